@@ -1,0 +1,80 @@
+import js from "@eslint/js";
+import tseslint from "typescript-eslint";
+
+// What a tool may not reach for by itself, and the power that replaces it.
+const POWERS = {
+  fetch: "use the `fetch` power: it applies the egress rules",
+  process: "use the `host` power",
+  Deno: "not here",
+  Bun: "not here",
+  WebSocket: "use the `fetch` power",
+  EventSource: "use the `fetch` power",
+  eval: "tools never evaluate code in this process",
+};
+
+export default tseslint.config(
+  { ignores: ["dist/", "coverage/", "node_modules/", ".tmp/", "console/dist/"] },
+  js.configs.recommended,
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        projectService: { allowDefaultProject: ["*.js", "bin/*.js"] },
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      "max-lines": ["error", 500],
+      "@typescript-eslint/no-floating-promises": ["error", { ignoreVoid: false }],
+      "@typescript-eslint/no-misused-promises": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
+      ],
+      "@typescript-eslint/require-await": "off",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
+    },
+  },
+  {
+    files: ["src/tools/*/**/*.ts"],
+    ignores: ["src/tools/**/*.test.ts"],
+    rules: {
+      "no-restricted-globals": [
+        "error",
+        {
+          globals: Object.entries(POWERS).map(([name, message]) => ({ name, message })),
+          checkGlobalObject: true,
+        },
+      ],
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              group: ["node:*", "fs", "http", "https", "net", "child_process"],
+              message: "declare the power in `needs`",
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Suites, tests, migrations and the requirements table may be long.
+    files: ["**/*.test.ts", "**/*.suite.ts", "src/store/migrations/**", "test/requirements.ts"],
+    rules: { "max-lines": "off" },
+  },
+  {
+    files: ["**/*.js"],
+    ...tseslint.configs.disableTypeChecked,
+    languageOptions: { globals: { process: "readonly", console: "readonly", URL: "readonly" } },
+  },
+);
