@@ -1,0 +1,246 @@
+// What a tool is, how one is defined, and the powers it may be given. Nothing here runs anything.
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Json, JsonObject, Level, Progress, Trace } from "../call.ts";
+import { AppError, type Code, type Fault } from "../errors.ts";
+import { canonicalJson } from "../util/json.ts";
+
+export const CATEGORIES = [
+  "browser", "file", "shell", "web", "database", "ai", "system", "workflow", "memory", "agent",
+] as const; // prettier-ignore
+export type Category = (typeof CATEGORIES)[number];
+
+export const RISKS = ["safe", "moderate", "dangerous"] as const;
+export type Risk = (typeof RISKS)[number];
+
+export const EFFECTS = [
+  "read_only", "network", "system_write", "system_dangerous", "essential_health_check",
+] as const; // prettier-ignore
+/** The governance class: what a call may do to the world. */
+export type Effects = (typeof EFFECTS)[number];
+
+/** The level a risk asks for (R061). */
+export const LEVEL_FOR: Record<Risk, Level> = {
+  safe: "execute_basic",
+  moderate: "execute_advanced",
+  dangerous: "admin",
+};
+
+export type Provider = "native" | "mcp" | "external";
+
+/** A capability: plain data, frozen once registered. `native` is present for tools of this process. */
+export interface Tool {
+  readonly id: string;
+  readonly name: string;
+  readonly wireName: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly category: string;
+  readonly provider: Provider;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema: JsonObject | null;
+  readonly risk: Risk;
+  readonly effects: Effects;
+  readonly requiresApproval: boolean;
+  readonly requiresSandbox: boolean;
+  readonly timeoutMs: number;
+  readonly rateLimitPerHour: number | null;
+  readonly tags: readonly string[];
+  readonly version: string;
+  readonly requiredPermissions: readonly string[];
+  readonly deprecated: { readonly since: string; readonly replacement?: string } | null;
+  readonly aliases: readonly string[];
+  readonly examples: readonly JsonObject[];
+  readonly idempotent: boolean;
+  readonly openWorld: boolean;
+  readonly enabled: boolean;
+  readonly linkState: "linked" | "pending_link";
+  /** SHA-256 over name, description, schemas and annotations. */
+  readonly pin: string;
+  readonly native: NativeTool | null;
+}
+
+/** The powers a native tool may declare in `needs`; each has one owner in run/powers/. */
+export interface ToolPowers {
+  files: FilesPower;
+  store: StorePower;
+  host: HostPower;
+  clock: ClockPower;
+}
+export type PowerName = keyof ToolPowers;
+
+export interface ClockPower {
+  now(): number;
+}
+
+/** Figures about the machine and this process; no host name, no user names. */
+export interface HostPower {
+  info(): {
+    name: string; version: string; node: string; platform: string; arch: string;
+    cpus: number; uptimeSeconds: number; mode: string; timezone: string;
+  }; // prettier-ignore
+}
+
+export interface FileStat {
+  path: string;
+  type: "file" | "dir" | "link" | "other";
+  sizeBytes: number;
+  modifiedMs: number;
+  target?: string;
+}
+
+/** Files of the workspace, every path resolved and checked before it is touched. */
+export interface FilesPower {
+  read(path: string, options: { maxBytes: number }): Promise<{ path: string; bytes: Uint8Array; sizeBytes: number; modifiedMs: number }>;
+  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; accept?: (entry: FileStat) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
+} // prettier-ignore
+
+export interface MemoryEntry {
+  key: string; namespace: string; value: Json; tags: string[]; version: number; updatedAt: number; expiresAt: number | null;
+} // prettier-ignore
+
+/** Durable notes of the caller; the namespace is resolved and checked by the power. */
+export interface StorePower {
+  memoryPut(entry: { key: string; namespace?: string; value: Json; tags?: string[]; ttlSeconds?: number; ifVersion?: number }): Promise<{ namespace: string; version: number; created: boolean; expiresAt: number | null }>;
+  memoryGet(key: string, namespace?: string): Promise<MemoryEntry | null>;
+} // prettier-ignore
+
+/** What every handler is told about its call (requirements §2.6). */
+export interface ToolContext {
+  readonly executionId: string;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly sessionId: string | null;
+  readonly permissions: readonly string[];
+  readonly metadata: JsonObject | null;
+  /** Fires on cancel, timeout and shutdown; `signal.reason` is the CancelReason. */
+  readonly signal: AbortSignal;
+  readonly deadline: number;
+  readonly trace: Trace;
+  progress(progress: Progress): void;
+  /** Notes on the record: files touched, hosts, untrusted and the like. */
+  note(metadata: JsonObject): void;
+}
+
+export interface NativeTool {
+  readonly needs: readonly PowerName[];
+  run(input: JsonObject, powers: Partial<ToolPowers>, context: ToolContext): Promise<Json> | Json;
+}
+
+export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N extends PowerName> {
+  name: string;
+  displayName?: string;
+  description: string;
+  input: I;
+  output: O;
+  risk: Risk;
+  effects: Effects;
+  needs: readonly N[];
+  timeoutMs: number;
+  examples: readonly z.input<I>[];
+  tags?: readonly string[];
+  version?: string;
+  aliases?: readonly string[];
+  requiredPermissions?: readonly string[];
+  requiresApproval?: boolean;
+  requiresSandbox?: boolean;
+  rateLimitPerHour?: number;
+  deprecated?: { since: string; replacement?: string };
+  /** Default: read_only and health checks may be repeated, others not. */
+  idempotent?: boolean;
+  openWorld?: boolean;
+  run(input: z.output<I>, powers: Pick<ToolPowers, N>, context: ToolContext): Promise<z.input<O>> | z.input<O>;
+} // prettier-ignore
+
+const NAME = /^([a-z][a-z0-9_]{0,31})\/([a-z][a-z0-9_]{0,39})$/;
+
+/** Validates a definition and freezes it into a Tool. Throws with every fault, since a bad tool must not start. */
+export function defineTool<I extends z.ZodType, O extends z.ZodType, const N extends PowerName>(
+  d: ToolDefinition<I, O, N>,
+): Tool {
+  const match = NAME.exec(d.name);
+  if (!match)
+    throw new TypeError(`tool name ${JSON.stringify(d.name)}: expected category/name in [a-z0-9_]`);
+  if (!d.description.trim()) throw new TypeError(`tool ${d.name}: description is empty`);
+  if (!RISKS.includes(d.risk))
+    throw new TypeError(`tool ${d.name}: risk must be one of ${RISKS.join(", ")}`);
+  const readOnly = d.effects === "read_only" || d.effects === "essential_health_check";
+  const inputSchema = schemaOf(d.input, "input");
+  const outputSchema = schemaOf(d.output, "output");
+  return freezeTool({
+    id: d.name,
+    name: d.name,
+    wireName: d.name.replace("/", "_"),
+    displayName: d.displayName ?? titleOf(match[2] ?? d.name),
+    description: d.description,
+    category: match[1] ?? "",
+    provider: "native",
+    inputSchema,
+    outputSchema,
+    risk: d.risk,
+    effects: d.effects,
+    requiresApproval: d.requiresApproval ?? false,
+    requiresSandbox: d.requiresSandbox ?? false,
+    timeoutMs: d.timeoutMs,
+    rateLimitPerHour: d.rateLimitPerHour ?? null,
+    tags: d.tags ?? [],
+    version: d.version ?? "1.0.0",
+    requiredPermissions: d.requiredPermissions ?? [],
+    deprecated: d.deprecated ?? null,
+    aliases: d.aliases ?? [],
+    examples: d.examples as readonly JsonObject[],
+    idempotent: d.idempotent ?? readOnly,
+    openWorld: d.openWorld ?? d.effects === "network",
+    enabled: true,
+    linkState: "linked",
+    native: {
+      needs: d.needs,
+      // Defaults of the schema are applied here; the gate has validated the input already.
+      run: (input, powers, context) =>
+        d.run(d.input.parse(input), powers as Pick<ToolPowers, N>, context) as Promise<Json> | Json,
+    },
+  });
+}
+
+/** Computes the pin and freezes deeply: a definition is immutable once it is registered (R008). */
+export function freezeTool(tool: Omit<Tool, "pin">): Tool {
+  const { name, description, inputSchema, outputSchema, risk, effects, idempotent, openWorld } =
+    tool;
+  const facts = {
+    name,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations: { risk, effects, idempotent, openWorld },
+  };
+  const pin = createHash("sha256").update(canonicalJson(facts as unknown as Json)).digest("hex"); // prettier-ignore
+  return deepFreeze({ ...tool, pin });
+}
+
+function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
+  const json = z.toJSONSchema(schema, { io, target: "draft-2020-12" }) as Record<string, Json>;
+  delete json["$schema"];
+  return json;
+}
+
+function titleOf(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}
+
+/** How a tool says what went wrong: a reason slug, a text for people, what to do. */
+export function toolError(
+  reason: string,
+  message: string,
+  extra: { code?: Code; remedy?: string; errors?: Fault["errors"] & object } = {},
+): AppError {
+  const { code = "EXECUTION_FAILED", ...rest } = extra;
+  return new AppError(code, reason, message, rest);
+}

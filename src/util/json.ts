@@ -1,0 +1,95 @@
+// JSON as we accept it and as we hash it: one parse, no ambiguity, canonical form by RFC 8785.
+import { isUtf8 } from "node:buffer";
+import type { Json } from "../call.ts";
+
+export class JsonFault extends Error {
+  readonly kind: "syntax" | "ambiguous";
+  constructor(kind: "syntax" | "ambiguous", message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+const MAX_DEPTH = 64;
+
+/**
+ * Parses a body strictly: UTF-8 only, no duplicate keys, no `__proto__`, no number that JavaScript would change.
+ * JSON.parse does the work; one walk over the value and one scan over the text find what it lets through.
+ */
+export function parseStrict(body: Uint8Array): Json {
+  if (!isUtf8(body)) throw new JsonFault("syntax", "the body is not valid UTF-8");
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new JsonFault("syntax", cause instanceof Error ? cause.message : "not JSON");
+  }
+  const walked = { keys: 0, bigNumber: false };
+  walk(value, 0, walked);
+  // JSON.parse keeps the last of two equal keys, so a repeated key makes the counts differ.
+  if (walked.keys !== countKeys(text)) throw new JsonFault("ambiguous", "an object repeats a key");
+  if (walked.bigNumber && hasUnsafeInteger(text)) {
+    throw new JsonFault(
+      "ambiguous",
+      "an integer beyond 2^53 would lose digits; send it as a string",
+    );
+  }
+  return value;
+}
+
+function walk(value: Json, depth: number, seen: { keys: number; bigNumber: boolean }): void {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw new JsonFault("ambiguous", "a number is too large");
+    if (value > Number.MAX_SAFE_INTEGER || value < -Number.MAX_SAFE_INTEGER) seen.bigNumber = true;
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= MAX_DEPTH) throw new JsonFault("ambiguous", `nested deeper than ${MAX_DEPTH}`);
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) walk(item, depth + 1, seen);
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") throw new JsonFault("ambiguous", "the key __proto__ is not allowed");
+    seen.keys++;
+    walk((value as Record<string, Json>)[key] ?? null, depth + 1, seen);
+  }
+}
+
+/** Colons outside strings; the text is known to be valid JSON. */
+function countKeys(text: string): number {
+  let keys = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (inString) {
+      if (c === 92) i++;
+      else if (c === 34) inString = false;
+    } else if (c === 34) inString = true;
+    else if (c === 58) keys++;
+  }
+  return keys;
+}
+
+function hasUnsafeInteger(text: string): boolean {
+  const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
+  for (const [literal] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g)) {
+    if (!Number.isSafeInteger(Number(literal))) return true;
+  }
+  return false;
+}
+
+/** RFC 8785: keys in UTF-16 order, numbers as ECMAScript prints them, no white space. */
+export function canonicalJson(value: Json | undefined): string {
+  if (value === undefined) return "null";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonicalJson).join(",")}]`;
+  const object = value as { readonly [key: string]: Json | undefined };
+  const parts: string[] = [];
+  for (const key of Object.keys(object).sort()) {
+    if (object[key] !== undefined)
+      parts.push(`${JSON.stringify(key)}:${canonicalJson(object[key])}`);
+  }
+  return `{${parts.join(",")}}`;
+}
