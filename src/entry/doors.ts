@@ -1,0 +1,57 @@
+// What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
+import type { Caller } from "../call.ts";
+import type { Engine } from "../engine.ts";
+import type { Directory } from "../identity/directory.ts";
+import type { Identity } from "../identity/index.ts";
+import type { History } from "../record/history.ts";
+import type { Live } from "../record/live.ts";
+import type { Metrics } from "../record/metrics.ts";
+import type { Registry } from "../tools/registry.ts";
+
+export interface Doors {
+  readonly engine: Engine;
+  readonly identity: Identity;
+  readonly directory: Directory;
+  readonly registry: Registry;
+  readonly history: History;
+  readonly live: Live;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly log: Log;
+  readonly settings: DoorSettings;
+}
+
+export interface DoorSettings {
+  readonly version: string;
+  /** Largest body accepted, bytes. */
+  readonly maxBodyBytes: number;
+  /** Host names (without port) that a request may name; the bound address is always among them. */
+  readonly allowedHosts: readonly string[];
+  readonly fastPath: boolean;
+  readonly mcpSessionTimeoutMs: number;
+  /** False only on loopback: then a request without a credential acts as `owner`. */
+  readonly authEnabled: boolean;
+  /** Base URL for links, known once the listener is up. */
+  baseUrl: string;
+}
+
+/** Parts that must answer before the server is ready; each row says which one is missing. */
+export interface Health {
+  check(): Promise<{ ready: boolean; checks: { name: string; ok: boolean; ms: number; reason?: string }[] }>;
+} // prettier-ignore
+
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** One HTTP request after identity: what the API handlers may know about it. */
+export interface RequestContext {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+  readonly traceparent: string | undefined;
+  readonly doors: Doors;
+}
