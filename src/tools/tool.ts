@@ -91,8 +91,10 @@ export interface FileStat {
 
 /** Files of the workspace, every path resolved and checked before it is touched. */
 export interface FilesPower {
-  read(path: string, options: { maxBytes: number }): Promise<{ path: string; bytes: Uint8Array; sizeBytes: number; modifiedMs: number }>;
-  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; accept?: (entry: FileStat) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
+  /** The whole file; a larger one than `maxBytes` (or the rule's own limit) is refused with size_exceeded. */
+  read(path: string, options: { maxBytes: number }): Promise<{ path: string; bytes: Uint8Array; sizeBytes: number; modifiedMs: number; sha256: string }>;
+  /** `accept` also gets the path within the listed folder. `total` counts what was accepted, `entries` stops at `maxEntries`. */
+  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; accept?: (entry: FileStat, within: string) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
 } // prettier-ignore
 
 export interface MemoryEntry {
