@@ -1,5 +1,7 @@
+// What was recorded, each caller's own rows only.
 import type { Caller, Status } from "../call.ts";
-import type { ExecutionRecord, Figures, UsageRow } from "../store/store.ts";
+import { AppError } from "../errors.ts";
+import type { ExecutionRecord, Figures, HistoryFilter, Store, UsageRow } from "../store/store.ts";
 
 export interface HistoryQuery {
   readonly toolName?: string;
@@ -13,13 +15,70 @@ export interface HistoryQuery {
   readonly after?: string;
 }
 
-/** What was recorded, each caller's own rows only. */
+export interface HistoryResult {
+  readonly executions: ExecutionRecord[];
+  readonly totalCount: number;
+  readonly stats: Figures;
+  readonly next: string | null;
+}
+
 export interface History {
-  /** Finished or running, own only; null for unknown and foreign ids alike. */
+  /** Own only; null for unknown and foreign ids alike. */
   get(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
-  list(caller: Caller, query: HistoryQuery): Promise<{ executions: ExecutionRecord[]; totalCount: number; stats: Figures; next: string | null }>;
+  list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
   /** The tenant's use per tool, all time (R189). */
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
-} // prettier-ignore
+}
+
+export function createHistory(executions: Store["executions"]): History {
+  const own = (caller: Caller, row: ExecutionRecord | null): ExecutionRecord | null =>
+    row?.userId === caller.userId && row.tenantId === caller.tenantId ? row : null;
+  return {
+    get: async (caller, id) => own(caller, await executions.get(id)),
+    async list(caller, { limit, offset, after, ...query }) {
+      const filter: HistoryFilter = { tenantId: caller.tenantId, userId: caller.userId, ...query };
+      const cursor = after === undefined ? undefined : cursorFrom(after);
+      const page = {
+        limit,
+        ...(offset === undefined ? {} : { offset }),
+        ...(cursor ? { after: cursor } : {}),
+      };
+      const [rows, stats] = await Promise.all([
+        executions.list(filter, page),
+        executions.figures(filter),
+      ]);
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return {
+        executions: rows,
+        totalCount: stats.total,
+        stats,
+        next: last ? cursorOf(last) : null,
+      };
+    },
+    usage: (caller, toolName) =>
+      executions.usage({ tenantId: caller.tenantId, userId: caller.userId, ...(toolName === undefined ? {} : { toolName }) }), // prettier-ignore
+    toolUsage: (caller, toolName) =>
+      executions.usage({
+        tenantId: caller.tenantId,
+        ...(toolName === undefined ? {} : { toolName }),
+      }),
+  };
+}
+
+const cursorOf = (row: ExecutionRecord): string =>
+  Buffer.from(`${row.startTime}.${row.id}`).toString("base64url");
+
+function cursorFrom(text: string): { startTime: number; id: string } {
+  const match = /^(\d{1,15})\.(exec_[0-9a-z_]{1,64})$/.exec(
+    Buffer.from(text, "base64url").toString("latin1"),
+  );
+  if (match?.[1] === undefined || match[2] === undefined) {
+    throw new AppError("BAD_REQUEST", "invalid_input", "after: not a cursor of this list", {
+      remedy: "use the `next` of the page before, or leave it out",
+      errors: [{ path: "/after", message: "not a cursor of this list" }],
+    });
+  }
+  return { startTime: Number(match[1]), id: match[2] };
+}

@@ -1,6 +1,9 @@
+// Changes of executions, streamed to their owner: first what the log holds since the last one seen, then live.
 import type { Caller } from "../call.ts";
+import type { LogEvent, Store } from "../store/store.ts";
+import type { Recorded } from "./index.ts";
 
-/** One change of an execution's state, as streamed to its owner. `id` is the sequence number in the log. */
+/** One change of an execution's state. `id` is the sequence number in the log. */
 export interface LiveEvent {
   readonly id: number;
   readonly event: string;
@@ -10,10 +13,79 @@ export interface LiveEvent {
 export interface Live {
   /**
    * Changes of the caller's own executions from now on, or (with `after`) from the log first, nothing missing and
-   * nothing twice. Ends when the signal fires; a reader that falls too far behind is cut off.
+   * nothing twice. Ends when the signal fires; a reader that falls too far behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,
     options: { after?: number; signal: AbortSignal },
   ): AsyncIterable<LiveEvent>;
+}
+
+/** How many changes a slow reader may lag behind. */
+const MAX_LAG = 1_000;
+const PAGE = 200;
+
+interface Reader {
+  readonly owner: string;
+  readonly waiting: (Recorded | null)[];
+  wake: () => void;
+}
+
+export function createLive(log: Store["log"]): Live & { publish(recorded: Recorded): void } {
+  const readers = new Map<string, Set<Reader>>();
+
+  async function* follow(caller: Caller, reader: Reader, after: number | undefined, signal: AbortSignal): AsyncGenerator<LiveEvent> {
+    let last = after ?? 0;
+    if (after !== undefined) {
+      for (;;) {
+        const page = await log.since(last, { tenantId: caller.tenantId, actor: caller.userId }, PAGE);
+        for (const event of page) {
+          last = event.seq;
+          if (event.executionId !== null) yield liveEvent(event.seq, event);
+        }
+        if (page.length < PAGE || signal.aborted) break;
+      }
+    }
+    while (!signal.aborted) {
+      const next = reader.waiting.shift();
+      if (next === null) return; // lagged too far: the client resumes from its last id
+      if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
+      else if (next.seq > last) yield liveEvent(next.seq, next.event);
+    }
+  } // prettier-ignore
+
+  return {
+    async *subscribe(caller, { after, signal }) {
+      const owner = ownerKey(caller.tenantId, caller.userId);
+      const reader: Reader = { owner, waiting: [], wake: () => undefined };
+      const mine = readers.get(owner) ?? new Set();
+      readers.set(owner, mine.add(reader));
+      const stop = (): void => reader.wake();
+      signal.addEventListener("abort", stop, { once: true });
+      try {
+        yield* follow(caller, reader, after, signal);
+      } finally {
+        signal.removeEventListener("abort", stop);
+        mine.delete(reader);
+        if (mine.size === 0) readers.delete(owner);
+      }
+    },
+    publish(recorded) {
+      if (readers.size === 0 || recorded.event.executionId === null) return;
+      for (const reader of readers.get(ownerKey(recorded.event.tenantId, recorded.event.actor)) ??
+        []) {
+        reader.waiting.push(reader.waiting.length >= MAX_LAG ? null : recorded);
+        reader.wake();
+      }
+    },
+  };
+}
+
+const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
+
+function liveEvent(seq: number, event: LogEvent): LiveEvent {
+  const body = JSON.parse(event.body) as Record<string, unknown>;
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = body;
+  const data = { id: event.executionId, at: new Date(event.at).toISOString(), toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
+  return { id: seq, event: event.action, data: JSON.stringify(data) };
 }

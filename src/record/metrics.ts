@@ -1,7 +1,87 @@
+// Prometheus figures. The four required names appear exactly as written; labels are bounded by the registry.
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Caller, Outcome } from "../call.ts";
+
 export interface Metrics {
   readonly contentType: string;
   /** The page of `/metrics`, classic text format. */
   text(): Promise<string>;
-  discovered(count: number): void;
+  discovered(caller: Caller, count: number): void;
+  ended(caller: Caller, outcome: Outcome, knownTool: boolean): void;
+  late(): void;
   mcpPath(path: "fast" | "sdk"): void;
+}
+
+export interface MetricsPowers {
+  readonly version: string;
+  /** Puts user and capsule ids on labels, at most 1,000 of each. */
+  readonly identityLabels: boolean;
+  readonly active: () => number;
+}
+
+const BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const MAX_IDENTITIES = 1_000;
+
+export function createMetrics(p: MetricsPowers): Metrics {
+  const registers = [new Registry()];
+  const [registry] = registers as [Registry];
+  const agent = p.identityLabels ? ["agent_id"] : [];
+  const user = p.identityLabels ? ["user_id"] : [];
+  const discovery = new Gauge({ name: "tool_discovery_count", help: "Tools visible at the last discovery", labelNames: agent, registers }); // prettier-ignore
+  const total = new Counter({ name: "tool_execution_total", help: "Executions by tool and end", labelNames: ["tool_name", "status"], registers }); // prettier-ignore
+  const duration = new Histogram({ name: "tool_execution_duration", help: "Duration of executions in seconds", labelNames: ["tool_name"], buckets: BUCKETS, registers }); // prettier-ignore
+  const refused = new Counter({ name: "tool_permission_denied", help: "Calls refused by a stage", labelNames: ["tool_name", ...user], registers }); // prettier-ignore
+  const verdicts = new Counter({ name: "ostiary_verdicts_total", help: "Verdicts by stage", labelNames: ["stage", "verdict"], registers }); // prettier-ignore
+  const late = new Counter({ name: "ostiary_late_results_total", help: "Results dropped because the execution had ended", registers }); // prettier-ignore
+  const paths = new Counter({ name: "ostiary_mcp_requests_total", help: "MCP requests by path taken", labelNames: ["path"], registers }); // prettier-ignore
+  new Gauge({ name: "ostiary_executions_active", help: "Executions running or waiting", registers, collect() { this.set(p.active()); } }); // prettier-ignore
+  new Gauge({ name: "ostiary_build_info", help: "Version of this server", labelNames: ["version"], registers }).set({ version: p.version }, 1); // prettier-ignore
+  const agents = bounded();
+  const users = bounded();
+  const allowed = new Map<string, number>();
+  // Allow verdicts are the hot path: counted in a plain map and handed over when somebody reads the page.
+  const flush = (): void => {
+    for (const [stage, count] of allowed) verdicts.inc({ stage, verdict: "allow" }, count);
+    allowed.clear();
+  };
+
+  return {
+    contentType: registry.contentType,
+    text() {
+      flush();
+      return registry.metrics();
+    },
+    discovered: (caller, count) =>
+      discovery.set(
+        p.identityLabels ? { agent_id: agents(caller.capsuleId ?? "none") } : {},
+        count,
+      ),
+    ended(caller, outcome, knownTool) {
+      const tool_name = knownTool ? outcome.toolName : "unknown";
+      const status = outcome.cancelReason === "timeout" ? "timeout" : outcome.status;
+      total.inc({ tool_name, status });
+      if (outcome.dispatched) duration.observe({ tool_name }, outcome.latencyMs / 1000);
+      for (const gate of outcome.gates) {
+        if (gate.verdict === "allow") allowed.set(gate.stage, (allowed.get(gate.stage) ?? 0) + 1);
+        else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
+      }
+      if (outcome.gates.at(-1)?.verdict === "deny") {
+        refused.inc(
+          p.identityLabels ? { tool_name, user_id: users(caller.userId) } : { tool_name },
+        );
+      }
+    },
+    late: () => late.inc(),
+    mcpPath: (path) => paths.inc({ path }),
+  };
+}
+
+/** A caller must not be able to create series without end. */
+function bounded(): (value: string) => string {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.size >= MAX_IDENTITIES && !seen.has(value)) return "other";
+    seen.add(value);
+    return value;
+  };
 }

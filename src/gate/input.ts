@@ -1,0 +1,21 @@
+// The arguments fit the tool's JSON Schema; every fault has its path, what was expected and a suggestion.
+import { allow, deny, notFound, type Stage } from "./stage.ts";
+
+export const input: Stage = {
+  name: "input",
+  engine: "validator",
+  decide(subject, powers) {
+    const { tool } = subject;
+    if (tool === null) return notFound(subject);
+    const faults = powers.validators.check(tool.inputSchema, subject.arguments);
+    if (faults === null) return allow();
+    const unknown = faults.every((fault) => fault.message.startsWith("unknown parameter"));
+    return deny("BAD_REQUEST", unknown ? "unknown_parameter" : "invalid_arguments", {
+      message: `Input validation failed: ${faults.map((f) => `${f.path || "/"} ${f.message}`).join("; ")}`,
+      remedy:
+        faults.find((fault) => fault.suggestion)?.suggestion ??
+        `see the input schema of ${tool.name}`,
+      errors: faults,
+    });
+  },
+};

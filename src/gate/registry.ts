@@ -1,0 +1,18 @@
+// Phase 1: the tool exists, is switched on, is reviewed, and something here can run it.
+import { allow, deny, notFound, type Stage } from "./stage.ts";
+
+export const registry: Stage = {
+  name: "registry",
+  engine: "registry",
+  decide(subject) {
+    const { tool, caller } = subject;
+    if (!tool?.enabled || tool.linkState !== "linked") return notFound(subject);
+    if (tool.provider === "native" && tool.native) return allow();
+    // Hidden from everybody else until a runner exists; administrators learn why (C18).
+    if (caller.role !== "admin") return notFound(subject);
+    return deny("UNSUPPORTED_PROVIDER", tool.provider, {
+      message: `no runner for provider '${tool.provider}' of ${tool.name}`,
+      remedy: "use a native tool",
+    });
+  },
+};

@@ -1,0 +1,141 @@
+// Notes every attempt durably: the start before the first effect, the end before the answer.
+import type { Call, Json, Outcome, Verdict } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
+import { maskSecrets } from "../util/mask.ts";
+
+export interface Recorded {
+  readonly seq: number;
+  readonly event: LogEvent;
+}
+
+export interface Recorder {
+  /** The start of an execution; durable when it resolves. */
+  begin(call: Call, gates: readonly Verdict[], status: "running" | "pending"): Promise<void>;
+  /** The end of an execution that was begun. */
+  end(call: Call, outcome: Outcome): Promise<void>;
+  /** A call that was refused: start and end in one event. */
+  refuse(call: Call, outcome: Outcome): Promise<void>;
+  /** Anything else worth keeping: keys, users, sign-ins, the server itself. */
+  note(action: Action, who: { tenantId: string; userId: string }, body: Json): Promise<void>;
+}
+
+export interface RecorderPowers {
+  readonly log: Store["log"];
+  readonly instanceId: string;
+  readonly now: () => number;
+  /** Told of each event once it is durable. */
+  readonly onRecorded: (recorded: Recorded) => void;
+}
+
+const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
+  success: "tool.execution.complete",
+  failed: "tool.execution.failed",
+  cancelled: "tool.execution.cancelled",
+};
+
+export function createRecorder(p: RecorderPowers): Recorder {
+  const append = async (event: LogEvent): Promise<void> => {
+    let seq: number;
+    try {
+      seq = await p.log.append(event);
+    } catch (cause) {
+      throw new AppError(
+        "UNAVAILABLE",
+        "engine_unavailable",
+        "the record cannot be written: the store does not answer",
+        {
+          remedy: "nothing more runs until the store is back; see /readyz",
+          retryAfterSeconds: 5,
+          cause,
+        },
+      );
+    }
+    p.onRecorded({ seq, event });
+  };
+  const event = (action: Action, call: Call, at: number, body: object): LogEvent => ({
+    tenantId: call.caller.tenantId,
+    at,
+    action,
+    actor: call.caller.userId,
+    executionId: call.id,
+    body: JSON.stringify(body),
+  });
+  return {
+    begin: (call, gates, status) =>
+      append(
+        event(
+          "tool.execution.start",
+          call,
+          call.startedAt,
+          startBody(call, gates, status, p.instanceId),
+        ),
+      ),
+    end: (call, outcome) => {
+      const body = endBody(call, outcome, p.now());
+      const status =
+        outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
+      return append(event(END_ACTION[status], call, body.endTime, body));
+    },
+    refuse: (call, outcome) => {
+      const end = endBody(call, outcome, p.now());
+      const body: DeniedBody = { ...startBody(call, outcome.gates, "failed", p.instanceId), ...end, metadata: call.metadata }; // prettier-ignore
+      return append(event("tool.execution.denied", call, end.endTime, body));
+    },
+    note: (action, who, body) =>
+      append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(maskSecrets(body)) }), // prettier-ignore
+  };
+}
+
+function startBody(
+  call: Call,
+  gates: readonly Verdict[],
+  status: StartBody["status"],
+  instanceId: string,
+): StartBody {
+  const { caller, tool } = call;
+  return {
+    toolName: tool?.name ?? call.requestedName,
+    requestedName: call.requestedName,
+    category: tool?.category ?? "unknown",
+    status,
+    arguments: maskSecrets(call.arguments),
+    startTime: call.startedAt,
+    timeout: call.timeoutMs,
+    userId: caller.userId,
+    tenantId: caller.tenantId,
+    capsuleId: caller.capsuleId,
+    keyId: caller.keyId,
+    sessionId: call.sessionId,
+    metadata: call.metadata === null ? null : maskSecrets(call.metadata),
+    idempotencyKey: call.idempotencyKey,
+    traceId: call.trace.traceId,
+    spanId: call.trace.spanId,
+    toolVersion: tool?.version ?? null,
+    toolPin: tool?.pin ?? null,
+    runner: tool?.provider ?? null,
+    entry: call.entry,
+    instanceId,
+    gates: gates as unknown as readonly Json[],
+  };
+}
+
+function endBody(call: Call, outcome: Outcome, now: number): EndBody {
+  const { error } = outcome;
+  return {
+    status: outcome.status,
+    endTime: outcome.endedAt ?? now,
+    executionTime: outcome.latencyMs,
+    result: maskSecrets(outcome.output),
+    error: error?.message ?? null,
+    errorCode: error?.code ?? null,
+    errorReason: error?.reason ?? null,
+    remedy: error?.remedy ?? null,
+    cancelReason: outcome.cancelReason,
+    metadata: outcome.metadata,
+    toolName: outcome.toolName,
+    category: outcome.category,
+    userId: call.caller.userId,
+    startTime: call.startedAt,
+  };
+}

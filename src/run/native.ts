@@ -1,0 +1,73 @@
+// Runs a native tool in this process with exactly the powers it declared, and checks what comes back.
+import type { Call, Json, JsonObject } from "../call.ts";
+import { AppError, type Fault } from "../errors.ts";
+import type { PowerName, ToolContext, ToolPowers } from "../tools/tool.ts";
+import type { Runner, RunResult } from "./index.ts";
+
+export interface NativeRunnerPowers {
+  readonly powersFor: (needs: readonly PowerName[], call: Call) => Partial<ToolPowers>;
+  /** Null when the output fits the tool's own schema; else what does not. */
+  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly report: (call: Call, cause: unknown) => void;
+} // prettier-ignore
+
+export function nativeRunner(p: NativeRunnerPowers): Runner {
+  return (call) => {
+    const native = call.tool?.native;
+    if (!native) return failure(new AppError("UNSUPPORTED_PROVIDER", "native", "this tool has no handler here").fault, {}); // prettier-ignore
+    const notes: Record<string, Json> = {};
+    try {
+      const output = native.run(
+        call.arguments,
+        p.powersFor(native.needs, call),
+        contextOf(call, notes),
+      );
+      if (!(output instanceof Promise)) return finish(call, output, notes, p);
+      return output.then(
+        (value) => finish(call, value, notes, p),
+        (cause: unknown) => caught(call, cause, notes, p),
+      );
+    } catch (cause) {
+      return caught(call, cause, notes, p);
+    }
+  };
+}
+
+function contextOf(call: Call, notes: Record<string, Json>): ToolContext {
+  const { caller } = call;
+  return {
+    executionId: call.id,
+    tenantId: caller.tenantId,
+    userId: caller.userId,
+    sessionId: call.sessionId,
+    permissions: caller.scopes,
+    metadata: call.metadata,
+    signal: call.signal,
+    deadline: call.startedAt + call.timeoutMs,
+    trace: call.trace,
+    progress: (progress) => call.onProgress?.(progress),
+    note: (metadata) => void Object.assign(notes, metadata),
+  };
+}
+
+function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowers): RunResult {
+  const schema = call.tool?.outputSchema;
+  const faults = schema ? p.checkOutput(schema, output) : null;
+  if (faults === null) return { output, error: null, metadata: notes };
+  p.report(
+    call,
+    new Error(`output of ${call.tool?.name} does not fit its schema: ${JSON.stringify(faults)}`),
+  );
+  return failure({ code: "EXECUTION_FAILED", reason: "output_invalid", message: "Execution error: the tool's output does not fit its own schema" }, notes); // prettier-ignore
+}
+
+function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
+  if (cause instanceof AppError) return failure(cause.fault, notes);
+  p.report(call, cause);
+  // The text of an unforeseen exception may hold anything: it stays in the log.
+  return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the tool failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
+}
+
+function failure(error: Fault, metadata: JsonObject): RunResult {
+  return { output: null, error, metadata };
+}

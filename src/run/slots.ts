@@ -1,0 +1,107 @@
+// How many executions run at once: a fixed number of slots, then a bounded queue, then a clear refusal.
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+
+export const executionConfig = z
+  .strictObject({
+    defaultTimeoutMs: z.int().min(1_000).max(300_000).default(30_000).describe("Deadline of a call when neither caller nor tool names one, ms"),
+    maxTimeoutMs: z.int().min(1_000).max(300_000).default(300_000).describe("Longest deadline a caller may ask for, ms"),
+    maxRunning: z.int().min(1).max(10_000).default(100).describe("Executions that run at the same time on this instance"),
+    maxQueued: z.int().min(0).max(100_000).default(1_000).describe("Executions that may wait for a slot; beyond them 503 queue_full"),
+    maxQueueWaitMs: z.int().min(0).max(300_000).default(60_000).describe("Longest wait for a slot, ms"),
+  })
+  .prefault({}); // prettier-ignore
+export type ExecutionConfig = z.output<typeof executionConfig>;
+
+export interface Ticket {
+  /** Null when the slot is there already; else resolves with it, or rejects when the wait is over. */
+  readonly ready: Promise<void> | null;
+  release(): void;
+}
+
+export interface Slots {
+  enter(signal: AbortSignal): Ticket;
+  readonly running: number;
+  readonly queued: number;
+}
+
+interface Waiter {
+  grant(): void;
+}
+
+export function createSlots(config: ExecutionConfig): Slots {
+  let running = 0;
+  const queue = new Set<Waiter>();
+
+  const full = (): AppError =>
+    new AppError(
+      "UNAVAILABLE",
+      "queue_full",
+      `${running} executions are running and ${queue.size} are waiting`,
+      {
+        remedy: "try again after a short while",
+        retryAfterSeconds: 1,
+      },
+    );
+
+  const next = (): void => {
+    const [first] = queue;
+    if (first === undefined) running--;
+    else {
+      queue.delete(first);
+      first.grant(); // the slot passes from hand to hand: `running` stays as it is
+    }
+  };
+
+  const wait = (signal: AbortSignal, onGrant: () => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const leave = (cause: unknown): void => {
+        if (!queue.delete(waiter)) return;
+        finish();
+        reject(cause instanceof Error ? cause : new Error(String(cause)));
+      };
+      const onAbort = (): void => leave(new Error("aborted while waiting for a slot"));
+      const timer = setTimeout(() => leave(full()), config.maxQueueWaitMs);
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const waiter: Waiter = {
+        grant() {
+          finish();
+          onGrant();
+          resolve();
+        },
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      queue.add(waiter);
+    });
+
+  return {
+    get running() {
+      return running;
+    },
+    get queued() {
+      return queue.size;
+    },
+    enter(signal) {
+      let held = false;
+      let ready: Promise<void> | null = null;
+      if (running < config.maxRunning) {
+        running++;
+        held = true;
+      } else {
+        if (queue.size >= config.maxQueued) throw full();
+        ready = wait(signal, () => (held = true));
+      }
+      return {
+        ready,
+        release() {
+          if (!held) return;
+          held = false;
+          next();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// Prefixed, time-sortable ids. Random bytes are drawn in blocks: one system call serves hundreds of calls.
+import { randomFillSync } from "node:crypto";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"; // Crockford base32: no i, l, o, u
+const BLOCK = 4096;
+
+export type IdPrefix = "usr" | "key" | "cap" | "req" | "inst";
+
+export interface Ids {
+  /** `exec_<milliseconds>_<random>` (C12); 130 random bits, a name nobody guesses. */
+  execution(now: number): string;
+  /** `<prefix>_<time><random>`: sorts by time, selects whole on a double click. */
+  next(prefix: IdPrefix, now: number): string;
+  hex(bytes: number): string;
+}
+
+export function createIds(): Ids {
+  const block = Buffer.alloc(BLOCK);
+  let used = BLOCK;
+
+  const take = (bytes: number): Buffer => {
+    if (used + bytes > BLOCK) {
+      randomFillSync(block);
+      used = 0;
+    }
+    used += bytes;
+    return block.subarray(used - bytes, used);
+  };
+
+  const random = (length: number): string => {
+    let text = "";
+    for (const byte of take(length)) text += ALPHABET[byte & 31] ?? "";
+    return text;
+  };
+
+  return {
+    execution: (now) => `exec_${now}_${random(26)}`,
+    next(prefix, now) {
+      let time = "";
+      let rest = now;
+      for (let i = 0; i < 9; i++) {
+        time = (ALPHABET[rest % 32] ?? "") + time;
+        rest = Math.floor(rest / 32);
+      }
+      return `${prefix}_${time}${random(17)}`;
+    },
+    hex: (bytes) => take(bytes).toString("hex"),
+  };
+}
