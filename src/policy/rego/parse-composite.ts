@@ -1,0 +1,63 @@
+// Arrays, sets, objects and comprehensions. `[a | ...]` is a comprehension before it is a union.
+import { parseBody } from "./parse-expr.ts";
+import { parseInfix, parseTerm, parseTermList } from "./parse-term.ts";
+import type { Location, Term } from "./ast.ts";
+import type { Parser } from "./parser.ts";
+
+export function parseComposite(p: Parser): Term {
+  const loc = p.loc();
+  const isArray = p.next().text === "[";
+  const end = isArray ? "]" : "}";
+  if (p.accept(end)) {
+    return isArray ? { kind: "array", items: [], loc } : { kind: "object", entries: [], loc };
+  }
+  // A leading comma is accepted for the sake of old policies.
+  const plain = p.accept(",");
+  const first = parseTerm(p);
+  if (p.isPunct("|") && !plain) {
+    const comprehension = p.attempt(() => parseComprehension(p, first, end, loc));
+    if (comprehension) return comprehension;
+    if (!canBeUnion(p)) return parseComprehension(p, first, end, loc);
+  }
+  const head = parseInfix(p, true, first);
+  if (!isArray && p.isPunct(":")) return parseObject(p, head, loc, plain);
+  const items = parseTermList(p, end, head);
+  return { kind: isArray ? "array" : "set", items, loc };
+}
+
+// Only `{a | b, c}` can still be a list of unions; anything else should report the body's error.
+function canBeUnion(p: Parser): boolean {
+  const start = p.index;
+  const found = p.attempt(() => {
+    p.next();
+    parseTerm(p);
+    return p.isPunct(",") ? true : undefined;
+  });
+  p.index = start;
+  return found === true;
+}
+
+function parseComprehension(p: Parser, head: Term, end: string, loc: Location): Term {
+  p.next();
+  const body = parseBody(p, end);
+  return { kind: end === "]" ? "arrayComprehension" : "setComprehension", head, body, loc };
+}
+
+function parseObject(p: Parser, key: Term, loc: Location, plain: boolean): Term {
+  p.next();
+  const first = parseTerm(p);
+  if (p.isPunct("|") && !plain) {
+    p.next();
+    const body = parseBody(p, "}");
+    return { kind: "objectComprehension", key, value: first, body, loc };
+  }
+  const entries: (readonly [Term, Term])[] = [[key, parseInfix(p, true, first)]];
+  while (!p.accept("}")) {
+    p.expect(",", 'expected "," or "}"');
+    if (p.accept("}")) break;
+    const name = parseInfix(p, true);
+    p.expect(":", 'expected ":"');
+    entries.push([name, parseInfix(p, true)]);
+  }
+  return { kind: "object", entries, loc };
+}

@@ -1,0 +1,44 @@
+// Questions about terms that several passes ask.
+import { RegoObject, RegoSet } from "./value.ts";
+import type { Term } from "./ast.ts";
+import type { Value } from "./value.ts";
+
+/** Without variables, lookups or calls: the same value everywhere. */
+export function isGround(term: Term): boolean {
+  return constantOf(term) !== undefined;
+}
+
+/** The value of a term that needs no evaluation. */
+export function constantOf(term: Term): Value | undefined {
+  switch (term.kind) {
+    case "scalar":
+      return term.value;
+    case "array":
+    case "set": {
+      const items = constants(term.items);
+      return items && (term.kind === "array" ? items : RegoSet.of(items));
+    }
+    case "object": {
+      const keys = constants(term.entries.map(([key]) => key));
+      const values = constants(term.entries.map(([, value]) => value));
+      if (!keys || !values) return undefined;
+      return RegoObject.of(keys.map((key, i) => [key, values[i] as Value] as const));
+    }
+    default:
+      return undefined;
+  }
+}
+
+function constants(terms: readonly Term[]): Value[] | undefined {
+  const values: Value[] = [];
+  for (const term of terms) {
+    const value = constantOf(term);
+    if (value === undefined) return undefined;
+    values.push(value);
+  }
+  return values;
+}
+
+export function isWildcard(name: string): boolean {
+  return name.startsWith("$");
+}
