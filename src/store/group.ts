@@ -1,0 +1,117 @@
+// Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
+import { AppError } from "../errors.ts";
+
+/** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
+export type Flat = string | number | bigint | boolean | Uint8Array | null;
+
+/** A statement that failed in the writer, in words that survive the thread boundary. */
+export interface Failure {
+  readonly failed: string;
+  readonly errcode: number | null;
+}
+
+export type Result = number | Failure | readonly unknown[][];
+
+export interface Groups {
+  /** Resolves with the item's own result after the group is durable. */
+  push(fields: readonly Flat[]): Promise<number | readonly unknown[][]>;
+  /** Resolves when everything pushed so far is settled; later pushes reject. */
+  drain(): Promise<void>;
+}
+
+/** Beyond it the writer is so far behind that refusing is kinder than waiting. */
+const MAX_WAITING = 100_000;
+
+interface Group {
+  flat: Flat[];
+  resolve: ((value: number | readonly unknown[][]) => void)[];
+  reject: ((cause: Error) => void)[];
+}
+
+export class StatementFailed extends Error {
+  readonly errcode: number | null;
+  constructor(failure: Failure) {
+    super(failure.failed);
+    this.errcode = failure.errcode;
+  }
+}
+
+export function unwritable(cause: unknown): AppError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new AppError("UNAVAILABLE", "engine_unavailable", `the store cannot be written: ${why}`, {
+    remedy:
+      "check the disk space and the permissions of the data directory, or the database server",
+    cause,
+  });
+}
+
+/** `commit` makes one group durable and answers one result per item, in order. */
+export function groups(
+  commit: (flat: Flat[], items: number) => Promise<readonly Result[]>,
+): Groups {
+  let waiting: Group = { flat: [], resolve: [], reject: [] };
+  let busy = false;
+  let scheduled = false;
+  let closed = false;
+  let idle: (() => void)[] = [];
+
+  function schedule(): void {
+    if (busy || scheduled) return;
+    scheduled = true;
+    // After the current turn of the event loop, so that all of its calls travel together.
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const group = waiting;
+    waiting = { flat: [], resolve: [], reject: [] };
+    busy = true;
+    commit(group.flat, group.resolve.length).then(
+      (results) => settle(group, results),
+      (cause: unknown) => fail(group, unwritable(cause)),
+    );
+  }
+
+  function settle(group: Group, results: readonly Result[]): void {
+    for (let i = 0; i < group.resolve.length; i++) {
+      const result = results[i];
+      if (typeof result === "number") group.resolve[i]?.(result);
+      else if (result === undefined) group.reject[i]?.(unwritable("no answer for this write"));
+      else if ("failed" in result) group.reject[i]?.(new StatementFailed(result));
+      else group.resolve[i]?.(result);
+    }
+    next();
+  }
+
+  function fail(group: Group, error: Error): void {
+    for (const reject of group.reject) reject(error);
+    next();
+  }
+
+  function next(): void {
+    busy = false;
+    if (waiting.resolve.length > 0) return schedule();
+    for (const resolve of idle) resolve();
+    idle = [];
+  }
+
+  return {
+    push(fields) {
+      if (closed) return Promise.reject(unwritable("it is closed"));
+      if (waiting.resolve.length >= MAX_WAITING)
+        return Promise.reject(unwritable(`${MAX_WAITING} writes are waiting already`));
+      return new Promise((resolve, reject) => {
+        for (const field of fields) waiting.flat.push(field);
+        waiting.resolve.push(resolve);
+        waiting.reject.push(reject);
+        schedule();
+      });
+    },
+    drain() {
+      closed = true;
+      if (!busy && waiting.resolve.length === 0) return Promise.resolve();
+      return new Promise((resolve) => idle.push(resolve));
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// The ordered list of schema changes. Each is written once; the few words that differ per database are filled in.
+import { createHash } from "node:crypto";
+import { initial } from "./001-initial.ts";
+
+export interface ColumnTypes {
+  int: string;
+  real: string;
+  /** Sequence numbers are given out by the writer, never by the database. */
+  seq: string;
+  /** SQLite carries the row id at the end of each index by itself. */
+  thenSeq: string;
+  /** Rows live in the primary key. */
+  clustered: string;
+}
+
+export interface Migration {
+  readonly id: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly statements: readonly string[];
+}
+
+const SQLITE: ColumnTypes = {
+  int: "integer",
+  real: "real",
+  seq: "integer",
+  thenSeq: "",
+  clustered: " without rowid",
+};
+const POSTGRES: ColumnTypes = {
+  int: "bigint",
+  real: "double precision",
+  seq: "bigint",
+  thenSeq: ", seq",
+  clustered: "",
+};
+
+const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[] = [
+  { name: "initial", statements: initial },
+];
+
+export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {
+  const types = kind === "sqlite" ? SQLITE : POSTGRES;
+  return ALL.map(({ name, statements }, index) => {
+    const sql = statements(types);
+    const checksum = createHash("sha256").update(sql.join(";\n")).digest("hex");
+    return { id: index + 1, name, checksum, statements: sql };
+  });
+}
+
+export interface Applied {
+  readonly id: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/** What is left to do; throws when the database is not one that these migrations made. */
+export function pending(known: readonly Migration[], applied: readonly Applied[]): Migration[] {
+  for (const row of applied) {
+    const same = known.find((migration) => migration.id === row.id);
+    if (!same) {
+      throw new Error(
+        `its schema has version ${row.id} (${row.name}), this program knows up to ${known.length}; start the newer Ostiary that wrote it, or restore a backup`,
+      );
+    }
+    if (same.checksum !== row.checksum) {
+      throw new Error(
+        `migration ${row.id} (${row.name}) was applied with checksum ${row.checksum.slice(0, 12)}, this program has ${same.checksum.slice(0, 12)}; use the Ostiary that made this store, or start with a new one`,
+      );
+    }
+  }
+  return known.filter((migration) => !applied.some((row) => row.id === migration.id));
+}

@@ -1,0 +1,166 @@
+// What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
+import type { CancelReason, Status } from "../call.ts";
+import type { EndBody, LogEvent, StartBody } from "./store.ts";
+import { ALL_TIME, HOUR_MS, WHOLE_TENANT, type RollupsTable, type RollupStatus } from "./tables.ts";
+
+export interface Started {
+  readonly seq: number;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly toolName: string;
+  readonly category: string;
+  readonly status: Status;
+  readonly startMs: number;
+  readonly timeoutMs: number;
+  readonly instanceId: string;
+}
+
+export interface Ended {
+  readonly seq: number;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly toolName: string;
+  readonly category: string;
+  readonly status: "success" | "failed" | "cancelled";
+  readonly cancelReason: CancelReason | null;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly durationMs: number;
+}
+
+/** All that one group of events does to one execution: at most one write. */
+export interface Change {
+  readonly id: string;
+  start: Started | null;
+  end: Ended | null;
+}
+export type Changes = Map<string, Change>;
+
+/** What one event does, without its number; null when history does not care. Throws on a body that is not of its action. */
+export type Effect = (seq: number, changes: Changes) => void;
+
+export function project(event: LogEvent): Effect | null {
+  const { executionId, tenantId } = event;
+  if (executionId === null) return null;
+  switch (event.action) {
+    case "tool.execution.start":
+    case "tool.execution.held": {
+      const start = startOf(tenantId, JSON.parse(event.body) as StartBody);
+      return (seq, changes) => begin(changes, executionId, { ...start, seq });
+    }
+    case "tool.execution.complete":
+    case "tool.execution.failed":
+    case "tool.execution.cancelled": {
+      const end = endOf(tenantId, JSON.parse(event.body) as EndBody);
+      return (seq, changes) => finish(changes, executionId, { ...end, seq });
+    }
+    case "tool.execution.denied": {
+      const body = JSON.parse(event.body) as StartBody & EndBody;
+      const start = startOf(tenantId, body);
+      const end = endOf(tenantId, body);
+      return (seq, changes) => {
+        begin(changes, executionId, { ...start, seq });
+        finish(changes, executionId, { ...end, seq });
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+function begin(changes: Changes, id: string, start: Started): void {
+  const change = changes.get(id);
+  if (!change) changes.set(id, { id, start, end: null });
+  // A held call that is let through starts again; a finished one does not.
+  else if (!change.end) change.start = start;
+}
+
+/** The first terminal status wins. */
+function finish(changes: Changes, id: string, end: Ended): void {
+  const change = changes.get(id);
+  if (!change) changes.set(id, { id, start: null, end });
+  else change.end ??= end;
+}
+
+function startOf(tenantId: string, body: StartBody): Omit<Started, "seq"> {
+  return {
+    tenantId,
+    userId: text(body.userId, "userId"),
+    toolName: text(body.toolName, "toolName"),
+    category: text(body.category, "category"),
+    status: body.status,
+    startMs: integer(body.startTime, "startTime"),
+    timeoutMs: integer(body.timeout, "timeout"),
+    instanceId: text(body.instanceId, "instanceId"),
+  };
+}
+
+function endOf(tenantId: string, body: EndBody): Omit<Ended, "seq"> {
+  const { status } = body;
+  if (status !== "success" && status !== "failed" && status !== "cancelled")
+    throw new TypeError(`an end event has the status ${JSON.stringify(status)}`);
+  return {
+    tenantId,
+    userId: text(body.userId, "userId"),
+    toolName: text(body.toolName, "toolName"),
+    category: text(body.category, "category"),
+    status,
+    cancelReason: body.cancelReason,
+    startMs: integer(body.startTime, "startTime"),
+    endMs: integer(body.endTime, "endTime"),
+    durationMs: finite(body.executionTime, "executionTime"),
+  };
+}
+
+/** Sums of what ended, in key order so that two writers lock rows alike. */
+export function rollupsOf(ends: Iterable<Ended>): RollupsTable[] {
+  const sums = new Map<string, RollupsTable>();
+  for (const end of ends) {
+    add(sums, end, end.userId, Math.floor(end.startMs / HOUR_MS));
+    add(sums, end, end.userId, ALL_TIME);
+    add(sums, end, WHOLE_TENANT, ALL_TIME);
+  }
+  return [...sums.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+export function rollupStatus(status: Ended["status"], reason: CancelReason | null): RollupStatus {
+  return status === "cancelled" && reason === "timeout" ? "timeout" : status;
+}
+
+function add(sums: Map<string, RollupsTable>, end: Ended, userId: string, hour: number): void {
+  const status = rollupStatus(end.status, end.cancelReason);
+  const key = `${end.tenantId}\0${userId}\0${hour}\0${end.toolName}\0${end.category}\0${status}`;
+  const row = sums.get(key);
+  if (row) {
+    row.count += 1;
+    row.total_ms += end.durationMs;
+    row.last_start_ms = Math.max(row.last_start_ms, end.startMs);
+    return;
+  }
+  sums.set(key, {
+    tenant_id: end.tenantId,
+    user_id: userId,
+    hour,
+    tool_name: end.toolName,
+    category: end.category,
+    status,
+    count: 1,
+    total_ms: end.durationMs,
+    last_start_ms: end.startMs,
+  });
+}
+
+function text(value: unknown, field: string): string {
+  if (typeof value === "string") return value;
+  throw new TypeError(`an execution event lacks ${field}`);
+}
+
+function integer(value: unknown, field: string): number {
+  if (Number.isSafeInteger(value)) return value as number;
+  throw new TypeError(`an execution event has no whole number in ${field}`);
+}
+
+function finite(value: unknown, field: string): number {
+  if (Number.isFinite(value)) return value as number;
+  throw new TypeError(`an execution event has no number in ${field}`);
+}

@@ -1,0 +1,127 @@
+// History pages: keys from the projection's indexes, bodies from the log by number.
+import { sql, type SelectQueryBuilder } from "kysely";
+import type { CancelReason, Status } from "../../call.ts";
+import type { Database } from "../database.ts";
+import type { EndBody, ExecutionRecord, HistoryFilter, StartBody, Store } from "../store.ts";
+import type { ExecutionsTable, Tables } from "../tables.ts";
+import { figures, usage } from "./figures.ts";
+
+export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
+
+/** The one translation of a filter; the terms on end_seq let the partial indexes serve a status. */
+export function filtered<O>(query: ExecutionQuery<O>, filter: HistoryFilter): ExecutionQuery<O> {
+  const { toolName, category, status, from, to } = filter;
+  let q = query.where("tenant_id", "=", filter.tenantId).where("user_id", "=", filter.userId);
+  if (toolName !== undefined) q = q.where("tool_name", "=", toolName);
+  if (category !== undefined) q = q.where("category", "=", category);
+  if (status !== undefined) q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null); // prettier-ignore
+  if (from !== undefined) q = q.where("start_ms", ">=", from);
+  if (to !== undefined) q = q.where("start_ms", "<=", to);
+  return q;
+}
+
+export function isOpen(status: Status): boolean {
+  return status === "pending" || status === "running";
+}
+
+const COLUMNS = ["id", "status", "cancel_reason", "seq", "start_ms", "start_seq", "end_seq"] as const; // prettier-ignore
+type Columns = Pick<ExecutionsTable, (typeof COLUMNS)[number]>;
+
+export function executions(database: Database): Store["executions"] {
+  const { kysely } = database;
+  const select = (): ExecutionQuery<Columns> => kysely.selectFrom("executions").select(COLUMNS);
+
+  /** Joins after the page is cut, so that skipped rows cost no look-up of bodies. */
+  async function records(page: ExecutionQuery<Columns>): Promise<ExecutionRecord[]> {
+    const rows = await kysely
+      .selectFrom(page.as("page"))
+      .innerJoin("events as first", "first.seq", "page.start_seq")
+      .leftJoin("events as last", "last.seq", "page.end_seq")
+      .select([
+        "page.id",
+        "page.status",
+        "page.cancel_reason",
+        "page.start_seq",
+        "page.end_seq",
+        "first.body as start_body",
+        "last.body as end_body",
+      ]) // prettier-ignore
+      .orderBy("page.start_ms", "desc")
+      .orderBy("page.seq", "desc")
+      .execute();
+    return rows.map(toRecord);
+  }
+
+  return {
+    async get(id) {
+      const [record] = await records(select().where("id", "=", id).limit(1));
+      return record ?? null;
+    },
+    async list(filter, { limit, offset, after }) {
+      let page = filtered(select(), filter);
+      if (after) {
+        // An unknown id falls back to everything older than its time.
+        const seq = sql`coalesce((select seq from executions where id = ${after.id}), 0)`;
+        page = page
+          .where("start_ms", "<=", after.startTime)
+          .where(sql<boolean>`(start_ms, seq) < (${after.startTime}, ${seq})`);
+      }
+      page = page.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(limit);
+      if (offset !== undefined && offset > 0) page = page.offset(offset);
+      return records(page);
+    },
+    figures: (filter) => figures(database, filter),
+    usage: (filter) => usage(database, filter),
+    async open(filter) {
+      const all = select().where("end_seq", "is", null);
+      return records(
+        "instanceId" in filter
+          ? all.where("instance_id", "=", filter.instanceId)
+          : all.where("start_ms", "<", filter.startedBefore),
+      );
+    },
+  };
+}
+
+interface RecordRow {
+  id: string;
+  status: Status;
+  cancel_reason: CancelReason | null;
+  start_seq: number;
+  end_seq: number | null;
+  start_body: string;
+  end_body: string | null;
+}
+
+function toRecord(row: RecordRow): ExecutionRecord {
+  const start = JSON.parse(row.start_body) as StartBody;
+  const end = row.end_body === null ? null : (JSON.parse(row.end_body) as EndBody);
+  const oneEvent = row.start_seq === row.end_seq;
+  return {
+    ...pick(start),
+    id: row.id,
+    status: row.status,
+    endTime: end?.endTime ?? null,
+    executionTime: end?.executionTime ?? null,
+    result: end?.result ?? null,
+    error: end?.error ?? null,
+    errorCode: end?.errorCode ?? null,
+    errorReason: end?.errorReason ?? null,
+    remedy: end?.remedy ?? null,
+    cancelReason: row.cancel_reason,
+    // A denied call has one body, and its metadata is the caller's.
+    resultMetadata: oneEvent ? null : (end?.metadata ?? null),
+  };
+}
+
+/** The fields of a start, without those of an end that share its event. */
+function pick(start: StartBody): StartBody {
+  const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
+  const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
+  const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
+  return {
+    toolName, requestedName, category, status, arguments: start.arguments, startTime, timeout, userId, tenantId,
+    capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry,
+    instanceId, gates,
+  }; // prettier-ignore
+}

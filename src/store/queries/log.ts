@@ -1,0 +1,44 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Database } from "../database.ts";
+import type { LogEvent, Store } from "../store.ts";
+
+/** The ledger has no index but its number: a resume walks it in stretches and lets others run between them. */
+const STRETCH = 5_000;
+
+export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "head"> {
+  async function head(): Promise<number> {
+    const row = await kysely.selectFrom("events").select((of) => of.fn.max("seq").as("seq")).executeTakeFirst(); // prettier-ignore
+    return Number(row?.seq ?? 0);
+  }
+  return {
+    head,
+    async since(seq, { tenantId, actor }, limit) {
+      const last = await head();
+      const found: (LogEvent & { seq: number })[] = [];
+      for (let from = seq; from < last && found.length < limit; from += STRETCH) {
+        if (from > seq) await turn();
+        const rows = await kysely
+          .selectFrom("events")
+          .select([
+            "seq",
+            "tenant_id as tenantId",
+            "at_ms as at",
+            "action",
+            "actor",
+            "execution_id as executionId",
+            "body",
+          ]) // prettier-ignore
+          .where("seq", ">", from)
+          .where("seq", "<=", Math.min(from + STRETCH, last))
+          .where("tenant_id", "=", tenantId)
+          .where("actor", "=", actor)
+          .where("execution_id", "is not", null)
+          .orderBy("seq")
+          .limit(limit - found.length)
+          .execute();
+        found.push(...rows);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Database } from "../database.ts";
+import type { Store } from "../store.ts";
+
+export function tenants({ kysely }: Database): Store["tenants"] {
+  return {
+    async ensure({ id, name, plan, createdAt }) {
+      const row = { id, name, plan, created_at: createdAt };
+      await kysely.insertInto("tenants").values(row).onConflict((c) => c.doNothing()).execute(); // prettier-ignore
+    },
+    async get(id) {
+      const found = await kysely
+        .selectFrom("tenants")
+        .select(["id", "name", "plan"])
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return found ?? null;
+    },
+  };
+}

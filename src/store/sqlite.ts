@@ -1,0 +1,121 @@
+// The store of one machine: a reader connection here, the writer in its own thread.
+import { mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { Kysely, type CompiledQuery } from "kysely";
+import { bind } from "./bind.ts";
+import { openConnection } from "./connection.ts";
+import type { Database } from "./database.ts";
+import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
+import { queries } from "./queries/index.ts";
+import { sqliteDialect } from "./sqlite-dialect.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import { openWriter, spawnWriter } from "./writer-client.ts";
+
+const MAX_PREPARED = 500;
+
+export async function openSqlite(name: string, options: { dataDir: string }): Promise<Store> {
+  const file = resolve(options.dataDir, name);
+  const reader = openReader(file);
+  const writer = openWriter(() => spawnWriter(file));
+  const read = reading(reader);
+  const kysely = new Kysely<Tables>({
+    dialect: sqliteDialect({
+      read,
+      write: async (query) => (await writer.batch([query]))[0] ?? [],
+    }),
+  });
+  const database: Database = {
+    kysely,
+    batch: (list) => writer.batch(list.map((query) => query.compile())),
+  };
+  return {
+    kind: "sqlite",
+    shared: false,
+    ...queries(database, (event) => writer.append(event)),
+    async ping() {
+      read({ sql: "select 1 from migrations limit 1", parameters: [] });
+      await writer.batch([]);
+    },
+    async close() {
+      await writer.close();
+      if (reader.isOpen) reader.close();
+    },
+  };
+}
+
+/** Opens, migrates, and gives up the right to write. Any fault is one sentence: what, where, what to do. */
+function openReader(file: string): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    db = openConnection(file);
+    migrate(db);
+    db.exec("pragma query_only = on");
+    return db;
+  } catch (cause) {
+    if (db?.isOpen) db.close();
+    throw new Error(`cannot open the store ${file}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+function migrate(db: DatabaseSync): void {
+  const known = migrationsFor("sqlite");
+  db.exec(`create table if not exists migrations
+    (id integer primary key, name text not null, checksum text not null, applied_at integer not null)`);
+  if (pending(known, applied(db)).length === 0) return;
+  // The write lock is the lock against a second start; look again once it is ours.
+  db.exec("begin immediate");
+  try {
+    const record = db.prepare("insert into migrations values (?, ?, ?, ?)");
+    for (const migration of pending(known, applied(db))) {
+      for (const statement of migration.statements) db.exec(statement);
+      const { id, name, checksum } = migration;
+      record.run(bind(id), bind(name), bind(checksum), bind(Date.now()));
+    }
+    db.exec("commit");
+  } catch (cause) {
+    if (db.isTransaction) db.exec("rollback");
+    throw cause;
+  }
+}
+
+function applied(db: DatabaseSync): Applied[] {
+  const rows = db.prepare("select id, name, checksum from migrations order by id").all();
+  return rows as unknown as Applied[];
+}
+
+function reading(
+  db: DatabaseSync,
+): (query: Pick<CompiledQuery, "sql" | "parameters">) => unknown[] {
+  const prepared = new Map<string, StatementSync>();
+  return ({ sql, parameters }) => {
+    let statement = prepared.get(sql);
+    if (!statement) {
+      if (prepared.size >= MAX_PREPARED) prepared.clear();
+      statement = db.prepare(sql);
+      prepared.set(sql, statement);
+    }
+    return statement.all(...parameters.map(bind));
+  };
+}
+
+const SQLITE_REASONS: Record<number, string> = {
+  5: "another process holds it; stop that one first",
+  8: "it is read-only; make it writable, or name another data directory",
+  10: "the disk does not read or write; check it",
+  11: "the file is damaged; restore a backup",
+  13: "the disk is full; make room",
+  14: "the file cannot be opened or created; check that the directory is writable, or name another data directory",
+  26: "the file is not a SQLite database; move it away, or name another file",
+};
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  // The lower byte is the primary code.
+  if ("errcode" in cause) return SQLITE_REASONS[Number(cause.errcode) & 0xff] ?? cause.message;
+  if ("code" in cause && "syscall" in cause)
+    return `the directory cannot be made (${String(cause.code)}); check its permissions, or name another data directory`;
+  return cause.message;
+}
