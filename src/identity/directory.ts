@@ -1,5 +1,10 @@
+// Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
 import type { Caller, Level, Plan } from "../call.ts";
-import type { CapsuleRow, KeyRow, UserRow } from "../store/store.ts";
+import { AppError } from "../errors.ts";
+import { AlreadyExists, type Action, type CapsuleRow, type KeyRow, type Store, type UserRow } from "../store/store.ts"; // prettier-ignore
+import type { Ids } from "../util/ids.ts";
+import { callerOf } from "./index.ts";
+import { mintKey } from "./keys.ts";
 
 export interface NewUser {
   readonly id?: string;
@@ -26,33 +31,240 @@ export interface NewCapsule {
   readonly status?: "draft" | "active" | "archived";
 }
 
+export type UserChange = Partial<Pick<UserRow, "name" | "role" | "roles" | "plan">>;
+export type CapsuleChange = Partial<
+  Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities">
+>;
+
 /** A key as people may see it: never its hash or salt. */
 export type KeyView = Omit<KeyRow, "salt" | "hash">;
 
-interface ListPage {
+export interface ListPage {
   readonly limit: number;
   readonly after?: string;
 }
 
-/**
- * Users, keys and capsules of the actor's tenant. Every change is audited with the actor and effective before it answers.
- * Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the field.
- */
+/** Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the field. */
 export interface Directory {
   createUser(actor: Caller, user: NewUser): Promise<UserRow>;
   getUser(actor: Caller, id: string): Promise<UserRow>;
   listUsers(actor: Caller, page: ListPage): Promise<UserRow[]>;
-  updateUser(actor: Caller, id: string, change: Partial<Pick<UserRow, "name" | "role" | "roles" | "plan">>): Promise<UserRow>;
+  updateUser(actor: Caller, id: string, change: UserChange): Promise<UserRow>;
   createKey(actor: Caller, key: NewKey): Promise<{ key: KeyView; secret: string }>;
   getKey(actor: Caller, id: string): Promise<KeyView>;
   listKeys(actor: Caller, page: ListPage & { readonly userId?: string }): Promise<KeyView[]>;
   revokeKey(actor: Caller, id: string): Promise<KeyView>;
   /** A new key with the same rights; the old one lives on for `overlapSeconds`. */
-  rotateKey(actor: Caller, id: string, overlapSeconds: number): Promise<{ key: KeyView; secret: string }>;
+  rotateKey(
+    actor: Caller,
+    id: string,
+    overlapSeconds: number,
+  ): Promise<{ key: KeyView; secret: string }>;
   createCapsule(actor: Caller, capsule: NewCapsule): Promise<CapsuleRow>;
   getCapsule(actor: Caller, id: string): Promise<CapsuleRow>;
   listCapsules(actor: Caller, page: ListPage): Promise<CapsuleRow[]>;
-  updateCapsule(actor: Caller, id: string, change: Partial<Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities">>): Promise<CapsuleRow>;
-  /** The caller that `userId` would be through the tenant's default capsule: for `explain --as`. */
+  updateCapsule(actor: Caller, id: string, change: CapsuleChange): Promise<CapsuleRow>;
+  /** The caller that a user would be through the tenant's default capsule: for `explain --as`. */
   callerFor(actor: Caller, userId: string): Promise<Caller>;
-} // prettier-ignore
+}
+
+export interface DirectoryPowers {
+  readonly store: Pick<Store, "users" | "keys" | "capsules" | "tenants">;
+  readonly serverSecret: string;
+  readonly ids: Ids;
+  readonly now: () => number;
+  readonly note: (action: Action, who: Caller, body: Record<string, unknown>) => Promise<void>;
+  /** Drops caches; called after the store has the change and before anybody is told. */
+  readonly changed: () => void;
+  readonly toolName: (name: string) => string | null;
+}
+
+/** Keys run out unless told otherwise (threats §3). */
+const KEY_LIFE_MS = 90 * 24 * 3_600_000;
+
+export function createDirectory(p: DirectoryPowers): Directory {
+  const ours = <T extends { tenantId: string }>(
+    actor: Caller,
+    row: T | null,
+    what: string,
+    id: string,
+  ): T => {
+    if (row?.tenantId === actor.tenantId) return row;
+    throw new AppError("NOT_FOUND", "unknown", `${what} '${id}' not found`, {
+      remedy: `list the ${what}s first`,
+    });
+  };
+  const commit = async (
+    actor: Caller,
+    action: Action,
+    body: Record<string, unknown>,
+  ): Promise<void> => {
+    p.changed();
+    await p.note(action, actor, body);
+  };
+  /** Canonical names; an unknown tool in a capsule is a typo, not a wish. */
+  const toolNames = (names: readonly string[]): string[] =>
+    names.map((name, index) => {
+      const known = name === "*" ? "*" : p.toolName(name);
+      if (known !== null) return known;
+      throw invalid(
+        `/capabilities/${index}`,
+        `there is no tool '${name}'`,
+        "list the tools: GET /api/v1/tools",
+      );
+    });
+
+  const newKey = async (actor: Caller, key: NewKey & { expiresAt: number }): Promise<{ key: KeyView; secret: string }> => {
+    const { secret, prefix, salt, hash } = mintKey(p.serverSecret);
+    const now = p.now();
+    const row: KeyRow = {
+      id: p.ids.next("key", now),
+      tenantId: actor.tenantId,
+      userId: key.userId,
+      name: key.name,
+      prefix,
+      salt,
+      hash,
+      scopes: key.scopes,
+      level: key.level ?? null,
+      capsuleId: key.capsuleId ?? null,
+      createdAt: now,
+      expiresAt: key.expiresAt,
+      revokedAt: null,
+      lastUsedAt: null,
+    };
+    await p.store.keys.create(row);
+    await commit(actor, "key.created", { keyId: row.id, userId: row.userId, prefix, scopes: key.scopes });
+    return { key: viewOf(row), secret };
+  }; // prettier-ignore
+
+  return {
+    async createUser(actor, user) {
+      const now = p.now();
+      const row: UserRow = {
+        id: user.id ?? p.ids.next("usr", now),
+        tenantId: actor.tenantId,
+        name: user.name,
+        role: user.role ?? "user",
+        roles: user.roles ?? ["tool_user"],
+        plan: user.plan ?? null,
+        createdAt: now,
+      };
+      await created(p.store.users.create(row), "user", row.id);
+      await commit(actor, "user.created", { userId: row.id, role: row.role, plan: row.plan });
+      return row;
+    },
+    getUser: async (actor, id) => ours(actor, await p.store.users.get(id), "user", id),
+    listUsers: (actor, page) => p.store.users.list(actor.tenantId, page),
+    async updateUser(actor, id, change) {
+      ours(actor, await p.store.users.get(id), "user", id);
+      const row = ours(actor, await p.store.users.update(id, change), "user", id);
+      await commit(actor, "user.changed", { userId: id, change });
+      return row;
+    },
+    async createKey(actor, key) {
+      const user = await p.store.users.get(key.userId);
+      if (user?.tenantId !== actor.tenantId) throw invalid("/userId", `there is no user '${key.userId}'`, "create the user first"); // prettier-ignore
+      if (key.capsuleId !== undefined) {
+        const capsule = await p.store.capsules.get(key.capsuleId);
+        if (capsule?.tenantId !== actor.tenantId) throw invalid("/capsuleId", `there is no capsule '${key.capsuleId}'`, "create the capsule first"); // prettier-ignore
+      }
+      const expiresAt = key.expiresAt ?? p.now() + KEY_LIFE_MS;
+      if (expiresAt <= p.now())
+        throw invalid("/expiresAt", "expected a time in the future", "leave it out for 90 days");
+      return newKey(actor, { ...key, expiresAt });
+    },
+    getKey: async (actor, id) => viewOf(ours(actor, await p.store.keys.get(id), "key", id)),
+    listKeys: async (actor, page) => (await p.store.keys.list(actor.tenantId, page)).map(viewOf),
+    async revokeKey(actor, id) {
+      const row = ours(actor, await p.store.keys.get(id), "key", id);
+      const at = p.now();
+      const revoked = await p.store.keys.revoke(id, at);
+      if (revoked) await commit(actor, "key.revoked", { keyId: id, userId: row.userId });
+      return viewOf({ ...row, revokedAt: revoked ? at : row.revokedAt });
+    },
+    async rotateKey(actor, id, overlapSeconds) {
+      const old = ours(actor, await p.store.keys.get(id), "key", id);
+      if (old.revokedAt !== null) throw new AppError("CONFLICT", "stale", `the key ${old.prefix}… was revoked`, { remedy: "create a new key" }); // prettier-ignore
+      const now = p.now();
+      const life =
+        old.expiresAt === null ? KEY_LIFE_MS : Math.max(old.expiresAt - old.createdAt, 60_000);
+      const { userId, name, scopes } = old;
+      const next = await newKey(actor, {
+        userId,
+        name,
+        scopes,
+        ...(old.capsuleId === null ? {} : { capsuleId: old.capsuleId }),
+        ...(old.level === null ? {} : { level: old.level }),
+        expiresAt: now + life,
+      });
+      await p.store.keys.expire(
+        id,
+        Math.min(now + overlapSeconds * 1000, old.expiresAt ?? Infinity),
+      );
+      await commit(actor, "key.rotated", { keyId: id, replacedBy: next.key.id, overlapSeconds });
+      return next;
+    },
+    async createCapsule(actor, capsule) {
+      const now = p.now();
+      const row: CapsuleRow = {
+        id: capsule.id ?? p.ids.next("cap", now),
+        tenantId: actor.tenantId,
+        name: capsule.name,
+        version: 1,
+        status: capsule.status ?? "active",
+        isDefault: capsule.default ?? false,
+        capabilities: toolNames(capsule.capabilities),
+        createdAt: now,
+        updatedAt: now,
+      };
+      await created(p.store.capsules.create(row), "capsule", row.id);
+      await commit(actor, "capsule.created", { capsuleId: row.id, capabilities: row.capabilities });
+      return row;
+    },
+    getCapsule: async (actor, id) => ours(actor, await p.store.capsules.get(id), "capsule", id),
+    listCapsules: (actor, page) => p.store.capsules.list(actor.tenantId, page),
+    async updateCapsule(actor, id, change) {
+      ours(actor, await p.store.capsules.get(id), "capsule", id);
+      const clean = change.capabilities
+        ? { ...change, capabilities: toolNames(change.capabilities) }
+        : change;
+      const row = ours(
+        actor,
+        await p.store.capsules.update(id, { ...clean, updatedAt: p.now() }),
+        "capsule",
+        id,
+      );
+      await commit(actor, "capsule.changed", {
+        capsuleId: id,
+        version: row.version,
+        change: clean,
+      });
+      return row;
+    },
+    async callerFor(actor, userId) {
+      ours(actor, await p.store.users.get(userId), "user", userId);
+      const caller = await callerOf(p.store, userId, null);
+      if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${userId}' not found`);
+      return caller;
+    },
+  };
+}
+
+async function created(write: Promise<void>, what: string, id: string): Promise<void> {
+  try {
+    await write;
+  } catch (cause) {
+    if (!(cause instanceof AlreadyExists)) throw cause;
+    throw new AppError("CONFLICT", "already_exists", `a ${what} '${id}' exists already`, { remedy: "choose another id, or leave it out", cause }); // prettier-ignore
+  }
+}
+
+function viewOf(row: KeyRow): KeyView {
+  const { salt: _salt, hash: _hash, ...view } = row;
+  return view;
+}
+
+function invalid(path: string, message: string, remedy: string): AppError {
+  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, { remedy, errors: [{ path, message, suggestion: remedy }] }); // prettier-ignore
+}

@@ -1,4 +1,11 @@
-import type { Caller } from "../call.ts";
+// Who is calling: a credential becomes a Caller, or the request goes no further.
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Caller, Level, Plan } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { KeyRow, Store, UserRow } from "../store/store.ts";
+import { isWellFormed, matches, prefixOf } from "./keys.ts";
+import type { Sessions } from "./sessions.ts";
 
 export interface Credentials {
   /** `Authorization` header as sent. */
@@ -7,15 +14,184 @@ export interface Credentials {
   readonly cookie: string | undefined;
 }
 
-export interface Identity {
+export interface Identity extends Pick<
+  Sessions,
+  "createLoginToken" | "redeemLoginToken" | "signOut"
+> {
   /** The caller a credential stands for. Throws UNAUTHORIZED; a store that cannot answer is UNAVAILABLE, never anonymous. */
   identify(credentials: Credentials): Caller | Promise<Caller>;
-  /** A one-time link token for the console (15 minutes). */
-  createLoginToken(userId: string): Promise<string>;
-  /** Exchanges the token for the value of the session cookie; null when it was used or ran out. */
-  redeemLoginToken(
-    token: string,
-  ): Promise<{ cookie: string; userId: string; maxAgeSeconds: number } | null>;
-  /** Ends a console session. */
-  signOut(cookie: string | undefined): Promise<void>;
+  /** Forgets what was learnt about keys, users and capsules: called by every change before it is acknowledged. */
+  forget(): void;
+  /** Writes the last-used times that gathered. */
+  flush(): Promise<void>;
 }
+
+export interface IdentityPowers {
+  readonly store: Pick<Store, "keys" | "users" | "tenants" | "capsules" | "shared">;
+  readonly serverSecret: string;
+  readonly sessions: Sessions;
+  readonly now: () => number;
+  /** Set only on loopback with authentication switched off: who a request without credential is. */
+  readonly anonymousUserId: string | null;
+}
+
+interface Known {
+  readonly key: KeyRow;
+  readonly caller: Caller;
+  readonly learntAt: number;
+}
+
+const MAX_KNOWN = 10_000;
+/** How long another instance's revocation may go unseen when the store is shared (design §8: under a second). */
+const SHARED_LEASE_MS = 800;
+
+export function createIdentity(p: IdentityPowers): Identity {
+  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  const uses = new Map<string, number>();
+  let epoch = 0;
+
+  const fromKey = (secret: string): Caller | Promise<Caller> => {
+    // The cache holds digests, so that memory never lists keys in the clear.
+    const digest = hash("sha256", secret, "base64");
+    const hit = known.get(digest);
+    const now = p.now();
+    if (hit && (!p.store.shared || now - hit.learntAt < SHARED_LEASE_MS)) {
+      assertAlive(hit.key, now);
+      uses.set(hit.key.id, now);
+      return hit.caller;
+    }
+    return learn(secret, digest, now);
+  };
+
+  const learn = async (secret: string, digest: string, now: number): Promise<Caller> => {
+    if (!isWellFormed(secret)) throw badCredentials();
+    const began = epoch;
+    const rows = await answered(p.store.keys.byPrefix(prefixOf(secret)));
+    const key = rows.find((row) => matches(secret, row, p.serverSecret));
+    if (!key) throw badCredentials();
+    assertAlive(key, now);
+    const caller = await callerOf(p.store, key.userId, key);
+    if (!caller) throw badCredentials();
+    // What was read before a revocation must not be remembered after it.
+    if (began === epoch) known.set(digest, { key, caller, learntAt: now });
+    uses.set(key.id, now);
+    return caller;
+  };
+
+  const fromSession = async (cookie: string): Promise<Caller> => {
+    const userId = await answered(p.sessions.userOf(cookie));
+    const caller = userId === null ? null : await callerOf(p.store, userId, null);
+    if (!caller) throw noCredentials("the console session has ended");
+    return caller;
+  };
+
+  return {
+    createLoginToken: p.sessions.createLoginToken,
+    redeemLoginToken: p.sessions.redeemLoginToken,
+    signOut: p.sessions.signOut,
+    identify({ authorization, cookie }) {
+      if (authorization !== undefined) {
+        if (!/^bearer /i.test(authorization))
+          throw noCredentials("only `Authorization: Bearer <key>` is understood");
+        return fromKey(authorization.slice(7).trim());
+      }
+      if (cookie !== undefined && p.sessions.isOurs(cookie)) return fromSession(cookie);
+      if (p.anonymousUserId !== null) return anonymous(p.store, p.anonymousUserId);
+      throw noCredentials("this needs a credential");
+    },
+    forget() {
+      epoch++;
+      known.clear();
+    },
+    async flush() {
+      const batch = [...uses].map(([id, at]) => ({ id, at }));
+      uses.clear();
+      if (batch.length > 0) await p.store.keys.touch(batch);
+    },
+  };
+}
+
+type Rows = Pick<Store, "users" | "tenants" | "capsules">;
+
+/** The caller a user is, through one of their keys or (null) the console. */
+export async function callerOf(
+  store: Rows,
+  userId: string,
+  key: KeyRow | null,
+): Promise<Caller | null> {
+  const user = await answered(store.users.get(userId));
+  if (!user) return null;
+  const [tenant, fallback] = await answered(Promise.all([store.tenants.get(user.tenantId), store.capsules.defaultOf(user.tenantId)])); // prettier-ignore
+  const scopes = key ? key.scopes : ["*"];
+  const plan = user.plan ?? tenant?.plan ?? null;
+  return Object.freeze({
+    tenantId: user.tenantId,
+    userId: user.id,
+    // A key that was given only some scopes does not administer, whoever owns it.
+    role:
+      user.role === "admin" && (scopes.includes("*") || scopes.includes("admin"))
+        ? "admin"
+        : "user",
+    roles: user.roles,
+    plan,
+    level: key?.level ?? levelOf(user, plan),
+    scopes,
+    capsuleId: key?.capsuleId ?? (user.role === "admin" && !key ? "all" : (fallback?.id ?? null)),
+    keyId: key?.id ?? null,
+    via: key ? "key" : "console",
+  } satisfies Caller);
+}
+
+const LEVEL_OF_PLAN: Record<Plan, Level> = {
+  free: "execute_basic",
+  starter: "execute_basic",
+  team: "execute_advanced",
+  enterprise: "execute_advanced",
+};
+
+function levelOf(user: UserRow, plan: Plan | null): Level {
+  if (user.role === "admin") return "admin";
+  return plan === null ? "view_only" : LEVEL_OF_PLAN[plan];
+}
+
+async function anonymous(store: Rows, userId: string): Promise<Caller> {
+  const caller = await callerOf(store, userId, null);
+  if (!caller) throw noCredentials("this needs a credential");
+  return { ...caller, via: "anonymous" };
+}
+
+function assertAlive(key: KeyRow, now: number): void {
+  if (key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now)) return;
+  const why = key.revokedAt === null ? "has expired" : "was revoked";
+  throw new AppError("UNAUTHORIZED", "key_inactive", `the key ${key.prefix}… ${why}`, {
+    remedy: "ask an administrator for a new key (ostiary keys create)",
+  });
+}
+
+async function answered<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (cause) {
+    throw new AppError(
+      "UNAVAILABLE",
+      "engine_unavailable",
+      "the store does not answer, so nobody can be identified",
+      {
+        remedy: "try again; see /readyz",
+        retryAfterSeconds: 5,
+        cause,
+      },
+    );
+  }
+}
+
+const badCredentials = (): AppError =>
+  new AppError("UNAUTHORIZED", "bad_credentials", "this key is not known here", {
+    remedy: "check the key, or ask an administrator for a new one",
+  });
+
+const noCredentials = (message: string): AppError =>
+  new AppError("UNAUTHORIZED", "no_credentials", message, {
+    remedy:
+      "send `Authorization: Bearer <key>`; the first key is in admin.key of the data directory",
+  });

@@ -34,7 +34,7 @@ export interface History {
 
 export function createHistory(executions: Store["executions"]): History {
   const own = (caller: Caller, row: ExecutionRecord | null): ExecutionRecord | null =>
-    row?.userId === caller.userId && row.tenantId === caller.tenantId ? row : null;
+    row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
   return {
     get: async (caller, id) => own(caller, await executions.get(id)),
     async list(caller, { limit, offset, after, ...query }) {
@@ -65,6 +65,12 @@ export function createHistory(executions: Store["executions"]): History {
         ...(toolName === undefined ? {} : { toolName }),
       }),
   };
+}
+
+/** Without what only administrators may read. */
+function shown(row: ExecutionRecord & { audit?: unknown }): ExecutionRecord {
+  const { audit: _audit, ...rest } = row;
+  return rest;
 }
 
 const cursorOf = (row: ExecutionRecord): string =>

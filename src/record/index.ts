@@ -79,7 +79,8 @@ export function createRecorder(p: RecorderPowers): Recorder {
     },
     refuse: (call, outcome) => {
       const end = endBody(call, outcome, p.now());
-      const body: DeniedBody = { ...startBody(call, outcome.gates, "failed", p.instanceId), ...end, metadata: call.metadata }; // prettier-ignore
+      const start = startBody(call, outcome.gates, "failed", p.instanceId);
+      const body: DeniedBody = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
       return append(event("tool.execution.denied", call, end.endTime, body));
     },
     note: (action, who, body) =>
@@ -117,6 +118,22 @@ function startBody(
     entry: call.entry,
     instanceId,
     gates: gates as unknown as readonly Json[],
+  };
+}
+
+/**
+ * A refusal that the caller cannot tell from a missing tool: their own history must not tell either. What really
+ * happened stands under `audit`, which only administrators read.
+ */
+function hidden(call: Call, gates: readonly Verdict[]): object {
+  return {
+    toolName: call.requestedName,
+    category: "unknown",
+    toolVersion: null,
+    toolPin: null,
+    runner: null,
+    gates: [],
+    audit: { toolName: call.tool?.name ?? null, toolPin: call.tool?.pin ?? null, gates },
   };
 }
 

@@ -7,7 +7,7 @@ export interface Metrics {
   /** The page of `/metrics`, classic text format. */
   text(): Promise<string>;
   discovered(caller: Caller, count: number): void;
-  ended(caller: Caller, outcome: Outcome, knownTool: boolean): void;
+  ended(caller: Caller, outcome: Outcome): void;
   late(): void;
   mcpPath(path: "fast" | "sdk"): void;
 }
@@ -56,8 +56,9 @@ export function createMetrics(p: MetricsPowers): Metrics {
         p.identityLabels ? { agent_id: agents(caller.capsuleId ?? "none") } : {},
         count,
       ),
-    ended(caller, outcome, knownTool) {
-      const tool_name = knownTool ? outcome.toolName : "unknown";
+    ended(caller, outcome) {
+      // A hidden tool must not differ from an invented name, not even in a label.
+      const tool_name = outcome.visible ? outcome.toolName : "unknown";
       const status = outcome.cancelReason === "timeout" ? "timeout" : outcome.status;
       total.inc({ tool_name, status });
       if (outcome.dispatched) duration.observe({ tool_name }, outcome.latencyMs / 1000);

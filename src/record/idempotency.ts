@@ -1,0 +1,78 @@
+// A repeated idempotency key never runs a tool twice: the earlier answer is given again (24 h, per caller).
+import { hash } from "node:crypto";
+import type { Call, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { ExecutionRecord, Store } from "../store/store.ts";
+import { canonicalJson } from "../util/json.ts";
+
+export interface Idempotency {
+  /** The finished execution that this key already stands for; null when it is free. Throws when it is in flight or means something else. */
+  replay(call: Call): Promise<ExecutionRecord | null>;
+  /** Takes the key for this call, after the gate and before the run. Throws when another call was faster. */
+  reserve(call: Call): Promise<void>;
+}
+
+export function createIdempotency(
+  store: Pick<Store, "idempotency" | "executions">,
+  now: () => number,
+): Idempotency {
+  return {
+    async replay(call) {
+      const earlier = await store.idempotency.find(scopeOf(call), keyOf(call), now());
+      if (earlier === null) return null;
+      assertSame(call, earlier.requestHash);
+      const record = await store.executions.get(earlier.executionId);
+      if (record === null || record.endTime === null) throw inFlight(earlier.executionId);
+      return record;
+    },
+    async reserve(call) {
+      const row = {
+        scope: scopeOf(call),
+        key: keyOf(call),
+        requestHash: requestHash(call),
+        executionId: call.id,
+        at: now(),
+      };
+      const earlier = await store.idempotency.reserve(row);
+      if (earlier === null) return;
+      assertSame(call, earlier.requestHash);
+      throw inFlight(earlier.executionId);
+    },
+  };
+}
+
+const scopeOf = (call: Call): string => `${call.caller.tenantId}/${call.caller.userId}`;
+const keyOf = (call: Call): string => call.idempotencyKey ?? "";
+
+function requestHash(call: Call): string {
+  const facts: JsonObject = {
+    tool: call.tool?.name ?? call.requestedName,
+    arguments: call.arguments,
+    timeout: call.timeoutMs,
+  };
+  return hash("sha256", canonicalJson(facts));
+}
+
+function assertSame(call: Call, earlierHash: string): void {
+  if (requestHash(call) === earlierHash) return;
+  throw new AppError(
+    "UNPROCESSABLE",
+    "idempotency_mismatch",
+    "this idempotency key was used for another request",
+    {
+      remedy: "use a new key for a new request",
+    },
+  );
+}
+
+function inFlight(executionId: string): AppError {
+  return new AppError(
+    "CONFLICT",
+    "idempotency_in_flight",
+    `the request with this key is still running as ${executionId}`,
+    {
+      remedy: `ask for its status: GET /api/v1/executions/${executionId}`,
+      retryAfterSeconds: 1,
+    },
+  );
+}
