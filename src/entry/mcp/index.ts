@@ -1,0 +1,30 @@
+// The MCP door beyond the fast path: everything the SDK answers, in both eras. Loaded with the first request that needs it.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller, Json } from "../../call.ts";
+import type { Doors, RequestContext } from "../doors.ts";
+
+export interface McpDoor {
+  /**
+   * Answers one request to `/mcp` completely. Host, Origin, body and caller have been checked; `body` is absent for
+   * GET and DELETE.
+   */
+  handle(
+    req: IncomingMessage,
+    res: ServerResponse,
+    caller: Caller,
+    body: Json | undefined,
+    context: Pick<RequestContext, "traceparent">,
+  ): Promise<void>;
+  /** Ends sessions and open streams; running calls see a cancel. */
+  close(): Promise<void>;
+}
+
+export function createMcpDoor(doors: Doors): McpDoor {
+  let legs: Promise<McpDoor> | undefined;
+  const open = (): Promise<McpDoor> =>
+    (legs ??= import("./legs.ts").then(({ openLegs }) => openLegs(doors)));
+  return {
+    handle: async (...request) => (await open()).handle(...request),
+    close: async () => (await legs)?.close(),
+  };
+}

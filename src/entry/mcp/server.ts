@@ -1,0 +1,171 @@
+// The SDK server behind every slow leg: two handlers that ask the engine. Holds no caller; each request brings its own.
+import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
+import type { Caller, CallRequest, Entry, JsonObject, Progress } from "../../call.ts";
+import { faultOf } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Doors } from "../doors.ts";
+import { listable, page } from "./listing.ts";
+import type { Sdk } from "./sdk.ts";
+import {
+  INTERNAL,
+  isUnknown,
+  NOT_RECORDED,
+  serverInfo,
+  toolResult,
+  unknownTool,
+} from "./result.ts";
+import type { RpcError, ToolResult } from "./result.ts";
+
+/** One request's own facts, fetched from the SDK's context when a handler runs. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly traceparent: string | undefined;
+  /** Called when the record could not be written: the answer then carries HTTP 503. */
+  notRecorded?(): void;
+}
+
+export interface Face {
+  readonly doors: Doors;
+  readonly sdk: Sdk;
+  readonly entry: Entry;
+  readonly cursorKey: Uint8Array;
+  exchangeOf(ctx: ServerContext): Exchange;
+}
+
+const TTL_MS = 30_000;
+const CACHE = { ttlMs: TTL_MS, cacheScope: "private" } as const;
+
+/** A fresh server; no I/O. */
+export function buildServer(face: Face): Server {
+  const { Server } = face.sdk.server;
+  return install(new Server(...identity(face)), face);
+}
+
+/**
+ * For a call of a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only for
+ * the server class that can name the schema.
+ */
+export function buildCheckedServer(face: Face, tool: Tool): McpServer {
+  const { McpServer } = face.sdk.server;
+  const product = new McpServer(...identity(face));
+  product.toolInputSchemaJson = () => tool.inputSchema;
+  install(product.server, face);
+  return product;
+}
+
+const identity = ({ doors }: Face) =>
+  [
+    serverInfo(doors.settings.version),
+    {
+      capabilities: { tools: { listChanged: true } },
+      cacheHints: { "tools/list": CACHE, "server/discover": CACHE },
+    },
+  ] as const;
+
+function install(server: Server, face: Face): Server {
+  server.setRequestHandler("tools/list", (request, ctx) =>
+    guarded(face, () => listTools(face, face.exchangeOf(ctx), request.params?.cursor)),
+  );
+  server.setRequestHandler("tools/call", (request, ctx) =>
+    guarded(face, () => callTool(face, ctx, request.params.name, request.params.arguments)),
+  );
+  return server;
+}
+
+async function listTools(face: Face, { caller }: Exchange, cursor: string | undefined) {
+  const tools = listable(await face.doors.engine.discover(caller));
+  const result = page(caller, tools, cursor, face.cursorKey);
+  if (result === null) {
+    throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
+  }
+  return { ...result, tools: [...result.tools] };
+}
+
+async function callTool(
+  face: Face,
+  ctx: ServerContext,
+  name: string,
+  args: Record<string, unknown> | undefined,
+) {
+  const { doors, entry } = face;
+  const exchange = face.exchangeOf(ctx);
+  const progress = progressSink(face, ctx);
+  const request: CallRequest = {
+    name,
+    arguments: (args ?? {}) as JsonObject, // parsed JSON
+    entry,
+    signal: signalOf(ctx),
+    ...traceOf(ctx, exchange),
+    ...(progress && { onProgress: progress.report }),
+  };
+  if (entry === "mcp") doors.metrics.mcpPath("sdk");
+  const outcome = await doors.engine.execute(exchange.caller, request).catch((cause: unknown) => {
+    exchange.notRecorded?.();
+    doors.log.error({ err: cause, tool: name }, "execution was not recorded");
+    throw new Refusal(NOT_RECORDED);
+  });
+  await progress?.end();
+  if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
+  return mutable(toolResult(outcome));
+}
+
+/** The client's cancel, and the end of its connection where that is known. */
+function signalOf(ctx: ServerContext): AbortSignal {
+  const gone = ctx.http?.req?.signal;
+  return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;
+}
+
+function traceOf(ctx: ServerContext, exchange: Exchange): { traceparent?: string } {
+  const inBody = ctx.mcpReq._meta?.["traceparent"];
+  const traceparent = typeof inBody === "string" ? inBody : exchange.traceparent;
+  return traceparent === undefined ? {} : { traceparent };
+}
+
+/** Reports only to a client that asked, only rising values, nothing after the result. */
+function progressSink(face: Face, ctx: ServerContext) {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return null;
+  let highest = -Infinity;
+  let ended = false;
+  let sent = Promise.resolve();
+  const report = (progress: Progress): void => {
+    if (ended || !(progress.progress > highest)) return;
+    highest = progress.progress;
+    const params = { progressToken, ...progress };
+    sent = sent
+      .then(() => ctx.mcpReq.notify({ method: "notifications/progress", params }))
+      .catch((cause: unknown) => face.doors.log.debug({ err: cause }, "progress not delivered"));
+  };
+  const end = (): Promise<void> => {
+    ended = true;
+    return sent;
+  };
+  return { report, end };
+}
+
+/** A deliberate JSON-RPC error on its way out of a handler. */
+class Refusal extends Error {
+  readonly rpc: RpcError;
+  constructor(rpc: RpcError) {
+    super(rpc.message);
+    this.rpc = rpc;
+  }
+}
+
+/** The SDK would put the text of any exception on the wire: only errors made here may leave. */
+async function guarded<T>(face: Face, work: () => Promise<T>): Promise<T> {
+  const { ProtocolError } = face.sdk.server;
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof Refusal) throw new ProtocolError(cause.rpc.code, cause.rpc.message);
+    face.doors.log.error({ err: cause }, "MCP request failed");
+    const fault = faultOf(cause);
+    const message =
+      fault.code === "UNAVAILABLE" ? `${fault.reason}: ${fault.message}` : INTERNAL.message;
+    throw new ProtocolError(INTERNAL.code, message);
+  }
+}
+
+/** The SDK's result types are mutable; ours are not. */
+const mutable = (result: ToolResult) => ({ ...result, content: [...result.content] });
