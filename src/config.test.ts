@@ -223,7 +223,7 @@ log: { level: loud }
       const faults = await faultsOf({ env: { [leaf.env]: other } });
       expect(faults[0]).toContain(`not available in this version: ${feature}`);
       if (only !== undefined && !Array.isArray(only))
-        await load({ env: { [leaf.env]: String(only) } });
+        await load({ env: { [leaf.env]: typeof only === "string" ? only : JSON.stringify(only) } });
     }
   });
 
