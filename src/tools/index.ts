@@ -1,5 +1,21 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
-import echo from "./system/echo.ts";
+import fileList from "./file/list.ts";
+import fileRead from "./file/read.ts";
+import memoryRetrieve from "./memory/retrieve.ts";
+import memoryStore from "./memory/store.ts";
+import systemCalculator from "./system/calculator.ts";
+import systemEcho from "./system/echo.ts";
+import systemInfo from "./system/info.ts";
+import systemTime from "./system/time.ts";
 import type { Tool } from "./tool.ts";
 
-export const NATIVE_TOOLS: readonly Tool[] = [echo];
+export const NATIVE_TOOLS: readonly Tool[] = [
+  fileList,
+  fileRead,
+  memoryRetrieve,
+  memoryStore,
+  systemCalculator,
+  systemEcho,
+  systemInfo,
+  systemTime,
+];

@@ -2,7 +2,7 @@
 import { Arithmetic, ArithmeticFault, toDecimal, type Rational } from "./rational.ts";
 
 const MAX_DEPTH = 100;
-const MAX_WORK = 400_000;
+const MAX_WORK = 500_000;
 /** Far beyond what a literal of 1,000 characters can need, below what a value may hold. */
 const MAX_LITERAL_EXPONENT = 4_900;
 

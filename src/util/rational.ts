@@ -163,15 +163,14 @@ export class Arithmetic {
     return { n: top / divisor, d: bottom / divisor, exact: false };
   }
 
-  #pay(...numbers: bigint[]): void {
-    let words = 1;
-    for (const number of numbers) words += bits(number) / 64;
-    this.#work -= words * words;
+  /** What reducing n / d costs: the product of their lengths in machine words. */
+  #pay(n: bigint, d: bigint): void {
+    this.#work -= (1 + bits(n) / 64) * (1 + bits(d) / 64);
     if (this.#work < 0) throw tooComplex();
   }
 
   #paySeries(): void {
-    this.#work -= this.#digits * this.#digits;
+    this.#work -= this.#digits * 20;
     if (this.#work < 0) throw tooComplex();
   }
 }
@@ -211,7 +210,8 @@ function plain(digits: string, exponent: number): string {
 }
 
 function bits(n: bigint): number {
-  return (n < 0n ? -n : n).toString(16).length * 4;
+  const hex = (n < 0n ? -n : n).toString(16);
+  return hex.length * 4 + 28 - Math.clz32(Number.parseInt(hex.slice(0, 1), 16));
 }
 
 function gcd(a: bigint, b: bigint): bigint {

@@ -1,0 +1,79 @@
+// The caller's notes. The namespace is made from who is calling, so that no argument can name another user's.
+import type { Call, Json } from "../../call.ts";
+import { AppError } from "../../errors.ts";
+import type { Store } from "../../store/store.ts";
+import type { StorePower } from "../../tools/tool.ts";
+
+export interface StoreSettings {
+  readonly memory: Store["memory"];
+  readonly now: () => number;
+}
+
+const MAX_VALUE_BYTES = 262_144;
+
+export function storePower({ memory, now }: StoreSettings): (call: Call) => StorePower {
+  return (call) => ({
+    async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
+      const place = placeOf(call, namespace);
+      requireSize(value);
+      const at = now();
+      const expiresAt = ttlSeconds === undefined ? null : at + ttlSeconds * 1_000;
+      const stored = await memory.put({
+        tenantId: call.caller.tenantId,
+        namespace: place.stored,
+        key,
+        value,
+        tags,
+        at,
+        expiresAt,
+        ...(ifVersion !== undefined && { ifVersion }),
+      });
+      if (!stored) {
+        throw new AppError("CONFLICT", "stale", `key ${JSON.stringify(key)} does not have version ${ifVersion ?? 0}`, {
+          remedy: "retrieve the entry and repeat with its version",
+        }); // prettier-ignore
+      }
+      return { namespace: place.shown, ...stored, expiresAt };
+    },
+    async memoryGet(key, namespace) {
+      const place = placeOf(call, namespace);
+      const row = await memory.get(call.caller.tenantId, place.stored, key, now());
+      return row && { ...row, tags: [...row.tags], namespace: place.shown };
+    },
+  });
+}
+
+/** The tenant is a column of its own; the rest is one unambiguous text. Session ids come from the caller, so the user is part of them. */
+function placeOf({ caller, sessionId }: Call, wanted?: string): { shown: string; stored: string } {
+  const shown = wanted ?? (sessionId === null ? "user" : "session");
+  const place = (...parts: string[]) => ({ shown, stored: JSON.stringify([...parts]) });
+  switch (shown) {
+    case "session":
+      if (sessionId === null) throw missing("session", "send context.sessionId with the call");
+      return place("session", caller.userId, sessionId);
+    case "user":
+      return place("user", caller.userId);
+    case "capsule":
+      if (caller.capsuleId === null) throw missing("capsule", "use a key that is bound to a capsule"); // prettier-ignore
+      return place("capsule", caller.capsuleId);
+    case "tenant":
+      return place("tenant");
+    default:
+      return place("named", caller.userId, shown);
+  }
+}
+
+function missing(namespace: string, remedy: string): AppError {
+  return new AppError("BAD_REQUEST", "invalid_arguments", `namespace ${namespace}: the call has no ${namespace}`, {
+    remedy: `${remedy}, or choose the namespace user`,
+    errors: [{ path: "/namespace", message: `the call has no ${namespace}` }],
+  }); // prettier-ignore
+}
+
+function requireSize(value: Json): void {
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  if (bytes <= MAX_VALUE_BYTES) return;
+  throw new AppError("EXECUTION_FAILED", "size_exceeded", `the value takes ${bytes} bytes as JSON, at most ${MAX_VALUE_BYTES} are kept`, {
+    remedy: "store less, or split it over several keys",
+  }); // prettier-ignore
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { globMatcher } from "./glob.ts";
+
+const CASES: [pattern: string, yes: string[], no: string[]][] = [
+  ["*.ts", ["a.ts", "src/b.ts", ".ts"], ["a.tsx", "ts"]],
+  ["./src/*.ts", ["src/a.ts"], ["a.ts", "src/x/a.ts"]],
+  ["src/**/*.ts", ["src/a.ts", "src/x/a.ts", "src/x/y/a.ts"], ["xsrc/a.ts", "src/a.js"]],
+  ["**/b.ts", ["b.ts", "a/b.ts", "a/c/b.ts"], ["ab.ts", "a/ab.ts"]],
+  ["src/**", ["src/a", "src/a/b"], ["lib/a"]],
+  ["*.{ts,tsx}", ["a.ts", "a.tsx"], ["a.js", "a.{ts,tsx}"]],
+  ["{a,b{c,d}}", ["a", "bc", "bd"], ["b", "c"]],
+  ["a?c", ["abc", "a\u{1f600}c"], ["ac", "abbc"]],
+  ["[a-c]x", ["ax", "cx"], ["dx", "x"]],
+  ["[!a-c]x", ["dx"], ["ax"]],
+  ["[ab", ["[ab"], ["a"]],
+  ["a\\*", ["a*"], ["ab"]],
+  ["{a", ["{a"], ["a"]],
+  ["*", ["a", "x/y"], []],
+  ["*/a", ["x/a"], ["a", "x/y/a"]],
+];
+
+test.each(CASES)("%s", (pattern, yes, no) => {
+  const fits = globMatcher(pattern);
+  for (const path of yes) expect([path, fits(path)]).toEqual([path, true]);
+  for (const path of no) expect([path, fits(path)]).toEqual([path, false]);
+});
+
+test("no pattern takes long", () => {
+  const before = performance.now();
+  const hostile = [
+    "*a".repeat(500),
+    "**/".repeat(300) + "b",
+    "{a,b}".repeat(200),
+    "{".repeat(1_000),
+  ];
+  for (const pattern of hostile) {
+    const fits = globMatcher(pattern);
+    for (let count = 0; count < 5; count++) expect(fits("a".repeat(250))).toBe(false);
+  }
+  expect(performance.now() - before).toBeLessThan(2_000);
+});

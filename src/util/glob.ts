@@ -1,0 +1,95 @@
+// File name patterns: * ? [a-z] [!a] {a,b} and ** over folders. Matching takes at most pattern length times path
+// length steps, so that no pattern can hang the program.
+
+const MAX_ALTERNATIVES = 256;
+
+type Part =
+  /** One character, `*`, `**` + `/`, and `**` at the end. */
+  | { readonly kind: "one" | "star" | "folders" | "rest" }
+  | { readonly kind: "char"; readonly fits: (char: string) => boolean };
+
+/** Paths use `/`. A pattern without a slash is matched against the last component. Brackets left open are plain text. */
+export function globMatcher(pattern: string): (path: string) => boolean {
+  const alternatives = expandBraces(pattern.replace(/^(?:\.\/)+/, "")).map((text) => compile(text));
+  const byName = !pattern.includes("/");
+  return (path) => {
+    const text = [...(byName ? path.slice(path.lastIndexOf("/") + 1) : path)];
+    return alternatives.some((parts) => matches(parts, text));
+  };
+}
+
+/** `a{b,c}d` becomes `abd` and `acd`; beyond the limit braces stay plain text. */
+function expandBraces(pattern: string): string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let text = open.pop(); text !== undefined; text = open.pop()) {
+    const group = /\{([^{}]*,[^{}]*)\}/.exec(text); // an innermost one
+    if (!group || done.length + open.length >= MAX_ALTERNATIVES) {
+      done.push(text);
+      continue;
+    }
+    const before = text.slice(0, group.index);
+    const after = text.slice(group.index + group[0].length);
+    for (const choice of (group[1] ?? "").split(",")) open.push(before + choice + after);
+  }
+  return done;
+}
+
+function compile(pattern: string): Part[] {
+  const parts: Part[] = [];
+  const chars = [...pattern];
+  for (let at = 0; at < chars.length; at++) {
+    const char = chars[at] ?? "";
+    if (char === "*" && chars[at + 1] === "*") {
+      while (chars[at + 1] === "*") at++;
+      const slash = chars[at + 1] === "/";
+      if (slash) at++;
+      parts.push({ kind: slash ? "folders" : "rest" });
+    } else if (char === "*") parts.push({ kind: "star" });
+    else if (char === "?") parts.push({ kind: "one" });
+    else if (char === "[" && chars.indexOf("]", at + 2) > 0) {
+      const end = chars.indexOf("]", at + 2);
+      parts.push({ kind: "char", fits: classOf(chars.slice(at + 1, end)) });
+      at = end;
+    } else {
+      const wanted = char === "\\" && at + 1 < chars.length ? (chars[++at] ?? "") : char;
+      parts.push({ kind: "char", fits: (found) => found === wanted });
+    }
+  }
+  return parts;
+}
+
+function classOf(chars: readonly string[]): (char: string) => boolean {
+  const negated = chars[0] === "!" || chars[0] === "^";
+  const set = negated ? chars.slice(1) : chars;
+  const ranges: [string, string][] = [];
+  for (let at = 0; at < set.length; at++) {
+    const from = set[at] ?? "";
+    const isRange = set[at + 1] === "-" && at + 2 < set.length;
+    ranges.push([from, (isRange ? set[at + 2] : from) ?? from]);
+    if (isRange) at += 2;
+  }
+  return (char) => char !== "/" && ranges.some(([from, to]) => from <= char && char <= to) !== negated; // prettier-ignore
+}
+
+/** One row of a table per part: where in the text may the parts so far have ended? */
+function matches(parts: readonly Part[], text: readonly string[]): boolean {
+  let ends = new Uint8Array(text.length + 1);
+  ends[0] = 1;
+  for (const part of parts) {
+    const next = new Uint8Array(text.length + 1);
+    let begun = false;
+    for (let at = 0; at <= text.length; at++) {
+      const char = at === 0 ? "/" : (text[at - 1] ?? "");
+      begun ||= ends[at] === 1;
+      if (part.kind === "char") next[at] = at > 0 && ends[at - 1] === 1 && part.fits(char) ? 1 : 0;
+      else if (part.kind === "one") next[at] = ends[at - 1] === 1 && char !== "/" ? 1 : 0;
+      else if (part.kind === "star")
+        next[at] = ends[at] || (char !== "/" ? (next[at - 1] ?? 0) : 0);
+      else if (part.kind === "folders") next[at] = ends[at] || (begun && char === "/" ? 1 : 0);
+      else next[at] = begun ? 1 : 0;
+    }
+    ends = next;
+  }
+  return ends[text.length] === 1;
+}
