@@ -1,7 +1,8 @@
 // File name patterns: * ? [a-z] [!a] {a,b} and ** over folders. Matching takes at most pattern length times path
 // length steps, so that no pattern can hang the program.
 
-const MAX_ALTERNATIVES = 256;
+/** Characters of all alternatives together. */
+const MAX_EXPANDED = 4_000;
 
 type Part =
   /** One character, `*`, `**` + `/`, and `**` at the end. */
@@ -22,15 +23,18 @@ export function globMatcher(pattern: string): (path: string) => boolean {
 function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
+  let expanded = pattern.length;
   for (let text = open.pop(); text !== undefined; text = open.pop()) {
     const group = /\{([^{}]*,[^{}]*)\}/.exec(text); // an innermost one
-    if (!group || done.length + open.length >= MAX_ALTERNATIVES) {
+    const choices = (group?.[1] ?? "").split(",");
+    if (!group || expanded + choices.length * text.length > MAX_EXPANDED) {
       done.push(text);
       continue;
     }
     const before = text.slice(0, group.index);
     const after = text.slice(group.index + group[0].length);
-    for (const choice of (group[1] ?? "").split(",")) open.push(before + choice + after);
+    expanded += (choices.length - 1) * text.length;
+    for (const choice of choices) open.push(before + choice + after);
   }
   return done;
 }
@@ -89,6 +93,7 @@ function matches(parts: readonly Part[], text: readonly string[]): boolean {
       else if (part.kind === "folders") next[at] = ends[at] || (begun && char === "/" ? 1 : 0);
       else next[at] = begun ? 1 : 0;
     }
+    if (!next.includes(1)) return false;
     ends = next;
   }
   return ends[text.length] === 1;

@@ -26,7 +26,7 @@ export default defineTool({
     pattern: z
       .string()
       .min(1)
-      .max(1_000)
+      .max(500)
       .optional()
       .describe(
         "Only entries that match this glob, e.g. *.ts or src/**/*.{ts,tsx}. Without a slash it is matched against the name, " +
