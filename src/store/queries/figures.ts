@@ -1,5 +1,4 @@
 // Counts and averages from the rollups; only the two broken hours at the ends of a date range are counted from rows.
-import type { CancelReason } from "../../call.ts";
 import type { Database } from "../database.ts";
 import { rollupStatus } from "../projection.ts";
 import type { Figures, HistoryFilter, Store, UsageRow } from "../store.ts";

@@ -1,0 +1,141 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { bind } from "./bind.ts";
+import { openStore, storeConfig } from "./store.ts";
+import { storeSuite } from "./store.suite.ts";
+import { openWriter, spawnWriter } from "./writer-client.ts";
+
+const folders: string[] = [];
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "ostiary-store-"));
+  folders.push(made);
+  return made;
+}
+afterEach(() => {
+  for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
+});
+
+storeSuite("sqlite", async () => {
+  const dataDir = folder();
+  return {
+    address: "sqlite:sub/ostiary.db",
+    dataDir,
+    exec: async (sql) => {
+      using db = new DatabaseSync(join(dataDir, "sub/ostiary.db"), { timeout: 5000 });
+      db.exec(sql);
+    },
+    dispose: async () => {},
+  };
+});
+
+describe("opening", () => {
+  const refused = (dataDir: string, address = "sqlite:a.db") =>
+    openStore(address, { dataDir }).then(
+      () => expect.unreachable("it opened"),
+      (cause: unknown) => (cause as Error).message,
+    );
+
+  test("the address is checked", () => {
+    expect(storeConfig.safeParse("sqlite:a.db").success).toBe(true);
+    expect(storeConfig.safeParse("postgres://u@h/d").success).toBe(true);
+    expect(storeConfig.safeParse("mysql://u@h/d").success).toBe(false);
+  });
+
+  test("a directory that cannot be made is named, with what to do", async () => {
+    const dataDir = folder();
+    writeFileSync(join(dataDir, "file"), "");
+    expect(await refused(join(dataDir, "file", "sub"))).toMatch(
+      /^cannot open the store .*a\.db: the directory cannot be made \(ENOTDIR\); check/,
+    );
+  });
+
+  test.skipIf(process.getuid?.() === 0)("a directory without write permission", async () => {
+    const dataDir = folder();
+    chmodSync(dataDir, 0o500);
+    expect(await refused(dataDir)).toMatch(/check that the directory is writable/);
+  });
+
+  test("a path that is a directory cannot be opened", async () => {
+    expect(await refused(folder(), "sqlite:.")).toMatch(/cannot be opened or created; check/);
+  });
+
+  test("a file that is not a database", async () => {
+    const dataDir = folder();
+    writeFileSync(join(dataDir, "a.db"), "this is a letter, not a database, and long enough to be read as a header, "); // prettier-ignore
+    expect(await refused(dataDir)).toMatch(/not a SQLite database; move it away/);
+  });
+
+  test("a changed migration and a newer schema are refused", async () => {
+    const dataDir = folder();
+    await (await openStore("sqlite:a.db", { dataDir })).close();
+    const exec = (sql: string) => {
+      using db = new DatabaseSync(join(dataDir, "a.db"));
+      db.exec(sql);
+    };
+    exec("insert into migrations values (99, 'later', 'x', 0)");
+    expect(await refused(dataDir)).toMatch(/its schema has version 99 \(later\).*newer Ostiary/);
+    exec(
+      "delete from migrations where id = 99; update migrations set checksum = 'abc' where id = 1",
+    );
+    expect(await refused(dataDir)).toMatch(/migration 1 \(initial\) was applied with checksum abc/);
+  });
+});
+
+test("a writer thread that dies rejects what waits, and is opened again", async () => {
+  const dataDir = folder();
+  const store = await openStore("sqlite:a.db", { dataDir });
+  await store.close();
+  const workers: Worker[] = [];
+  const writer = openWriter(() => {
+    const worker = spawnWriter(join(dataDir, "a.db"));
+    workers.push(worker);
+    return worker;
+  });
+  const put = (name: string) =>
+    writer.batch([{ sql: "insert into facts values (?, 'x')", parameters: [name] }]);
+  await put("a");
+  await workers[0]?.terminate();
+  await expect(put("b")).rejects.toThrow(/the writer thread ended/);
+  await expect.poll(() => put("c").then(() => "written", () => "refused")).toBe("written"); // prettier-ignore
+  expect(workers.length).toBe(2);
+  await writer.close();
+});
+
+describe("bind", () => {
+  test("storable values come back from the database as they went in", () => {
+    using db = new DatabaseSync(":memory:");
+    db.exec("create table t (i integer, r real, s text, b blob)");
+    const insert = db.prepare("insert into t values (?, ?, ?, ?) returning *");
+    const real = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Number.isSafeInteger(n)); // prettier-ignore
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.maxSafeInteger(), fc.boolean(), fc.constant(null)),
+        fc.oneof(real, fc.constant(null)),
+        fc.string({ unit: "grapheme" }).filter((s) => !s.includes("\0")),
+        fc.uint8Array(),
+        (i, r, s, b) => {
+          const row = insert.get(bind(i), bind(r), bind(s), bind(b));
+          expect(row).toEqual({ i: typeof i === "boolean" ? Number(i) : i && Number(i), r, s, b });
+        },
+      ),
+    );
+  });
+
+  test("anything else throws, in every position", () => {
+    const odd = fc.oneof(
+      fc.constantFrom<unknown>(undefined, NaN, Infinity, -Infinity, new Date(), {}, [], () => {}, Symbol("s"), 2n ** 63n, "a\0", "\ud800"), // prettier-ignore
+      fc.object(),
+      fc.array(fc.anything()),
+    );
+    fc.assert(
+      fc.property(odd, (value) => {
+        expect(() => bind(value)).toThrow(TypeError);
+      }),
+    );
+  });
+});
