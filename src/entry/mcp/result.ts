@@ -1,6 +1,6 @@
 // One mapping from Outcome to the wire, shared by the fast path and the SDK path. Imports nothing of the SDK.
 import type { Json, JsonObject, Outcome } from "../../call.ts";
-import { CODES, type Fault } from "../../errors.ts";
+import { AppError, CODES, type Fault } from "../../errors.ts";
 
 /**
  * A native tool that has more to show than JSON returns its blocks under this key:
@@ -37,8 +37,12 @@ export const unknownTool = (nameAsSent: string): RpcError => ({
   message: `Unknown tool: ${nameAsSent}`,
 });
 
-/** The store could not take the record, so the call was not made. Goes out with HTTP 503. */
-export const NOT_RECORDED: RpcError = { code: -32603, message: "not recorded, not run" };
+/** For what `engine.execute` throws: the store could not take the record. Goes out with HTTP 503. */
+export function notRecorded(cause: unknown): RpcError {
+  const mayHaveRun = cause instanceof AppError && cause.code === "OUTCOME_UNKNOWN";
+  const message = mayHaveRun ? `${cause.code}: ${cause.message}` : "not recorded, not run";
+  return { code: -32603, message };
+}
 
 /** What a client is told of a failure inside the server: nothing but this. */
 export const INTERNAL: RpcError = { code: -32603, message: "Internal error" };

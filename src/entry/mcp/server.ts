@@ -6,14 +6,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
 import { listable, page } from "./listing.ts";
 import type { Sdk } from "./sdk.ts";
-import {
-  INTERNAL,
-  isUnknown,
-  NOT_RECORDED,
-  serverInfo,
-  toolResult,
-  unknownTool,
-} from "./result.ts";
+import { INTERNAL, isUnknown, notRecorded, serverInfo, toolResult, unknownTool } from "./result.ts";
 import type { RpcError, ToolResult } from "./result.ts";
 
 /** One request's own facts, fetched from the SDK's context when a handler runs. */
@@ -98,11 +91,10 @@ async function callTool(
     ...traceOf(ctx, exchange),
     ...(progress && { onProgress: progress.report }),
   };
-  if (entry === "mcp") doors.metrics.mcpPath("sdk");
   const outcome = await doors.engine.execute(exchange.caller, request).catch((cause: unknown) => {
     exchange.notRecorded?.();
     doors.log.error({ err: cause, tool: name }, "execution was not recorded");
-    throw new Refusal(NOT_RECORDED);
+    throw new Refusal(notRecorded(cause));
   });
   await progress?.end();
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
