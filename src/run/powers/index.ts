@@ -16,7 +16,7 @@ export interface PowersSettings {
 export type PowersFor = (
   needs: readonly PowerName[],
   call: Call,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ) => Partial<ToolPowers>;
 
 /** Builds, per call, exactly the powers that are asked for. */
@@ -31,6 +31,6 @@ export function nativePowers(settings: PowersSettings): PowersFor {
     host: () => host,
     clock: () => clock,
   };
-  return (needs, call, signal) =>
+  return (needs, call, signal = call.signal) =>
     Object.fromEntries(needs.map((name) => [name, build[name](call, signal)]));
 }

@@ -1,0 +1,210 @@
+// Walks the folder and every tool: what holds for one holds for all.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
+import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
+import type { Json, JsonObject } from "../call.ts";
+import { NATIVE_TOOLS } from "./index.ts";
+import { CATEGORIES, EFFECTS, RISKS, type PowerName } from "./tool.ts";
+
+const FOLDER = import.meta.dirname;
+const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
+  .filter(
+    (entry) => entry.isFile() && entry.parentPath !== FOLDER && !entry.name.endsWith(".test.ts"),
+  )
+  .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+  mkdirSync(join(bench.workspace, "src"));
+  writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
+  writeFileSync(join(bench.workspace, "server.log"), "started\n");
+  writeFileSync(join(bench.workspace, "src/main.ts"), "export {};\n".repeat(60));
+});
+afterAll(() => bench.close());
+
+test("every file is listed, and every listed tool has its file", () => {
+  const listed = NATIVE_TOOLS.map((tool) => `${tool.name}.ts`);
+  expect(listed).toEqual(SOURCES.toSorted());
+});
+
+test("every file exports the tool that its path names", async () => {
+  for (const source of SOURCES) {
+    const module = (await import(/* @vite-ignore */ join(FOLDER, source))) as {
+      default?: { name?: string };
+    };
+    expect(`${module.default?.name}.ts`).toBe(source);
+  }
+});
+
+test("names, wire names and aliases are all different", () => {
+  const names = NATIVE_TOOLS.flatMap((tool) => [tool.name, tool.wireName, ...tool.aliases]);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test.each(SOURCES)("%s uses only the contract, pure helpers and zod", (source) => {
+  expect(reached(readFileSync(join(FOLDER, source), "utf8"))).toEqual([]);
+});
+
+test("the check of the sources sees what it must", () => {
+  const bad = {
+    'import { readFile } from "node:fs";': "node:fs",
+    'import "../../run/powers/files.ts";': "../../run/powers/files.ts",
+    'import { AppError } from "../../errors.ts";': "../../errors.ts",
+    'import { a } from "../../util/../run/index.ts";': "../../util/../run/index.ts",
+    'export * from "fs";': "fs",
+    'const fs = await import("node:fs");': "import()",
+    "const fs = await import(name);": "import()",
+    'const fs = require("fs");': "require",
+    "const home = process.env.HOME;": "process",
+    'globalThis["fetch"]("x");': "globalThis",
+    "const f = fetch; f(1);": "fetch",
+    'eval("1");': "eval",
+    'new Function("return 1")();': "Function",
+    '(() => 1).constructor("return 1")();': "constructor",
+    "const here = import.meta.url;": "import.meta",
+    "const { fetch } = x; fetch(1);": "fetch",
+  };
+  for (const [code, name] of Object.entries(bad)) expect([code, reached(code)]).toEqual([code, expect.arrayContaining([name])]); // prettier-ignore
+  expect(reached('import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";')).toEqual([]); // prettier-ignore
+});
+
+describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_name, tool) => {
+  test("declares what governance needs", () => {
+    expect(CATEGORIES).toContain(tool.category);
+    expect(RISKS).toContain(tool.risk);
+    expect(EFFECTS).toContain(tool.effects);
+    expect(tool.timeoutMs).toBeGreaterThanOrEqual(1_000);
+    expect(tool.timeoutMs).toBeLessThanOrEqual(300_000);
+    expect(tool.description.length).toBeGreaterThan(40);
+    expect(tool.examples.length).toBeGreaterThan(0);
+    expect(Object.isFrozen(tool.inputSchema)).toBe(true);
+  });
+
+  test("closed schemas, bounded strings and lists, described parameters", () => {
+    for (const schema of [tool.inputSchema, tool.outputSchema ?? {}]) {
+      expect(schema["type"]).toBe("object");
+      for (const object of parts(schema).filter((part) => part["type"] === "object"))
+        expect(object["additionalProperties"]).toBe(false);
+    }
+    for (const part of parts(tool.inputSchema)) {
+      if (part["type"] === "string" && !("enum" in part)) expect(part).toHaveProperty("maxLength");
+      if (part["type"] === "array") expect(part).toHaveProperty("maxItems");
+    }
+    for (const [name, property] of Object.entries(tool.inputSchema["properties"] ?? {}))
+      expect([name, (property as JsonObject)["description"]]).toEqual([name, expect.any(String)]);
+  });
+
+  test("each example fits the schema, and its output fits the output schema", async () => {
+    const input = ajv.compile(tool.inputSchema);
+    const output = ajv.compile(tool.outputSchema ?? false);
+    for (const example of tool.examples) {
+      input(example);
+      expect(input.errors).toBeNull();
+      const result = await bench.run(tool, example);
+      output(JSON.parse(JSON.stringify(result)));
+      expect(output.errors).toBeNull();
+      // Nothing that JSON would drop or change.
+      expect(JSON.parse(JSON.stringify(result))).toEqual(result);
+    }
+  });
+
+  test("an unknown parameter does not fit", () => {
+    const input = ajv.compile(tool.inputSchema);
+    expect(input({ ...tool.examples[0], surprise: 1 })).toBe(false);
+  });
+
+  test("gets the powers it declared and no others", async () => {
+    const needs = tool.native?.needs ?? [];
+    const powers = bench.powersFor(needs, bench.call());
+    expect(Object.keys(powers).sort()).toEqual([...needs].sort());
+    const touched = new Set<PowerName>();
+    const watched = new Proxy(powers, {
+      get: (target, name) => {
+        touched.add(name as PowerName);
+        return target[name as PowerName];
+      },
+    });
+    const context = { signal: new AbortController().signal, note: () => undefined, progress: () => undefined }; // prettier-ignore
+    for (const example of tool.examples) await tool.native?.run(example, watched, context as never);
+    expect([...touched].sort()).toEqual([...needs].sort());
+  });
+
+  test("a signal that has fired ends the call within 100 ms", async () => {
+    const before = performance.now();
+    const signal = AbortSignal.abort("user");
+    await bench.run(tool, tool.examples[0] ?? {}, { signal }).catch(() => undefined);
+    expect(performance.now() - before).toBeLessThan(100);
+  });
+});
+
+describe("system/slow, the tool of the tests", () => {
+  const observer: SlowObserver = { runs: [] };
+  const slow = slowTool(observer);
+
+  test("waits, reports progress, ends", async () => {
+    bench.progress.length = 0;
+    const output = await bench.run(slow, { ms: 60, progressEveryMs: 10 });
+    expect(output["aborted"]).toBe(false);
+    expect(bench.progress.length).toBeGreaterThan(1);
+    expect(observer.runs.at(-1)).toMatchObject({ abortedAt: null, finishedAt: expect.any(Number) as number }); // prettier-ignore
+  });
+
+  test("an abort ends it at once, and is seen from inside with its reason", async () => {
+    const controller = new AbortController();
+    const running = bench.run(slow, { ms: 60_000 }, { signal: controller.signal });
+    const before = performance.now();
+    setTimeout(() => controller.abort("timeout"), 20);
+    expect(await running).toMatchObject({ aborted: true });
+    expect(performance.now() - before).toBeLessThan(120);
+    expect(observer.runs.at(-1)).toMatchObject({ abortReason: "timeout" });
+  });
+
+  test("told not to honour it, it goes on", async () => {
+    const signal = AbortSignal.abort("user");
+    const output = await bench.run(slow, { ms: 50, honourAbort: false }, { signal });
+    expect(output["waitedMs"]).toBeGreaterThanOrEqual(45);
+    expect(observer.runs.at(-1)).toMatchObject({ abortReason: "user" });
+  });
+});
+
+/** A schema and every schema inside it. */
+function parts(schema: Json): JsonObject[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  if (Array.isArray(schema)) return (schema as readonly Json[]).flatMap(parts);
+  const object = schema as JsonObject;
+  return [object, ...Object.values(object).flatMap(parts)];
+}
+
+const ALLOWED_IMPORT = /^(?:zod|\.\.\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
+const ALLOWED_TYPES = ["../../call.ts", "../../errors.ts"];
+const FORBIDDEN_NAMES = new Set([
+  "process", "globalThis", "global", "fetch", "eval", "Function", "constructor", "require", "module", "WebSocket",
+  "EventSource", "XMLHttpRequest", "Worker", "WebAssembly", "setTimeout", "setInterval", "setImmediate",
+]); // prettier-ignore
+
+/** Everything a source reaches for that is not given to it. */
+function reached(source: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+      const name = node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier) ? node.moduleSpecifier.text : null; // prettier-ignore
+      const typeOnly = ts.isImportDeclaration(node) && node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword; // prettier-ignore
+      const fine = name === null || ALLOWED_IMPORT.test(name) || (typeOnly && ALLOWED_TYPES.includes(name)); // prettier-ignore
+      if (!fine) found.push(name);
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      found.push("import()");
+    if (ts.isMetaProperty(node)) found.push("import.meta");
+    if (ts.isIdentifier(node) && FORBIDDEN_NAMES.has(node.text)) found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("tool.ts", source, ts.ScriptTarget.ESNext));
+  return found;
+}
