@@ -36,11 +36,15 @@ export interface Engine {
   explain(
     caller: Caller,
     request: Pick<CallRequest, "name" | "arguments">,
+    /** Who reads the answer: administrators are told about hidden tools too. */
+    reader?: Caller,
   ): Promise<Explanation | null>;
   /** Running only, owner only: NOT_FOUND for others' ids, CONFLICT / not_running for finished ones. */
   cancel(caller: Caller, executionId: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
   active(caller: Caller): readonly ActiveView[];
+  /** Everybody's, for administrators (C45). */
+  activeCount(): number;
   /** Stops accepting, waits for what runs, then cancels the rest with reason shutdown. */
   drain(graceMs: number): Promise<void>;
 }
@@ -89,7 +93,10 @@ export function createEngine(p: EnginePowers): Engine {
       if (call.idempotencyKey !== null) await p.idempotency.reserve(call);
       const ticket = p.slots.enter(call.signal);
       entry.status = ticket.ready ? "pending" : "running";
-      return { entry, gates, ticket, begun: p.recorder.begin(call, gates, entry.status) };
+      const begun = p.recorder.begin(call, gates, entry.status);
+      // Both are awaited later; until then a failure must not count as unhandled.
+      for (const promise of [begun, ticket.ready]) promise?.catch(() => undefined);
+      return { entry, gates, ticket, begun };
     } catch (cause) {
       return refusedOutcome(call, gates, faultOf(cause), p.now());
     }
@@ -191,7 +198,7 @@ export function createEngine(p: EnginePowers): Engine {
       return refusal === null ? tool : null;
     },
 
-    async explain(caller, request) {
+    async explain(caller, request, reader = caller) {
       const tool = p.registry.get(request.name);
       const subject: Subject = {
         caller,
@@ -202,7 +209,7 @@ export function createEngine(p: EnginePowers): Engine {
       const gates: Verdict[] = [];
       for (const stage of EXECUTE) gates.push(await judge(stage, subject, p.gate));
       const hidden = gates.slice(0, VISIBLE.length).some((gate) => gate.verdict !== "allow");
-      return hidden && caller.role !== "admin" ? null : explainVerdicts(subject, gates);
+      return hidden && reader.role !== "admin" ? null : explainVerdicts(subject, gates);
     },
 
     async cancel(caller, executionId) {
@@ -222,6 +229,8 @@ export function createEngine(p: EnginePowers): Engine {
     },
 
     active: (caller) => p.active.of(caller, p.now()),
+
+    activeCount: () => p.active.size,
 
     async drain(graceMs) {
       draining = true;

@@ -7,6 +7,7 @@ import type { History } from "../record/history.ts";
 import type { Live } from "../record/live.ts";
 import type { Metrics } from "../record/metrics.ts";
 import type { Registry } from "../tools/registry.ts";
+import type { Ids } from "../util/ids.ts";
 
 export interface Doors {
   readonly engine: Engine;
@@ -18,6 +19,8 @@ export interface Doors {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly log: Log;
+  readonly ids: Ids;
+  readonly now: () => number;
   readonly settings: DoorSettings;
 }
 

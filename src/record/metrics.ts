@@ -30,7 +30,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const discovery = new Gauge({ name: "tool_discovery_count", help: "Tools visible at the last discovery", labelNames: agent, registers }); // prettier-ignore
   const total = new Counter({ name: "tool_execution_total", help: "Executions by tool and end", labelNames: ["tool_name", "status"], registers }); // prettier-ignore
   const duration = new Histogram({ name: "tool_execution_duration", help: "Duration of executions in seconds", labelNames: ["tool_name"], buckets: BUCKETS, registers }); // prettier-ignore
-  const refused = new Counter({ name: "tool_permission_denied", help: "Calls refused by a stage", labelNames: ["tool_name", ...user], registers }); // prettier-ignore
+  const refused = new Counter({ name: "tool_permission_denied", help: "Calls refused for lack of permission, hidden and unknown tools included", labelNames: ["tool_name", ...user], registers }); // prettier-ignore
   const verdicts = new Counter({ name: "ostiary_verdicts_total", help: "Verdicts by stage", labelNames: ["stage", "verdict"], registers }); // prettier-ignore
   const late = new Counter({ name: "ostiary_late_results_total", help: "Results dropped because the execution had ended", registers }); // prettier-ignore
   const paths = new Counter({ name: "ostiary_mcp_requests_total", help: "MCP requests by path taken", labelNames: ["path"], registers }); // prettier-ignore
@@ -66,7 +66,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
         if (gate.verdict === "allow") allowed.set(gate.stage, (allowed.get(gate.stage) ?? 0) + 1);
         else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
       }
-      if (outcome.gates.at(-1)?.verdict === "deny") {
+      if (outcome.error?.code === "FORBIDDEN" || outcome.error?.code === "NOT_FOUND") {
         refused.inc(
           p.identityLabels ? { tool_name, user_id: users(caller.userId) } : { tool_name },
         );

@@ -1,17 +1,13 @@
 // How many executions run at once: a fixed number of slots, then a bounded queue, then a clear refusal.
-import { z } from "zod";
 import { AppError } from "../errors.ts";
 
-export const executionConfig = z
-  .strictObject({
-    defaultTimeoutMs: z.int().min(1_000).max(300_000).default(30_000).describe("Deadline of a call when neither caller nor tool names one, ms"),
-    maxTimeoutMs: z.int().min(1_000).max(300_000).default(300_000).describe("Longest deadline a caller may ask for, ms"),
-    maxRunning: z.int().min(1).max(10_000).default(100).describe("Executions that run at the same time on this instance"),
-    maxQueued: z.int().min(0).max(100_000).default(1_000).describe("Executions that may wait for a slot; beyond them 503 queue_full"),
-    maxQueueWaitMs: z.int().min(0).max(300_000).default(60_000).describe("Longest wait for a slot, ms"),
-  })
-  .prefault({}); // prettier-ignore
-export type ExecutionConfig = z.output<typeof executionConfig>;
+export interface SlotLimits {
+  /** Executions that run at the same time. */
+  readonly maxRunning: number;
+  /** Executions that may wait for a slot. */
+  readonly maxQueued: number;
+  readonly maxQueueWaitMs: number;
+}
 
 export interface Ticket {
   /** Null when the slot is there already; else resolves with it, or rejects when the wait is over. */
@@ -29,7 +25,7 @@ interface Waiter {
   grant(): void;
 }
 
-export function createSlots(config: ExecutionConfig): Slots {
+export function createSlots(limits: SlotLimits): Slots {
   let running = 0;
   const queue = new Set<Waiter>();
 
@@ -61,7 +57,7 @@ export function createSlots(config: ExecutionConfig): Slots {
         reject(cause instanceof Error ? cause : new Error(String(cause)));
       };
       const onAbort = (): void => leave(new Error("aborted while waiting for a slot"));
-      const timer = setTimeout(() => leave(full()), config.maxQueueWaitMs);
+      const timer = setTimeout(() => leave(full()), limits.maxQueueWaitMs);
       const finish = (): void => {
         clearTimeout(timer);
         signal.removeEventListener("abort", onAbort);
@@ -87,11 +83,11 @@ export function createSlots(config: ExecutionConfig): Slots {
     enter(signal) {
       let held = false;
       let ready: Promise<void> | null = null;
-      if (running < config.maxRunning) {
+      if (running < limits.maxRunning) {
         running++;
         held = true;
       } else {
-        if (queue.size >= config.maxQueued) throw full();
+        if (queue.size >= limits.maxQueued) throw full();
         ready = wait(signal, () => (held = true));
       }
       return {

@@ -1,0 +1,174 @@
+// The listener: guards first, then the door by its path. Every answer carries a Request-Id.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Caller, Json } from "../call.ts";
+import { AppError, CODES, faultOf } from "../errors.ts";
+import { JsonFault, parseStrict } from "../util/json.ts";
+import { readBody } from "./body.ts";
+import type { Doors } from "./doors.ts";
+import { createGuard, type Guard } from "./guard.ts";
+import { fastAnswer, fastCall, type FastCall } from "./mcp/fast.ts";
+import { createMcpDoor, type McpDoor } from "./mcp/index.ts";
+import { faultHeaders, problemOf } from "./problem.ts";
+
+export interface HttpDoor {
+  /** Resolves with the base URL once requests are answered. */
+  listen(host: string, port: number): Promise<string>;
+  /** Stops accepting; answers under way are finished. */
+  stopAccepting(): void;
+  close(): Promise<void>;
+}
+
+/** Web-standard handler of everything that is not `/mcp`; loaded with the first request that needs it. */
+export type WebHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>): HttpDoor {
+  const mcp = createMcpDoor(doors);
+  let guard: Guard = createGuard(doors.settings.allowedHosts, "127.0.0.1");
+  let web: Promise<WebHandler> | null = null;
+
+  const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 330_000 }, (req, res) => {
+    answer(req, res).catch((cause: unknown) => fail(doors, req, res, cause));
+  }); // prettier-ignore
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    res.setHeader("Request-Id", doors.ids.next("req", doors.now()));
+    guard.check(req);
+    const path = pathOf(req.url);
+    if (path === "/mcp") return answerMcp(req, res);
+    if (path === "/healthz" || path === "/readyz") return answerHealth(path, req, res);
+    if (path === "/metrics") return answerMetrics(req, res);
+    web ??= loadWeb();
+    return (await web)(req, res);
+  }
+
+  async function answerMcp(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { authorization, cookie, traceparent } = req.headers;
+    const known = doors.identity.identify({ authorization, cookie });
+    const caller = known instanceof Promise ? await known : known;
+    const trace = typeof traceparent === "string" ? traceparent : undefined;
+    if (req.method !== "POST")
+      return mcp.handle(req, res, caller, undefined, { traceparent: trace });
+    const body = parseRpc(await readBody(req, doors.settings.maxBodyBytes), res);
+    if (body === undefined) return;
+    const fast = doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
+    if (fast) return answerFast(fast, caller, res);
+    doors.metrics.mcpPath("sdk");
+    return mcp.handle(req, res, caller, body, { traceparent: trace });
+  }
+
+  async function answerFast(
+    { id, request }: FastCall,
+    caller: Caller,
+    res: ServerResponse,
+  ): Promise<void> {
+    doors.metrics.mcpPath("fast");
+    const gone = new AbortController();
+    // A client that closes the connection before the answer cancels the call.
+    res.once("close", () => (res.writableFinished ? undefined : gone.abort()));
+    const outcome = await doors.engine.execute(caller, { ...request, signal: gone.signal });
+    const text = fastAnswer(id, outcome, doors.settings.version);
+    res.writeHead(200, {
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(text),
+    });
+    res.end(text);
+  }
+
+  async function answerHealth(
+    path: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<void> {
+    const body = path === "/healthz" ? { status: "ok" } : await doors.health.check();
+    send(req, res, "ready" in body && !body.ready ? 503 : 200, body);
+  }
+
+  async function answerMetrics(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { authorization, cookie } = req.headers;
+    await doors.identity.identify({ authorization, cookie });
+    const text = await doors.metrics.text();
+    res.writeHead(200, { "Content-Type": doors.metrics.contentType, "Cache-Control": "no-store" });
+    res.end(text);
+  }
+
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, host, () => {
+          server.removeListener("error", reject);
+          const bound = server.address() as AddressInfo;
+          guard = createGuard(doors.settings.allowedHosts, host);
+          doors.settings.baseUrl = `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+          resolve(doors.settings.baseUrl);
+        });
+      }),
+    stopAccepting: () => void server.close(),
+    async close() {
+      await mcp.close();
+      server.closeIdleConnections();
+      await new Promise<void>((resolve) => {
+        const hurry = setTimeout(() => server.closeAllConnections(), 2_000);
+        server.close(() => {
+          clearTimeout(hurry);
+          resolve();
+        });
+      });
+    },
+  };
+}
+
+/** Undefined when the body is no message: the JSON-RPC error has been sent. */
+function parseRpc(bytes: Buffer, res: ServerResponse): Json | undefined {
+  try {
+    return parseStrict(bytes);
+  } catch (cause) {
+    if (!(cause instanceof JsonFault)) throw cause;
+    const code = cause.kind === "syntax" ? -32700 : -32600;
+    const text = JSON.stringify({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code, message: cause.message },
+    });
+    res.writeHead(400, { "Content-Type": "application/json" });
+    res.end(text);
+    return undefined;
+  }
+}
+
+function fail(doors: Doors, req: IncomingMessage, res: ServerResponse, cause: unknown): void {
+  const fault = faultOf(cause);
+  const path = pathOf(req.url);
+  if (!(cause instanceof AppError)) doors.log.error({ err: cause, path }, "request failed");
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const requestId = String(res.getHeader("Request-Id") ?? "");
+  for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
+  // What is left of the body is not read: the connection cannot be used again.
+  if (!req.complete) res.setHeader("Connection", "close");
+  if (path === "/mcp") {
+    const { http, rpc, expose, title } = CODES[fault.code];
+    const data = { code: fault.code, reason: fault.reason, remedy: fault.remedy };
+    const error = { code: rpc, message: expose ? fault.message : title, data };
+    send(req, res, http, { jsonrpc: "2.0", id: null, error });
+  } else {
+    const problem = problemOf(cause, { requestId, baseUrl: doors.settings.baseUrl, path });
+    res.setHeader("Content-Type", "application/problem+json");
+    send(req, res, problem.status, problem);
+  }
+}
+
+function send(req: IncomingMessage, res: ServerResponse, status: number, body: object): void {
+  if (!res.hasHeader("Content-Type")) res.setHeader("Content-Type", "application/json");
+  res.setHeader("Cache-Control", "no-store");
+  res.writeHead(status);
+  res.end(req.method === "HEAD" ? undefined : JSON.stringify(body));
+}
+
+function pathOf(url: string | undefined): string {
+  const query = url?.indexOf("?") ?? -1;
+  return query < 0 ? (url ?? "/") : (url ?? "/").slice(0, query);
+}
