@@ -1,27 +1,66 @@
 // Everything that is not MCP, health or metrics: REST, tRPC, and what people open in a browser.
+import type { ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
+import { createConsole } from "./console.ts";
+import { createDocs } from "./docs.ts";
 import type { Doors } from "./doors.ts";
 import type { WebHandler } from "./http.ts";
-import { refuse, type WebEnv } from "./request.ts";
+import { methodNotAllowed, nothingHere, refuse, type WebEnv } from "./request.ts";
 import { createRest } from "./rest.ts";
 import { createTrpc } from "./trpc.ts";
 
 export function createWeb(doors: Doors): WebHandler {
+  const app = createWebApp(doors);
+  const listener = getRequestListener(
+    (request, env) => {
+      const { outgoing } = env as { outgoing: ServerResponse };
+      // The listener in front has named the request already.
+      return app.fetch(request, { requestId: String(outgoing.getHeader("Request-Id") ?? "") });
+    },
+    { overrideGlobalObjects: false },
+  );
+  return async (req, res) => {
+    await listener(req, res);
+  };
+}
+
+export function createWebApp(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
   app.use(async (c, next) => {
-    // Made by the listener, so that every answer has one, also those that never get here.
-    c.set("requestId", (c.env as { requestId: string }).requestId);
+    const known = (c.env as { requestId?: string } | undefined)?.requestId;
+    if (known) c.set("requestId", known);
     await next();
+    c.res.headers.set("X-Content-Type-Options", "nosniff");
   });
   app.onError((cause, c) => refuse(c, doors, cause));
   app.route("/api/v1", createRest(doors));
   app.route("/trpc", createTrpc(doors));
-  return async (req, res) => {
-    const requestId = String(res.getHeader("Request-Id") ?? "");
-    const listener = getRequestListener((request) => app.fetch(request, { requestId }), {
-      overrideGlobalObjects: false,
-    });
-    await listener(req, res);
-  };
+  app.route("/", createConsole(doors));
+  app.route("/", createDocs(doors));
+  app.notFound((c) => {
+    const allowed = methodsAt(app, c.req.path);
+    if (allowed.length === 0) return refuse(c, doors, nothingHere(c.req.path));
+    const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
+    response.headers.set("Allow", allowed.join(", "));
+    return response;
+  });
+  return app;
+}
+
+/** Methods of the pages at this path; the API's own are answered by the API. */
+function methodsAt(app: Hono<WebEnv>, path: string): string[] {
+  const methods = app.routes
+    .filter((route) => route.method !== "ALL" && matches(route.path, path))
+    .map((route) => route.method);
+  return [...new Set(methods)];
+}
+
+function matches(route: string, path: string): boolean {
+  const parts = route.split("/");
+  const given = path.split("/");
+  return (
+    parts.length === given.length &&
+    parts.every((part, i) => (part.startsWith(":") ? given[i] !== "" : part === given[i]))
+  );
 }

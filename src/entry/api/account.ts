@@ -1,0 +1,30 @@
+// Who the caller is, as the gate sees it.
+import { z } from "zod";
+import { LEVELS, PLANS } from "../../call.ts";
+import { endpoint } from "./endpoint.ts";
+
+export const whoami = endpoint({
+  name: "account.whoami",
+  method: "GET",
+  path: "/whoami",
+  access: "caller",
+  summary: "Who the caller is: user, role, level, scopes, capsule",
+  input: z.strictObject({}),
+  output: z.object({
+    userId: z.string(),
+    tenantId: z.string(),
+    role: z.enum(["admin", "user"]),
+    roles: z.array(z.string()),
+    plan: z.enum(PLANS).nullable(),
+    level: z.enum(LEVELS),
+    scopes: z.array(z.string()),
+    capsuleId: z.string().nullable(),
+    keyId: z.string().nullable(),
+    via: z.enum(["key", "console", "anonymous"]),
+  }),
+  run(_input, { caller }) {
+    const { userId, tenantId, role, roles, plan, level, scopes, capsuleId, keyId, via } = caller;
+    const lists = { roles: [...roles], scopes: [...scopes] };
+    return { userId, tenantId, role, plan, level, capsuleId, keyId, via, ...lists };
+  },
+});

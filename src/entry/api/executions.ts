@@ -1,0 +1,262 @@
+// Calls and what became of them: execute, status, cancel, history, active.
+import { z } from "zod";
+import type { CallRequest, JsonObject, Outcome } from "../../call.ts";
+import { CallError } from "../problem.ts";
+import { type ApiContext, endpoint } from "./endpoint.ts";
+import { round } from "./figures.ts";
+import { executionShape, executionView, present } from "./record.ts";
+import { executionId, executionNotFound, gatesView, iso, jsonObject, moment, served, status, time, toMs, toolName, verdict } from "./shapes.ts"; // prettier-ignore
+
+export const executeTool = endpoint({
+  name: "tools.executeTool",
+  method: "POST",
+  path: "/executions",
+  access: "caller",
+  summary: "Call a tool; with wait:false the id comes back at once",
+  statuses: [200, 202],
+  fromHeaders: { "idempotency-key": "idempotencyKey" },
+  input: z.strictObject({
+    name: toolName,
+    arguments: jsonObject.optional(),
+    timeout: z.int().min(1000).max(300_000).optional().describe("ms"),
+    context: z
+      .strictObject({
+        sessionId: z.string().min(1).max(128).optional(),
+        metadata: jsonObject.optional(),
+      })
+      .optional(),
+    wait: z.boolean().default(true),
+    idempotencyKey: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/, "1 to 255 visible ASCII characters")
+      .optional()
+      .describe("The same request within 24 h is answered from the first one"),
+  }),
+  output: z.object({
+    success: served,
+    executionId: z.string(),
+    status,
+    result: z.unknown().optional(),
+    toolName: z.string().optional(),
+    executionTime: z.number().optional().describe("ms"),
+    timestamp: time.optional(),
+    gates: z.array(verdict).optional(),
+    error: z.string().optional(),
+    errorCode: z.string().optional(),
+    errorReason: z.string().optional(),
+    remedy: z.string().optional(),
+    cancelReason: z.enum(["user", "timeout", "shutdown"]).optional(),
+  }),
+  async run(input, context) {
+    const { caller, doors, reply } = context;
+    const request = callRequest(input, context);
+    const outcome = await (input.wait
+      ? doors.engine.execute(caller, { ...request, signal: context.signal })
+      : doors.engine.start(caller, request));
+    if (outcome.replayed) reply.headers["Idempotency-Replayed"] = "true";
+    const open = outcome.status === "pending" || outcome.status === "running";
+    if (outcome.error && !outcome.dispatched) throw CallError.of(outcome);
+    if (!input.wait || open) {
+      reply.status = 202;
+      reply.headers["Location"] = `/api/v1/executions/${outcome.executionId}`;
+      return {
+        success: true as const,
+        executionId: outcome.executionId,
+        status: outcome.status,
+      };
+    }
+    // Over tRPC every call that did not succeed is thrown; REST answers with the record of what ran (C15).
+    if (!outcome.success && context.entry === "trpc") throw CallError.of(outcome);
+    return outcomeView(outcome);
+  },
+});
+
+function callRequest(
+  input: z.output<typeof executeTool.input>,
+  { entry, traceparent }: ApiContext,
+): CallRequest {
+  const { name, arguments: args, timeout, context, idempotencyKey } = input;
+  const { sessionId, metadata } = context ?? {};
+  return {
+    name,
+    entry,
+    ...(args === undefined ? {} : { arguments: args as JsonObject }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...(context === undefined
+      ? {}
+      : {
+          context: {
+            ...(sessionId === undefined ? {} : { sessionId }),
+            ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
+          },
+        }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+}
+
+function outcomeView(outcome: Outcome) {
+  const { error } = outcome;
+  return {
+    success: true as const,
+    executionId: outcome.executionId,
+    status: outcome.status,
+    // What a cancelled tool had so far is kept as well.
+    ...(outcome.success || outcome.output !== null ? { result: outcome.output as unknown } : {}),
+    toolName: outcome.toolName,
+    executionTime: round(outcome.latencyMs),
+    timestamp: iso(outcome.endedAt ?? outcome.startedAt),
+    gates: gatesView(outcome.gates),
+    ...(error
+      ? {
+          error: error.message,
+          errorCode: error.code,
+          errorReason: error.reason,
+          ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+        }
+      : {}),
+    ...present({ cancelReason: outcome.cancelReason }),
+  };
+}
+
+export const getToolStatus = endpoint({
+  name: "tools.getToolStatus",
+  method: "GET",
+  path: "/executions/{executionId}",
+  access: "caller",
+  summary: "One execution of the caller, running or finished",
+  input: z.strictObject({ executionId }),
+  output: z.object({ success: served, execution: executionShape }),
+  async run(input, { caller, doors }) {
+    const record = await doors.history.get(caller, input.executionId);
+    if (!record) throw executionNotFound(input.executionId);
+    const execution = executionView(record);
+    if (record.endTime === null) {
+      execution.runningTime = Math.max(0, doors.now() - record.startTime);
+    }
+    return { success: true as const, execution };
+  },
+});
+
+export const cancelToolExecution = endpoint({
+  name: "tools.cancelToolExecution",
+  method: "POST",
+  path: "/executions/{executionId}/cancel",
+  access: "caller",
+  summary: "Stop a running execution of the caller",
+  input: z.strictObject({ executionId, reason: z.string().min(1).max(500).optional() }),
+  output: z.object({
+    success: served,
+    executionId: z.string(),
+    message: z.string(),
+    timestamp: time,
+  }),
+  async run(input, { caller, doors }) {
+    await doors.engine.cancel(caller, input.executionId);
+    return {
+      success: true as const,
+      executionId: input.executionId,
+      message: "Tool execution cancelled",
+      timestamp: iso(doors.now()),
+    };
+  },
+});
+
+export const getToolHistory = endpoint({
+  name: "tools.getToolHistory",
+  method: "GET",
+  path: "/executions",
+  access: "caller",
+  summary: "The caller's executions, newest first, with figures over the filtered set",
+  input: z
+    .strictObject({
+      toolName: toolName.optional(),
+      category: z.string().min(1).max(64).optional(),
+      status: status.optional(),
+      startDate: moment.optional().describe("Started at or after"),
+      endDate: moment.optional().describe("Started at or before; a date alone means its whole day"),
+      limit: z.int().min(1).max(100).default(50),
+      offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Default 0"),
+      after: z.string().min(1).max(512).optional().describe("`next` of the page before, instead of offset"),
+    })
+    .superRefine((input, check) => {
+      if (input.startDate !== undefined && input.endDate !== undefined && toMs(input.startDate) > toMs(input.endDate, "end")) {
+        check.addIssue({ code: "custom", path: ["endDate"], message: "lies before startDate" });
+      }
+      if (input.after !== undefined && input.offset !== undefined) {
+        check.addIssue({ code: "custom", path: ["after"], message: "give offset or after, not both" });
+      }
+    }), // prettier-ignore
+  output: z.object({
+    success: served,
+    executions: z.array(executionShape),
+    totalCount: z.int(),
+    limit: z.int(),
+    offset: z.int(),
+    next: z.string().nullable(),
+    stats: z.object({
+      total: z.int(),
+      success: z.int(),
+      failed: z.int(),
+      cancelled: z.int().describe("Timeouts included"),
+      timeout: z.int(),
+      averageExecutionTime: z.number().describe("ms"),
+    }),
+  }),
+  async run(input, { caller, doors }) {
+    const { toolName: name, category, limit, offset, after } = input;
+    // History holds canonical names; any name of a visible tool finds them.
+    const tool = name === undefined ? null : await doors.engine.find(caller, name);
+    const answer = await doors.history.list(caller, {
+      limit,
+      ...(name === undefined ? {} : { toolName: tool?.name ?? name }),
+      ...(category === undefined ? {} : { category }),
+      ...(input.status === undefined ? {} : { status: input.status }),
+      ...(input.startDate === undefined ? {} : { from: toMs(input.startDate) }),
+      ...(input.endDate === undefined ? {} : { to: toMs(input.endDate, "end") }),
+      ...(offset === undefined ? {} : { offset }),
+      ...(after === undefined ? {} : { after }),
+    });
+    return {
+      success: true as const,
+      executions: answer.executions.map(executionView),
+      totalCount: answer.totalCount,
+      limit,
+      offset: offset ?? 0,
+      next: answer.next,
+      stats: {
+        ...answer.stats,
+        averageExecutionTime: round(answer.stats.averageExecutionTime),
+      },
+    };
+  },
+});
+
+export const getActiveExecutions = endpoint({
+  name: "tools.getActiveExecutions",
+  method: "GET",
+  path: "/executions/active",
+  access: "caller",
+  summary: "The caller's running and pending executions",
+  input: z.strictObject({}),
+  output: z.object({
+    success: served,
+    executions: z.array(
+      z.object({
+        id: z.string(),
+        toolName: z.string(),
+        category: z.string(),
+        status,
+        startTime: time,
+        runningTime: z.number().describe("ms"),
+      }),
+    ),
+    count: z.int(),
+  }),
+  run(_input, { caller, doors }) {
+    const executions = doors.engine
+      .active(caller)
+      .map((active) => ({ ...active, startTime: iso(active.startTime) }));
+    return { success: true as const, executions, count: executions.length };
+  },
+});

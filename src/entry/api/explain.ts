@@ -1,0 +1,95 @@
+// Why a call is, would be or was allowed or refused: every stage's verdict.
+import { z } from "zod";
+import type { JsonObject, Verdict } from "../../call.ts";
+import type { Explanation } from "../../engine.ts";
+import { AppError } from "../../errors.ts";
+import type { ExecutionRecord } from "../../store/store.ts";
+import { type ApiContext, endpoint } from "./endpoint.ts";
+import { isHidden } from "./record.ts";
+import { executionId, executionNotFound, gatesView, jsonObject, toolName, toolNotFound, verdict } from "./shapes.ts"; // prettier-ignore
+
+const explanation = z.object({
+  tool: z.string(),
+  executionId: z.string().optional(),
+  verdict: z.enum(["allow", "deny", "hold"]),
+  summary: z.string(),
+  gates: z.array(verdict),
+  wouldChange: z.array(z.string()).describe("What would have to change for another answer"),
+});
+
+export const explainCall = endpoint({
+  name: "explain.explainCall",
+  method: "POST",
+  path: "/explain",
+  access: "caller",
+  summary: "What the gate says about a call, planned or past; nothing runs",
+  input: z
+    .strictObject({
+      tool: toolName.optional(),
+      arguments: jsonObject.optional(),
+      as: z.string().min(1).max(64).optional().describe("A user's id; administrators only"),
+      executionId: executionId.optional().describe("A past execution instead of a tool"),
+    })
+    .superRefine((input, check) => {
+      if ((input.tool === undefined) === (input.executionId === undefined)) {
+        check.addIssue({ code: "custom", path: ["tool"], message: "give tool or executionId" });
+      }
+      for (const field of ["arguments", "as"] as const) {
+        if (input.executionId !== undefined && input[field] !== undefined) {
+          check.addIssue({ code: "custom", path: [field], message: "goes with tool only" });
+        }
+      }
+    }),
+  output: explanation,
+  async run(input, context) {
+    if (input.executionId !== undefined) return explainPast(input.executionId, context);
+    const { caller, doors } = context;
+    const name = input.tool ?? "";
+    if (input.as !== undefined && caller.role !== "admin") throw adminOnly();
+    const asked =
+      input.as === undefined ? caller : await doors.directory.callerFor(caller, input.as);
+    const args = input.arguments as JsonObject | undefined;
+    const request = { name, ...(args === undefined ? {} : { arguments: args }) };
+    const found = await doors.engine.explain(asked, request, caller);
+    if (!found) throw toolNotFound(name);
+    return view(found);
+  },
+});
+
+export const adminOnly = (): AppError =>
+  new AppError("FORBIDDEN", "admin_only", "Only administrators may do this", {
+    remedy: "use the key of an administrator",
+  });
+
+async function explainPast(id: string, { caller, doors }: ApiContext) {
+  const record = await doors.history.get(caller, id);
+  if (!record) throw executionNotFound(id);
+  if (isHidden(record) && caller.role !== "admin") throw toolNotFound(record.requestedName);
+  return { ...view(pastOf(record)), executionId: id };
+}
+
+function pastOf(record: ExecutionRecord): Explanation {
+  const gates = record.gates as unknown as readonly Verdict[];
+  const refusals = gates.filter((gate) => gate.verdict !== "allow");
+  const [first] = refusals;
+  return {
+    tool: record.toolName,
+    verdict: first?.verdict ?? "allow",
+    summary: first
+      ? `${first.verdict === "deny" ? "Refused" : "Held"} by ${first.stage}: ${first.message ?? first.reason ?? "no reason recorded"}`
+      : `Allowed by all ${gates.length} stages; it ended as ${record.status}`,
+    gates,
+    wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
+  };
+}
+
+function view(found: Explanation): z.input<typeof explanation> {
+  const { tool, verdict: answer, summary, gates, wouldChange } = found;
+  return {
+    tool,
+    verdict: answer,
+    summary,
+    gates: gatesView(gates),
+    wouldChange: [...wouldChange],
+  };
+}

@@ -1,0 +1,39 @@
+// Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
+import { whoami } from "./account.ts";
+import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
+import { cancelToolExecution, executeTool, getActiveExecutions, getToolHistory, getToolStatus } from "./executions.ts"; // prettier-ignore
+import { explainCall } from "./explain.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
+import { events } from "./live.ts";
+import { getToolMetrics } from "./metrics.ts";
+import { getToolDetails, listTools, registryStats } from "./tools.ts";
+import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+
+export const endpoints: readonly AnyEndpoint[] = [
+  listTools,
+  getToolDetails,
+  registryStats,
+  getToolMetrics,
+  executeTool,
+  getToolHistory,
+  getActiveExecutions,
+  getToolStatus,
+  cancelToolExecution,
+  explainCall,
+  events,
+  whoami,
+  createUser,
+  listUsers,
+  getUser,
+  updateUser,
+  createKey,
+  listKeys,
+  getKey,
+  revokeKey,
+  rotateKey,
+  createCapsule,
+  listCapsules,
+  getCapsule,
+  updateCapsule,
+];

@@ -1,0 +1,130 @@
+// API keys (requirements §2.12). The secret is shown once, when the key is made. Administrators only.
+import { z } from "zod";
+import { LEVELS } from "../../call.ts";
+import type { KeyView } from "../../identity/directory.ts";
+import { endpoint, fieldFault } from "./endpoint.ts";
+import { chosenId, iso, isoOrNull, label, moment, page, pageOf, time, toMs } from "./shapes.ts";
+
+const DAY = 86_400;
+
+const key = z.object({
+  id: z.string(),
+  tenantId: z.string(),
+  userId: z.string(),
+  name: z.string(),
+  prefix: z.string().describe("First characters, enough to recognise the key"),
+  scopes: z.array(z.string()),
+  level: z.enum(LEVELS).nullable(),
+  capsuleId: z.string().nullable(),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  revokedAt: time.nullable(),
+  lastUsedAt: time.nullable(),
+});
+const keyWithSecret = key.extend({ secret: z.string().describe("Shown only here") });
+
+const view = (row: KeyView): z.input<typeof key> => ({
+  id: row.id,
+  tenantId: row.tenantId,
+  userId: row.userId,
+  name: row.name,
+  prefix: row.prefix,
+  scopes: [...row.scopes],
+  level: row.level,
+  capsuleId: row.capsuleId,
+  createdAt: iso(row.createdAt),
+  expiresAt: isoOrNull(row.expiresAt),
+  revokedAt: isoOrNull(row.revokedAt),
+  lastUsedAt: isoOrNull(row.lastUsedAt),
+});
+
+export const createKey = endpoint({
+  name: "keys.createKey",
+  method: "POST",
+  path: "/keys",
+  access: "admin",
+  summary: "Create an API key; its secret is in this answer only",
+  statuses: [201],
+  input: z.strictObject({
+    userId: chosenId,
+    name: label,
+    scopes: z.array(z.string().min(1).max(128)).max(64),
+    capsuleId: chosenId.optional(),
+    level: z.enum(LEVELS).optional(),
+    expiresAt: moment.optional().describe("Default: 90 days from now"),
+  }),
+  output: keyWithSecret,
+  async run({ userId, name, scopes, capsuleId, level, expiresAt }, { caller, doors, reply }) {
+    const expires = expiresAt === undefined ? undefined : toMs(expiresAt, "end");
+    if (expires !== undefined && expires <= doors.now()) {
+      throw fieldFault("/expiresAt", "lies in the past");
+    }
+    const made = await doors.directory.createKey(caller, {
+      userId,
+      name,
+      scopes,
+      ...(capsuleId === undefined ? {} : { capsuleId }),
+      ...(level === undefined ? {} : { level }),
+      ...(expires === undefined ? {} : { expiresAt: expires }),
+    });
+    reply.headers["Location"] = `/api/v1/keys/${made.key.id}`;
+    return { ...view(made.key), secret: made.secret };
+  },
+});
+
+export const listKeys = endpoint({
+  name: "keys.listKeys",
+  method: "GET",
+  path: "/keys",
+  access: "admin",
+  summary: "API keys of the tenant, without their secrets",
+  input: page.extend({ userId: chosenId.optional() }),
+  output: z.object({ items: z.array(key), next: z.string().nullable() }),
+  run: ({ userId, ...input }, { caller, doors }) =>
+    pageOf(
+      input,
+      (rows) => doors.directory.listKeys(caller, userId === undefined ? rows : { ...rows, userId }),
+      view,
+    ),
+});
+
+export const getKey = endpoint({
+  name: "keys.getKey",
+  method: "GET",
+  path: "/keys/{id}",
+  access: "admin",
+  summary: "One API key",
+  input: z.strictObject({ id: chosenId }),
+  output: key,
+  run: async ({ id }, { caller, doors }) => view(await doors.directory.getKey(caller, id)),
+});
+
+export const revokeKey = endpoint({
+  name: "keys.revokeKey",
+  method: "DELETE",
+  path: "/keys/{id}",
+  access: "admin",
+  summary: "Revoke a key; it is refused before this answers",
+  input: z.strictObject({ id: chosenId }),
+  output: key,
+  run: async ({ id }, { caller, doors }) => view(await doors.directory.revokeKey(caller, id)),
+});
+
+export const rotateKey = endpoint({
+  name: "keys.rotateKey",
+  method: "POST",
+  path: "/keys/{id}/rotate",
+  access: "admin",
+  summary: "A new key with the same rights; the old one lives on for the overlap",
+  statuses: [201],
+  input: z.strictObject({
+    id: chosenId,
+    overlapSeconds: z.int().min(0).max(30 * DAY).default(DAY),
+  }), // prettier-ignore
+  output: keyWithSecret,
+  async run({ id, overlapSeconds }, { caller, doors, reply }) {
+    const made = await doors.directory.rotateKey(caller, id, overlapSeconds);
+    reply.headers["Location"] = `/api/v1/keys/${made.key.id}`;
+    return { ...view(made.key), secret: made.secret };
+  },
+});

@@ -1,0 +1,145 @@
+// A fault as HTTP says it: RFC 9457 body, status and headers. The same four words feed tRPC's `data.error`.
+import type { Outcome, Verdict } from "../call.ts";
+import { AppError, CODES, type Fault, faultOf, type FieldFault } from "../errors.ts";
+
+/** A call that did not succeed, with what is known about it. `gates` is absent when the tool is invisible. */
+export class CallError extends AppError {
+  readonly executionId: string;
+  readonly gates: readonly Verdict[] | undefined;
+
+  constructor(fault: Fault, executionId: string, gates: readonly Verdict[] | undefined) {
+    const { code, reason, message, ...rest } = fault;
+    super(code, reason, message, rest);
+    this.name = "CallError";
+    this.executionId = executionId;
+    this.gates = gates;
+  }
+
+  static of(outcome: Outcome): CallError {
+    const fault = outcome.error ?? faultOf(null);
+    return new CallError(fault, outcome.executionId, outcome.visible ? outcome.gates : undefined);
+  }
+}
+
+/** What may leave the process about a failure, whatever was thrown. */
+export interface Failure {
+  readonly code: Fault["code"];
+  readonly reason: string;
+  readonly message: string;
+  readonly remedy?: string;
+  readonly executionId?: string;
+  readonly gates?: readonly Verdict[];
+  readonly errors?: readonly FieldFault[];
+}
+
+export function failureOf(cause: unknown): Failure {
+  const fault = faultOf(cause);
+  const row = CODES[fault.code];
+  return {
+    code: fault.code,
+    reason: fault.reason,
+    message: row.expose ? fault.message : row.title,
+    ...(fault.remedy === undefined ? {} : { remedy: fault.remedy }),
+    ...(cause instanceof CallError ? { executionId: cause.executionId } : {}),
+    ...(cause instanceof CallError && cause.gates ? { gates: cause.gates } : {}),
+    ...(fault.errors && fault.errors.length > 0 ? { errors: fault.errors } : {}),
+  };
+}
+
+export interface ProblemContext {
+  readonly requestId: string;
+  /** Links point at the running server, so that they work offline. */
+  readonly baseUrl: string;
+  /** Path of the request, without its query. */
+  readonly path: string;
+}
+
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly remedy?: string;
+  readonly request_id: string;
+  readonly execution_id?: string;
+  readonly gates?: readonly Verdict[];
+  readonly errors?: readonly FieldFault[];
+  readonly doc_url: string;
+  readonly explain_url?: string;
+}
+
+const QUOTA_TYPE = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+
+export function problemOf(cause: unknown, context: ProblemContext): Problem {
+  const failure = failureOf(cause);
+  const row = CODES[failure.code];
+  const docUrl = `${context.baseUrl}/docs/errors#${failure.code}`;
+  const id = failure.executionId;
+  return {
+    type: failure.code === "TOO_MANY_REQUESTS" ? QUOTA_TYPE : docUrl,
+    title: row.title,
+    status: row.http,
+    detail: failure.message,
+    instance: id === undefined ? context.path : `/api/v1/executions/${id}`,
+    code: failure.code,
+    reason: failure.reason,
+    ...(failure.remedy === undefined ? {} : { remedy: failure.remedy }),
+    request_id: context.requestId,
+    ...(id === undefined ? {} : { execution_id: id }),
+    ...(failure.gates ? { gates: failure.gates } : {}),
+    ...(failure.errors ? { errors: failure.errors } : {}),
+    doc_url: docUrl,
+    ...(id === undefined ? {} : { explain_url: `${context.baseUrl}/x/${id}` }),
+  };
+}
+
+/** Headers that a fault asks for beside the body. */
+export function faultHeaders(cause: unknown): Record<string, string> {
+  const fault = faultOf(cause);
+  const headers: Record<string, string> = {};
+  const wait = fault.retryAfterSeconds ?? (fault.code === "UNAVAILABLE" ? 1 : undefined);
+  if (wait !== undefined) headers["Retry-After"] = String(Math.max(1, Math.ceil(wait)));
+  if (fault.code === "UNAUTHORIZED") {
+    const error = fault.reason === "no_credentials" ? "" : ', error="invalid_token"';
+    headers["WWW-Authenticate"] = `Bearer realm="ostiary"${error}`;
+  }
+  return headers;
+}
+
+export function problemResponse(cause: unknown, context: ProblemContext): Response {
+  const problem = problemOf(cause, context);
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: {
+      "Content-Type": "application/problem+json",
+      "Cache-Control": "no-store",
+      ...faultHeaders(cause),
+    },
+  });
+}
+
+/** One rate window as its headers tell it. */
+export interface RateWindow {
+  readonly name: string;
+  readonly quota: number;
+  readonly windowSeconds: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** RateLimit and RateLimit-Policy (structured fields) for the tightest window. */
+export function rateHeaders(windows: readonly RateWindow[]): Record<string, string> {
+  const [first, ...others] = windows;
+  if (!first) return {};
+  const share = (w: RateWindow): number => w.remaining / Math.max(1, w.quota);
+  const tightest = others.reduce((best, w) => (share(w) < share(best) ? w : best), first);
+  const name = `"${tightest.name.replaceAll(/[^A-Za-z0-9_.:-]/g, "_")}"`;
+  const whole = (n: number): number => Math.max(0, Math.ceil(n));
+  return {
+    "RateLimit-Policy": `${name};q=${whole(tightest.quota)};w=${whole(tightest.windowSeconds)}`,
+    RateLimit: `${name};r=${Math.max(0, Math.floor(tightest.remaining))};t=${whole(tightest.resetSeconds)}`,
+  };
+}

@@ -1,0 +1,99 @@
+// REST: the endpoints under /api/v1, rendered from their definitions.
+import { type Context, Hono } from "hono";
+import type { JsonObject } from "../call.ts";
+import { adminOnly } from "./api/explain.ts";
+import { type AnyEndpoint, type ApiContext, fieldFault, parseInput } from "./api/endpoint.ts";
+import { endpoints } from "./api/index.ts";
+import { fieldsFromQuery } from "./api/query.ts";
+import type { Doors } from "./doors.ts";
+import { eventStream } from "./events.ts";
+import { admit, methodNotAllowed, nothingHere, readJson, refuse, requestIdOf, type WebEnv } from "./request.ts"; // prettier-ignore
+
+export function createRest(doors: Doors): Hono<WebEnv> {
+  const app = new Hono<WebEnv>();
+  app.onError((cause, c) => refuse(c, doors, cause));
+  for (const e of endpoints) {
+    app.on(e.method, honoPath(e.path), (c) => answer(e, c, doors));
+  }
+  app.all("*", async (c) => {
+    await admit(doors, c.req.method, (name) => c.req.header(name));
+    const allowed = methodsAt(c.req.path);
+    if (allowed.length === 0) throw nothingHere(c.req.path);
+    const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
+    response.headers.set("Allow", allowed.join(", "));
+    return response;
+  });
+  return app;
+}
+
+/** `/users/{id}` as Hono spells it. */
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+async function answer(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise<Response> {
+  const header = (name: string): string | undefined => c.req.header(name);
+  const requestId = requestIdOf(c, doors);
+  const caller = await admit(doors, c.req.method, header);
+  if (e.access === "admin" && caller.role !== "admin") throw adminOnly();
+  const input = parseInput(e, await gather(e, c, doors));
+  const context: ApiContext = {
+    caller,
+    requestId,
+    signal: c.req.raw.signal,
+    traceparent: header("traceparent"),
+    doors,
+    entry: "rest",
+    reply: { headers: {} },
+  };
+  if ("stream" in e) {
+    return eventStream({
+      open: (signal) => e.stream(input, { ...context, signal }),
+      signal: context.signal,
+      recheck: () => admit(doors, "GET", header),
+    });
+  }
+  const output = await e.run(input, context);
+  const status = context.reply.status ?? e.statuses[0] ?? 200;
+  return c.json(output as JsonObject, status, {
+    "Cache-Control": "no-store",
+    ...context.reply.headers,
+  });
+}
+
+/** Input fields from body or query, path and headers; a field may come from one place only. */
+async function gather(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise<unknown> {
+  const inQuery = e.method === "GET" || e.method === "DELETE";
+  const sent = inQuery
+    ? fieldsFromQuery(e.input, c.req.queries())
+    : await readJson(doors, c.req.raw);
+  if (sent !== undefined && (typeof sent !== "object" || sent === null || Array.isArray(sent))) {
+    throw fieldFault("", "expected an object");
+  }
+  const params = c.req.param() as Record<string, string>;
+  const fields: Record<string, unknown> = { ...(sent as JsonObject | undefined) };
+  place(fields, e.fromPath ? e.fromPath(params) : params, "the path");
+  for (const [name, field] of Object.entries(e.fromHeaders ?? {})) {
+    const value = c.req.header(name);
+    if (value === undefined) continue;
+    const typed = fieldsFromQuery(e.input, { [field]: [value] });
+    place(fields, typed, `the header ${name}`);
+  }
+  return fields;
+}
+
+function place(fields: Record<string, unknown>, more: object, where: string): void {
+  for (const [field, value] of Object.entries(more)) {
+    if (Object.hasOwn(fields, field) && fields[field] !== value) {
+      throw fieldFault(`/${field}`, `is given by ${where} already`, "send it once");
+    }
+    fields[field] = value;
+  }
+}
+
+const MATCHERS = endpoints.map((e) => ({
+  method: e.method,
+  path: new RegExp(`^/api/v1${e.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+}));
+
+function methodsAt(path: string): string[] {
+  return [...new Set(MATCHERS.filter((m) => m.path.test(path)).map((m) => m.method))];
+}

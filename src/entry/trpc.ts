@@ -1,0 +1,223 @@
+// tRPC: the same endpoints as procedures, statically typed. Plain JSON on the wire, no transformer (C44).
+import { initTRPC, TRPCError } from "@trpc/server";
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import { type Context, Hono } from "hono";
+import type { z } from "zod";
+import { AppError, CODES, faultOf } from "../errors.ts";
+import { whoami } from "./api/account.ts";
+import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
+import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
+import { cancelToolExecution, executeTool, getActiveExecutions, getToolHistory, getToolStatus } from "./api/executions.ts"; // prettier-ignore
+import { adminOnly, explainCall } from "./api/explain.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
+import { getToolMetrics } from "./api/metrics.ts";
+import { getToolDetails, listTools, registryStats } from "./api/tools.ts";
+import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
+import type { Doors } from "./doors.ts";
+import { type Failure, failureOf, faultHeaders } from "./problem.ts";
+import { admit, noteUnexpected, parseBody, readJson, requestIdOf, type WebEnv } from "./request.ts";
+
+const MAX_BATCH = 20;
+
+const t = initTRPC.context<ApiContext>().create({
+  isDev: false,
+  errorFormatter({ shape, error }) {
+    const failure = failureOfTrpc(error);
+    const { code, httpStatus, path } = shape.data;
+    return {
+      message: failure.message,
+      code: shape.code,
+      data: { code, httpStatus, ...(path === undefined ? {} : { path }), error: failure },
+    };
+  },
+});
+
+type In<I extends z.ZodObject> =
+  Record<never, never> extends z.input<I> ? z.input<I> | void : z.input<I>;
+
+/** Our faults get tRPC's own code word, so that `data.code` and `data.httpStatus` are right. */
+const procedure = t.procedure.use(async ({ ctx, next }) => {
+  const result = await next();
+  if (result.ok) return result;
+  const { cause } = result.error;
+  if (cause instanceof AppError) throw trpcError(cause);
+  if (result.error.code === "INTERNAL_SERVER_ERROR") {
+    noteUnexpected(ctx.doors, cause ?? result.error, ctx.requestId);
+  }
+  return result;
+});
+
+function built<I extends z.ZodObject, O extends z.ZodType>(e: Endpoint<I, O>) {
+  // Only `parse` is called; the other two carry types.
+  const parser = { parse: (raw: unknown) => parseInput(e, raw) } as {
+    _input: In<I>;
+    _output: z.output<I>;
+    parse(raw: unknown): z.output<I>;
+  };
+  return procedure
+    .use(({ ctx, next }) => {
+      if (e.access === "admin" && ctx.caller.role !== "admin") throw trpcError(adminOnly());
+      return next();
+    })
+    .input(parser);
+}
+
+function query<I extends z.ZodObject, O extends z.ZodType>(e: Endpoint<I, O>) {
+  return built(e).query(({ input, ctx, signal }) => run(e, input, ctx, signal));
+}
+
+function mutation<I extends z.ZodObject, O extends z.ZodType>(e: Endpoint<I, O>) {
+  return built(e).mutation(({ input, ctx, signal }) => run(e, input, ctx, signal));
+}
+
+async function run<I extends z.ZodObject, O extends z.ZodType>(
+  e: Endpoint<I, O>,
+  input: unknown,
+  context: ApiContext,
+  signal: AbortSignal | undefined,
+): Promise<z.output<O>> {
+  const output = await e.run(input as z.output<I>, signal ? { ...context, signal } : context);
+  return output as unknown as z.output<O>;
+}
+
+const router = t.router({
+  tools: t.router({
+    listTools: query(listTools),
+    executeTool: mutation(executeTool),
+    getToolStatus: query(getToolStatus),
+    cancelToolExecution: mutation(cancelToolExecution),
+    getToolHistory: query(getToolHistory),
+    getToolMetrics: query(getToolMetrics),
+    getActiveExecutions: query(getActiveExecutions),
+    getToolDetails: query(getToolDetails),
+    getRegistryStats: query(registryStats),
+  }),
+  explain: t.router({ explainCall: query(explainCall) }),
+  account: t.router({ whoami: query(whoami) }),
+  users: t.router({
+    createUser: mutation(createUser),
+    listUsers: query(listUsers),
+    getUser: query(getUser),
+    updateUser: mutation(updateUser),
+  }),
+  keys: t.router({
+    createKey: mutation(createKey),
+    listKeys: query(listKeys),
+    getKey: query(getKey),
+    revokeKey: mutation(revokeKey),
+    rotateKey: mutation(rotateKey),
+  }),
+  capsules: t.router({
+    createCapsule: mutation(createCapsule),
+    listCapsules: query(listCapsules),
+    getCapsule: query(getCapsule),
+    updateCapsule: mutation(updateCapsule),
+  }),
+});
+
+/** For clients: `createTRPCClient<AppRouter>`. */
+export type AppRouter = typeof router;
+
+/** Procedure paths, for the inventory of routes. */
+export const procedures: readonly string[] = Object.keys(router._def.procedures);
+
+export function createTrpc(doors: Doors): Hono<WebEnv> {
+  const app = new Hono<WebEnv>();
+  app.all("/*", (c) => handle(c, doors));
+  return app;
+}
+
+async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
+  const requestId = requestIdOf(c, doors);
+  const reply: Reply = { headers: {} };
+  const prepared = await prepare(c, doors);
+  const response = await fetchRequestHandler({
+    endpoint: "/trpc",
+    req: prepared.request,
+    router,
+    maxBatchSize: MAX_BATCH,
+    // Faults before the procedure are thrown here, so that tRPC shapes them for single and batched requests alike.
+    createContext(): ApiContext {
+      if ("fault" in prepared) throw trpcError(prepared.fault);
+      const { caller } = prepared;
+      const traceparent = c.req.header("traceparent");
+      const { signal } = c.req.raw;
+      return { caller, requestId, signal, traceparent, doors, entry: "trpc", reply };
+    },
+    responseMeta({ errors }) {
+      const [first] = errors;
+      return { headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) } };
+    },
+  });
+  response.headers.set("Request-Id", requestId);
+  response.headers.set("Cache-Control", "no-store");
+  return response;
+}
+
+type Prepared =
+  { request: Request; caller: ApiContext["caller"] } | { request: Request; fault: AppError };
+
+/** Identity, then the body within its limits and strictly parsed; tRPC is handed clean JSON. */
+async function prepare(c: Context<WebEnv>, doors: Doors): Promise<Prepared> {
+  const { url, method } = c.req;
+  const headers = { "content-type": "application/json" };
+  try {
+    const caller = await admit(doors, method, (name) => c.req.header(name));
+    const { signal } = c.req.raw;
+    if (method !== "POST") {
+      const input = c.req.query("input");
+      if (input !== undefined) parseBody(Buffer.from(input));
+      return { request: new Request(url, { method, headers: passed(c), signal }), caller };
+    }
+    const body = await readJson(doors, c.req.raw);
+    const init = { method, headers: passed(c), signal };
+    return {
+      request: new Request(
+        url,
+        body === undefined ? init : { ...init, body: JSON.stringify(body) },
+      ),
+      caller,
+    };
+  } catch (cause) {
+    noteUnexpected(doors, cause, requestIdOf(c, doors));
+    const bodiless = method === "GET" || method === "HEAD" ? {} : { body: "{}" };
+    const request = new Request(url, { method, headers, ...bodiless });
+    return { request, fault: cause instanceof AppError ? cause : new HiddenError(cause) };
+  }
+}
+
+/** Only what tRPC reads. */
+function passed(c: Context<WebEnv>): Record<string, string> {
+  const accept = c.req.header("trpc-accept");
+  return {
+    "content-type": "application/json",
+    ...(accept === undefined ? {} : { "trpc-accept": accept }),
+  };
+}
+
+class HiddenError extends AppError {
+  constructor(cause: unknown) {
+    const { code, reason, message, remedy } = faultOf(cause);
+    super(code, reason, message, { cause, ...(remedy === undefined ? {} : { remedy }) });
+  }
+}
+
+function trpcError(cause: AppError): TRPCError {
+  const code = CODES[cause.code].trpc as TRPCError["code"];
+  return new TRPCError({ code, message: cause.message, cause });
+}
+
+function failureOfTrpc(error: TRPCError): Failure {
+  if (error.cause instanceof AppError) return failureOf(error.cause);
+  // tRPC's own: an unknown procedure, a wrong method, a batch that is too large.
+  if (error.code === "NOT_FOUND") {
+    return failureOf(new AppError("NOT_FOUND", "unknown", error.message));
+  }
+  if (error.code === "METHOD_NOT_SUPPORTED") {
+    return failureOf(new AppError("METHOD_NOT_ALLOWED", "method_not_allowed", error.message));
+  }
+  if (error.code === "BAD_REQUEST" || error.code === "PARSE_ERROR") {
+    return failureOf(new AppError("BAD_REQUEST", "invalid_input", error.message));
+  }
+  return failureOf(error.cause);
+}
