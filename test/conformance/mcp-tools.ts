@@ -13,14 +13,19 @@ const NO_ARGUMENTS: JsonObject = { type: "object", properties: {}, additionalPro
 interface Fixture {
   readonly description: string;
   readonly inputSchema?: JsonObject;
-  readonly enabled?: boolean;
   run(input: JsonObject, context: ToolContext): Json | Promise<Json>;
 }
 
 const text = (words: string): Json => ({ $content: [{ type: "text", text: words }] });
 
-/** `change` alters the list of tools, so that the referee can watch for the notice. */
-export function conformanceTools(change: () => Promise<void>): Tool[] {
+export interface FixturePowers {
+  /** Alters the list of tools, so that the referee can watch for the notice. */
+  change(): Promise<void>;
+  /** Called for each run: two scenarios are green on a server that lacks their tool. */
+  ran(wireName: string): void;
+}
+
+export function conformanceTools(powers: FixturePowers): Tool[] {
   const fixtures: Record<string, Fixture> = {
     test_simple_text: {
       description: "Answers with one sentence.",
@@ -117,7 +122,7 @@ export function conformanceTools(change: () => Promise<void>): Tool[] {
         required: ["region"],
         additionalProperties: false,
       },
-      run: (input) => text(String(input["region"])),
+      run: (input) => text(JSON.stringify(input)),
     },
     test_streaming_elicitation: {
       description: "Streams progress and asks nobody anything.",
@@ -135,7 +140,7 @@ export function conformanceTools(change: () => Promise<void>): Tool[] {
     test_trigger_tool_change: {
       description: "Changes the list of tools.",
       async run() {
-        await change();
+        await powers.change();
         return text("changed");
       },
     },
@@ -144,19 +149,27 @@ export function conformanceTools(change: () => Promise<void>): Tool[] {
       run: () => text("here"),
     },
   };
-  return Object.entries(fixtures).map(([wireName, fixture]) => fixtureTool(wireName, fixture));
+  return Object.entries(fixtures).map(([wireName, fixture]) =>
+    fixtureTool(wireName, {
+      ...fixture,
+      run(input, context) {
+        powers.ran(wireName);
+        return fixture.run(input, context);
+      },
+    }),
+  );
 }
 
-function fixtureTool(wireName: string, { description, inputSchema, run }: Fixture): Tool {
+function fixtureTool(wireName: string, fixture: Fixture): Tool {
   return freezeTool({
     id: `system/${wireName}`,
     name: `system/${wireName}`,
     wireName,
     displayName: wireName,
-    description,
+    description: fixture.description,
     category: "system",
     provider: "native",
-    inputSchema: inputSchema ?? NO_ARGUMENTS,
+    inputSchema: fixture.inputSchema ?? NO_ARGUMENTS,
     outputSchema: null,
     risk: "safe",
     effects: "read_only",
@@ -174,6 +187,6 @@ function fixtureTool(wireName: string, { description, inputSchema, run }: Fixtur
     openWorld: false,
     enabled: true,
     linkState: "linked",
-    native: { needs: [], run: (input, _powers, context) => run(input, context) },
+    native: { needs: [], run: (input, _powers, context) => fixture.run(input, context) },
   });
 }
