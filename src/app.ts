@@ -13,7 +13,7 @@ import { createCapsules } from "./identity/capsules.ts";
 import { createDirectory } from "./identity/directory.ts";
 import { createIdentity } from "./identity/index.ts";
 import { createSessions } from "./identity/sessions.ts";
-import { openCall } from "./open-call.ts";
+import { openCall } from "./engine/open-call.ts";
 import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
 import { createRecorder, type Recorded } from "./record/index.ts";

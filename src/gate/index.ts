@@ -11,5 +11,6 @@ export const VISIBLE: readonly Stage[] = [registry, capsule];
 /** May this very call run? Begins with VISIBLE, so what is not visible is not executable by construction. */
 export const EXECUTE: readonly Stage[] = [...VISIBLE, level, input];
 
+export { decide } from "./decide.ts";
 export { judge } from "./stage.ts";
 export type { GatePowers, Stage, Subject } from "./stage.ts";

@@ -69,8 +69,9 @@ export function createSlots(limits: SlotLimits): Slots {
           resolve();
         },
       };
-      signal.addEventListener("abort", onAbort, { once: true });
       queue.add(waiter);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
     });
 
   return {

@@ -1,8 +1,8 @@
 // The ways a call can end, each with the same fields.
-import type { Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "./call.ts";
-import type { Code, Fault } from "./errors.ts";
-import type { RunResult } from "./run/index.ts";
-import type { ExecutionRecord } from "./store/store.ts";
+import type { Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "../call.ts";
+import type { Code, Fault } from "../errors.ts";
+import type { RunResult } from "../run/index.ts";
+import type { ExecutionRecord } from "../store/store.ts";
 
 interface Facts {
   readonly status: Status;

@@ -1,10 +1,10 @@
 // A request becomes a Call: id, trace, the tool behind the name, and the deadline.
-import type { Call, Caller, CallRequest } from "./call.ts";
-import { AppError } from "./errors.ts";
-import type { Registry } from "./tools/registry.ts";
-import type { Tool } from "./tools/tool.ts";
-import type { Ids } from "./util/ids.ts";
-import { traceFrom } from "./util/trace.ts";
+import type { Call, Caller, CallRequest } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { Ids } from "../util/ids.ts";
+import { traceFrom } from "../util/trace.ts";
 
 export interface OpenCallPowers {
   readonly registry: Registry;

@@ -1,0 +1,35 @@
+// Asks the stages in order until one refuses. The ordered verdicts are the answer, the audit, the trace and `explain`.
+import type { Verdict } from "../call.ts";
+import type { Fault } from "../errors.ts";
+import { judge, type GatePowers, type Stage, type Subject } from "./stage.ts";
+
+export async function decide(
+  stages: readonly Stage[],
+  subject: Subject,
+  powers: GatePowers,
+  gates: Verdict[],
+): Promise<Fault | null> {
+  for (const stage of stages) {
+    const judged = judge(stage, subject, powers);
+    const verdict = judged instanceof Promise ? await judged : judged;
+    gates.push(verdict);
+    if (verdict.verdict === "deny") return faultOfVerdict(verdict);
+  }
+  return null;
+}
+
+function faultOfVerdict({
+  code = "FORBIDDEN",
+  reason = "",
+  message = "",
+  remedy,
+  errors,
+}: Verdict): Fault {
+  return {
+    code,
+    reason,
+    message,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(errors ? { errors } : {}),
+  };
+}
