@@ -33,8 +33,6 @@ export interface Engine {
   cancel(caller: Caller, executionId: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
   active(caller: Caller): readonly ActiveView[];
-  /** Everybody's on this instance. */
-  activeCount(): number;
   /** Everybody's on this instance, for administrators (C45). */
   activeCount(): number;
   /** Stops accepting, waits for what runs, then cancels the rest with reason shutdown. */
@@ -160,7 +158,6 @@ export function createEngine(p: EnginePowers): Engine {
     explain: (caller, request, reader) => explain(caller, request, p, reader),
     cancel: (caller, executionId) => cancel(caller, executionId, p),
     active: (caller) => p.active.of(caller, p.now()),
-    activeCount: () => p.active.size,
     activeCount: () => p.active.size,
     drain(graceMs) {
       draining = true;
