@@ -1,5 +1,6 @@
 // Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
 import { AppError } from "../errors.ts";
+import { bind } from "./bind.ts";
 
 /** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
 export type Flat = string | number | bigint | boolean | Uint8Array | null;
@@ -34,6 +35,18 @@ export class StatementFailed extends Error {
     super(failure.failed);
     this.errcode = failure.errcode;
   }
+}
+
+export function failure(cause: unknown): Failure {
+  return {
+    failed: cause instanceof Error ? cause.message : String(cause),
+    errcode: errcodeOf(cause),
+  };
+}
+
+export function errcodeOf(cause: unknown): number | null {
+  if (cause instanceof Error && "errcode" in cause) return Number(cause.errcode);
+  return null;
 }
 
 export function unwritable(cause: unknown): AppError {
@@ -102,6 +115,8 @@ export function groups(
       if (waiting.resolve.length >= MAX_WAITING)
         return Promise.reject(unwritable(`${MAX_WAITING} writes are waiting already`));
       return new Promise((resolve, reject) => {
+        // Checked before any is queued: one bad value must not spoil the group it would travel with.
+        for (const field of fields) bind(field);
         for (const field of fields) waiting.flat.push(field);
         waiting.resolve.push(resolve);
         waiting.reject.push(reject);

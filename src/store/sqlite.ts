@@ -6,9 +6,9 @@ import { Kysely, type CompiledQuery } from "kysely";
 import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { sqliteDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
-import { sqliteDialect } from "./sqlite-dialect.ts";
 import type { Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -21,10 +21,11 @@ export async function openSqlite(name: string, options: { dataDir: string }): Pr
   const writer = openWriter(() => spawnWriter(file));
   const read = reading(reader);
   const kysely = new Kysely<Tables>({
-    dialect: sqliteDialect({
-      read,
-      write: async (query) => (await writer.batch([query]))[0] ?? [],
-    }),
+    dialect: sqliteDialect(async (query) =>
+      query.query.kind === "SelectQueryNode"
+        ? read(query)
+        : ((await writer.batch([query]))[0] ?? []),
+    ),
   });
   const database: Database = {
     kysely,

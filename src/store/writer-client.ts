@@ -1,6 +1,5 @@
 // The main thread's side of the writer thread: sends groups, reopens the thread when it died.
 import { Worker } from "node:worker_threads";
-import { bind } from "./bind.ts";
 import { groups, StatementFailed, type Failure, type Flat, type Result } from "./group.ts";
 import { batchFields, eventFields, type Statement } from "./message.ts";
 import type { LogEvent } from "./store.ts";
@@ -76,8 +75,8 @@ export function openWriter(spawn: () => Worker): Writer {
   worker = start();
 
   return {
-    append: (event) => guarded(eventFields(event)) as Promise<number>,
-    batch: (statements) => guarded(batchFields(statements)) as Promise<Row[][]>,
+    append: (event) => queue.push(eventFields(event)) as Promise<number>,
+    batch: (statements) => queue.push(batchFields(statements)) as Promise<Row[][]>,
     async close() {
       await queue.drain();
       const last = worker;
@@ -90,16 +89,6 @@ export function openWriter(spawn: () => Worker): Writer {
       });
     },
   };
-
-  // One bad value must not spoil the group it would travel with.
-  function guarded(fields: readonly Flat[]): Promise<unknown> {
-    try {
-      for (const field of fields) bind(field);
-    } catch (cause) {
-      return Promise.reject(toError(cause));
-    }
-    return queue.push(fields);
-  }
 }
 
 function toError(cause: unknown): Error {

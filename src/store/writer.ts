@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
-import type { Failure, Flat, Result } from "./group.ts";
+import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { EVENT, itemsOf, type Statement } from "./message.ts";
 import { project, rollupsOf, type Changes, type Ended } from "./projection.ts";
 import type { LogEvent } from "./store.ts";
@@ -123,18 +123,6 @@ function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result[] {
       throw cause;
     }
   };
-}
-
-function failure(cause: unknown): Failure {
-  return {
-    failed: cause instanceof Error ? cause.message : String(cause),
-    errcode: errcodeOf(cause),
-  };
-}
-
-function errcodeOf(cause: unknown): number | null {
-  if (cause instanceof Error && "errcode" in cause) return Number(cause.errcode);
-  return null;
 }
 
 if (!parentPort) throw new Error("the writer runs in a thread of its own");

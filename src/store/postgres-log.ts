@@ -1,0 +1,150 @@
+// The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own.
+import type { Client } from "pg";
+import { failure, groups, type Failure, type Flat, type Result } from "./group.ts";
+import { EVENT, eventFields, itemsOf } from "./message.ts";
+import { project, rollupsOf, type Change, type Changes, type Ended } from "./projection.ts";
+import type { LogEvent } from "./store.ts";
+
+/**
+ * Instances take turns: a number is given out only after the group before it is committed. So no reader that follows
+ * the log by number can pass over an event that becomes visible later.
+ */
+const TURN = 0x6f737469;
+const BEGIN = `begin; select pg_advisory_xact_lock(${TURN}); select max(seq) as seq from events`;
+
+const INSERT_EVENTS = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
+  select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])`;
+const UPSERT_EXECUTIONS = `insert into executions (seq, start_seq, id, tenant_id, user_id, tool_name, category, status,
+    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq)
+  select * from unnest($1::bigint[], $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+    $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::float8[], $12::bigint[], $13::text[], $14::bigint[])
+  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
+    end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
+    instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
+  where executions.end_seq is null
+  returning id`;
+const END_EXECUTIONS = `update executions e set status = u.status, cancel_reason = u.cancel_reason, end_ms = u.end_ms,
+    duration_ms = u.duration_ms, end_seq = u.end_seq
+  from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::float8[], $6::bigint[])
+    as u (id, status, cancel_reason, end_ms, duration_ms, end_seq)
+  where e.id = u.id and e.end_seq is null
+  returning e.id`;
+const ADD_ROLLUPS = `insert into rollups
+    (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms)
+  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+    $8::float8[], $9::bigint[])
+  on conflict (tenant_id, user_id, hour, tool_name, category, status) do update set
+    count = rollups.count + excluded.count, total_ms = rollups.total_ms + excluded.total_ms,
+    last_start_ms = greatest(rollups.last_start_ms, excluded.last_start_ms)`;
+
+export interface PostgresLog {
+  append(event: LogEvent): Promise<number>;
+  close(): Promise<void>;
+}
+
+export function postgresLog(connect: () => Promise<Client>): PostgresLog {
+  let client: Client | null = null;
+
+  async function live(): Promise<Client> {
+    if (client) return client;
+    const opened = await connect();
+    // Without a listener a lost connection would end the process; the next group opens a new one.
+    opened.on("error", () => drop(opened));
+    opened.on("end", () => drop(opened));
+    client = opened;
+    return opened;
+  }
+
+  function drop(which: Client): void {
+    if (client === which) client = null;
+  }
+
+  async function commit(flat: Flat[]): Promise<Result[]> {
+    const on = await live();
+    try {
+      const began = (await on.query(BEGIN)) as unknown as { rows: { seq: number | null }[] }[];
+      const { results, events, changes } = number(flat, began[2]?.rows[0]?.seq ?? 0);
+      if (events.length > 0) await on.query(INSERT_EVENTS, columns(events));
+      await writeChanges(on, changes);
+      await on.query("commit");
+      return results;
+    } catch (cause) {
+      // Its state is unknown after a failure, so it is not used again.
+      drop(on);
+      await on.end().catch(() => {});
+      throw cause;
+    }
+  }
+
+  const queue = groups(commit);
+  return {
+    append: (event) => queue.push(eventFields(event)) as Promise<number>,
+    async close() {
+      await queue.drain();
+      const last = client;
+      client = null;
+      await last?.end();
+    },
+  };
+}
+
+/** Gives each event of a group its number; one that makes no sense is refused alone. */
+function number(flat: readonly Flat[], head: number) {
+  const results: Result[] = [];
+  const events: Flat[][] = [];
+  const changes: Changes = new Map();
+  for (const item of itemsOf(flat)) {
+    if (item.kind !== EVENT) continue;
+    const { event } = item;
+    const result = effectOf(event);
+    if (result && "failed" in result) {
+      results.push(result);
+      continue;
+    }
+    const seq = head + events.length + 1;
+    result?.(seq, changes);
+    events.push([seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body]); // prettier-ignore
+    results.push(seq);
+  }
+  return { results, events, changes };
+}
+
+function effectOf(event: LogEvent): ReturnType<typeof project> | Failure {
+  try {
+    return project(event);
+  } catch (cause) {
+    return failure(cause);
+  }
+}
+
+async function writeChanges(on: Client, changes: Changes): Promise<void> {
+  const starts: Flat[][] = [];
+  const ends: Flat[][] = [];
+  for (const { id, start, end } of changes.values()) {
+    if (start) {
+      starts.push([
+        start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
+        end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
+        start.instanceId, end?.seq ?? null,
+      ]); // prettier-ignore
+    } else if (end) {
+      ends.push([id, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq]);
+    }
+  }
+  const changed: { id: string }[] = [];
+  if (starts.length > 0) changed.push(...(await on.query<{ id: string }>(UPSERT_EXECUTIONS, columns(starts))).rows); // prettier-ignore
+  if (ends.length > 0) changed.push(...(await on.query<{ id: string }>(END_EXECUTIONS, columns(ends))).rows); // prettier-ignore
+  const rollups = rollupsOf(changed.flatMap(({ id }) => endOf(changes.get(id))));
+  if (rollups.length === 0) return;
+  const rows = rollups.map((r): Flat[] => [r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms]); // prettier-ignore
+  await on.query(ADD_ROLLUPS, columns(rows));
+}
+
+function endOf(change: Change | undefined): Ended[] {
+  return change?.end ? [change.end] : [];
+}
+
+/** Rows to columns: one array per parameter, whatever the number of rows. */
+function columns(rows: readonly Flat[][]): Flat[][] {
+  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? null));
+}
