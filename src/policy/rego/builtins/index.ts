@@ -1,4 +1,51 @@
 // All built-in functions, by category.
+import { AGGREGATES } from "./aggregates.ts";
+import { ARRAYS } from "./arrays.ts";
+import { BITS } from "./bits.ts";
 import type { Builtin } from "./builtin.ts";
+import { COMPARISON } from "./comparison.ts";
+import { CONVERSIONS } from "./conversions.ts";
+import { ENCODING } from "./encoding.ts";
+import { GLOB } from "./glob.ts";
+import { GRAPH_BUILTINS } from "./graph.ts";
+import { JSON_PATCH } from "./json-patch.ts";
+import { JSON_PATHS } from "./json-paths.ts";
+import { JSON_BUILTINS } from "./json.ts";
+import { NET } from "./net.ts";
+import { NUMBERS } from "./numbers.ts";
+import { OBJECTS } from "./objects.ts";
+import { OUTPUT } from "./output.ts";
+import { REGEX } from "./regex.ts";
+import { SEMVER } from "./semver.ts";
+import { SETS } from "./sets.ts";
+import { STRINGS } from "./strings.ts";
+import { TIME } from "./time.ts";
+import { TYPES } from "./types.ts";
+import { UNITS } from "./units.ts";
+import { UUID } from "./uuid.ts";
 
-export const BUILTINS: readonly Builtin[] = [];
+export const BUILTINS: readonly Builtin[] = [
+  ...COMPARISON,
+  ...NUMBERS,
+  ...AGGREGATES,
+  ...ARRAYS,
+  ...SETS,
+  ...OBJECTS,
+  ...STRINGS,
+  ...REGEX,
+  ...GLOB,
+  ...UNITS,
+  ...BITS,
+  ...TYPES,
+  ...CONVERSIONS,
+  ...ENCODING,
+  ...JSON_BUILTINS,
+  ...JSON_PATHS,
+  ...JSON_PATCH,
+  ...TIME,
+  ...UUID,
+  ...SEMVER,
+  ...NET,
+  ...GRAPH_BUILTINS,
+  ...OUTPUT,
+];
