@@ -39,14 +39,13 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
     cursorKey: randomBytes(32),
     exchangeOf: (ctx) => exchangeOf(ctx.http?.authInfo),
   };
-  const sessions = createSessions(
-    {
-      idleMs: settings.mcpSessionTimeoutMs,
-      perCaller: SESSIONS_PER_CALLER,
-      total: SESSIONS_IN_TOTAL,
-    },
-    onerror,
-  );
+  const sessions = createSessions({
+    idleMs: settings.mcpSessionTimeoutMs,
+    perCaller: SESSIONS_PER_CALLER,
+    total: SESSIONS_IN_TOTAL,
+    now: doors.now,
+    onError: onerror,
+  });
 
   // One handler, hence one bus, per tenant: a bus knows no caller, its notices would cross tenants.
   const tenants = new Map<string, McpHttpHandler>();
@@ -102,7 +101,7 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
       sessionIdGenerator: randomUUID,
       keepAliveMs: KEEP_ALIVE_MS,
       onsessioninitialized: (id) => {
-        const session = { caller, transport, server, open: 0, idleSince: Date.now() };
+        const session = { caller, transport, server, open: 0, idleSince: doors.now() };
         sessions.add(id, session);
         exchange.release = sessions.hold(session);
       },

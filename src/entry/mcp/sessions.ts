@@ -14,7 +14,9 @@ export interface Session {
   idleSince: number;
 }
 
-export interface SessionLimits {
+export interface SessionPowers {
+  readonly now: () => number;
+  readonly onError: (cause: unknown) => void;
   readonly idleMs: number;
   readonly perCaller: number;
   readonly total: number;
@@ -36,14 +38,14 @@ export interface Sessions {
 const sameCaller = (a: Caller, b: Caller): boolean =>
   a.tenantId === b.tenantId && a.userId === b.userId && a.keyId === b.keyId;
 
-export function createSessions(limits: SessionLimits, onError: (cause: unknown) => void): Sessions {
+export function createSessions(p: SessionPowers): Sessions {
   const sessions = new Map<string, Session>();
 
   const drop = (id: string): void => {
     const session = sessions.get(id);
     if (!session) return;
     sessions.delete(id);
-    session.server.close().catch(onError);
+    session.server.close().catch(p.onError);
   };
 
   /** Ends the session that has been idle longest among those counted; false when all are busy. */
@@ -61,12 +63,12 @@ export function createSessions(limits: SessionLimits, onError: (cause: unknown) 
 
   const sweep = setInterval(
     () => {
-      const limit = Date.now() - limits.idleMs;
+      const limit = p.now() - p.idleMs;
       for (const [id, session] of sessions) {
         if (session.open === 0 && session.idleSince <= limit) drop(id);
       }
     },
-    Math.min(limits.idleMs, 30_000),
+    Math.min(p.idleMs, 30_000),
   );
   sweep.unref();
 
@@ -78,8 +80,8 @@ export function createSessions(limits: SessionLimits, onError: (cause: unknown) 
     room(caller) {
       const mine = (session: Session) => sameCaller(session.caller, caller);
       const count = [...sessions.values()].filter(mine).length;
-      if (count >= limits.perCaller && !evict(mine)) return false;
-      return sessions.size < limits.total || evict(() => true);
+      if (count >= p.perCaller && !evict(mine)) return false;
+      return sessions.size < p.total || evict(() => true);
     },
     add: (id, session) => void sessions.set(id, session),
     remove: drop,
@@ -87,7 +89,7 @@ export function createSessions(limits: SessionLimits, onError: (cause: unknown) 
       session.open++;
       return () => {
         session.open--;
-        session.idleSince = Date.now();
+        session.idleSince = p.now();
       };
     },
     all: () => sessions.values(),
