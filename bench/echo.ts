@@ -1,0 +1,162 @@
+// One governed echo beside the same echo with nothing around it. All servers live at once, each in its own process;
+// the rounds go round them, so that noise of the machine meets all alike, and ratios are taken inside a round.
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { startGoverned, type Governed } from "./governed.ts";
+import { ROOT, startLoad, startServer, type BenchServer, type LoadGenerator, type LoadReport } from "./process.ts"; // prettier-ignore
+import { echoRequest } from "./requests.ts";
+import { median, type BenchOptions, type Row } from "./row.ts";
+
+const BARE = "bare node:http echo";
+const RPC = "bare JSON-RPC echo";
+const SDK = "ungoverned MCP SDK v2 echo";
+const GOVERNED = "governed echo";
+
+interface Plan {
+  readonly connections: number;
+  readonly rounds: number;
+  readonly warmMs: number;
+  readonly measureMs: number;
+}
+
+const PLANS: readonly Plan[] = [
+  { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 },
+  { connections: 16, rounds: 3, warmMs: 200, measureMs: 1000 },
+  { connections: 1, rounds: 3, warmMs: 200, measureMs: 1000 },
+];
+const QUICK: readonly Plan[] = [
+  { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 },
+  { connections: 1, rounds: 1, warmMs: 200, measureMs: 800 },
+];
+
+/** Reports by server name, one per round. */
+type Reports = Map<string, LoadReport[]>;
+
+export async function run(options: BenchOptions): Promise<Row[]> {
+  const load = startLoad();
+  const script = (name: string): string[] => [join(ROOT, "bench", "servers", `${name}.ts`)];
+  const servers: BenchServer[] = [];
+  try {
+    servers.push(await startServer(BARE, script("bare")));
+    servers.push(await startServer(RPC, script("rpc")));
+    servers.push(await startServer(SDK, script("sdk")));
+    const governed = await startGoverned(options);
+    options.note(`${governed.name}, durable record on`);
+    servers.push({ ...governed, name: GOVERNED, stop: () => governed.remove() });
+    const answered = await warmUp(load, servers, options);
+    const rows: Row[] = [];
+    for (const plan of options.quick ? QUICK : PLANS) {
+      const reports = await rounds(load, servers, plan, options);
+      rows.push(...rowsOf(plan, reports));
+      for (const report of reports.get(GOVERNED) ?? []) answered.count += report.answered;
+    }
+    await control(governed, answered.count, options);
+    return rows;
+  } finally {
+    load.stop();
+    for (const server of servers) await server.stop();
+  }
+}
+
+/** The compiler needs some thousand calls before figures stand still. */
+async function warmUp(
+  load: LoadGenerator,
+  servers: readonly BenchServer[],
+  { quick }: BenchOptions,
+): Promise<{ count: number }> {
+  const answered = { count: 0 };
+  for (const server of servers) {
+    const report = await measure(load, server, { connections: 64, rounds: 1, warmMs: 100, measureMs: quick ? 1500 : 3000 }); // prettier-ignore
+    if (server.name === GOVERNED) answered.count += report.answered;
+  }
+  return answered;
+}
+
+async function rounds(
+  load: LoadGenerator,
+  servers: readonly BenchServer[],
+  plan: Plan,
+  options: BenchOptions,
+): Promise<Reports> {
+  const reports: Reports = new Map(servers.map(({ name }) => [name, []]));
+  for (let round = 0; round < plan.rounds; round++) {
+    const rates: string[] = [];
+    for (const server of servers) {
+      const report = await measure(load, server, plan);
+      reports.get(server.name)?.push(report);
+      rates.push(`${server.name} ${Math.round(rate(report))}/s`);
+    }
+    options.note(`${plan.connections} connections, round ${round + 1}: ${rates.join(", ")}`);
+  }
+  return reports;
+}
+
+async function measure(load: LoadGenerator, server: BenchServer, plan: Plan): Promise<LoadReport> {
+  const request = echoRequest(server.port, server.key);
+  const report = await load.run({ ...plan, port: server.port, request }, server.pid);
+  if (report.bad > 0 || report.checked === 0) {
+    throw new Error(`${server.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`); // prettier-ignore
+  }
+  return report;
+}
+
+const rate = ({ measured, seconds }: LoadReport): number => measured / seconds;
+const cpu = ({ cpuUs, measured }: LoadReport): number => (cpuUs ?? Number.NaN) / measured;
+
+function rowsOf({ connections }: Plan, reports: Reports): Row[] {
+  const at = `${connections} connection${connections === 1 ? "" : "s"}`;
+  const governed = reports.get(GOVERNED) ?? [];
+  const rows: Row[] = [];
+  for (const [name, list] of reports) {
+    rows.push({ name: `${name}, ${at}`, value: median(list.map(rate)), unit: "calls/s", better: "higher" }); // prettier-ignore
+    const us = median(list.map(cpu));
+    if (Number.isFinite(us)) rows.push({ name: `${name}, ${at}, server CPU`, value: us, unit: "µs/call", better: "lower" }); // prettier-ignore
+  }
+  const against = (peer: string): number =>
+    median(governed.map((report, round) => rate(report) / rateAt(reports.get(peer), round)));
+  // Steadier than calls/s when others use the machine: both sides' CPU counts all threads of the server.
+  const cpuRatio = median(
+    governed.map((report, round) => cpuAt(reports.get(RPC), round) / cpu(report)),
+  );
+  const goal = (target: number): object => (connections === 64 ? { target } : {});
+  rows.push(
+    { name: `governed echo / bare JSON-RPC echo, ${at}`, value: against(RPC), unit: "ratio", better: "higher", ...goal(0.4) },
+    { name: `governed echo / SDK v2, ${at}`, value: against(SDK), unit: "ratio", better: "higher", ...goal(5) },
+    ...(Number.isFinite(cpuRatio) ? [{ name: `bare JSON-RPC CPU / governed CPU, ${at}`, value: cpuRatio, unit: "ratio", better: "higher" } as const] : []),
+    { name: `governed echo p50, ${at}`, value: median(governed.map((r) => r.p50Ms)), unit: "ms", better: "lower", ...(connections === 1 ? { target: 2 } : {}) },
+    { name: `governed echo p99, ${at}`, value: median(governed.map((r) => r.p99Ms)), unit: "ms", better: "lower" },
+  ); // prettier-ignore
+  return rows;
+}
+
+function rateAt(reports: readonly LoadReport[] | undefined, round: number): number {
+  const report = reports?.[round];
+  return report ? rate(report) : Number.NaN;
+}
+
+function cpuAt(reports: readonly LoadReport[] | undefined, round: number): number {
+  const report = reports?.[round];
+  return report ? cpu(report) : Number.NaN;
+}
+
+/** What was measured is what was meant: the fast path answered, and every answered call is in the record. */
+async function control(governed: Governed, answered: number, options: BenchOptions): Promise<void> {
+  const page = await fetch(`http://127.0.0.1:${governed.port}/metrics`, {
+    headers: { authorization: `Bearer ${governed.key}` },
+  });
+  const fast = /ostiary_mcp_requests_total\{path="fast"\} (\d+)/.exec(await page.text())?.[1];
+  if (Number(fast) !== answered) throw new Error(`the fast path answered ${fast} of ${answered} calls`); // prettier-ignore
+  const stored = successRows(governed.dataDir);
+  if (stored !== answered) throw new Error(`history holds ${stored} of ${answered} calls`);
+  options.note(`control: ${answered} calls, ${fast} on the fast path, ${stored} rows in history`);
+}
+
+function successRows(dataDir: string): number {
+  const database = new DatabaseSync(join(dataDir, "ostiary.db"), { readOnly: true });
+  try {
+    const row = database.prepare("SELECT count(*) AS n FROM executions WHERE status = 'success'").get(); // prettier-ignore
+    return Number(row?.["n"]);
+  } finally {
+    database.close();
+  }
+}
