@@ -169,5 +169,6 @@ export function failed(reason: string, given: string, message: string, remedy: s
 
 /** The value as the caller gave it, visible and short. */
 export function quote(given: string): string {
-  return JSON.stringify(given.length > 200 ? `${given.slice(0, 200)}…` : given);
+  const text = JSON.stringify(given.length > 200 ? `${given.slice(0, 200)}…` : given);
+  return text.replace(/\p{Cc}/gu, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
