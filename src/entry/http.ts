@@ -8,7 +8,7 @@ import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { fastAnswer, fastCall, type FastCall } from "./mcp/fast.ts";
-import { createMcpDoor, type McpDoor } from "./mcp/index.ts";
+import { createMcpDoor } from "./mcp/index.ts";
 import { faultHeaders, problemOf } from "./problem.ts";
 
 export interface HttpDoor {

@@ -20,7 +20,7 @@ function mask(value: Json): Json {
       const inner = mask(items[i] ?? null);
       if (inner !== items[i]) (copy ??= [...items])[i] = inner;
     }
-    return copy ?? value;
+    return copy ?? items;
   }
   const object = value as JsonObject;
   let copy: Record<string, Json> | null = null;

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { testPowers, testSubject } from "../../test/fixtures/gate.ts";
+import type { JsonObject } from "../call.ts";
+import { input } from "./input.ts";
+
+const decide = (args: JsonObject) => input.decide(testSubject({ arguments: args }), testPowers());
+
+it("R095: arguments that fit the schema pass", () => {
+  expect(decide({ text: "hi" })).toEqual({ kind: "allow" });
+});
+
+it("R100: a missing parameter is named with its path and a suggestion", () => {
+  expect(decide({})).toMatchObject({
+    kind: "deny",
+    code: "BAD_REQUEST",
+    reason: "invalid_arguments",
+    message: "Input validation failed: /text is required but missing",
+    errors: [{ path: "/text", suggestion: "add text" }],
+  });
+});
+
+it("L16: an unknown parameter is refused, and the nearest known one suggested", () => {
+  expect(decide({ text: "hi", mod: "loud" })).toMatchObject({
+    reason: "unknown_parameter",
+    errors: [{ path: "/mod", message: "unknown parameter mod", suggestion: "did you mean mode?" }],
+  });
+  expect(decide({ text: "hi", zzzzzzzzz: 1 })).toMatchObject({
+    errors: [{ suggestion: "known parameters: text, mode, times" }],
+  });
+});
+
+it("no type is coerced", () => {
+  expect(decide({ text: 5 })).toMatchObject({
+    errors: [{ path: "/text", message: "expected string, got number" }],
+  });
+  expect(decide({ text: null })).toMatchObject({
+    errors: [{ message: "expected string, got null" }],
+  });
+  expect(decide({ text: ["a"] })).toMatchObject({
+    errors: [{ message: "expected string, got array" }],
+  });
+});
+
+it("a value outside its choices or range is shown with what was expected", () => {
+  expect(decide({ text: "hi", mode: "plian" })).toMatchObject({
+    errors: [
+      {
+        path: "/mode",
+        message: 'expected one of plain, loud, got "plian"',
+        suggestion: "did you mean plain?",
+      },
+    ],
+  });
+  expect(decide({ text: "hi", mode: 7 })).toMatchObject({ errors: [{ path: "/mode" }, {}] });
+  expect(decide({ text: "hi", times: 9 })).toMatchObject({ errors: [{ path: "/times", message: "must be <= 3, got 9" }] }); // prettier-ignore
+});
+
+it("long values are shortened in the message, and at most three faults are told", () => {
+  const answer = decide({ text: "x".repeat(500), mode: "y".repeat(300), times: 1.5, other: 1 });
+  expect(answer).toMatchObject({ kind: "deny" });
+  const { errors, message } = answer as { errors: unknown[]; message: string };
+  expect(errors).toHaveLength(3);
+  expect(message.length).toBeLessThan(600);
+});
+
+it("names with slashes and tildes become JSON pointers", () => {
+  expect(decide({ text: "hi", "a/b~c": 1 })).toMatchObject({ errors: [{ path: "/a~1b~0c" }] });
+});
+
+it("a call without a tool never gets past it", () => {
+  expect(input.decide(testSubject({ tool: null }), testPowers())).toMatchObject({
+    code: "NOT_FOUND",
+  });
+});

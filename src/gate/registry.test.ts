@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import { testCaller, testPowers, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import { registry } from "./registry.ts";
+
+const decide = (change: Parameters<typeof testSubject>[0]) =>
+  registry.decide(testSubject(change), testPowers());
+const NOT_FOUND = {
+  kind: "deny",
+  code: "NOT_FOUND",
+  reason: "unknown",
+  message: "Tool 'system/probe' not found",
+};
+
+it("R033: an enabled native tool passes", () => {
+  expect(decide({})).toEqual({ kind: "allow" });
+});
+
+it("R031: an unknown, a disabled and a pending tool get the same answer", () => {
+  const answers = [
+    decide({ tool: null, requestedName: "system/probe" }),
+    decide({ tool: testTool({ enabled: false }) }),
+    decide({ tool: testTool({ linkState: "pending_link" }) }),
+  ];
+  for (const answer of answers) expect(answer).toMatchObject(NOT_FOUND);
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+});
+
+it("C18: a provider without a runner is hidden, and named to administrators only", () => {
+  const tool = testTool({ provider: "external", native: null });
+  expect(decide({ tool })).toMatchObject(NOT_FOUND);
+  expect(decide({ tool, caller: testCaller({ role: "admin" }) })).toMatchObject({
+    kind: "deny",
+    code: "UNSUPPORTED_PROVIDER",
+    reason: "external",
+  });
+});
+
+it("a native tool that lost its handler is hidden", () => {
+  expect(decide({ tool: testTool({ native: null }) })).toMatchObject(NOT_FOUND);
+});

@@ -1,0 +1,67 @@
+import { expect, it, vi } from "vitest";
+import { testPowers, testSubject } from "../../test/fixtures/gate.ts";
+import type { Verdict } from "../call.ts";
+import { decide, EXECUTE, judge, VISIBLE, type Stage } from "./index.ts";
+import { allow, deny } from "./stage.ts";
+
+const stage = (decideIt: Stage["decide"]): Stage => ({
+  name: "probe",
+  engine: "test",
+  decide: decideIt,
+});
+const UNAVAILABLE = { stage: "probe", verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "test" }; // prettier-ignore
+
+it("C10: the order of the stages", () => {
+  expect(VISIBLE.map(({ name }) => name)).toEqual(["registry", "capsule"]);
+  expect(EXECUTE.map(({ name }) => name)).toEqual(["registry", "capsule", "level", "input"]);
+  expect(EXECUTE.slice(0, VISIBLE.length)).toEqual(VISIBLE);
+});
+
+it("a stage that throws denies, at once or later", async () => {
+  const thrower = stage(() => {
+    throw new Error("secret detail");
+  });
+  const rejecter = stage(() => Promise.reject(new Error("secret detail")));
+  for (const broken of [thrower, rejecter]) {
+    const verdict = await judge(broken, testSubject(), testPowers());
+    expect(verdict).toMatchObject(UNAVAILABLE);
+    expect(JSON.stringify(verdict)).not.toContain("secret detail");
+  }
+});
+
+it("a stage that is too slow denies within its limit", async () => {
+  vi.useFakeTimers();
+  try {
+    const judged = judge(stage(() => new Promise(() => undefined)), testSubject(), testPowers()); // prettier-ignore
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await judged).toMatchObject(UNAVAILABLE);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it("verdicts carry the stage and the time taken", async () => {
+  const verdict = await judge(
+    stage(() => Promise.resolve(allow())),
+    testSubject(),
+    testPowers(),
+  );
+  expect(verdict).toEqual({ stage: "probe", verdict: "allow", ms: expect.any(Number) as number });
+});
+
+it("stages are asked in order and the first refusal ends the questions", async () => {
+  const asked: string[] = [];
+  const named = (name: string, answer: ReturnType<typeof allow>): Stage => ({
+    name,
+    engine: name,
+    decide() {
+      asked.push(name);
+      return answer;
+    },
+  });
+  const stages = [named("a", allow()), named("b", deny("FORBIDDEN", "policy_denied", { message: "no", remedy: "ask" })), named("c", allow())]; // prettier-ignore
+  const gates: Verdict[] = [];
+  expect(await decide(stages, testSubject(), testPowers(), gates)).toEqual({ code: "FORBIDDEN", reason: "policy_denied", message: "no", remedy: "ask" }); // prettier-ignore
+  expect(asked).toEqual(["a", "b"]);
+  expect(gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
+});
