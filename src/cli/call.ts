@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import { readFileSync } from "node:fs";
+import type { JsonObject, Verdict } from "../call.ts";
+import { needsSchema, parseArgs, parsePairs } from "./arguments.ts";
+import type { Cli } from "./cli.ts";
+import type { Api } from "./client.ts";
+import { parseDuration } from "./duration.ts";
+import { exitOf } from "./fail.ts";
+import { findTool } from "./find-tool.ts";
+import { follow, type Execution } from "./follow.ts";
+import { milliseconds, row } from "./render.ts";
+
+interface CallOptions {
+  args?: string;
+  wait: boolean;
+  timeout?: number;
+  idempotencyKey?: string;
+  dryRun?: boolean;
+}
+
+/** The answer of `POST /executions`. */
+export interface CallAnswer {
+  success: true;
+  executionId: string;
+  status: string;
+  result?: unknown;
+  toolName?: string;
+  executionTime?: number;
+  timestamp?: string;
+  gates?: readonly Verdict[];
+  error?: string;
+  errorCode?: string;
+  errorReason?: string;
+  remedy?: string;
+  cancelReason?: string;
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .usage("<tool> [name=value…] [options]")
+    .argument("<tool>", "e.g. file/read, file_read or an alias")
+    .argument("[pairs...]", "name=text, typed by the tool's schema; name:=<json>")
+    .option("--args <json>", "all arguments as JSON, @file, or - for stdin")
+    .option("--no-wait", "answer with the execution id at once")
+    .option("--timeout <duration>", "time limit, e.g. 5000 (ms) or 30s", (text) =>
+      parseDuration(text),
+    ) // prettier-ignore
+    .option("--idempotency-key <key>", "the same key never runs the call twice")
+    .option("--dry-run", "only say what the gate would decide (as `explain`)")
+    .action(async (tool: string, pairs: string[], options: CallOptions) => {
+      const api = await cli.connect();
+      const args = await callArguments(api, tool, pairs, options.args);
+      if (options.dryRun) {
+        const { explainCall } = await import("./explain.ts");
+        return explainCall(cli, api, { tool, arguments: args });
+      }
+      await call(cli, api, tool, args, options);
+    });
+}
+
+export async function callArguments(
+  api: Api,
+  tool: string,
+  pairs: string[],
+  all: string | undefined,
+): Promise<JsonObject> {
+  // A tool that does not exist for this caller has no schema; the call itself then says so, and is recorded.
+  const details = needsSchema(pairs) ? await findTool(api, tool) : null;
+  return {
+    ...(all === undefined ? {} : parseArgs(all, () => readFileSync(0, "utf8"))),
+    ...parsePairs(pairs, details?.tool.inputSchema ?? null),
+  };
+}
+
+async function call(
+  cli: Cli,
+  api: Api,
+  tool: string,
+  args: JsonObject,
+  options: CallOptions,
+): Promise<void> {
+  // Never waits on the request itself: closing it would cancel the execution, and a signal must not.
+  const started = await api.post<CallAnswer>("executions", {
+    name: tool,
+    arguments: args,
+    wait: false,
+    ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
+    ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
+  });
+  if (!options.wait) {
+    if (cli.flags.json) return cli.term.printJson(started);
+    cli.term.print(started.executionId);
+    cli.term.note(`   ${started.status}; see it with: ostiary runs show ${started.executionId}`);
+    return;
+  }
+  const execution = await follow(cli, api, started.executionId);
+  if (execution === null) {
+    cli.exitCode = 1; // interrupted; the execution goes on
+    return;
+  }
+  const answer = answerOf(execution);
+  cli.exitCode = execution.status === "success" ? 0 : exitOf(answer.errorCode, answer.errorReason);
+  if (cli.flags.json) cli.term.printJson(answer);
+  else show(cli, api, answer);
+}
+
+/** The record in the words of `POST /executions`. */
+function answerOf(e: Execution): CallAnswer {
+  const { id, status, toolName, result, executionTime, endTime, gates } = e;
+  const { error, errorCode, errorReason, remedy, cancelReason } = e;
+  const answer = { success: true as const, executionId: id, status, result, toolName, executionTime, timestamp: endTime, gates, error, errorCode, errorReason, remedy, cancelReason }; // prettier-ignore
+  return Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)) as unknown as CallAnswer; // prettier-ignore
+}
+
+function show(cli: Cli, api: Api, answer: CallAnswer): void {
+  const { term } = cli;
+  const gates = answer.gates ?? [];
+  const allowed = gates.filter((gate) => gate.verdict === "allow").length;
+  const time = milliseconds(answer.executionTime ?? 0);
+  if (answer.status !== "success") {
+    const why =
+      answer.cancelReason === undefined ? (answer.errorReason ?? "") : answer.cancelReason;
+    term.warn(`✗ ${term.err.red(answer.status)}  ${time}   ${answer.errorCode ?? ""} / ${why}   ${answer.executionId}`); // prettier-ignore
+    const more = [...row("why", answer.error), ...row("remedy", answer.remedy), ...row("explain", `ostiary explain ${answer.executionId}`)]; // prettier-ignore
+    for (const line of more) term.warn(line);
+    if (answer.result === undefined) return;
+  } else {
+    term.note(`${term.err.green("✓ success")}  ${time}   ${answer.executionId}   ${allowed} of ${gates.length} stages allowed`); // prettier-ignore
+  }
+  const { text, beside } = readable(answer.result);
+  term.print(text);
+  if (beside !== "") term.note(`   ${term.err.dim(beside)}`);
+  term.note(`   ${term.err.dim(`${api.url}/x/${answer.executionId}`)}`);
+}
+
+/** What a person wants to see of a result: the text itself where there is one, what is beside it in one line. */
+export function readable(result: unknown): { text: string; beside: string } {
+  if (typeof result === "string") return { text: result, beside: "" };
+  if (typeof result === "object" && result !== null && !Array.isArray(result)) {
+    const { content, ...rest } = result as Record<string, unknown>;
+    if (typeof content === "string") {
+      const beside = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(" "); // prettier-ignore
+      return { text: content.replace(/\n$/, ""), beside };
+    }
+  }
+  return { text: JSON.stringify(result ?? null, null, 2), beside: "" };
+}

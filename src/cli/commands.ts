@@ -1,0 +1,34 @@
+// Every command, listed by hand. Only the one that runs is loaded, so that `--help` stays instant.
+import type { Command } from "commander";
+import type { Cli } from "./cli.ts";
+
+export interface CommandModule {
+  /** Adds arguments, options, subcommands and actions. */
+  define(command: Command, cli: Cli): void;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<CommandModule>;
+}
+
+export const DEFAULT_COMMAND = "serve";
+
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: "serve", summary: "run server and console (the default)", load: () => import("./serve.ts") },
+  { name: "mcp", summary: "speak MCP on stdin and stdout", load: () => import("./mcp.ts") },
+  { name: "call", summary: "run one tool through the whole path", load: () => import("./call.ts") },
+  { name: "tools", summary: "the catalogue as you see it", load: () => import("./tools.ts") },
+  { name: "explain", summary: "why a call was, or would be, allowed or refused", load: () => import("./explain.ts") },
+  { name: "runs", summary: "your executions: list, show, watch, cancel", load: () => import("./runs.ts") },
+  { name: "keys", summary: "API keys: create, list, show, rotate, revoke", load: () => import("./keys.ts") },
+  { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
+  { name: "capsules", summary: "capsules, the sets of tools that callers hold", load: () => import("./capsules.ts") },
+  { name: "config", summary: "effective settings: print, check, schema", load: () => import("./config.ts") },
+  { name: "doctor", summary: "check this machine and say how to fix what is missing", load: () => import("./doctor.ts") },
+  { name: "open", summary: "open the console, or one record in it", load: () => import("./open.ts") },
+  { name: "api", summary: "any endpoint, authenticated", load: () => import("./api.ts") },
+  { name: "completion", summary: "completion script for bash, zsh or fish", load: () => import("./completion.ts") },
+  { name: "version", summary: "version and runtime", load: () => import("./version.ts") },
+]; // prettier-ignore

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import type { Cli } from "./cli.ts";
+import { parseDuration, parseMoment } from "./duration.ts";
+import { given, listVerb, showRow, showSecret, showVerb, type Row } from "./nouns.ts";
+import { needsVerb } from "./subcommands.ts";
+
+interface CreateOptions {
+  user: string;
+  scope?: string[];
+  capsule?: string;
+  level?: string;
+  expires?: string;
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .command("create <name>")
+    .description("a new key; its secret is shown once, on stdout")
+    .requiredOption("--user <id>", "whose key it is")
+    .option("--scope <scopes...>", "what it may do, e.g. agent:execute:safe")
+    .option("--capsule <id>", "the set of tools it holds (default: the tenant's)")
+    .option("--level <level>", "view_only, execute_basic, execute_advanced or admin")
+    .option("--expires <moment>", "2027-01-31, or 12h, 90d", (text) => parseMoment(text, 1))
+    .action(async (name: string, options: CreateOptions) => {
+      const { user, scope, capsule, level, expires } = options;
+      const body = given({ name, userId: user, scopes: scope ?? [], capsuleId: capsule, level, expiresAt: expires }); // prettier-ignore
+      const api = await cli.connect("admin");
+      showSecret(cli, await api.post<Row>("keys", body));
+    });
+  listVerb(command, cli, "keys", ["id", "userId", "name", "prefix", "expiresAt", "revokedAt", "lastUsedAt"]).option("--user <id>", "only keys of this user"); // prettier-ignore
+  showVerb(command, cli, "keys");
+  command
+    .command("rotate <id>")
+    .description("a new key with the same rights")
+    .option("--overlap <duration>", "how long the old one lives on, e.g. 1h", (text) =>
+      parseDuration(text, "s"),
+    ) // prettier-ignore
+    .action(async (id: string, options: { overlap?: number }) => {
+      const overlap = options.overlap === undefined ? undefined : Math.round(options.overlap / 1000); // prettier-ignore
+      const api = await cli.connect("admin");
+      showSecret(cli, await api.post<Row>(`keys/${encodeURIComponent(id)}/rotate`, given({ overlapSeconds: overlap }))); // prettier-ignore
+    });
+  command
+    .command("revoke <id>")
+    .description("refuse this key from now on")
+    .action(async (id: string) => {
+      if (!(await cli.term.confirm(`Revoke key ${id}? This cannot be undone.`))) {
+        cli.exitCode = 1;
+        return cli.term.note("not revoked");
+      }
+      const api = await cli.connect("admin");
+      showRow(cli, (await api.request<Row>("DELETE", `keys/${encodeURIComponent(id)}`)).body);
+    });
+  needsVerb(command);
+}

@@ -1,0 +1,56 @@
+// What users, keys and capsules have in common on the command line: pages, one record, only the fields that were given.
+import type { Command } from "commander";
+import type { Cli } from "./cli.ts";
+import { fields, oneLine, table } from "./render.ts";
+
+export type Row = Record<string, unknown> & { id: string };
+
+export interface Page {
+  items: Row[];
+  next: string | null;
+}
+
+export function listVerb(command: Command, cli: Cli, noun: string, columns: readonly string[]): Command {
+  return command
+    .command("list")
+    .description(`${noun} of this installation`)
+    .option("--limit <n>", "at most this many (1 to 100)", "50")
+    .option("--after <cursor>", "the page after this one")
+    .action(async (options: Record<string, string>) => {
+      const api = await cli.connect("admin");
+      const { user, ...page } = options;
+      const answer = await api.get<Page>(noun, { ...page, ...(user === undefined ? {} : { userId: user }) });
+      if (cli.flags.json) return cli.term.printJson(answer);
+      for (const line of table(answer.items.map((item) => columns.map((name) => oneLine(item[name]))))) cli.term.print(line);
+      if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
+    });
+} // prettier-ignore
+
+export function showVerb(command: Command, cli: Cli, noun: string): void {
+  command
+    .command("show <id>")
+    .description("one of them in full")
+    .action(async (id: string) => {
+      const api = await cli.connect("admin");
+      showRow(cli, await api.get<Row>(`${noun}/${encodeURIComponent(id)}`));
+    });
+}
+
+export function showRow(cli: Cli, item: Row): void {
+  if (cli.flags.json) return cli.term.printJson(item);
+  for (const line of fields(item)) cli.term.print(line);
+}
+
+/** A record with its secret, which is never shown again. */
+export function showSecret(cli: Cli, item: Row): void {
+  if (cli.flags.json) return cli.term.printJson(item);
+  const { secret, ...rest } = item;
+  for (const line of fields(rest)) cli.term.note(line);
+  cli.term.print(oneLine(secret));
+  cli.term.note("   shown once; keep it where only its user can read it");
+}
+
+/** Without what was not given: absent means unchanged. */
+export function given(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,82 @@
+// Records and refusals as people read them.
+import type { Verdict } from "../call.ts";
+import type { Problem } from "./fail.ts";
+import type { Colors } from "./terminal.ts";
+
+const MARKS = { allow: "✓", deny: "⛔", hold: "⏸" } as const;
+
+/** `registry ✓ capsule ✓ level ⛔` */
+export function gateStrip(gates: readonly Verdict[]): string {
+  return gates.map((gate) => `${gate.stage} ${MARKS[gate.verdict]}`).join(" ");
+}
+
+export function problemLines(problem: Problem, color: Colors): string[] {
+  const { code, reason, execution_id: id, gates, errors, remedy } = problem;
+  const refusal = gates?.find((gate) => gate.verdict !== "allow");
+  if (code === "BAD_REQUEST" && reason === "usage")
+    return [`${color.red("error:")} ${problem.detail}`, ...row("try", remedy)];
+  if (id === undefined && gates === undefined && !errors)
+    return [`${color.red("error:")} ${problem.detail}`, ...row("remedy", remedy)];
+  const head = refusal
+    ? `${MARKS[refusal.verdict]} ${color.red(refusal.verdict === "hold" ? `held at ${refusal.stage}` : `denied at ${refusal.stage}`)}`
+    : `⛔ ${color.red(problem.title)}`;
+  return [
+    `${head}   ${code} / ${reason}${id === undefined ? "" : `   ${id}`}`,
+    ...row("why", problem.detail),
+    ...row("rule", refusal?.rule),
+    ...(errors ?? []).flatMap((error) => [
+      ...row("fault", `${error.path === "" ? "/" : error.path}  ${error.message}`),
+      ...row("", error.suggestion),
+    ]),
+    ...(gates ? row("gates", gateStrip(gates)) : []),
+    ...row("remedy", remedy),
+    ...(id === undefined ? [] : row("explain", `ostiary explain ${id}`)),
+  ];
+}
+
+export function row(label: string, text: string | null | undefined): string[] {
+  return text === undefined || text === null || text === ""
+    ? []
+    : [`   ${label.padEnd(8)} ${text}`];
+}
+
+/** Columns as wide as their widest cell; the last one is not padded. */
+export function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const cells of rows)
+    cells.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  return rows.map((cells) =>
+    cells
+      .map((cell, i) => (i === cells.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** A record as `name  value` lines; what is empty is left out. */
+export function fields(record: Readonly<Record<string, unknown>>): string[] {
+  const rows: string[][] = [];
+  for (const [name, value] of Object.entries(record)) {
+    const text = oneLine(value);
+    if (text !== "") rows.push([name, text]);
+  }
+  return table(rows);
+}
+
+export function oneLine(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === "string"))
+    return value.join(", ");
+  return JSON.stringify(value);
+}
+
+export function short(text: string, width: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
+}
+
+export function milliseconds(ms: number): string {
+  if (ms < 1000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`; // prettier-ignore
+}

@@ -1,0 +1,136 @@
+import type { Command } from "commander";
+import type { Cli } from "./cli.ts";
+import { problemOf } from "./client.ts";
+import { parseMoment } from "./duration.ts";
+import { readEvents } from "./events.ts";
+import type { Execution } from "./follow.ts";
+import { fields, gateStrip, milliseconds, table } from "./render.ts";
+import { needsVerb } from "./subcommands.ts";
+
+interface ListOptions {
+  tool?: string;
+  category?: string;
+  status?: string;
+  since?: string;
+  until?: string;
+  limit?: string;
+  after?: string;
+}
+
+interface HistoryAnswer {
+  executions: Execution[];
+  totalCount: number;
+  next: string | null;
+  stats: { total: number; success: number; failed: number; cancelled: number };
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .command("list")
+    .description("your executions, newest first")
+    .option("--tool <name>", "only this tool")
+    .option("--category <name>", "only this category")
+    .option("--status <status>", "pending, running, success, failed or cancelled")
+    .option("--since <moment>", "started since: 2026-01-31, or 2h, 7d", (text) =>
+      parseMoment(text, -1),
+    ) // prettier-ignore
+    .option("--until <moment>", "started until", (text) => parseMoment(text, -1))
+    .option("--limit <n>", "at most this many (1 to 100)", "20")
+    .option("--after <cursor>", "the page after this one")
+    .action((options: ListOptions) => list(cli, options));
+  command
+    .command("show <id>")
+    .description("one execution with its gates and result")
+    .action((id: string) => show(cli, id));
+  command
+    .command("watch [id]")
+    .description("every change as it happens, until Ctrl-C or the end of the one named")
+    .action((id?: string) => watch(cli, id));
+  command
+    .command("cancel <ids...>")
+    .description("stop running executions of yours")
+    .option("--reason <text>", "kept with the cancellation")
+    .action((ids: string[], options: { reason?: string }) => cancel(cli, ids, options.reason));
+  needsVerb(command);
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<void> {
+  const api = await cli.connect();
+  const answer = await api.get<HistoryAnswer>("executions", {
+    toolName: options.tool,
+    category: options.category,
+    status: options.status,
+    startDate: options.since,
+    endDate: options.until,
+    limit: options.limit,
+    after: options.after,
+  });
+  if (cli.flags.json) return cli.term.printJson(answer);
+  const rows = answer.executions.map((e) => [
+    e.id,
+    e.startTime,
+    e.status,
+    e.executionTime === undefined ? "" : milliseconds(e.executionTime),
+    e.toolName,
+    [e.errorCode, e.errorReason].filter(Boolean).join(" / "),
+  ]);
+  for (const line of table(rows)) cli.term.print(line);
+  const { total, success, failed, cancelled } = answer.stats;
+  cli.term.note(`${answer.executions.length} of ${answer.totalCount}   finished ${total}: ${success} success, ${failed} failed, ${cancelled} cancelled`); // prettier-ignore
+  if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
+}
+
+async function show(cli: Cli, id: string): Promise<void> {
+  const api = await cli.connect();
+  const answer = await api.get<{ execution: Execution }>(`executions/${encodeURIComponent(id)}`);
+  if (cli.flags.json) return cli.term.printJson(answer);
+  const { gates, result, ...facts } = answer.execution;
+  for (const line of fields({ ...facts, ...(gates ? { gates: gateStrip(gates) } : {}) })) cli.term.print(line); // prettier-ignore
+  if (result !== undefined) cli.term.print(`result\n${JSON.stringify(result, null, 2)}`);
+}
+
+async function watch(cli: Cli, id: string | undefined): Promise<void> {
+  const api = await cli.connect();
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  try {
+    const response = await api.send("GET", "events", {
+      headers: { accept: "text/event-stream" },
+      signal: stop.signal,
+    });
+    if (!response.ok || !response.body) throw problemOf(response, await response.json().catch(() => null)); // prettier-ignore
+    cli.term.note("watching; Ctrl-C ends it");
+    for await (const event of readEvents(response.body)) {
+      const change = JSON.parse(event.data) as Record<string, unknown>;
+      const subject = change["executionId"] ?? change["id"];
+      if (id !== undefined && subject !== id) continue;
+      if (cli.flags.json)
+        cli.term.printJson({ id: event.id, event: event.event, data: change }, "line"); // prettier-ignore
+      else cli.term.print(table([[String(subject), event.event, short(change)]]).join(""));
+      if (id !== undefined && /\.(complete|failed|cancelled|denied)$/.test(event.event)) return;
+    }
+  } catch (cause) {
+    if (!stop.signal.aborted) throw cause;
+  } finally {
+    process.removeListener("SIGINT", interrupt).removeListener("SIGTERM", interrupt);
+    stop.abort();
+  }
+}
+
+function short(change: Record<string, unknown>): string {
+  const { toolName, status, executionTime, errorCode } = change;
+  return [toolName, status, typeof executionTime === "number" ? milliseconds(executionTime) : "", errorCode].filter(Boolean).join("  "); // prettier-ignore
+}
+
+async function cancel(cli: Cli, ids: string[], reason: string | undefined): Promise<void> {
+  const api = await cli.connect();
+  const answers: unknown[] = [];
+  for (const id of ids) {
+    const body = reason === undefined ? {} : { reason };
+    const answer = await api.post<{ message: string }>(`executions/${encodeURIComponent(id)}/cancel`, body); // prettier-ignore
+    answers.push(answer);
+    if (!cli.flags.json) cli.term.print(`${id}  ${answer.message}`);
+  }
+  if (cli.flags.json) cli.term.printJson(answers.length === 1 ? answers[0] : answers);
+}

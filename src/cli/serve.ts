@@ -1,0 +1,116 @@
+import type { Command } from "commander";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { App } from "../app.ts";
+import type { Config } from "../config.ts";
+import type { Cli } from "./cli.ts";
+import { failed } from "./fail.ts";
+import { portHolder } from "./port-holder.ts";
+import { untilSignal } from "./signals.ts";
+
+interface ServeOptions {
+  port?: string;
+  host?: string;
+  config?: string;
+  open: boolean;
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .option("--port <port>", "port to listen on (MCP_PORT, default 3100 or the next free one)")
+    .option("--host <address>", "address to listen on (MCP_HOST, default 127.0.0.1)")
+    .option("--config <file>", "configuration file (OSTIARY_CONFIG)")
+    .option("--no-open", "do not open the console in a browser at first start")
+    .action((options: ServeOptions) => serve(cli, options));
+}
+
+async function serve(cli: Cli, options: ServeOptions): Promise<void> {
+  const { loadConfig, isLoopback } = await import("../config.ts");
+  const { config, origins } = await loadConfig({
+    file: options.config,
+    env: cli.env,
+    flags: { dataDir: cli.flags.dataDir, "server.port": options.port, "server.host": options.host },
+  });
+  const { createApp } = await import("../app.ts");
+  if (config.server.transport === "stdio") {
+    const { serveOwnStdio } = await import("./mcp.ts");
+    return serveOwnStdio(cli, config);
+  }
+  const app = await createApp(config);
+  try {
+    const exactPort = origins["server.port"]?.source !== "default";
+    const url = await listen(app, config, exactPort);
+    if (!isLoopback(config.server.host))
+      cli.term.warn(`! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`); // prettier-ignore
+    await announce(cli, app, config, { url, open: options.open });
+    await untilSignal(() => app.close(), (text) => cli.term.note(text)); // prettier-ignore
+  } catch (cause) {
+    await app.close();
+    throw cause;
+  }
+}
+
+async function listen(app: App, config: Config, exactPort: boolean): Promise<string> {
+  try {
+    return await app.listen({ exactPort });
+  } catch (cause) {
+    const { host, port } = config.server;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") {
+      const holder = await portHolder(port);
+      throw failed("port_taken", `Port ${port} is taken${holder === null ? "" : ` by ${holder}`}.`, "stop it, or choose another: --port <port>"); // prettier-ignore
+    }
+    if (code === "EACCES") throw failed("port_refused", `Port ${port} may not be used by this user.`, "choose one above 1023: --port <port>"); // prettier-ignore
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") throw failed("no_such_address", `${host} is no address of this machine.`, "choose another: --host <address>"); // prettier-ignore
+    throw cause;
+  }
+}
+
+async function announce(
+  cli: Cli,
+  app: App,
+  config: Config,
+  { url, open }: { url: string; open: boolean },
+): Promise<void> {
+  const { term } = cli;
+  const keyFile = join(config.dataDir, "admin.key");
+  const login = await app.loginUrl();
+  if (cli.flags.json) {
+    return term.printJson({ ready: url, console: login, mcp: `${url}/mcp`, api: `${url}/docs`, adminKey: app.newAdminKey, adminKeyFile: keyFile, dataDir: config.dataDir, store: app.storeKind, tools: app.toolCount }); // prettier-ignore
+  }
+  if (!cli.flags.quiet) for (const line of banner(app, config, { url, login, keyFile })) term.print(line); // prettier-ignore
+  if (open && app.newAdminKey !== null && term.interactive && !cli.flags.quiet) {
+    const { openBrowser } = await import("./browser.ts");
+    openBrowser(login, cli.env);
+  }
+  term.print(`ready ${url}`);
+}
+
+const STORES = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
+
+function banner(
+  app: App,
+  config: Config,
+  { url, login, keyFile }: { url: string; login: string; keyFile: string },
+): string[] {
+  const { port } = config.server;
+  const moved = port !== 0 && Number(new URL(url).port || 80) !== port;
+  const created = app.dataDir.created ? ", created" : "";
+  const auth = config.server.authEnabled ? [] : ["  Auth      off: whoever reaches this address acts as the owner"]; // prettier-ignore
+  return [
+    `  Console   ${login}          (this link works once, for 15 minutes)`,
+    `  MCP       ${url}/mcp`,
+    `  API       ${url}/docs`,
+    ...(app.newAdminKey === null ? [] : [`  Admin key ${app.newAdminKey}     shown once · kept in ${homely(keyFile)} (0600)`]), // prettier-ignore
+    `  ✓ data in ${homely(config.dataDir)} (${STORES[app.storeKind]}${created})   ✓ ${app.toolCount} tools`,
+    ...(moved ? [`  Port      ${port} is taken, so this is the next free one`] : []),
+    ...auth,
+    "  Mode      NORMAL   every call passes the gate and is recorded",
+    "  Next      ostiary call system/echo text=hello   ·   MCP clients over stdio: ostiary mcp",
+  ];
+}
+
+function homely(path: string): string {
+  const home = homedir();
+  return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
