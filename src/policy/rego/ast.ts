@@ -71,6 +71,8 @@ export type Term =
 export interface With {
   readonly target: RefTerm;
   readonly value: Term;
+  /** The built-in that `value` names, when it names one. */
+  readonly builtin?: string;
   readonly loc: Location;
 }
 

@@ -1,6 +1,6 @@
 // Questions about terms that several passes ask.
 import { RegoObject, RegoSet } from "./value.ts";
-import type { Term } from "./ast.ts";
+import type { RefTerm, Term } from "./ast.ts";
 import type { Value } from "./value.ts";
 
 /** Without variables, lookups or calls: the same value everywhere. */
@@ -41,4 +41,23 @@ function constants(terms: readonly Term[]): Value[] | undefined {
 
 export function isWildcard(name: string): boolean {
   return name.startsWith("$");
+}
+
+/** The dotted name of a called function: `count`, `io.jwt.decode`, `data.pkg.f`. */
+export function operatorName(op: RefTerm): string {
+  return op.terms
+    .map((term) =>
+      term.kind === "var" ? term.name : term.kind === "scalar" ? String(term.value) : "?",
+    )
+    .join(".");
+}
+
+/** The segments of a reference made of names only, such as `data.a.b`. */
+export function stringPath(terms: readonly Term[]): string[] | undefined {
+  const path: string[] = [];
+  for (const term of terms) {
+    if (term.kind !== "scalar" || typeof term.value !== "string") return undefined;
+    path.push(term.value);
+  }
+  return path;
 }

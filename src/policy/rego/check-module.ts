@@ -1,0 +1,65 @@
+// What a single module must not do: shadow imports or root documents, call what is gone from v1.
+import { eachCall } from "./walk.ts";
+import { operatorName } from "./terms.ts";
+import type { Builtin } from "./builtins/builtin.ts";
+import type { LoadError, LoadErrorCode } from "./errors.ts";
+import type { Location, Module, Rule } from "./ast.ts";
+
+export function checkModule(
+  module: Module,
+  builtins: ReadonlyMap<string, Builtin>,
+  errors: LoadError[],
+): void {
+  const report = (code: LoadErrorCode, at: Location, message: string): void => {
+    errors.push({ code, file: at.file, line: at.line, column: at.column, message });
+  };
+  if (module.version === "v1") checkImports(module, report);
+  for (const rule of module.rules) {
+    if (module.version === "v1") checkShadowing(rule, report);
+    eachCall(rule, (op, loc) => {
+      const builtin = builtins.get(operatorName(op));
+      if (module.version === "v1" && builtin?.deprecated) {
+        report(
+          "rego_type_error",
+          loc,
+          `deprecated built-in function calls in expression: ${builtin.name}`,
+        );
+      }
+    });
+  }
+}
+
+type Report = (code: LoadErrorCode, at: Location, message: string) => void;
+
+function checkImports(module: Module, report: Report): void {
+  const seen = new Map<string, string>();
+  for (const { path, alias, loc } of module.imports) {
+    const name = alias ?? path.at(-1) ?? "";
+    const text = `import ${path.join(".")}`;
+    const before = seen.get(name);
+    if (before !== undefined) report("rego_compile_error", loc, `import must not shadow ${before}`);
+    else seen.set(name, text);
+  }
+}
+
+function checkShadowing(rule: Rule, report: Report): void {
+  const [head] = rule.head.ref;
+  const name = head?.kind === "var" ? head.name : "";
+  if (name === "data" || name === "input") {
+    report(
+      "rego_compile_error",
+      rule.loc,
+      `rules must not shadow ${name} (use a different rule name)`,
+    );
+  }
+  for (const arg of rule.head.args ?? []) {
+    const [root] = arg.kind === "ref" ? arg.terms : [];
+    if (arg.kind === "ref" && arg.terms.length === 1 && root?.kind === "var") {
+      report(
+        "rego_compile_error",
+        arg.loc,
+        `args must not shadow ${root.name} (use a different variable name)`,
+      );
+    }
+  }
+}

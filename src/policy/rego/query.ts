@@ -1,0 +1,98 @@
+// Queries: compiled like rule bodies; every solution gives the values of the query's variables.
+import { checkCalls, checkWiths } from "./check-calls.ts";
+import { eachSolution } from "./code.ts";
+import { flattenBody } from "./dynamics.ts";
+import { LoadFailure } from "./errors.ts";
+import { expandBody } from "./expand.ts";
+import { Gen } from "./gen.ts";
+import { genBody } from "./gen-body.ts";
+import { genRef } from "./gen-ref.ts";
+import { Scope, writtenName } from "./names.ts";
+import { parseQuery } from "./parse.ts";
+import { resolveBody } from "./resolve.ts";
+import { orderBody } from "./safety.ts";
+import { isWildcard } from "./terms.ts";
+import { bodyVars, termVars } from "./vars.ts";
+import type { Compiled } from "./compile.ts";
+import type { Context } from "./context.ts";
+import type { LoadError } from "./errors.ts";
+import type { Program } from "./gen.ts";
+import type { Body, RegoVersion } from "./ast.ts";
+import type { Value } from "./value.ts";
+
+/** One solution: the variables as written. Those made by `:=` or `some` are marked local. */
+export interface Solution {
+  readonly bindings: ReadonlyMap<string, Value>;
+  readonly locals: ReadonlySet<string>;
+}
+
+export type RunQuery = (c: Context, found: (solution: Solution) => void) => void;
+export type RunValue = (c: Context) => Value | undefined;
+
+export interface QueryCode {
+  readonly run: RunQuery;
+  /** Set when the query is a single reference without variables: its value is the answer. */
+  readonly value: RunValue | undefined;
+}
+
+export function compileQuery(
+  compiled: Compiled,
+  program: Program,
+  source: string,
+  version: RegoVersion,
+): QueryCode {
+  const { names, arity } = compiled;
+  const scope = new Scope(names, new Map(), (name) => program.builtins.has(name));
+  const parsed = parseQuery("query", source, version);
+  const body = expandBody(names, resolveBody(scope, parsed));
+  const errors: LoadError[] = [];
+  checkCalls(body, arity, program.builtins, errors);
+  checkWiths(body, program.tree, program.builtins, errors);
+  if (errors.length === 0) {
+    const ordered = orderBody({ arity, errors }, new Set(), body);
+    if (errors.length === 0) return generateQuery(program, flattenBody(names, ordered));
+  }
+  throw new LoadFailure(errors);
+}
+
+function generateQuery(program: Program, body: Body): QueryCode {
+  const value = singleValue(program, body);
+  const gen = new Gen(program);
+  const code = genBody(gen, body);
+  const variables = queryVariables(body).map(({ name, isLocal }) => ({
+    written: writtenName(name),
+    slot: gen.slot(name),
+    isLocal,
+  }));
+  const locals = new Set(variables.filter((each) => each.isLocal).map((each) => each.written));
+  const run: RunQuery = (c, found) => {
+    const f = new Array<Value | undefined>(gen.slots.size);
+    eachSolution(code, c, f, () => {
+      const bindings = new Map(variables.map(({ written, slot }) => [written, f[slot] as Value]));
+      found({ bindings, locals });
+      return false;
+    });
+  };
+  return { run, value };
+}
+
+function queryVariables(body: Body): { name: string; isLocal: boolean }[] {
+  const names = new Set<string>();
+  bodyVars(body, (name) => {
+    if (!isWildcard(name) && !name.startsWith("#")) names.add(name);
+  });
+  return [...names].map((name) => ({ name, isLocal: name.includes("#") }));
+}
+
+/** `data.a.b` is asked so often that it skips the machinery of solutions. */
+function singleValue(program: Program, body: Body): RunValue | undefined {
+  const [only] = body;
+  if (body.length !== 1 || !only || only.negated || only.withs.length > 0) return undefined;
+  if (only.node.kind !== "term" || only.node.term.kind !== "ref") return undefined;
+  let hasVariables = false;
+  termVars(only.node.term, () => (hasVariables = true));
+  if (hasVariables) return undefined;
+  const { get } = genRef(new Gen(program), only.node.term);
+  const empty: (Value | undefined)[] = [];
+  return get && ((c) => get(c, empty));
+}

@@ -1,0 +1,153 @@
+// OPA's test cases as data: reading them, running them, and comparing as OPA's own runner does.
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseDocument } from "yaml";
+import { compile, fromJson, toJsonText } from "../../src/policy/rego/index.ts";
+import { parseTermText } from "../../src/policy/rego/parse.ts";
+import { constantOf } from "../../src/policy/rego/terms.ts";
+import { RegoObject, RegoSet, compare, equal, isArray } from "../../src/policy/rego/value.ts";
+import { keyText } from "../../src/policy/rego/json.ts";
+import { regoPowers } from "./rego-powers.ts";
+import type { Evaluation, Value } from "../../src/policy/rego/index.ts";
+
+interface Case {
+  readonly note: string;
+  readonly query: string;
+  readonly modules?: readonly string[] | null;
+  readonly data?: unknown;
+  readonly input?: unknown;
+  readonly input_term?: string;
+  readonly want_result?: readonly Readonly<Record<string, unknown>>[] | null;
+  readonly want_error_code?: string;
+  readonly want_error?: string;
+  readonly sort_bindings?: boolean;
+  readonly strict_error?: boolean;
+  readonly ignore_generated_vars?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Outcome {
+  readonly note: string;
+  readonly file: string;
+  readonly status: "passed" | "failed" | "skipped";
+  readonly reason: string;
+}
+
+export function runFolder(folder: string): readonly Outcome[] {
+  return caseFiles(folder).flatMap((file) =>
+    readCases(file).map((each) => ({ file, note: each.note, ...runCase(each, file) })),
+  );
+}
+
+function caseFiles(folder: string): string[] {
+  if (statSync(folder).isFile()) return [folder];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+function readCases(file: string): readonly Case[] {
+  // Integers beyond 2^53 must stay exact.
+  const document = parseDocument(readFileSync(file, "utf8"), { intAsBigInt: true });
+  const parsed = document.toJS({ maxAliasCount: -1 }) as { cases?: readonly Case[] } | null;
+  return parsed?.cases ?? [];
+}
+
+type Verdict = Pick<Outcome, "status" | "reason">;
+const PASSED: Verdict = { status: "passed", reason: "" };
+
+function failed(reason: string): Verdict {
+  return { status: "failed", reason };
+}
+
+function runCase(each: Case, file: string): Verdict {
+  try {
+    return judge(each, evaluateCase(each, file));
+  } catch (error) {
+    return failed(
+      error instanceof Error ? (error.stack ?? error.message).slice(0, 600) : String(error),
+    );
+  }
+}
+
+function evaluateCase(each: Case, file: string): Evaluation | string {
+  const sources = (each.modules ?? []).map(
+    (source, i) => [`test-${String(i)}.rego`, source] as const,
+  );
+  // OPA keeps its v0 and v1 cases in folders of these names.
+  const version = /[\\/]v0[\\/]/.test(file) ? "v0" : "v1";
+  const compiled = compile(Object.fromEntries(sources), { version });
+  if (!compiled.ok) {
+    return compiled.errors
+      .map(({ code, line, message }) => `${String(line)}: ${code}: ${message}`)
+      .join("; ");
+  }
+  const term =
+    each.input_term === undefined ? undefined : constantOf(parseTermText(each.input_term));
+  const input = term ?? each.input;
+  return compiled.policy.withData(each.data ?? {}).evaluate(each.query, {
+    ...(input !== undefined && { input }),
+    strictBuiltinErrors: each.strict_error === true,
+    powers: regoPowers(each.env ?? {}),
+    deadlineMs: 20_000,
+  });
+}
+
+function judge(each: Case, evaluation: Evaluation | string): Verdict {
+  if (typeof evaluation === "string") return failed(`does not compile: ${evaluation}`);
+  const { want_error: text, want_error_code: code } = each;
+  if (!evaluation.ok) {
+    const { error } = evaluation;
+    if (code === undefined && text === undefined)
+      return failed(`unexpected error: ${error.message}`);
+    if (code !== undefined && code !== error.code)
+      return failed(`want ${code}, got ${error.message}`);
+    if (text !== undefined && !error.message.includes(text)) {
+      return failed(`want error text "${text}", got "${error.message}"`);
+    }
+  } else if (code !== undefined || text !== undefined) {
+    return failed(`want error ${code ?? ""} ${text ?? ""}, got ${solutionsText(each, evaluation)}`);
+  }
+  if (!each.want_result) return PASSED;
+  const want = RegoSet.of(each.want_result.map((bindings) => normalize(fromJson(bindings))));
+  const got = RegoSet.of(evaluation.ok ? solutionValues(each, evaluation) : []);
+  if (equal(want, got)) return PASSED;
+  return failed(
+    `want ${toJsonText(want).slice(0, 700)}\n    got  ${toJsonText(got).slice(0, 700)}`,
+  );
+}
+
+function solutionsText(each: Case, evaluation: Evaluation): string {
+  return toJsonText(solutionValues(each, evaluation)).slice(0, 300);
+}
+
+function solutionValues(each: Case, evaluation: Evaluation): Value[] {
+  if (!evaluation.ok) return [];
+  return evaluation.solutions.map(({ bindings, locals }) => {
+    const entries = [...bindings].filter(
+      ([name]) => !(each.ignore_generated_vars === true && locals.has(name)),
+    );
+    return RegoObject.of(
+      entries.map(([name, value]) => {
+        const json = normalize(value);
+        return [
+          name,
+          each.sort_bindings === true && isArray(json)
+            ? json.toSorted((a, b) => compare(a, b))
+            : json,
+        ] as const;
+      }),
+    );
+  });
+}
+
+/** As JSON has it: sets are arrays, keys are strings. Numbers stay exact, unlike in toJson. */
+function normalize(value: Value): Value {
+  if (value instanceof RegoSet) return value.items().map(normalize);
+  if (isArray(value)) return value.map(normalize);
+  if (!(value instanceof RegoObject)) return value;
+  return RegoObject.of(
+    value.entries().map(([key, item]) => [keyText(key), normalize(item)] as const),
+  );
+}
