@@ -2,7 +2,7 @@ import { RegoObject, RegoSet, compare, equal, isArray, isNumber } from "../value
 import type { NumberValue, Value } from "../value.ts";
 import { ANY, BOOLEAN, NUMBER, STRING, anyOf, arrayOf, objectOf, setOf } from "../types.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
-import { plus, times } from "./numbers.ts";
+import { product, sum } from "./numbers.ts";
 import { arg, fn, list, wrongElement, wrongType } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
@@ -36,20 +36,13 @@ function count(args: Args): Value {
 function fold(
   args: Args,
   ctx: BuiltinContext,
-  start: number,
-  op: (a: NumberValue, b: NumberValue) => NumberValue,
+  op: (numbers: readonly NumberValue[], tick: () => void) => NumberValue,
 ): Value {
   const whole = arg(args, 1);
-  const items = list(args, 1, "set", "array");
-  const numbers = items.map((item) =>
+  const numbers = list(args, 1, "set", "array").map((item) =>
     isNumber(item) ? item : wrongElement(1, whole, item, "number"),
   );
-  let total: NumberValue = start;
-  for (const n of numbers) {
-    ctx.tick();
-    total = op(total, n);
-  }
-  return total;
+  return op(numbers, ctx.tick);
 }
 
 function extreme(args: Args, wanted: 1 | -1): Value | undefined {
@@ -81,8 +74,8 @@ function memberWithKey(key: Value, item: Value, whole: Value): boolean {
 
 export const AGGREGATES: readonly Builtin[] = [
   fn("count", [COUNTABLE], NUMBER, count),
-  fn("sum", [NUMBER_LIST], NUMBER, (a, ctx) => fold(a, ctx, 0, plus)),
-  fn("product", [NUMBER_LIST], NUMBER, (a, ctx) => fold(a, ctx, 1, times)),
+  fn("sum", [NUMBER_LIST], NUMBER, (a, ctx) => fold(a, ctx, sum)),
+  fn("product", [NUMBER_LIST], NUMBER, (a, ctx) => fold(a, ctx, product)),
   fn("max", [LIST], ANY, (a) => extreme(a, 1)),
   fn("min", [LIST], ANY, (a) => extreme(a, -1)),
   fn("sort", [LIST], arrayOf(ANY), (a) =>

@@ -82,7 +82,7 @@ class Parser {
       if (char === "\\") {
         this.at++;
         const escaped = this.chars[this.at];
-        if (escaped === undefined) break;
+        if (escaped === undefined) return fail("glob: syntax error: trailing backslash");
         text += escaped;
       } else text += char;
       this.at++;

@@ -28,7 +28,7 @@ function contains(args: Args): boolean {
   if (other === undefined) {
     return fail(`not a valid textual representation of an IP address or CIDR: ${text}`);
   }
-  return ip.contains(network, other.ip) && ip.contains(network, ip.lastIp(other));
+  return ip.containsNetwork(network, other);
 }
 
 type Item = readonly [cidr: Value, index: Value];

@@ -1,4 +1,4 @@
-import { numberFromBigInt, numberText, parseNumber, toBigInt } from "../number.ts";
+import { isInteger, numberFromBigInt, numberText, parseNumber, toBigInt } from "../number.ts";
 import { RegoSet, isNumber } from "../value.ts";
 import type { NumberValue, Value } from "../value.ts";
 import { ANY, NUMBER, STRING, anyOf, arrayOf, setOf } from "../types.ts";
@@ -45,6 +45,40 @@ export function times(a: NumberValue, b: NumberValue): NumberValue {
   }
   return exact(a, b, (x, y) => x * y, float.multiply);
 }
+
+/** 64 bits for a sum with fractions, as OPA has them. */
+export function sum(numbers: readonly NumberValue[], tick: () => void): NumberValue {
+  if (!numbers.every(isInteger)) {
+    const total = numbers.reduce<BigFloat>((all, n) => {
+      tick();
+      return float.add(all, toFloat(n));
+    }, ZERO);
+    return fromFloat(total);
+  }
+  return numbers.reduce<NumberValue>((all, n) => {
+    tick();
+    return plus(all, n);
+  }, 0);
+}
+
+/** 53 bits for a product with fractions: OPA starts from a double. */
+export function product(numbers: readonly NumberValue[], tick: () => void): NumberValue {
+  if (!numbers.every(isInteger)) {
+    const total = numbers.reduce<BigFloat>((all, n) => {
+      tick();
+      return float.multiply(all, toFloat(n), DOUBLE_BITS);
+    }, ONE);
+    return fromFloat(total);
+  }
+  return numbers.reduce<NumberValue>((all, n) => {
+    tick();
+    return times(all, n);
+  }, 1);
+}
+
+const DOUBLE_BITS = 53;
+const ZERO: BigFloat = { neg: false, mant: 0n, exp: 0, prec: 64 };
+const ONE: BigFloat = { neg: false, mant: 1n, exp: 0, prec: DOUBLE_BITS };
 
 function difference(args: Args): Value {
   const a = arg(args, 1);

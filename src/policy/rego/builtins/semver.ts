@@ -11,25 +11,28 @@ interface Version {
 }
 
 const IDENTIFIERS = /^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*$/;
-const INTEGER = /^[+-]?\d+$/;
+/** No sign and no leading zero. */
+const NUMERIC = /^(?:0|[1-9]\d*)$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 
-function cut(text: string, separator: string): [string, string] {
+function cut(text: string, separator: string): [before: string, after: string | undefined] {
   const at = text.indexOf(separator);
-  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
+
+const validPreRelease = (text: string): boolean =>
+  IDENTIFIERS.test(text) && text.split(".").every((id) => !/^\d+$/.test(id) || NUMERIC.test(id));
 
 function parse(text: string): Version | undefined {
   const [withPre, metadata] = cut(text.replace(/^v/, ""), "+");
-  if (metadata !== "" && !IDENTIFIERS.test(metadata)) return undefined;
+  if (metadata !== undefined && !IDENTIFIERS.test(metadata)) return undefined;
   const [core, preRelease] = cut(withPre, "-");
-  if (preRelease !== "" && !IDENTIFIERS.test(preRelease)) return undefined;
+  if (preRelease !== undefined && !validPreRelease(preRelease)) return undefined;
   const parts = core.split(".");
-  if (parts.length !== 3 || !parts.every((part) => INTEGER.test(part))) return undefined;
-  const [major, minor, patch] = parts.map((part) => BigInt(part.replace(/^\+/, "")));
-  if (major === undefined || minor === undefined || patch === undefined) return undefined;
-  if ([major, minor, patch].some((n) => n > MAX_INT64 || n < -MAX_INT64 - 1n)) return undefined;
-  return { core: [major, minor, patch], preRelease };
+  if (parts.length !== 3 || !parts.every((part) => NUMERIC.test(part))) return undefined;
+  const [major = 0n, minor = 0n, patch = 0n] = parts.map(BigInt);
+  if ([major, minor, patch].some((n) => n > MAX_INT64)) return undefined;
+  return { core: [major, minor, patch], preRelease: preRelease ?? "" };
 }
 
 const sign = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -145,7 +145,21 @@ function mapCase(text: string, map: (char: string) => string): string {
 }
 
 const lower = (text: string): string => mapCase(text, (c) => (c === "İ" ? "i" : c.toLowerCase()));
-const upper = (text: string): string => mapCase(text, (c) => c.toUpperCase());
+const upper = (text: string): string => mapCase(text, (c) => GREEK_UPPER.get(c) ?? c.toUpperCase());
+
+/** Greek letters with iota below have a one-letter capital that JS does not choose. */
+const GREEK_UPPER = new Map<string, string>([
+  ...[0x1f80, 0x1f90, 0x1fa0].flatMap((start) =>
+    Array.from({ length: 8 }, (_, i): [string, string] => [
+      String.fromCharCode(start + i),
+      String.fromCharCode(start + i + 8),
+    ]),
+  ),
+  ...["\u1fb3", "\u1fc3", "\u1ff3"].map((c): [string, string] => [
+    c,
+    String.fromCharCode(c.charCodeAt(0) + 9),
+  ]),
+]);
 
 export function reverse(text: string): string {
   return Array.from(text).reverse().join("");

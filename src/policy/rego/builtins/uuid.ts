@@ -65,7 +65,7 @@ function parse(args: Args): Value | undefined {
       (BigInt(view.getUint16(4)) << 32n) |
       BigInt(view.getUint32(0));
     fields.push(
-      ["time", numberFromBigInt((ticks - GREGORIAN_OFFSET) * 100n)],
+      ["time", numberFromBigInt(BigInt.asIntN(64, (ticks - GREGORIAN_OFFSET) * 100n))],
       ["nodeid", Array.from(bytes.subarray(10), hex).join("-")],
       ["macvariables", macKind(view.getUint8(10))],
       ["clocksequence", view.getUint16(8) & 0x3fff],

@@ -104,8 +104,8 @@ export const negate = (a: BigFloat): BigFloat => ({ ...a, neg: !a.neg });
 export const abs = (a: BigFloat): BigFloat => ({ ...a, neg: false });
 export const subtract = (a: BigFloat, b: BigFloat): BigFloat => add(a, negate(b));
 
-export function multiply(a: BigFloat, b: BigFloat): BigFloat {
-  return normalise(a.neg !== b.neg, a.mant * b.mant, a.exp + b.exp, Math.max(a.prec, b.prec));
+export function multiply(a: BigFloat, b: BigFloat, prec = Math.max(a.prec, b.prec)): BigFloat {
+  return normalise(a.neg !== b.neg, a.mant * b.mant, a.exp + b.exp, prec);
 }
 
 /** `b` must not be zero. */

@@ -109,7 +109,7 @@ class Printer {
       f.width = this.number();
       if (afterIndex && f.width !== undefined) this.goodArgNum = false;
     }
-    if (this.pos + 1 <= chars.length && chars[this.pos] === ".") {
+    if (this.pos + 1 < chars.length && chars[this.pos] === ".") {
       this.pos++;
       if (afterIndex) this.goodArgNum = false;
       afterIndex = this.argNumber();

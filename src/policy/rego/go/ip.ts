@@ -125,3 +125,14 @@ export function contains(network: Network, ip: IpBytes): boolean {
   const host = BigInt(own.length * 8 - bits);
   return toNumber(own) >> host === toNumber(other) >> host;
 }
+
+export function containsNetwork(network: Network, other: Network): boolean {
+  if (isPlainIpv6(network) && isPlainIpv6(other)) {
+    return (
+      network.bits <= other.bits && toNumber(mask(other.ip, network.bits)) === toNumber(network.ip)
+    );
+  }
+  return contains(network, other.ip) && contains(network, lastIp(other));
+}
+
+const isPlainIpv6 = (network: Network): boolean => toIpv4(network.ip) === undefined;
