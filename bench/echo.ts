@@ -3,21 +3,14 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startGoverned, type Governed } from "./governed.ts";
-import { ROOT, startLoad, startServer, type BenchServer, type LoadGenerator, type LoadReport } from "./process.ts"; // prettier-ignore
-import { echoRequest } from "./requests.ts";
+import { ROOT, startLoad, startServer, type BenchServer, type LoadGenerator } from "./process.ts";
+import { cpu, measure, rate, ratioOf, rounds, type Plan, type Reports } from "./rounds.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
 
 const BARE = "bare node:http echo";
 const RPC = "bare JSON-RPC echo";
 const SDK = "ungoverned MCP SDK v2 echo";
 const GOVERNED = "governed echo";
-
-interface Plan {
-  readonly connections: number;
-  readonly rounds: number;
-  readonly warmMs: number;
-  readonly measureMs: number;
-}
 
 const PLANS: readonly Plan[] = [
   { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 },
@@ -28,9 +21,6 @@ const QUICK: readonly Plan[] = [
   { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 },
   { connections: 1, rounds: 1, warmMs: 200, measureMs: 800 },
 ];
-
-/** Reports by server name, one per round. */
-type Reports = Map<string, LoadReport[]>;
 
 export async function run(options: BenchOptions): Promise<Row[]> {
   const load = startLoad();
@@ -72,37 +62,6 @@ async function warmUp(
   return answered;
 }
 
-async function rounds(
-  load: LoadGenerator,
-  servers: readonly BenchServer[],
-  plan: Plan,
-  options: BenchOptions,
-): Promise<Reports> {
-  const reports: Reports = new Map(servers.map(({ name }) => [name, []]));
-  for (let round = 0; round < plan.rounds; round++) {
-    const rates: string[] = [];
-    for (const server of servers) {
-      const report = await measure(load, server, plan);
-      reports.get(server.name)?.push(report);
-      rates.push(`${server.name} ${Math.round(rate(report))}/s`);
-    }
-    options.note(`${plan.connections} connections, round ${round + 1}: ${rates.join(", ")}`);
-  }
-  return reports;
-}
-
-async function measure(load: LoadGenerator, server: BenchServer, plan: Plan): Promise<LoadReport> {
-  const request = echoRequest(server.port, server.key);
-  const report = await load.run({ ...plan, port: server.port, request }, server.pid);
-  if (report.bad > 0 || report.checked === 0) {
-    throw new Error(`${server.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`); // prettier-ignore
-  }
-  return report;
-}
-
-const rate = ({ measured, seconds }: LoadReport): number => measured / seconds;
-const cpu = ({ cpuUs, measured }: LoadReport): number => (cpuUs ?? Number.NaN) / measured;
-
 function rowsOf({ connections }: Plan, reports: Reports): Row[] {
   const at = `${connections} connection${connections === 1 ? "" : "s"}`;
   const governed = reports.get(GOVERNED) ?? [];
@@ -112,12 +71,9 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
     const us = median(list.map(cpu));
     if (Number.isFinite(us)) rows.push({ name: `${name}, ${at}, server CPU`, value: us, unit: "µs/call", better: "lower" }); // prettier-ignore
   }
-  const against = (peer: string): number =>
-    median(governed.map((report, round) => rate(report) / rateAt(reports.get(peer), round)));
-  // Steadier than calls/s when others use the machine: both sides' CPU counts all threads of the server.
-  const cpuRatio = median(
-    governed.map((report, round) => cpuAt(reports.get(RPC), round) / cpu(report)),
-  );
+  const against = (peer: string): number => ratioOf(reports, GOVERNED, peer, rate);
+  // Steadier than calls/s when others use the machine; counts all threads of each server.
+  const cpuRatio = ratioOf(reports, RPC, GOVERNED, cpu);
   const goal = (target: number): object => (connections === 64 ? { target } : {});
   rows.push(
     { name: `governed echo / bare JSON-RPC echo, ${at}`, value: against(RPC), unit: "ratio", better: "higher", ...goal(0.4) },
@@ -127,16 +83,6 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
     { name: `governed echo p99, ${at}`, value: median(governed.map((r) => r.p99Ms)), unit: "ms", better: "lower" },
   ); // prettier-ignore
   return rows;
-}
-
-function rateAt(reports: readonly LoadReport[] | undefined, round: number): number {
-  const report = reports?.[round];
-  return report ? rate(report) : Number.NaN;
-}
-
-function cpuAt(reports: readonly LoadReport[] | undefined, round: number): number {
-  const report = reports?.[round];
-  return report ? cpu(report) : Number.NaN;
 }
 
 /** What was measured is what was meant: the fast path answered, and every answered call is in the record. */
