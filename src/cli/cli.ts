@@ -31,4 +31,6 @@ export interface Cli extends Streams {
   /** For `completion`: the whole command tree. */
   tree(): Promise<Command>;
   exitCode: number;
+  /** Set by a server: it goes on when nobody reads its output any more. */
+  keepsRunning: boolean;
 }

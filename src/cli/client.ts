@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Cli } from "./cli.ts";
 import { findDataDir, liveOwner, readKey } from "./data-dir.ts";
-import type { CliError} from "./fail.ts";
+import type { CliError } from "./fail.ts";
 import { failed, refused, usage, type Problem } from "./fail.ts";
 
 export interface ApiRequest {

@@ -5,6 +5,7 @@ import type { Cli } from "./cli.ts";
 import { byReference } from "./client.ts";
 import { findDataDir, liveOwner, readKey } from "./data-dir.ts";
 import { failed } from "./fail.ts";
+import { openApp } from "./open-app.ts";
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -29,11 +30,8 @@ export function define(command: Command, cli: Cli): void {
 
 /** Without an owner the engine runs here, for this one client; nothing but messages may reach stdout. */
 export async function serveOwnStdio(cli: Cli, config: Config): Promise<void> {
-  const [{ createApp }, { serveStdioDoor }] = await Promise.all([
-    import("../app.ts"),
-    import("../entry/stdio.ts"),
-  ]);
-  const app = await createApp(config);
+  const { serveStdioDoor } = await import("../entry/stdio.ts");
+  const app = await openApp(config);
   try {
     const path = join(config.dataDir, "cli.key");
     const key = cli.flags.key === undefined ? readKey(path) : byReference(cli.flags.key, cli);

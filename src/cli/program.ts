@@ -13,6 +13,9 @@ Every command has --help. Without a command the server starts.`;
 
 export async function runCli(argv: string[], streams: Streams): Promise<number> {
   const cli = openCli(argv, streams);
+  // A reader that has seen enough (`| head`) is no failure, and no reason to stop a server.
+  for (const stream of [streams.stdout, streams.stderr])
+    stream.on("error", () => cli.keepsRunning || process.exit(0));
   try {
     const program = newProgram(streams);
     const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
@@ -28,6 +31,7 @@ function openCli(argv: string[], streams: Streams): Cli {
   const cli: Cli = {
     ...streams,
     exitCode: 0,
+    keepsRunning: false,
     flags: early(argv),
     get term() {
       return openTerminal(streams, cli.flags);
@@ -66,6 +70,7 @@ function newProgram(streams: Streams): Command {
     .option("-y, --yes", "answer every question with yes")
     .version(VERSION, "-V, --version", "show the version")
     .helpOption("-h, --help", "show help")
+    .configureHelp({ showGlobalOptions: true })
     .helpCommand(false)
     .addHelpText("after", FOOTER)
     .showSuggestionAfterError()

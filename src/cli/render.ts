@@ -30,7 +30,8 @@ export function problemLines(problem: Problem, color: Colors): string[] {
     ]),
     ...(gates ? row("gates", gateStrip(gates)) : []),
     ...row("remedy", remedy),
-    ...(id === undefined ? [] : row("explain", `ostiary explain ${id}`)),
+    // Without gates the tool does not exist for this caller, and there is nothing to explain.
+    ...(id === undefined || !gates ? [] : row("explain", `ostiary explain ${id}`)),
   ];
 }
 

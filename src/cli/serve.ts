@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import type { Config } from "../config.ts";
 import type { Cli } from "./cli.ts";
 import { failed } from "./fail.ts";
+import { openApp } from "./open-app.ts";
 import { portHolder } from "./port-holder.ts";
 import { untilSignal } from "./signals.ts";
 
@@ -31,12 +32,12 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
     env: cli.env,
     flags: { dataDir: cli.flags.dataDir, "server.port": options.port, "server.host": options.host },
   });
-  const { createApp } = await import("../app.ts");
+  cli.keepsRunning = true;
   if (config.server.transport === "stdio") {
     const { serveOwnStdio } = await import("./mcp.ts");
     return serveOwnStdio(cli, config);
   }
-  const app = await createApp(config);
+  const app = await openApp(config);
   try {
     const exactPort = origins["server.port"]?.source !== "default";
     const url = await listen(app, config, exactPort);

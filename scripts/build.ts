@@ -1,0 +1,51 @@
+// Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
+import { build } from "esbuild";
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const dist = resolve(root, process.argv[2] ?? "dist");
+const fresh = `${dist}.new`;
+
+/** Bundled CommonJS packages expect these three. */
+const BANNER = [
+  'import { createRequire as __createRequire } from "node:module";',
+  "const require = __createRequire(import.meta.url);",
+  "const __filename = import.meta.filename;",
+  "const __dirname = import.meta.dirname;",
+].join("\n");
+
+const began = performance.now();
+await rm(fresh, { recursive: true, force: true });
+const { metafile } = await build({
+  absWorkingDir: root,
+  // All outputs lie side by side: the chunk that starts the writer thread looks for writer.js beside itself.
+  entryPoints: { main: "src/main.ts", writer: "src/store/writer.ts" },
+  outdir: fresh,
+  chunkNames: "[name]-[hash]",
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "esnext",
+  splitting: true,
+  minify: true,
+  legalComments: "external",
+  banner: { js: BANNER },
+  external: ["canvas", "@napi-rs/canvas", "pg-native"],
+  metafile: true,
+  logLevel: "warning",
+});
+await mkdir(join(fresh, "assets"));
+await copyFile(
+  join(root, "node_modules/@scalar/api-reference/dist/browser/standalone.js"),
+  join(fresh, "assets/scalar.js"),
+);
+// The swap is short, so that a start during a build finds the old bundle or the new one.
+await rm(dist, { recursive: true, force: true });
+await rename(fresh, dist);
+
+const outputs = Object.entries(metafile.outputs).filter(([name]) => name.endsWith(".js"));
+const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0);
+console.log(
+  `${dist}: ${outputs.length} files, ${(bytes / 1_048_576).toFixed(1)} MB, ${Math.round(performance.now() - began)} ms`,
+);
