@@ -46,6 +46,8 @@ export function project(event: LogEvent): Effect | null {
     case "tool.execution.start":
     case "tool.execution.held": {
       const start = startOf(tenantId, JSON.parse(event.body) as StartBody);
+      if (start.status !== "pending" && start.status !== "running")
+        throw new TypeError(`a start event has the status ${JSON.stringify(start.status)}`);
       return (seq, changes) => begin(changes, executionId, { ...start, seq });
     }
     case "tool.execution.complete":
@@ -105,7 +107,8 @@ function endOf(tenantId: string, body: EndBody): Omit<Ended, "seq"> {
     toolName: text(body.toolName, "toolName"),
     category: text(body.category, "category"),
     status,
-    cancelReason: body.cancelReason,
+    cancelReason:
+      body.cancelReason == null ? null : (text(body.cancelReason, "cancelReason") as CancelReason),
     startMs: integer(body.startTime, "startTime"),
     endMs: integer(body.endTime, "endTime"),
     durationMs: finite(body.executionTime, "executionTime"),

@@ -1,0 +1,124 @@
+// What the writer thread does with one message: one group is one transaction.
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { bind } from "./bind.ts";
+import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
+import { EVENT, itemsOf, type Statement } from "./message.ts";
+import { project, rollupsOf, type Changes, type Ended } from "./projection.ts";
+import type { LogEvent } from "./store.ts";
+
+const MAX_PREPARED = 500;
+
+const INSERT_EVENT = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
+  values (?, ?, ?, ?, ?, ?, ?)`;
+const UPSERT_EXECUTION = `insert into executions (seq, id, tenant_id, user_id, tool_name, category, status,
+    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq)
+  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14)
+  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
+    end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
+    instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
+  where executions.end_seq is null`;
+const END_EXECUTION = `update executions set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?
+  where id = ? and end_seq is null`;
+const ADD_ROLLUP = `insert into rollups
+    (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set count = count + excluded.count, total_ms = total_ms + excluded.total_ms,
+    last_start_ms = max(last_start_ms, excluded.last_start_ms)`;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly returns: boolean;
+}
+
+export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result[] {
+  const prepared = new Map<string, Prepared>();
+
+  function prepare(sql: string): Prepared {
+    const known = prepared.get(sql);
+    if (known) return known;
+    if (prepared.size >= MAX_PREPARED) prepared.clear();
+    const statement = db.prepare(sql);
+    const made = { statement, returns: statement.columns().length > 0 };
+    prepared.set(sql, made);
+    return made;
+  }
+
+  function run(sql: string, ...values: unknown[]): number {
+    return Number(prepare(sql).statement.run(...values.map(bind)).changes);
+  }
+
+  function writeBatch(statements: readonly Statement[]): Result {
+    db.exec("savepoint batch");
+    try {
+      const results = statements.map(({ sql, parameters }) => {
+        const { statement, returns } = prepare(sql);
+        const values = parameters.map(bind);
+        if (returns) return statement.all(...values);
+        statement.run(...values);
+        return [];
+      });
+      db.exec("release batch");
+      return results;
+    } catch (cause) {
+      // A full disk ends the whole transaction; then the group is lost, not only this batch.
+      if (!db.isTransaction) throw cause;
+      db.exec("rollback to batch; release batch");
+      return failure(cause);
+    }
+  }
+
+  function writeEvent(event: LogEvent, seq: number, changes: Changes): Result {
+    try {
+      const effect = project(event);
+      run(INSERT_EVENT, seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body); // prettier-ignore
+      effect?.(seq, changes);
+      return seq;
+    } catch (cause) {
+      // A body that says nothing sensible is the fault of its author; anything from the database concerns all.
+      if (errcodeOf(cause) !== null || !db.isTransaction) throw cause;
+      return failure(cause);
+    }
+  }
+
+  function writeChanges(changes: Changes): void {
+    const ended: Ended[] = [];
+    for (const { id, start, end } of changes.values()) {
+      const changed = start
+        ? run(UPSERT_EXECUTION, start.seq, id, start.tenantId, start.userId, start.toolName, start.category,
+            end?.status ?? start.status, end?.cancelReason ?? null, start.startMs, end?.endMs ?? null,
+            end?.durationMs ?? null, start.timeoutMs, start.instanceId, end?.seq ?? null)
+        : end
+          ? run(END_EXECUTION, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, id)
+          : 0; // prettier-ignore
+      if (end && changed > 0) ended.push(end);
+    }
+    for (const r of rollupsOf(ended)) {
+      run(ADD_ROLLUP, r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms); // prettier-ignore
+    }
+  }
+
+  function head(): number {
+    const row = prepare("select max(seq) as seq from events").statement.get();
+    return Number(row?.["seq"] ?? 0);
+  }
+
+  return (flat) => {
+    db.exec("begin immediate");
+    try {
+      const results: Result[] = [];
+      const changes: Changes = new Map();
+      let seq = head();
+      for (const item of itemsOf(flat)) {
+        const result = item.kind === EVENT ? writeEvent(item.event, seq + 1, changes) : writeBatch(item.statements); // prettier-ignore
+        if (item.kind === EVENT && typeof result === "number") seq = result;
+        results.push(result);
+      }
+      writeChanges(changes);
+      db.exec("commit");
+      return results;
+    } catch (cause) {
+      if (db.isTransaction) db.exec("rollback");
+      throw cause;
+    }
+  };
+}
