@@ -390,6 +390,18 @@ describe("forbidden beats allowed", () => {
     expect(await faultOf(same.read("store.db", { maxBytes: 100 }))).toMatchObject({ reason: "path_forbidden" }); // prettier-ignore
   });
 
+  test("the configuration is forbidden inside the workspace, by any of its names", async () => {
+    const config = put("workspace/ostiary.yaml", CANARY);
+    symlinkSync("ostiary.yaml", join(bench.workspace, "settings"));
+    const files = power({ configFiles: [config, join(bench.workspace, "later.yaml")] });
+    for (const path of ["ostiary.yaml", config, "settings", "later.yaml"]) {
+      const fault = await faultOf(files.read(path, { maxBytes: 100 }));
+      expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "path_forbidden" });
+      expect(fault.message).toBe(`path ${JSON.stringify(path)}: the server's own configuration is forbidden`); // prettier-ignore
+    }
+    rmSync(config);
+  });
+
   test("a folder that an administrator adds is allowed and shown as it is", async () => {
     const outside = join(bench.root, "outside");
     const files = power({ rules: { ...FILE_RULES, allowed: [outside] } });

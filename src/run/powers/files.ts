@@ -14,6 +14,8 @@ export interface FilesSettings {
   readonly home: string;
   /** Forbidden, but for a workspace kept inside it. */
   readonly dataDir: string;
+  /** The server's own configuration, forbidden wherever it lies. */
+  readonly configFiles?: readonly string[];
   readonly rules?: FileRules;
   /** Default: true on macOS and Windows. */
   readonly caseInsensitive?: boolean;

@@ -38,6 +38,7 @@ export interface TerritorySettings {
   readonly workspace: string;
   readonly home: string;
   readonly dataDir: string;
+  readonly configFiles?: readonly string[];
   readonly rules: FileRules;
   readonly caseInsensitive: boolean;
 }
@@ -50,10 +51,15 @@ export async function surveyTerritory(settings: TerritorySettings): Promise<Terr
   const workspace = roots[0] ?? { named: settings.workspace, real: settings.workspace };
   const forbidden = await Promise.all(rules.forbidden.map((rule) => forbiddenOf(rule, home)));
   const data = await forbiddenOf(dataDir, home);
+  const configFiles = await Promise.all(
+    (settings.configFiles ?? []).map((file) => forbiddenOf(file, home)),
+  );
 
   function ruleAgainst(path: string): string | null {
     const hit = forbidden.find((entry) => entry.paths.some((base) => inside(base, path)));
     if (hit) return `${hit.rule} is forbidden`;
+    if (configFiles.some((file) => file.paths.some((base) => inside(base, path))))
+      return "the server's own configuration is forbidden";
     const inData = data.paths.some((base) => inside(base, path));
     // A workspace kept in the data directory is the exception; the data directory as workspace is not.
     const excepted = roots.some(({ real, named }) =>
