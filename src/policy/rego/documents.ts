@@ -1,7 +1,7 @@
 // Data as policies see it: base documents with the values of rules laid over them.
 import { BUSY, UNDEFINED } from "./context.ts";
 import { EvalError } from "./errors.ts";
-import { lookup } from "./lookup.ts";
+import { lookupBase } from "./lookup.ts";
 import { RegoObject, compare } from "./value.ts";
 import type { Context, Shadow } from "./context.ts";
 import type { RuleNode } from "./tree.ts";
@@ -37,7 +37,11 @@ export function below(place: Place, key: Value): Place {
   const { node, base, shadow } = place;
   const inner = typeof key === "string" ? shadow?.children.get(key) : undefined;
   const child = typeof key === "string" && !inner?.replaced ? node?.children.get(key) : undefined;
-  return { node: child, base: base === undefined ? undefined : lookup(base, key), shadow: inner };
+  return {
+    node: child,
+    base: base === undefined ? undefined : lookupBase(base, key),
+    shadow: inner,
+  };
 }
 
 /** The keys under a place, in order. */

@@ -29,7 +29,8 @@ function expandHead(names: NameSource, head: Head, extra: Expr[]): Head {
       ? term
       : toVar(names, hoist(names, term, extra, []), extra),
   );
-  return { ...head, ref, key: value(head.key), value: value(head.value) };
+  const args = head.args?.map((arg) => hoist(names, arg, extra, []));
+  return { ...head, ref, args, key: value(head.key), value: value(head.value) };
 }
 
 /** Without calls, and bound to a variable when it still looks something up. */

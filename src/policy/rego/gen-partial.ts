@@ -101,6 +101,10 @@ function mergeValue(
     level.entries.set(id, [key, { kind: "value", value }]);
     return;
   }
+  if (known.kind === "set" && value instanceof RegoSet) {
+    known.members.push(...value.items());
+    return;
+  }
   if (known.kind !== "level" || !(value instanceof RegoObject)) {
     if (known.kind === "value" && equal(known.value, value)) return;
     throw keyConflict(at);

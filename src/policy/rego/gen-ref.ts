@@ -1,7 +1,7 @@
 // Code for references: into variables, input, base documents and rules.
 import { below, documentAt, keysAt, rootPlace, ruleValue } from "./documents.ts";
 import { genGet, genMatch, isBound } from "./gen-term.ts";
-import { eachEntry, lookup } from "./lookup.ts";
+import { eachEntry, lookup, lookupBase } from "./lookup.ts";
 import { constantOf } from "./terms.ts";
 import type { Found, Frame, Get, Match, Values } from "./code.ts";
 import type { Context } from "./context.ts";
@@ -16,6 +16,7 @@ type Part =
   | { readonly key: Get; readonly constant: Value | undefined; readonly match?: undefined }
   | { readonly match: Match; readonly key?: undefined };
 
+type Find = typeof lookup;
 type Follow = (c: Context, f: Frame, value: Value, found: Found) => boolean;
 
 export function genRef(gen: Gen, ref: RefTerm): Values {
@@ -34,9 +35,9 @@ function genPart(gen: Gen, term: Term): Part {
 }
 
 /** Values under a start value. */
-function follow(start: Get, parts: readonly Part[]): Values {
-  if (parts.every((part) => part.key)) return { get: followKeys(start, parts) };
-  const walk = followAll(parts);
+function follow(start: Get, parts: readonly Part[], find: Find = lookup): Values {
+  if (parts.every((part) => part.key)) return { get: followKeys(start, parts, find) };
+  const walk = followAll(parts, find);
   return {
     each: (c, f, found) => {
       const value = start(c, f);
@@ -45,7 +46,7 @@ function follow(start: Get, parts: readonly Part[]): Values {
   };
 }
 
-function followKeys(start: Get, parts: readonly Part[]): Get {
+function followKeys(start: Get, parts: readonly Part[], find: Find): Get {
   const constants = parts.map((part) => (part.key ? part.constant : undefined));
   if (constants.every((key) => key !== undefined)) {
     const [first, second] = constants;
@@ -53,14 +54,14 @@ function followKeys(start: Get, parts: readonly Part[]): Get {
     if (constants.length === 1) {
       return (c, f) => {
         const value = start(c, f);
-        return value === undefined ? undefined : lookup(value, first as Value);
+        return value === undefined ? undefined : find(value, first as Value);
       };
     }
     if (constants.length === 2) {
       return (c, f) => {
         const value = start(c, f);
-        const inner = value === undefined ? undefined : lookup(value, first as Value);
-        return inner === undefined ? undefined : lookup(inner, second as Value);
+        const inner = value === undefined ? undefined : find(value, first as Value);
+        return inner === undefined ? undefined : find(inner, second as Value);
       };
     }
   }
@@ -70,24 +71,24 @@ function followKeys(start: Get, parts: readonly Part[]): Get {
     for (const get of keys) {
       if (value === undefined) return undefined;
       const key = get(c, f);
-      value = key === undefined ? undefined : lookup(value, key);
+      value = key === undefined ? undefined : find(value, key);
     }
     return value;
   };
 }
 
-function followAll(parts: readonly Part[]): Follow {
+function followAll(parts: readonly Part[], find: Find): Follow {
   let rest: Follow = (_c, _f, value, found) => found(value);
-  for (let i = parts.length - 1; i >= 0; i--) rest = followPart(parts[i] as Part, rest);
+  for (let i = parts.length - 1; i >= 0; i--) rest = followPart(parts[i] as Part, rest, find);
   return rest;
 }
 
-function followPart(part: Part, rest: Follow): Follow {
+function followPart(part: Part, rest: Follow, find: Find): Follow {
   const { key: getKey, match } = part;
   if (getKey) {
     return (c, f, value, found) => {
       const key = getKey(c, f);
-      const inner = key === undefined ? undefined : lookup(value, key);
+      const inner = key === undefined ? undefined : find(value, key);
       return inner !== undefined && rest(c, f, inner, found);
     };
   }
@@ -108,7 +109,7 @@ function genDataRef(gen: Gen, path: readonly Term[]): Values {
     node = node.children.get(term.value);
   }
   const parts = path.map((term) => genPart(gen, term));
-  if (!node) return follow((c) => c.data, parts);
+  if (!node) return follow((c) => c.data, parts, lookupBase);
   const walk = dataWalk(root, parts);
   if (!node.hasValue) return walk;
   return ruleRef(node, parts.slice(fixed.length), walk);
@@ -138,16 +139,18 @@ function first(value: Value | undefined, found: Found): boolean {
 
 /** Any path into data: through packages with known or unknown names, rules and base documents. */
 function dataWalk(root: RuleNode, parts: readonly Part[]): Values {
-  const tails = parts.map((_, i) => followAll(parts.slice(i)));
+  const tails = parts.map((_, i) => followAll(parts.slice(i), lookup));
+  const baseTails = parts.map((_, i) => followAll(parts.slice(i), lookupBase));
   const walk = (c: Context, f: Frame, place: Place, i: number, found: Found): boolean => {
     const part = parts[i];
     const { node } = place;
     if (!part) return first(documentAt(c, place), found);
-    const tail = tails[i] as Follow;
-    if (!node) return place.base !== undefined && tail(c, f, place.base, found);
+    if (!node) {
+      return place.base !== undefined && (baseTails[i] as Follow)(c, f, place.base, found);
+    }
     if (node.hasValue) {
       const value = ruleValue(c, node);
-      return value !== undefined && tail(c, f, value, found);
+      return value !== undefined && (tails[i] as Follow)(c, f, value, found);
     }
     if (part.key) {
       const key = part.key(c, f);

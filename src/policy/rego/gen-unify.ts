@@ -3,7 +3,6 @@ import { eachOf, sequence } from "./code.ts";
 import { genRef } from "./gen-ref.ts";
 import { genGet, genMatch, isBound } from "./gen-term.ts";
 import { splitPairs } from "./safety.ts";
-import { constantOf } from "./terms.ts";
 import { equal } from "./value.ts";
 import { isRoot } from "./vars.ts";
 import type { Get, Match, Step, Values } from "./code.ts";
@@ -53,7 +52,7 @@ function isKnown(gen: Gen, term: Term): boolean {
 function cannotMatch(a: Term, b: Term): boolean {
   if (a.kind === "array" && b.kind === "array") return a.items.length !== b.items.length;
   const literal = (term: Term): boolean => ["scalar", "array", "object"].includes(term.kind);
-  return literal(a) && literal(b) && a.kind !== b.kind && !(constantOf(a) && constantOf(b));
+  return literal(a) && literal(b) && a.kind !== b.kind;
 }
 
 export function genValues(gen: Gen, term: Term): Values {

@@ -24,3 +24,11 @@ export function eachEntry(value: Value, found: (key: Value, item: Value) => bool
   }
   return false;
 }
+
+/** In base documents an index may also be the name of a field: data.x[2] finds {"2": ...}. */
+export function lookupBase(value: Value, key: Value): Value | undefined {
+  const found = lookup(value, key);
+  if (found !== undefined || typeof key !== "number" || !(value instanceof RegoObject))
+    return found;
+  return value.get(String(key));
+}
