@@ -240,9 +240,8 @@ function finish(out: Parsed): Instant {
   if (out.pm === true && out.hour < 12) out.hour += 12;
   else if (out.pm === false && out.hour === 12) out.hour = 0;
   checkDate(out);
-  let offset = out.offset ?? 0;
-  const gmt = /^GMT([+-]\d{1,2})$/.exec(out.zoneName);
-  if (out.offset === undefined && gmt !== null) offset = Number(gmt[1]) * 3600;
+  // A zone known only by its name says nothing about the offset: the clock is taken as UTC.
+  const offset = out.offset ?? 0;
   const zone = offset === 0 ? UTC : fixedZone(out.zoneName, offset);
   return fromWall(out, zone);
 }

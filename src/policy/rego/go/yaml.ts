@@ -5,7 +5,9 @@ import { parseNumber } from "../number.ts";
 import { MAX_DEPTH, Num, RegoObject, RegoSet, isArray } from "../value.ts";
 import type { Value } from "../value.ts";
 import { keyText } from "../json.ts";
+import { decodeBase64 } from "./base64.ts";
 import { formatFloat } from "./strconv.ts";
+import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
 export class YamlError extends Error {
   constructor(message: string) {
@@ -17,8 +19,11 @@ export class YamlError extends Error {
 /** Expanding aliases may not produce more nodes than this. */
 const MAX_NODES = 1_000_000;
 
-const TRUE = /^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
-const FALSE = /^(?:n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$/;
+const TRUE = /^(?:true|True|TRUE)$/;
+const FALSE = /^(?:false|False|FALSE)$/;
+/** Booleans to YAML 1.1 readers: written in quotes, but read as plain text. */
+const OLD_BOOLEAN = /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/;
+const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 const NULL = /^(?:|~|null|Null|NULL)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
@@ -30,6 +35,7 @@ function resolve(text: string): Scalar {
   if (TRUE.test(text)) return true;
   if (FALSE.test(text)) return false;
   if (!/^[-+.0-9]/.test(text)) return text;
+  if (NOT_FINITE.test(text)) throw new YamlError(`json: unsupported value: ${text}`);
   return integer(text.replaceAll("_", "")) ?? float(text) ?? text;
 }
 
@@ -91,6 +97,8 @@ class Converter {
   }): Scalar {
     const text = node.source ?? "";
     if (node.tag === "tag:yaml.org,2002:str" || node.tag === "!") return String(node.value);
+    if (node.tag === "tag:yaml.org,2002:binary") return binaryText(text);
+    if (/^tag:yaml.org,2002:(?:int|float|bool|null)$/.test(node.tag ?? "")) return resolve(text);
     if (node.type !== "PLAIN") return String(node.value);
     return resolve(text);
   }
@@ -120,12 +128,20 @@ class Converter {
 
   private key(node: Node | null): string {
     const target = isAlias(node) ? node.resolve(this.doc) : node;
-    if (target === null || target === undefined) return "null";
-    if (!isScalar(target))
+    if (target === null || target === undefined || !isScalar(target))
       throw new YamlError("error converting YAML to JSON: yaml: invalid map key");
     const key = this.scalar(target);
     if (typeof key === "string") return key;
-    return key === null || typeof key === "boolean" ? String(key) : key.number;
+    if (key === null) throw new YamlError("error converting YAML to JSON: yaml: invalid map key");
+    return typeof key === "boolean" ? String(key) : key.number;
+  }
+}
+
+function binaryText(text: string): string {
+  try {
+    return decodeUtf8(decodeBase64(encodeUtf8(text), "standard"));
+  } catch {
+    throw new YamlError("yaml: !!binary value contains invalid base64 data");
   }
 }
 
@@ -142,7 +158,7 @@ export function parseYaml(text: string): Value {
     schema: "failsafe",
     keepSourceTokens: false,
     lineCounter: lines,
-    uniqueKeys: true,
+    uniqueKeys: false,
     merge: false,
     stringKeys: false,
     logLevel: "silent",
@@ -170,7 +186,7 @@ const UNPRINTABLE =
 
 function isPlain(text: string): boolean {
   if (text === "" || text.startsWith("---") || text.startsWith("...")) return false;
-  if (/^\s|\s$/.test(text) || /: |:$| #|[\t\n\r\u0085\u2028\u2029]/.test(text)) return false;
+  if (/^ | $/.test(text) || /: |:$| #|[\t\n\r\u0085\u2028\u2029]/.test(text)) return false;
   if (!RESERVED_START.test(text)) return true;
   return /^[-?:][^\s]/.test(text);
 }
@@ -217,19 +233,19 @@ const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 /** go-yaml reads these as times, so they are quoted too. */
 const TIMESTAMP =
   /^\d{4}-\d{1,2}-\d{1,2}(?:(?:[Tt]|[ \t]+)\d{1,2}:\d{2}:\d{2}(?:\.\d+)?[ \t]*(?:Z|[-+]\d{1,2}(?::\d{2})?)?)?$/;
-const SPECIAL_WORD = /^(?:<<|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
 function stringText(text: string, indent: string): string {
   const misread =
-    typeof resolve(text) !== "string" ||
+    OLD_BOOLEAN.test(text) ||
+    NOT_FINITE.test(text) ||
     BASE_60.test(text) ||
     TIMESTAMP.test(text) ||
-    SPECIAL_WORD.test(text);
+    typeof resolve(text) !== "string";
   if (misread || UNPRINTABLE.test(text.toWellFormed())) return doubleQuoted(text);
   if (text.includes("\n")) return literalBlock(text, indent) ?? doubleQuoted(text);
   return isPlain(text)
     ? text
-    : /[\r\t\u0085\u2028\u2029]/.test(text)
+    : /[\r\t]/.test(text)
       ? doubleQuoted(text)
       : `'${text.replaceAll("'", "''")}'`;
 }
@@ -302,24 +318,24 @@ function runLength(x: readonly string[], y: readonly string[], at: number): numb
 }
 
 export function marshalYaml(value: Value): string {
-  return `${emit(value, "", 0).replace(/^\n/, "")}\n`.replace(/\n\n$/, (m) =>
-    isBlockEnd(value) ? m : "\n",
-  );
+  return `${emit(value, "", "", 0).replace(/^\n/, "")}\n`;
 }
 
-const isBlockEnd = (value: Value): boolean => typeof value === "string" && value.includes("\n");
-
-/** The text after "key:" or "-": a scalar on the same line or a block below. */
-function emit(value: Value, indent: string, depth: number): string {
+/**
+ * The text after "key:" or "-": a scalar on the same line or a block on lines of its own, indented
+ * by `indent`; lines of a literal block are indented by `inner`.
+ */
+function emit(value: Value, indent: string, inner: string, depth: number): string {
   if (depth > MAX_DEPTH) throw new YamlError("yaml: exceeded max depth");
-  if (typeof value === "string") return stringText(value, `${indent}  `);
+  if (typeof value === "string") return stringText(value, inner === "" ? "  " : inner);
   if (typeof value === "number" || value instanceof Num) return numberText(value);
   if (value === null || typeof value === "boolean") return String(value);
   if (value instanceof RegoObject) return emitMap(value, indent, depth);
   const items = value instanceof RegoSet ? value.items() : value;
   if (items.length === 0) return "[]";
+  const deeper = `${indent}  `;
   return items
-    .map((item) => `\n${indent}- ${emit(item, `${indent}  `, depth + 1).trimStart()}`)
+    .map((item) => `\n${indent}- ${emit(item, deeper, deeper, depth + 1).replace(/^\n +/, "")}`)
     .join("");
 }
 
@@ -340,7 +356,7 @@ function keyLine(key: string, indent: string): string {
 }
 
 function emitItem(item: Value, indent: string, depth: number): string {
-  const nested = item instanceof RegoObject;
-  const text = emit(item, nested ? `${indent}  ` : indent, depth + 1);
+  const deeper = `${indent}  `;
+  const text = emit(item, deeper, deeper, depth + 1);
   return text.startsWith("\n") ? text : ` ${text}`;
 }

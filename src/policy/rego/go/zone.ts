@@ -90,6 +90,8 @@ const NAMED: readonly (readonly [RegExp, standard: string, summer: string])[] = 
   ],
   [/^(?:WET|Atlantic\/(?:Canary|Faroe|Madeira)|Europe\/Lisbon|Portugal)$/, "WET", "WEST"],
   [/^(?:Europe\/(?:London|Belfast|Guernsey|Isle_of_Man|Jersey)|GB|GB-Eire)$/, "GMT", "BST"],
+  [/^(?:Etc\/)?(?:GMT|Greenwich)$/, "GMT", "GMT"],
+  [/^(?:America\/St_Johns|Canada\/Newfoundland)$/, "NST", "NDT"],
   [/^(?:Europe\/Dublin|Eire)$/, "GMT", "IST"],
   [/^(?:Europe\/(?:Moscow|Simferopol|Kirov)|W-SU)$/, "MSK", "MSD"],
   [/^(?:Asia\/(?:Kolkata|Calcutta))$/, "IST", "IST"],
@@ -133,15 +135,22 @@ function abbreviation(
   ms: number,
   offset: number,
 ): string {
+  // Only local mean time has odd seconds.
+  if (offset % 60 !== 0) return "LMT";
   const known = NAMED.find(([pattern]) => pattern.test(name));
   if (known !== undefined) return isSummer(labels, ms, offset) ? known[2] : known[1];
-  const shown = labels.formatToParts(ms).find((part) => part.type === "timeZoneName")?.value ?? "";
-  if (/^[A-Z]{2,5}$/.test(shown)) return shown;
+  const shown = labelAt(labels, ms);
+  if (shown !== undefined) return shown;
   const abs = Math.abs(offset);
   const [hours, minutes] = [Math.floor(abs / 3600), Math.floor((abs % 3600) / 60)];
   const sign = offset < 0 ? "-" : "+";
   const two = (n: number): string => n.toString().padStart(2, "0");
   return minutes === 0 ? sign + two(hours) : sign + two(hours) + two(minutes);
+}
+
+function labelAt(labels: Intl.DateTimeFormat, ms: number): string | undefined {
+  const shown = labels.formatToParts(ms).find((part) => part.type === "timeZoneName")?.value ?? "";
+  return /^[A-Z]{2,5}$/.test(shown) ? shown : undefined;
 }
 
 /** Whether the offset is above the lowest one of that year. */
