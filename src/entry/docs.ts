@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
 import { AppError, CODES } from "../errors.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "./doors.ts";
@@ -18,17 +19,17 @@ export function createDocs(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
   let script: Promise<Buffer> | null = null;
   app.onError((cause, c) => refusePage(c, doors, cause));
-  app.use(async (c, next) => {
+  const signedIn = createMiddleware<WebEnv>(async (c, next) => {
     requestIdOf(c, doors);
     await admit(doors, c.req.method, (name) => c.req.header(name));
     await next();
   });
-  app.get("/openapi.json", (c) =>
+  app.get("/openapi.json", signedIn, (c) =>
     c.json(openapiDocument(doors.settings), 200, { "Cache-Control": "no-store" }),
   );
-  app.get("/docs", (c) => c.body(REFERENCE, 200, pageHeaders(DOCS_POLICY)));
-  app.get("/docs/errors", (c) => c.body(errorPage(), 200, pageHeaders()));
-  app.get(`/docs/${SCRIPT}`, async (c) => {
+  app.get("/docs", signedIn, (c) => c.body(REFERENCE, 200, pageHeaders(DOCS_POLICY)));
+  app.get("/docs/errors", signedIn, (c) => c.body(errorPage(), 200, pageHeaders()));
+  app.get(`/docs/${SCRIPT}`, signedIn, async (c) => {
     script ??= loadScript();
     const bytes = await script.catch((cause: unknown) => {
       script = null;

@@ -1,9 +1,10 @@
 // tRPC: the same endpoints as procedures, statically typed. Plain JSON on the wire, no transformer (C44).
 import { initTRPC, TRPCError } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, CODES, faultOf } from "../errors.ts";
+import { AppError, CODES } from "../errors.ts";
 import { whoami } from "./api/account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
@@ -129,77 +130,65 @@ export function createTrpc(doors: Doors): Hono<WebEnv> {
 
 async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   const requestId = requestIdOf(c, doors);
-  const reply: Reply = { headers: {} };
-  const prepared = await prepare(c, doors);
-  const response = await fetchRequestHandler({
-    endpoint: "/trpc",
-    req: prepared.request,
-    router,
-    maxBatchSize: MAX_BATCH,
-    // Faults before the procedure are thrown here, so that tRPC shapes them for single and batched requests alike.
-    createContext(): ApiContext {
-      if ("fault" in prepared) throw trpcError(prepared.fault);
-      const { caller } = prepared;
-      const traceparent = c.req.header("traceparent");
-      const { signal } = c.req.raw;
-      return { caller, requestId, signal, traceparent, doors, entry: "trpc", reply };
-    },
-    responseMeta({ errors }) {
-      const [first] = errors;
-      return { headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) } };
-    },
-  });
+  let response: Response;
+  try {
+    const caller = await admit(doors, c.req.method, (name) => c.req.header(name));
+    const request = await cleanRequest(c, doors);
+    const reply: Reply = { headers: {} };
+    const { signal } = c.req.raw;
+    const traceparent = c.req.header("traceparent");
+    response = await fetchRequestHandler({
+      endpoint: "/trpc",
+      req: request,
+      router,
+      maxBatchSize: MAX_BATCH,
+      createContext: (): ApiContext => ({ caller, requestId, signal, traceparent, doors, entry: "trpc", reply }), // prettier-ignore
+      responseMeta: ({ errors: [first] }) => ({
+        headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) },
+      }),
+    });
+  } catch (cause) {
+    noteUnexpected(doors, cause, requestId);
+    response = refusal(c, cause);
+  }
   response.headers.set("Request-Id", requestId);
   response.headers.set("Cache-Control", "no-store");
   return response;
 }
 
-type Prepared =
-  { request: Request; caller: ApiContext["caller"] } | { request: Request; fault: AppError };
-
-/** Identity, then the body within its limits and strictly parsed; tRPC is handed clean JSON. */
-async function prepare(c: Context<WebEnv>, doors: Doors): Promise<Prepared> {
+/** The body within its limits and strictly parsed: tRPC is handed clean JSON and only the headers it reads. */
+async function cleanRequest(c: Context<WebEnv>, doors: Doors): Promise<Request> {
   const { url, method } = c.req;
-  const headers = { "content-type": "application/json" };
-  try {
-    const caller = await admit(doors, method, (name) => c.req.header(name));
-    const { signal } = c.req.raw;
-    if (method !== "POST") {
-      const input = c.req.query("input");
-      if (input !== undefined) parseBody(Buffer.from(input));
-      return { request: new Request(url, { method, headers: passed(c), signal }), caller };
-    }
-    const body = await readJson(doors, c.req.raw);
-    const init = { method, headers: passed(c), signal };
-    return {
-      request: new Request(
-        url,
-        body === undefined ? init : { ...init, body: JSON.stringify(body) },
-      ),
-      caller,
-    };
-  } catch (cause) {
-    noteUnexpected(doors, cause, requestIdOf(c, doors));
-    const bodiless = method === "GET" || method === "HEAD" ? {} : { body: "{}" };
-    const request = new Request(url, { method, headers, ...bodiless });
-    return { request, fault: cause instanceof AppError ? cause : new HiddenError(cause) };
+  const init = { method, headers: passed(c), signal: c.req.raw.signal };
+  if (method !== "POST") {
+    const input = c.req.query("input");
+    if (input !== undefined) parseBody(Buffer.from(input));
+    return new Request(url, init);
   }
+  const body = await readJson(doors, c.req.raw);
+  return new Request(url, body === undefined ? init : { ...init, body: JSON.stringify(body) });
 }
 
-/** Only what tRPC reads. */
+/** A fault before any procedure, in the shape that clients expect: one per call of a batch. */
+function refusal(c: Context<WebEnv>, cause: unknown): Response {
+  const error = failureOf(cause);
+  const { trpc, http } = CODES[error.code];
+  const code = TRPC_ERROR_CODES_BY_KEY[trpc as TRPCError["code"]];
+  const paths = c.req.path.replace(/^\/trpc\//, "").split(",");
+  const shapes = paths.slice(0, MAX_BATCH).map((path) => ({
+    error: { message: error.message, code, data: { code: trpc, httpStatus: http, path, error } },
+  }));
+  const body = c.req.query("batch") === "1" ? shapes : shapes[0];
+  const headers = { "Content-Type": "application/json", ...faultHeaders(cause) };
+  return new Response(JSON.stringify(body), { status: http, headers });
+}
+
 function passed(c: Context<WebEnv>): Record<string, string> {
   const accept = c.req.header("trpc-accept");
   return {
     "content-type": "application/json",
     ...(accept === undefined ? {} : { "trpc-accept": accept }),
   };
-}
-
-class HiddenError extends AppError {
-  constructor(cause: unknown) {
-    const { code, reason, message, remedy } = faultOf(cause);
-    super(code, reason, message, { cause, ...(remedy === undefined ? {} : { remedy }) });
-  }
 }
 
 function trpcError(cause: AppError): TRPCError {

@@ -6,7 +6,7 @@ import { createConsole } from "./console.ts";
 import { createDocs } from "./docs.ts";
 import type { Doors } from "./doors.ts";
 import type { WebHandler } from "./http.ts";
-import { methodNotAllowed, nothingHere, refuse, type WebEnv } from "./request.ts";
+import { admit, methodNotAllowed, nothingHere, refuse, type WebEnv } from "./request.ts";
 import { createRest } from "./rest.ts";
 import { createTrpc } from "./trpc.ts";
 
@@ -38,7 +38,9 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/trpc", createTrpc(doors));
   app.route("/", createConsole(doors));
   app.route("/", createDocs(doors));
-  app.notFound((c) => {
+  // A credential first, also for what does not exist.
+  app.all("*", async (c) => {
+    await admit(doors, c.req.method, (name) => c.req.header(name));
     const allowed = methodsAt(app, c.req.path);
     if (allowed.length === 0) return refuse(c, doors, nothingHere(c.req.path));
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));

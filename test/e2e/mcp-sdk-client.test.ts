@@ -19,8 +19,8 @@ afterAll(() => app.close());
 
 /** As the history tells it over REST. */
 async function executionOf(id: string): Promise<unknown> {
-  const { body } = await app.api("GET", `/executions/${id}`);
-  return (body as { execution: unknown }).execution;
+  const answer = await app.api("GET", `/executions/${id}`);
+  return (answer.body as { execution: unknown }).execution;
 }
 
 describe.each(ERAS)("an SDK client of the %s era", (era) => {

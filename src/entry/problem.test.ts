@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../errors.ts";
+import {
+  CallError,
+  failureOf,
+  faultHeaders,
+  problemOf,
+  problemResponse,
+  rateHeaders,
+} from "./problem.ts";
+
+const context = { requestId: "req_1", baseUrl: "http://127.0.0.1:3100", path: "/api/v1/tools" };
+
+describe("problemOf", () => {
+  it("has the members of the convention and no others", () => {
+    const fault = { code: "FORBIDDEN", reason: "level_too_low", message: "no", remedy: "ask", errors: [{ path: "/a", message: "b" }] } as const;
+    const gates = [{ stage: "level", verdict: "deny", ms: 1 }] as const;
+    expect(problemOf(new CallError(fault, "exec_1_a", gates), context)).toEqual({
+      type: "http://127.0.0.1:3100/docs/errors#FORBIDDEN",
+      title: "This call is not allowed",
+      status: 403,
+      detail: "no",
+      instance: "/api/v1/executions/exec_1_a",
+      code: "FORBIDDEN",
+      reason: "level_too_low",
+      remedy: "ask",
+      request_id: "req_1",
+      execution_id: "exec_1_a",
+      gates,
+      errors: [{ path: "/a", message: "b" }],
+      doc_url: "http://127.0.0.1:3100/docs/errors#FORBIDDEN",
+      explain_url: "http://127.0.0.1:3100/x/exec_1_a",
+    });
+  }); // prettier-ignore
+
+  it("T27: tells nothing of an unexpected error", () => {
+    for (const cause of [
+      new Error("SELECT secret FROM t"),
+      "text",
+      undefined,
+      new AppError("INTERNAL_SERVER_ERROR", "internal", "inner text"),
+    ]) {
+      const problem = problemOf(cause, context);
+      expect(problem).toMatchObject({ status: 500, code: "INTERNAL_SERVER_ERROR" });
+      expect(JSON.stringify(problem)).not.toMatch(/secret|inner|text"/);
+    }
+  });
+
+  it("a rate fault has the registered type", () => {
+    const problem = problemOf(new AppError("TOO_MANY_REQUESTS", "rate_key", "slow"), context);
+    expect(problem.type).toBe("https://iana.org/assignments/http-problem-types#quota-exceeded");
+  });
+
+  it("leaves out what is not known", () => {
+    const failure = failureOf(new AppError("NOT_FOUND", "unknown", "Tool 'a' not found"));
+    expect(Object.keys(failure)).toEqual(["code", "reason", "message"]);
+  });
+});
+
+describe("headers", () => {
+  it("say when to come back and how to sign in", () => {
+    const wait = (seconds?: number) =>
+      faultHeaders(
+        new AppError("UNAVAILABLE", "queue_full", "full", seconds === undefined ? {} : { retryAfterSeconds: seconds }), // prettier-ignore
+      );
+    expect(wait()).toEqual({ "Retry-After": "1" });
+    expect(wait(2.2)).toEqual({ "Retry-After": "3" });
+    expect(faultHeaders(new AppError("UNAUTHORIZED", "no_credentials", "x"))).toEqual({
+      "WWW-Authenticate": 'Bearer realm="ostiary"',
+    });
+    expect(faultHeaders(new AppError("UNAUTHORIZED", "key_inactive", "x"))).toEqual({
+      "WWW-Authenticate": 'Bearer realm="ostiary", error="invalid_token"',
+    });
+    expect(faultHeaders(new AppError("NOT_FOUND", "unknown", "x"))).toEqual({});
+  });
+
+  it("problemResponse is problem+json and not stored", async () => {
+    const response = problemResponse(new AppError("CONFLICT", "stale", "x"), context);
+    expect(response.status).toBe(409);
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await response.json()).toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("RateLimit tells of the tightest window", () => {
+    expect(rateHeaders([])).toEqual({});
+    const key = { name: "key-minute", quota: 60, windowSeconds: 60, remaining: 0, resetSeconds: 22.4 };
+    const user = { name: "user-hour", quota: 1000, windowSeconds: 3600, remaining: 500, resetSeconds: 9 };
+    expect(rateHeaders([user, key])).toEqual({
+      "RateLimit-Policy": '"key-minute";q=60;w=60',
+      RateLimit: '"key-minute";r=0;t=23',
+    });
+  }); // prettier-ignore
+});

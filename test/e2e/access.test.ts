@@ -1,0 +1,161 @@
+// Who may come in: the inventory of routes, sign-in by one-time link, changes only from our own pages.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../src/entry/api/index.ts";
+import { procedures } from "../../src/entry/trpc.ts";
+import { createWebApp } from "../../src/entry/web.ts";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { newUser } from "../fixtures/contract.ts";
+
+describe("access", () => {
+  let app: StartedApp;
+  let ann: string;
+  beforeAll(async () => {
+    app = await startApp();
+    ann = await newUser(app, "ann");
+  });
+  afterAll(() => app.close());
+
+  const signIn = async (): Promise<string> => {
+    const response = await fetch(await app.app.loginUrl(), { redirect: "manual" });
+    expect(response.status).toBe(303);
+    return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  };
+
+  /** Every route there is, as method and path. */
+  const routes = (): { method: string; path: string }[] => {
+    const ownRoutes = createWebApp(app.doors)
+      .routes.filter(({ method, path }) => method !== "ALL" && !path.includes("*"))
+      .map(({ method, path }) => ({ method, path: path.replaceAll(/:\w+/g, "some") }));
+    const rpc = procedures.map((name) => ({ method: "GET", path: `/trpc/${name}` }));
+    const rpcWrites = procedures.map((name) => ({ method: "POST", path: `/trpc/${name}` }));
+    const others = ["/metrics", "/nowhere", "/api/v1/nowhere"].map((path) => ({ method: "GET", path })); // prettier-ignore
+    return [...ownRoutes, ...rpc, ...rpcWrites, ...others];
+  };
+  /** The sign-in page's own style; the page itself answers 401 with how to sign in. */
+  const PUBLIC = new Set(["/style.css"]);
+
+  it("T8 R050: every route without a credential, with a wrong one and with a revoked one is 401", async () => {
+    const { body } = await app.api("POST", "/keys", { body: { userId: "ann", name: "x", scopes: ["*"] } }); // prettier-ignore
+    await app.api("DELETE", `/keys/${body.id}`);
+    const all = routes();
+    expect(all.length).toBeGreaterThan(60);
+    for (const { method, path } of all) {
+      if (PUBLIC.has(path)) continue;
+      for (const authorization of [undefined, "Bearer wrong", `Bearer ${body.secret}`]) {
+        const response = await fetch(app.url + path, {
+          method,
+          headers: authorization === undefined ? {} : { authorization },
+          redirect: "manual",
+        });
+        expect(response.status, `${method} ${path} ${authorization}`).toBe(401);
+        expect(response.headers.get("www-authenticate"), path).toContain("Bearer");
+        expect(response.headers.get("request-id"), path).toMatch(/^req_/);
+        await response.body?.cancel();
+      }
+    }
+    for (const path of ["/healthz", "/readyz", "/style.css"]) {
+      expect((await fetch(app.url + path)).status, path).toBe(200);
+    }
+  });
+
+  it("§2.12: every administrator's route is 403 for a user, before its input is looked at", async () => {
+    const admin = endpoints.filter((e) => e.access === "admin");
+    expect(admin.length).toBe(13);
+    for (const e of admin) {
+      const path = e.path.replaceAll(/\{\w+\}/g, "some");
+      const answer = await app.api(e.method, path, { key: ann });
+      expect(answer.status, `${e.method} ${path}`).toBe(403);
+      expect(answer.body).toMatchObject({ code: "FORBIDDEN", reason: "admin_only" });
+      for (const method of ["GET", "POST"]) {
+        const response = await fetch(`${app.url}/trpc/${e.name}`, {
+          method,
+          headers: { authorization: `Bearer ${ann}`, "content-type": "application/json" },
+        });
+        expect([403, 405], `${method} ${e.name}`).toContain(response.status);
+      }
+    }
+  });
+
+  it("a sign-in link works once, cleans the address and sets a strict cookie", async () => {
+    const url = await app.app.loginUrl();
+    const head = await fetch(url, { method: "HEAD", redirect: "manual" });
+    expect(head.status).toBe(401);
+    const first = await fetch(url, { redirect: "manual" });
+    expect(first.status).toBe(303);
+    expect(first.headers.get("location")).toBe("/");
+    expect(first.headers.get("referrer-policy")).toBe("no-referrer");
+    const cookie = first.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^ostiary_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/); // prettier-ignore
+    const again = await fetch(url, { redirect: "manual", headers: { accept: "text/html" } });
+    expect(again.status).toBe(401);
+    const page = await again.text();
+    expect(page).toContain("ostiary open");
+    expect(page).not.toContain(new URL(url).searchParams.get("t") ?? "?");
+    expect((await fetch(`${app.url}/?t=wrong`, { redirect: "manual" })).status).toBe(401);
+
+    const home = await fetch(app.url, { headers: { cookie: cookie.split(";", 1)[0] ?? "" } });
+    expect(home.status).toBe(200);
+    expect(home.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(await home.text()).toContain("<strong>owner</strong>");
+  });
+
+  it("T26: what a tool was given is text on our pages", async () => {
+    const text = "<script>alert(1)</script>\"'&";
+    const { body } = await app.api("POST", "/executions", {
+      body: { name: "system/echo", arguments: { text } },
+    });
+    await app.api("POST", "/executions", { body: { name: "<img src=x onerror=alert(1)>" } });
+    const cookie = await signIn();
+    for (const path of ["/", `/x/${body.executionId}`]) {
+      const response = await fetch(app.url + path, { headers: { cookie } });
+      expect(response.status).toBe(200);
+      const page = await response.text();
+      expect(page).not.toContain("<script");
+      expect(page).not.toContain("<img");
+      expect(response.headers.get("content-security-policy")).not.toContain("unsafe-inline");
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    }
+    const theirs = await fetch(`${app.url}/x/${body.executionId}`, {
+      headers: { authorization: `Bearer ${ann}` },
+    });
+    expect(theirs.status).toBe(404);
+  });
+
+  it("T26: with a cookie, changes come from our own origin only", async () => {
+    const cookie = await signIn();
+    const call = async (headers: Record<string, string>, path = "/api/v1/executions") => {
+      const response = await fetch(app.url + path, {
+        method: "POST",
+        headers: { cookie, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ name: "system/echo", arguments: { text: "a" } }),
+      });
+      return response.status;
+    };
+    const own = app.url;
+    const other = own.replace(/\d+$/, "1");
+    for (const path of ["/api/v1/executions", "/trpc/tools.executeTool"]) {
+      expect(await call({}, path), "neither header").toBe(403);
+      expect(await call({ origin: own }, path)).toBe(200);
+      // Another port of the same host is another page.
+      expect(await call({ origin: other }, path)).toBe(403);
+      expect(await call({ origin: "https://evil.example" }, path)).toBe(403);
+      expect(await call({ origin: "null" }, path)).toBe(403);
+    }
+    const reads = await fetch(`${app.url}/api/v1/whoami`, { headers: { cookie } });
+    expect(await reads.json()).toMatchObject({ userId: "owner", via: "console" });
+    const rejected = await fetch(`${app.url}/logout`, { method: "POST", headers: { cookie } });
+    expect(rejected.status).toBe(403);
+  });
+
+  it("signing out ends the session", async () => {
+    const cookie = await signIn();
+    const out = await fetch(`${app.url}/logout`, {
+      method: "POST",
+      headers: { cookie, origin: app.url },
+      redirect: "manual",
+    });
+    expect(out.status).toBe(303);
+    expect(out.headers.get("set-cookie")).toContain("Max-Age=0");
+    expect((await fetch(`${app.url}/api/v1/whoami`, { headers: { cookie } })).status).toBe(401);
+  });
+});

@@ -1,0 +1,159 @@
+// Server-sent events: live, resumed, own only, ended with the client and with the credential.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { newUser, until } from "../fixtures/contract.ts";
+import { slowTool } from "../fixtures/slow-tool.ts";
+
+interface Event {
+  id: number;
+  event: string;
+  data: { id: string; toolName: string; status: string; cancelReason?: string };
+}
+
+/** A reader of one stream; events gather in `events`. */
+class Reader {
+  readonly events: Event[] = [];
+  comments = 0;
+  ended = false;
+  readonly response: Response;
+  readonly #abort: AbortController;
+
+  private constructor(response: Response, abort: AbortController) {
+    this.response = response;
+    this.#abort = abort;
+    this.#read().then(
+      () => (this.ended = true),
+      () => (this.ended = true),
+    );
+  }
+
+  static async open(app: StartedApp, key: string, headers: Record<string, string> = {}, query = "") {
+    const abort = new AbortController();
+    const response = await fetch(`${app.url}/api/v1/events${query}`, {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      signal: abort.signal,
+    });
+    return new Reader(response, abort);
+  } // prettier-ignore
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #read(): Promise<void> {
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of this.response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true });
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) this.#take(block);
+    }
+  }
+
+  #take(block: string): void {
+    const fields = new Map(
+      block.split("\n").map((line) => {
+        const at = line.indexOf(": ");
+        return [line.slice(0, at), line.slice(at + 2)];
+      }),
+    );
+    const data = fields.get("data");
+    if (data === undefined) this.comments++;
+    else this.events.push({ id: Number(fields.get("id")), event: fields.get("event") ?? "", data: JSON.parse(data) as Event["data"] }); // prettier-ignore
+  }
+}
+
+describe("events", () => {
+  let app: StartedApp;
+  let ann: string;
+  beforeAll(async () => {
+    app = await startApp({ tools: [slowTool({ runs: [] })] });
+    const capabilities = ["system/echo", "system/slow"];
+    await app.api("POST", "/capsules", { body: { id: "ev", name: "ev", capabilities } });
+    ann = await newUser(app, "ann", { capsuleId: "ev" });
+  });
+  afterAll(() => app.close());
+
+  const echo = (text: string, key = ann) =>
+    app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text } } });
+
+  it("streams the states of the caller's own executions", async () => {
+    const reader = await Reader.open(app, ann);
+    expect(reader.response.status).toBe(200);
+    expect(reader.response.headers.get("content-type")).toContain("text/event-stream");
+    expect(reader.response.headers.get("request-id")).toMatch(/^req_/);
+    await until(() => reader.comments > 0);
+    const { body } = await echo("one");
+    await echo("not mine", app.adminKey);
+    const slow = await app.api("POST", "/executions", {
+      key: ann,
+      body: { name: "system/slow", arguments: { ms: 60_000 }, wait: false },
+    });
+    await app.api("POST", `/executions/${slow.body.executionId}/cancel`, { key: ann });
+    await until(() => reader.events.length >= 4);
+    const told = reader.events.map((e) => [e.data.id, e.event, e.data.status]);
+    expect(told).toEqual([
+      [body.executionId, "tool.execution.start", "running"],
+      [body.executionId, "tool.execution.complete", "success"],
+      [slow.body.executionId, "tool.execution.start", "running"],
+      [slow.body.executionId, "tool.execution.cancelled", "cancelled"],
+    ]);
+    expect(reader.events.at(-1)?.data.cancelReason).toBe("user");
+    const ids = reader.events.map((e) => e.id);
+    expect(ids).toEqual([...ids].sort((a, b) => a - b));
+    reader.close();
+  });
+
+  it("resumes after Last-Event-ID: nothing missing, nothing twice", async () => {
+    const first = await Reader.open(app, ann);
+    await until(() => first.comments > 0);
+    await echo("a");
+    await until(() => first.events.length === 2);
+    first.close();
+    const last = first.events[1]?.id ?? 0;
+    await echo("b");
+    await echo("c");
+    const second = await Reader.open(app, ann, { "last-event-id": String(last) });
+    await until(() => second.events.length >= 4);
+    await echo("d");
+    await until(() => second.events.length >= 6);
+    const ids = second.events.map((e) => e.id);
+    expect(ids.every((id) => id > last)).toBe(true);
+    expect(new Set(ids).size).toBe(6);
+    // The same by query, for clients that cannot set headers.
+    const third = await Reader.open(app, ann, {}, `?after=${last}`);
+    await until(() => third.events.length >= 6);
+    expect(third.events.map((e) => e.id)).toEqual(ids);
+    second.close();
+    third.close();
+  });
+
+  it("a Last-Event-ID that is no number is refused", async () => {
+    const { status, body } = await app.api("GET", "/events", { headers: { "last-event-id": "x" } });
+    expect(status).toBe(400);
+    expect(body.errors[0].path).toBe("/after");
+  });
+
+  it("a hidden tool's refusal looks like an unknown name's", async () => {
+    const reader = await Reader.open(app, ann);
+    await until(() => reader.comments > 0);
+    await app.api("POST", "/executions", { key: ann, body: { name: "system/time" } });
+    await app.api("POST", "/executions", { key: ann, body: { name: "no/such" } });
+    await until(() => reader.events.length >= 2);
+    const plain = reader.events.map(({ event, data: { id: _, ...data } }) =>
+      JSON.stringify({ event, ...data, at: null }).replace("system/time", "no/such"),
+    );
+    expect(plain[0]).toBe(plain[1]);
+    reader.close();
+  });
+
+  it("ends its subscription when the client goes, and streams need a credential", async () => {
+    const refused = await fetch(`${app.url}/api/v1/events`);
+    expect(refused.status).toBe(401);
+    const readers = await Promise.all(Array.from({ length: 5 }, () => Reader.open(app, ann)));
+    for (const reader of readers) reader.close();
+    await until(() => readers.every((reader) => reader.ended));
+    expect((await echo("still here")).status).toBe(200);
+  });
+});

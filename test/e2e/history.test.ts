@@ -1,0 +1,183 @@
+// History over REST and tRPC: filters, paging, figures, and each caller's own rows only.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
+import { slowTool } from "../fixtures/slow-tool.ts";
+
+interface Listed {
+  executions: { id: string; toolName: string; status: string; startTime: string }[];
+  totalCount: number;
+  limit: number;
+  offset: number;
+  next: string | null;
+  stats: Record<string, number>;
+}
+
+describe("history", () => {
+  let app: StartedApp;
+  let ann: string;
+  let running: string;
+  const HOUR = 3_600_000;
+  // Two hours before now; each call is a minute after the one before.
+  let clock = Date.now() - 2 * HOUR;
+  const began = clock;
+
+  const call = async (body: object, key = ann) => {
+    clock += 60_000;
+    return (await app.api("POST", "/executions", { key, body })).body as { executionId: string };
+  };
+  const history = async (query: string, key = ann): Promise<Listed> => {
+    const { status, body } = await app.api("GET", `/executions${query}`, { key });
+    expect(status, JSON.stringify(body)).toBe(200);
+    conforms("tools.getToolHistory", body);
+    return body as Listed;
+  };
+
+  beforeAll(async () => {
+    app = await startApp({ tools: [slowTool({ runs: [] })], now: () => clock });
+    const tools = ["system/echo", "system/time", "system/slow", "memory/store"];
+    await app.api("POST", "/capsules", { body: { id: "hist", name: "hist", capabilities: tools } });
+    ann = await newUser(app, "ann", { capsuleId: "hist" });
+    const ben = await newUser(app, "ben", { capsuleId: "hist" });
+    for (let i = 0; i < 5; i++) await call({ name: "system/echo", arguments: { text: `${i}` } });
+    await call({ name: "system/time" });
+    await call({ name: "system/echo", arguments: { txt: 1 } });
+    await call({ name: "no/such" });
+    await call({ name: "memory/store", arguments: { key: "k", value: { password: "hunter2" } } });
+    const slow = await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false });
+    await app.api("POST", `/executions/${slow.executionId}/cancel`, { key: ann });
+    running = (await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false })).executionId; // prettier-ignore
+    await call({ name: "system/echo", arguments: { text: "ben" } }, ben);
+  });
+  afterAll(() => app.close());
+
+  it("R219: newest first with the fields of the record", async () => {
+    const { executions, limit, offset } = await history("");
+    expect({ limit, offset }).toEqual({ limit: 50, offset: 0 });
+    const starts = executions.map((e) => e.startTime);
+    expect(starts).toEqual([...starts].sort().reverse());
+    expect(executions.at(-1)).toMatchObject({
+      toolName: "system/echo",
+      category: "system",
+      status: "success",
+      result: { text: "0" },
+      arguments: { text: "0" },
+      userId: "ann",
+      timeout: expect.any(Number) as number,
+      gates: expect.any(Array) as unknown[],
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    });
+    expect(await trpcClient(app, ann).tools.getToolHistory.query()).toEqual(await history(""));
+  });
+
+  it("R219: filters by tool (any name), category, status and date", async () => {
+    expect((await history("?toolName=system/echo")).executions).toHaveLength(6);
+    expect((await history("?toolName=system_echo")).executions).toHaveLength(6);
+    expect((await history("?toolName=no/such")).executions).toHaveLength(1);
+    expect((await history("?toolName=never/used")).executions).toEqual([]);
+    expect((await history("?category=memory")).executions).toHaveLength(1);
+    expect((await history("?status=success")).executions).toHaveLength(7);
+    expect((await history("?status=failed")).executions).toHaveLength(2);
+    expect((await history("?status=cancelled")).executions).toHaveLength(1);
+    expect((await history("?toolName=system/echo&status=failed")).executions).toHaveLength(1);
+    const at = (minutes: number): string => new Date(began + minutes * 60_000).toISOString();
+    const { executions } = await history(`?startDate=${at(2)}&endDate=${at(4)}`);
+    expect(executions.map((e) => (e as unknown as { result: { text: string } }).result.text)).toEqual(["3", "2", "1"]); // prettier-ignore
+    const offset = at(2).replace("Z", "%2B00:00");
+    expect((await history(`?startDate=${offset}&endDate=${at(2)}`)).executions).toHaveLength(1);
+    const day = at(0).slice(0, 10);
+    const whole = await history(`?startDate=${day}&endDate=${new Date(clock).toISOString().slice(0, 10)}`); // prettier-ignore
+    expect(whole.executions.length).toBe((await history("")).executions.length);
+    const trpc = await trpcClient(app, ann).tools.getToolHistory.query({ startDate: at(2), endDate: at(4) }); // prettier-ignore
+    expect(trpc.totalCount).toBe(3);
+  });
+
+  it("C45: running ones are found when asked for", async () => {
+    const { executions, totalCount } = await history("?status=running");
+    expect(executions.map((e) => e.id)).toEqual([running]);
+    expect(totalCount).toBe(1);
+    expect((await history("?status=pending")).executions).toEqual([]);
+  });
+
+  it("R187: figures are over the filtered set", async () => {
+    const { stats } = await history("?status=success&limit=1");
+    expect(stats).toMatchObject({ total: 7, success: 7, failed: 0, cancelled: 0 });
+    const all = (await history("")).stats;
+    expect(all).toMatchObject({ success: 7, failed: 2, cancelled: 1, timeout: 0 });
+    expect(all["averageExecutionTime"]).toBeGreaterThanOrEqual(0);
+    expect((await history("?toolName=never/used")).stats).toEqual({
+      total: 0,
+      success: 0,
+      failed: 0,
+      cancelled: 0,
+      timeout: 0,
+      averageExecutionTime: 0,
+    });
+  });
+
+  it("R219: pages by offset and by cursor, each row once", async () => {
+    const all = (await history("")).executions.map((e) => e.id);
+    const byOffset: string[] = [];
+    for (let offset = 0; offset < all.length; offset += 4) {
+      const page = await history(`?limit=4&offset=${offset}`);
+      expect(page).toMatchObject({ limit: 4, offset });
+      byOffset.push(...page.executions.map((e) => e.id));
+    }
+    expect(byOffset).toEqual(all);
+    const byCursor: string[] = [];
+    let next: string | null = "";
+    for (let pages = 0; next !== null && pages < 10; pages++) {
+      const page: Listed = await history(`?limit=4${next === "" ? "" : `&after=${next}`}`);
+      byCursor.push(...page.executions.map((e) => e.id));
+      ({ next } = page);
+    }
+    expect(byCursor).toEqual(all);
+  });
+
+  it("R051: another user's executions do not exist", async () => {
+    const mine = (await history("")).executions;
+    expect(mine.every((e) => (e as unknown as { userId: string }).userId === "ann")).toBe(true);
+    const admin = await history("", app.adminKey);
+    expect(admin.executions).toEqual([]);
+  });
+
+  it("R199: secret-like values are masked", async () => {
+    const { executions } = await history("?category=memory");
+    expect(JSON.stringify(executions)).not.toContain("hunter2");
+  });
+
+  it("invalid ranges, dates, limits and cursors are named", async () => {
+    const cases: [string, string][] = [
+      ["?startDate=2026-02-02T00:00:00Z&endDate=2026-02-01T00:00:00Z", "/endDate"],
+      ["?startDate=yesterday", "/startDate"],
+      ["?startDate=2026-02-30", "/startDate"],
+      ["?endDate=2026-02-01T00:00:00", "/endDate"],
+      ["?limit=0", "/limit"],
+      ["?limit=101", "/limit"],
+      ["?limit=ten", "/limit"],
+      ["?offset=-1", "/offset"],
+      ["?limit=1&limit=2", "/limit"],
+      ["?status=done", "/status"],
+      ["?after=xyz", "/after"],
+      ["?offset=1&after=xyz", "/after"],
+      ["?tool=system/echo", "/tool"],
+    ];
+    for (const [query, path] of cases) {
+      const { status, body } = await app.api("GET", `/executions${query}`, { key: ann });
+      expect(status, query).toBe(400);
+      expect(body, query).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input" });
+      expect(
+        body.errors.map((e: { path: string }) => e.path),
+        query,
+      ).toContain(path);
+    }
+    const failure = await trpcFailure(
+      trpcClient(app, ann).tools.getToolHistory.query({
+        startDate: "2026-02-02T00:00:00Z",
+        endDate: "2026-02-01T00:00:00Z",
+      }),
+    );
+    expect(failure).toMatchObject({ code: "BAD_REQUEST", httpStatus: 400 });
+    expect(failure.error.errors).toEqual([{ path: "/endDate", message: "lies before startDate" }]);
+  });
+});
