@@ -1,5 +1,5 @@
 // Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import { copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
@@ -14,6 +14,33 @@ const BANNER = [
   "const __filename = import.meta.filename;",
   "const __dirname = import.meta.dirname;",
 ].join("\n");
+
+/**
+ * Imported as an ES module, node:http has all its getters read, and one of them loads Node's whole HTTP client: 30 ms and
+ * 6 MB that an idle server never needs. Taken as a plain object the getters stay asleep.
+ */
+const lazyHttp: Plugin = {
+  name: "lazy-http",
+  setup(plugin) {
+    plugin.onResolve({ filter: /^node:http$/ }, () => ({
+      path: "node:http",
+      namespace: "builtin",
+    }));
+    plugin.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+    }));
+  },
+};
+
+/** The package's index names every language its messages exist in; we write our own. */
+const oneLocale: Plugin = {
+  name: "one-locale",
+  setup(plugin) {
+    plugin.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    }));
+  },
+};
 
 const began = performance.now();
 await rm(fresh, { recursive: true, force: true });
@@ -32,6 +59,7 @@ const { metafile } = await build({
   legalComments: "external",
   banner: { js: BANNER },
   external: ["canvas", "@napi-rs/canvas", "pg-native"],
+  plugins: [lazyHttp, oneLocale],
   metafile: true,
   logLevel: "warning",
 });
