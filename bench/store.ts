@@ -171,6 +171,7 @@ function fill(file: string, from: number): void {
     count(*), sum(duration_ms), max(start_ms) from executions`;
   db.exec(`
     insert into rollups select tenant_id, user_id, start_ms / ${HOUR} as hour, ${rolled} group by 1, 2, 3, 4, 5, 6;
+    insert into rollups select tenant_id, user_id, -2 - start_ms / ${24 * HOUR} as day, ${rolled} group by 1, 2, 3, 4, 5, 6;
     insert into rollups select tenant_id, user_id, -1, ${rolled} group by 1, 2, 4, 5, 6;
     insert into rollups select tenant_id, '', -1, ${rolled} group by 1, 4, 5, 6`);
   for (const { sql } of indexes) db.exec(String(sql));

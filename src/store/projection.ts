@@ -1,7 +1,15 @@
 // What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
 import type { CancelReason, Status } from "../call.ts";
 import type { EndBody, LogEvent, StartBody } from "./store.ts";
-import { ALL_TIME, HOUR_MS, WHOLE_TENANT, type RollupsTable, type RollupStatus } from "./tables.ts";
+import {
+  ALL_TIME,
+  DAY_HOURS,
+  dayRow,
+  HOUR_MS,
+  WHOLE_TENANT,
+  type RollupsTable,
+  type RollupStatus,
+} from "./tables.ts";
 
 export interface Started {
   readonly seq: number;
@@ -119,7 +127,9 @@ function endOf(tenantId: string, body: EndBody): Omit<Ended, "seq"> {
 export function rollupsOf(ends: Iterable<Ended>): RollupsTable[] {
   const sums = new Map<string, RollupsTable>();
   for (const end of ends) {
-    add(sums, end, end.userId, Math.floor(end.startMs / HOUR_MS));
+    const hour = Math.floor(end.startMs / HOUR_MS);
+    add(sums, end, end.userId, hour);
+    add(sums, end, end.userId, dayRow(Math.floor(hour / DAY_HOURS)));
     add(sums, end, end.userId, ALL_TIME);
     add(sums, end, WHOLE_TENANT, ALL_TIME);
   }

@@ -379,13 +379,17 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         let run = 0;
         const sample = fc.record({
           toolName: fc.constantFrom("system/echo", "system/time", "file/read"),
-          at: fc.integer({ min: 0, max: 6 * HOUR }).map((ms) => T0 + ms),
+          at: fc
+            .oneof(fc.integer({ min: 0, max: 6 * HOUR }), fc.integer({ min: 0, max: 96 * HOUR }))
+            .map((ms) => T0 + ms),
           ms: fc.integer({ min: 0, max: 4000 }).map((quarter) => quarter / 4),
           status: fc.constantFrom("success", "failed", "cancelled", "open"),
           cancelReason: fc.constantFrom<CancelReason>("user", "timeout", "shutdown"),
         });
         const time = fc.oneof(
           fc.integer({ min: -HOUR, max: 7 * HOUR }),
+          fc.integer({ min: -HOUR, max: 100 * HOUR }),
+          fc.integer({ min: 0, max: 4 }).map((day) => day * 24 * HOUR),
           fc.integer({ min: 0, max: 6 }).map((hour) => hour * HOUR),
           fc.integer({ min: 0, max: 6 }).map((hour) => hour * HOUR - 1),
         );

@@ -40,7 +40,7 @@ export interface RollupsTable {
   tenant_id: string;
   /** Empty: of the whole tenant (all-time rows only). */
   user_id: string;
-  /** Epoch hour of the start; ALL_TIME for the sum of them. */
+  /** Epoch hour of the start, or the sum of a day (`dayRow`) or of all time (ALL_TIME): both below zero. */
   hour: number;
   tool_name: string;
   category: string;
@@ -53,6 +53,12 @@ export interface RollupsTable {
 export const ALL_TIME = -1;
 export const WHOLE_TENANT = "";
 export const HOUR_MS = 3_600_000;
+export const DAY_HOURS = 24;
+
+/** Days keep a range of months from reading every hour of it. They run backwards, below ALL_TIME. */
+export function dayRow(epochDay: number): number {
+  return ALL_TIME - 1 - epochDay;
+}
 
 interface CapabilitiesTable {
   name: string;

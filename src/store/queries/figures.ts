@@ -4,12 +4,17 @@ import { rollupStatus } from "../projection.ts";
 import type { Figures, HistoryFilter, Store, UsageRow } from "../store.ts";
 import {
   ALL_TIME,
+  DAY_HOURS,
+  dayRow,
   HOUR_MS,
   WHOLE_TENANT,
   type RollupsTable,
   type RollupStatus,
 } from "../tables.ts";
 import { filtered, isOpen } from "./executions.ts";
+
+/** The last instant a Date can hold. */
+const LAST_MS = 8.64e15;
 
 interface Sum {
   readonly status: RollupStatus;
@@ -23,11 +28,11 @@ export async function figures(database: Database, filter: HistoryFilter): Promis
   if (from === undefined && to === undefined)
     return add(await fromRollups(database, filter, ALL_TIME, ALL_TIME));
 
-  const firstHour = from === undefined ? 0 : Math.ceil(from / HOUR_MS);
-  const endHour = to === undefined ? Number.MAX_SAFE_INTEGER : Math.floor((to + 1) / HOUR_MS);
+  const firstHour = from === undefined ? 0 : Math.max(0, Math.ceil(from / HOUR_MS));
+  const endHour = Math.floor(((to ?? LAST_MS) + 1) / HOUR_MS);
   if (firstHour >= endHour) return add(await fromRows(database, filter));
 
-  const sums = await fromRollups(database, filter, firstHour, endHour - 1);
+  const sums = await fromWholeHours(database, filter, firstHour, endHour);
   const head = { ...filter, to: firstHour * HOUR_MS - 1 };
   if (from !== undefined && from <= head.to) sums.push(...(await fromRows(database, head)));
   const tail = { ...filter, from: endHour * HOUR_MS };
@@ -35,7 +40,21 @@ export async function figures(database: Database, filter: HistoryFilter): Promis
   return add(sums);
 }
 
+/** Hours up to the first midnight, days, hours after the last one. */
+async function fromWholeHours(database: Database, filter: HistoryFilter, firstHour: number, endHour: number): Promise<Sum[]> {
+  const firstDay = Math.ceil(firstHour / DAY_HOURS);
+  const endDay = Math.floor(endHour / DAY_HOURS);
+  if (firstDay >= endDay) return fromRollups(database, filter, firstHour, endHour - 1);
+  const parts = await Promise.all([
+    fromRollups(database, filter, firstHour, firstDay * DAY_HOURS - 1),
+    fromRollups(database, filter, dayRow(endDay - 1), dayRow(firstDay)),
+    fromRollups(database, filter, endDay * DAY_HOURS, endHour - 1),
+  ]);
+  return parts.flat();
+} // prettier-ignore
+
 async function fromRollups({ kysely }: Database, filter: HistoryFilter, firstHour: number, lastHour: number): Promise<Sum[]> {
+  if (firstHour > lastHour) return [];
   const { toolName, category, status } = filter;
   let query = kysely
     .selectFrom("rollups")
