@@ -1,0 +1,211 @@
+// The record through the real store: what is durable, what is masked, what a crash leaves, what streams.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp, type StartedApp } from "../../test/fixtures/app.ts";
+import { slowTool } from "../../test/fixtures/slow-tool.ts";
+import type { Caller, Call, Outcome } from "../call.ts";
+import type { LogEvent, StartBody } from "../store/store.ts";
+import { createRecorder } from "./index.ts";
+import { createLive, type LiveEvent } from "./live.ts";
+import { createMetrics } from "./metrics.ts";
+import { closeStale } from "./recover.ts";
+
+let app: StartedApp;
+let admin: Caller;
+let cli: Caller;
+
+beforeAll(async () => {
+  app = await startApp({ tools: [slowTool({ runs: [] })], listen: false });
+  admin = await app.callerOf(app.adminKey);
+  cli = await app.callerOf(app.cliKey);
+});
+afterAll(() => app.close());
+
+const echo = (caller: Caller, text = "x", more: object = {}): Promise<Outcome> =>
+  app.app.engine.execute(caller, {
+    name: "system/echo",
+    arguments: { text, ...more },
+    entry: "rest",
+  });
+
+describe("history", () => {
+  it("R199: values of secret-like fields are masked before they are stored", async () => {
+    const { executionId } = await echo(cli, "plain", {
+      password: "hunter2",
+      nested: [{ apiKey: "abc" }],
+    });
+    const stored = await app.doors.history.get(cli, executionId);
+    expect(stored?.arguments).toEqual({
+      text: "plain",
+      password: "[masked]",
+      nested: [{ apiKey: "[masked]" }],
+    });
+    expect(JSON.stringify(await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 100))).not.toContain("hunter2"); // prettier-ignore
+  });
+
+  it("R186: pages by cursor are stable, and a forged cursor is a clear fault", async () => {
+    for (let i = 0; i < 5; i++) await echo(cli, `page ${i}`);
+    const first = await app.doors.history.list(cli, {
+      limit: 2,
+      toolName: "system/echo",
+      status: "success",
+    });
+    await echo(cli, "in between");
+    const second = await app.doors.history.list(cli, { limit: 2, toolName: "system/echo", status: "success", after: first.next ?? "" }); // prettier-ignore
+    const texts = [...first.executions, ...second.executions].map((row) => row.arguments["text"]);
+    expect(texts).toEqual(["page 4", "page 3", "page 2", "page 1"]);
+    await expect(app.doors.history.list(cli, { limit: 2, after: "nonsense" })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", errors: [{ path: "/after" }] } }); // prettier-ignore
+    const last = await app.doors.history.list(cli, { limit: 100, offset: 0 });
+    expect(last.next).toBeNull();
+  });
+
+  it("R051 R187: figures and use count the caller's own; the tool's count everybody's", async () => {
+    const mine = (await app.doors.history.usage(cli, "system/echo"))[0]?.total ?? 0;
+    await echo(admin);
+    await echo(cli);
+    expect((await app.doors.history.usage(cli, "system/echo"))[0]?.total).toBe(mine + 1);
+    expect(
+      (await app.doors.history.toolUsage(cli, "system/echo"))[0]?.total,
+    ).toBeGreaterThanOrEqual(mine + 2);
+    expect(await app.doors.history.usage(cli)).not.toEqual([]);
+    expect(await app.doors.history.toolUsage(cli)).not.toEqual([]);
+  });
+});
+
+describe("recovery", () => {
+  const openRow = async (startTime: number, instanceId: string): Promise<string> => {
+    const id = `exec_${startTime}_left${Math.random().toString(36).slice(2)}`;
+    const body: StartBody = { toolName: "system/slow", requestedName: "system/slow", category: "system", status: "running", arguments: {}, startTime, timeout: 30_000, userId: "cli", tenantId: "local", capsuleId: "starter", keyId: null, sessionId: null, metadata: null, idempotencyKey: null, traceId: "t", spanId: "s", toolVersion: null, toolPin: null, runner: "native", entry: "rest", instanceId, gates: [] }; // prettier-ignore
+    const event: LogEvent = { tenantId: "local", at: startTime, action: "tool.execution.start", actor: "cli", executionId: id, body: JSON.stringify(body) }; // prettier-ignore
+    await app.app.store.log.append(event);
+    return id;
+  };
+
+  it("R125: an execution over every deadline is closed as OUTCOME_UNKNOWN; a young and an active one are not", async () => {
+    const now = Date.now();
+    const stale = await openRow(now - 900_000, "inst_gone");
+    const young = await openRow(now - 1_000, "inst_gone");
+    const ours = await openRow(now - 900_000, "inst_here");
+    const powers = { store: app.app.store, now: () => now, onRecorded: () => undefined };
+    expect(await closeStale(powers, 420_000, (id) => id === ours)).toBe(1);
+    expect(await app.doors.history.get(cli, stale)).toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "stale" }); // prettier-ignore
+    expect(await app.doors.history.get(cli, young)).toMatchObject({ status: "running" });
+    expect(await app.doors.history.get(cli, ours)).toMatchObject({ status: "running" });
+  });
+
+  it("design §1.6: what this instance left open is closed at its next start", async () => {
+    const first = await startApp({ tools: [slowTool({ runs: [] })], listen: false });
+    const left = await startLeftOpen(first);
+    await first.stop();
+    const second = await startApp({ dataDir: first.dataDir, listen: false });
+    const owner = await second.callerOf(second.adminKey);
+    expect(await second.doors.history.get(owner, left)).toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "crashed" }); // prettier-ignore
+    await second.close();
+  });
+
+  const startLeftOpen = async (started: StartedApp): Promise<string> => {
+    const id = `exec_${Date.now()}_crashed`;
+    const body = { toolName: "system/echo", category: "system", status: "running", arguments: {}, startTime: Date.now(), timeout: 1_000, userId: "owner", tenantId: "local", instanceId: started.app.dataDir.instanceId, gates: [] }; // prettier-ignore
+    await started.app.store.log.append({ tenantId: "local", at: Date.now(), action: "tool.execution.start", actor: "owner", executionId: id, body: JSON.stringify(body) }); // prettier-ignore
+    return id;
+  };
+});
+
+describe("the live stream", () => {
+  const collect = async (stream: AsyncIterable<LiveEvent>, count: number): Promise<LiveEvent[]> => {
+    const events: LiveEvent[] = [];
+    for await (const event of stream) if (events.push(event) === count) break;
+    return events;
+  };
+
+  it("tells the owner of start and end, in order, and nobody else", async () => {
+    const stop = new AbortController();
+    const mine = collect(app.doors.live.subscribe(cli, { signal: stop.signal }), 2);
+    const others = collect(app.doors.live.subscribe(admin, { signal: stop.signal }), 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    const { executionId } = await echo(cli, "live");
+    const [start, end] = await mine;
+    expect(JSON.parse(start?.data ?? "{}")).toMatchObject({
+      id: executionId,
+      toolName: "system/echo",
+      status: "running",
+    });
+    expect(end).toMatchObject({ event: "tool.execution.complete" });
+    expect((end?.id ?? 0) > (start?.id ?? 0)).toBe(true);
+    stop.abort();
+    expect(await others).toEqual([]);
+  });
+
+  it("resumes after the last event seen, nothing missing and nothing twice", async () => {
+    const before = await app.app.store.log.head();
+    const ids = [];
+    for (let i = 0; i < 3; i++) ids.push((await echo(cli, `resume ${i}`)).executionId);
+    const stop = new AbortController();
+    const seen = collect(app.doors.live.subscribe(cli, { after: before, signal: stop.signal }), 8);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    ids.push((await echo(cli, "resume live")).executionId);
+    const events = await seen;
+    expect(new Set(events.map((event) => event.id)).size).toBe(8);
+    expect([
+      ...new Set(events.map((event) => (JSON.parse(event.data) as { id: string }).id)),
+    ]).toEqual(ids);
+  });
+
+  it("cuts off a reader that lags too far behind", async () => {
+    const live = createLive(app.app.store.log);
+    const stop = new AbortController();
+    const stream = live.subscribe(cli, { signal: stop.signal })[Symbol.asyncIterator]();
+    const first = stream.next();
+    const event: LogEvent = { tenantId: "local", at: 0, action: "tool.execution.start", actor: "cli", executionId: "exec_1_x", body: "{}" }; // prettier-ignore
+    for (let seq = 1; seq <= 1_500; seq++) live.publish({ seq, event });
+    expect((await first).value).toMatchObject({ id: 1 });
+    let count = 1;
+    while (!(await stream.next()).done) count++;
+    expect(count).toBeLessThan(1_100);
+    live.publish({ seq: 2_000, event: { ...event, executionId: null } });
+  });
+});
+
+describe("a store that cannot write", () => {
+  it("L06: refuses with 503 and says which engine", async () => {
+    const recorder = createRecorder({
+      log: { append: () => Promise.reject(new Error("no space")), since: () => Promise.resolve([]), head: () => Promise.resolve(0) }, // prettier-ignore
+      instanceId: "inst_1",
+      now: Date.now,
+      onRecorded: () => undefined,
+    });
+    const call = { id: "exec_1_x", caller: cli, tool: null, requestedName: "x", arguments: {}, trace: {}, metadata: null } as unknown as Call; // prettier-ignore
+    await expect(recorder.begin(call, [], "running")).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+  });
+});
+
+describe("metrics", () => {
+  it("R191: the four names stand on the page exactly as written", async () => {
+    await app.app.engine.discover(cli);
+    await echo(cli);
+    await app.app.engine.execute(cli, { name: "no/such", entry: "rest" });
+    const page = await app.doors.metrics.text();
+    for (const name of [
+      "tool_discovery_count",
+      "tool_execution_total",
+      "tool_execution_duration",
+      "tool_permission_denied",
+    ]) {
+      // prettier-ignore
+      expect(page).toContain(`# TYPE ${name} `);
+    }
+    expect(page).toMatch(/tool_execution_total\{tool_name="unknown",status="failed"\} \d+/);
+    expect(page).not.toContain("user_id");
+    expect(page).not.toContain("no/such");
+  });
+
+  it("C21: identity labels are opt-in and bounded", async () => {
+    const metrics = createMetrics({ version: "0", identityLabels: true, active: () => 0 });
+    const outcome = await app.app.engine.execute(cli, { name: "no/such", entry: "rest" });
+    for (let i = 0; i < 1_005; i++) metrics.ended({ ...cli, userId: `user${i}` }, outcome);
+    metrics.discovered({ ...cli, capsuleId: null }, 3);
+    const page = await metrics.text();
+    expect(page).toContain('tool_discovery_count{agent_id="none"} 3');
+    expect(page.match(/^tool_permission_denied\{/gm)).toHaveLength(1_001);
+    expect(page).toContain('user_id="other"');
+  });
+});
