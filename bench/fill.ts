@@ -1,6 +1,6 @@
-// A history of any length in seconds: whole rows made by SQL inside the database, indexes built once at the end.
+// A history of any length in seconds: whole rows made by SQL inside the database, indexes built once at the end. No
+// rollups: whoever fills so measures calls, not figures.
 import { DatabaseSync } from "node:sqlite";
-import { ALL_TIME, HOUR_MS, WHOLE_TENANT } from "../src/store/tables.ts";
 
 export interface Fill {
   readonly rows: number;
@@ -12,7 +12,7 @@ export interface Fill {
 }
 
 const TOOLS = ["system/echo", "system/time", "system/info", "system/calculator", "file/read", "file/list", "memory/store", "memory/retrieve"]; // prettier-ignore
-const SPAN_MS = 90 * 24 * HOUR_MS;
+const SPAN_MS = 90 * 24 * 3_600_000;
 const MAX_ROWS = 5_000_000;
 
 /** The file must hold the current schema and have no other user. Every 20th execution failed, every 50th was cancelled. */
@@ -76,19 +76,5 @@ function makeRows(
       CASE status WHEN 'cancelled' THEN 'user' END, start_ms, CAST(start_ms + ms AS INTEGER), ms, 5000,
       ${text(instanceId)}, ${head} + 1 + n * 2, ${head} + 2 + n * 2
     FROM made;
-    ${[
-      [text(userId), `start_ms / ${HOUR_MS}`],
-      [text(userId), String(ALL_TIME)],
-      [text(WHOLE_TENANT), String(ALL_TIME)],
-    ]
-      .map(
-        ([user, hour]) => `INSERT INTO rollups
-      (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms)
-    SELECT ${text(tenantId)}, ${user}, ${hour}, tool, category, status, count(*), sum(ms), max(start_ms)
-    FROM made WHERE true GROUP BY ${hour === String(ALL_TIME) ? "" : `${hour}, `}tool, category, status
-    ON CONFLICT DO UPDATE SET count = count + excluded.count, total_ms = total_ms + excluded.total_ms,
-      last_start_ms = max(last_start_ms, excluded.last_start_ms);`,
-      )
-      .join("\n    ")}
     DROP TABLE made`);
 }

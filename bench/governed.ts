@@ -71,7 +71,7 @@ export async function startBundle(
   const args = [...nodeFlags, bin, "serve", "--data-dir", dataDir, "--port", "0"];
   const server = await startServer("governed echo (bundle)", args, {
     ready(line) {
-      const port = /https?:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+      const port = /^ready http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
       return port === undefined ? null : { port: Number(port) };
     },
   });

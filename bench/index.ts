@@ -1,10 +1,9 @@
 // `npm run bench [-- <part>…] [--json <file>] [--quick] [--profile <folder>] [--source] [--priority]`: a
 // measurement, so a missed target is said but is no failure.
 import { existsSync, writeFileSync } from "node:fs";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { foreignCpu, machineFacts } from "./machine.ts";
+import { foreignCpu, machineFacts, takePriority } from "./machine.ts";
 import { meets, Skipped, type BenchOptions, type Row } from "./row.ts";
 import { table } from "./table.ts";
 
@@ -37,8 +36,7 @@ const options: BenchOptions = {
   note: (text) => console.error(`  ${text}`),
 };
 
-// On a machine shared with others: servers and load inherit it. Needs the right to do so.
-if (values.priority) setPriority(-15);
+if (values.priority) takePriority();
 for (const fact of machineFacts()) console.log(fact);
 const rows: Row[] = [];
 const failures: string[] = [];

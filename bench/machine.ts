@@ -1,6 +1,6 @@
 // What a figure is worth depends on the machine and on who else uses it: both are printed beside it.
-import { readFileSync } from "node:fs";
-import { cpus, loadavg, release, totalmem, type } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release, setPriority, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./process.ts";
 import { pause } from "./row.ts";
@@ -42,4 +42,17 @@ function times(): { busy: number; all: number } {
     all += user + nice + sys + irq + idle;
   }
   return { busy, all };
+}
+
+const AUTOGROUP = "/proc/self/autogroup";
+
+/** On a machine shared with others: children inherit it. Linux weighs whole sessions first. Needs the right to do so. */
+export function takePriority(): void {
+  setPriority(-10);
+  try {
+    writeFileSync(AUTOGROUP, "-10");
+    process.on("exit", () => writeFileSync(AUTOGROUP, "0"));
+  } catch {
+    // no such grouping here: the priority of the process is all there is
+  }
 }
