@@ -11,6 +11,7 @@ import { expandRule } from "./expand.ts";
 import { genComplete, genFunction } from "./gen-rule.ts";
 import { genPartialObject, genSet } from "./gen-partial.ts";
 import { metadataOf } from "./annotations.ts";
+import { InputPaths } from "./input-paths.ts";
 import { NameSource, Scope } from "./names.ts";
 import { resolveRule } from "./resolve.ts";
 import { checkHead, orderBody } from "./safety.ts";
@@ -51,7 +52,7 @@ export function compileModules(
   const names = new NameSource();
   resolveAll(modules, tree, names, builtins);
   const arity = arityOf(tree, builtins);
-  const program: Program = { tree, builtins, traced: false };
+  const program: Program = { tree, builtins, inputs: new InputPaths(), traced: false };
   stage((errors) => {
     for (const { rule } of allRules(tree)) {
       checkCalls(rule, arity, builtins, errors);

@@ -30,10 +30,10 @@ export interface Limits {
 export class Session {
   readonly limits: Limits;
   readonly powers: RegoPowers;
-  readonly memo: Memo;
   readonly strict: boolean;
   readonly tracer: Tracer | undefined;
-  readonly builtinContext: QueryBuiltinContext;
+  readonly #options: SessionOptions;
+  #builtinContext: QueryBuiltinContext | undefined;
   steps = 0;
   /** Steps until the limits are looked at again, and how many there were at first. */
   #fuel = 0;
@@ -42,10 +42,13 @@ export class Session {
   constructor(options: SessionOptions) {
     this.limits = options.limits;
     this.powers = options.powers;
-    this.memo = options.memo;
     this.strict = options.strict;
     this.tracer = options.tracer;
-    this.builtinContext = new QueryBuiltinContext(this, options);
+    this.#options = options;
+  }
+
+  get builtinContext(): QueryBuiltinContext {
+    return (this.#builtinContext ??= new QueryBuiltinContext(this, this.#options));
   }
 
   tick(steps = 1): void {
@@ -128,6 +131,8 @@ export class Context {
   readonly tracer: Tracer | undefined;
   /** Results of rules by the number of their node; kept until what they depend on is replaced. */
   readonly results: (Value | typeof UNDEFINED | typeof BUSY | undefined)[] = [];
+  /** Values found in input, by the number of their path. */
+  readonly inputs: (Value | typeof UNDEFINED | undefined)[] = [];
   /** Results of functions by the number of their node, then by argument. */
   #calls: Map<number, CallCache> | undefined;
 

@@ -24,9 +24,19 @@ export function genRef(gen: Gen, ref: RefTerm): Values {
   if (head?.kind !== "var") throw new Error("a reference starts with a variable");
   if (head.name === "data") return genDataRef(gen, path);
   const parts = path.map((term) => genPart(gen, term));
-  if (head.name === "input") return follow((c) => c.input, parts);
+  if (head.name === "input") return genInputRef(gen, parts);
   const slot = gen.slot(head.name);
   return follow((_, f) => f[slot], parts);
+}
+
+/** The constant keys at the start of the path share their lookups with all other rules. */
+function genInputRef(gen: Gen, parts: readonly Part[]): Values {
+  const constants: Value[] = [];
+  for (const part of parts) {
+    if (part.key === undefined || part.constant === undefined) break;
+    constants.push(part.constant);
+  }
+  return follow(gen.program.inputs.get(constants), parts.slice(constants.length));
 }
 
 function genPart(gen: Gen, term: Term): Part {

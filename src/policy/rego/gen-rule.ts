@@ -4,6 +4,7 @@ import { EvalError } from "./errors.ts";
 import { Gen } from "./gen.ts";
 import { genBody } from "./gen-body.ts";
 import { genGet, genMatch } from "./gen-term.ts";
+import { indexRules } from "./rule-index.ts";
 import { constantOf } from "./terms.ts";
 import { equal } from "./value.ts";
 import type { Get, Match, Step } from "./code.ts";
@@ -127,9 +128,15 @@ function genAlternatives(
       !otherwise &&
       equal(constant, first.constant),
   );
+  const candidates = indexRules(
+    program,
+    normal.map(({ rule }) => rule),
+  );
+  const all = branches.map((_, i) => i);
   return (c, args) => {
     let result: Value | undefined;
-    for (const branch of branches) {
+    for (const i of candidates ? candidates(c) : all) {
+      const branch = branches[i] as Branch;
       const value = runBranch(c, branch, args, message);
       if (value === undefined) continue;
       if (result !== undefined && !equal(result, value)) throw conflict(message, branch.rule.loc);

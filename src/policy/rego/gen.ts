@@ -1,10 +1,12 @@
 // State of code generation for one rule or query: slots for variables, and which are bound by now.
 import type { Builtin } from "./builtins/builtin.ts";
+import type { InputPaths } from "./input-paths.ts";
 import type { RuleTree } from "./tree.ts";
 
 export interface Program {
   readonly tree: RuleTree;
   readonly builtins: ReadonlyMap<string, Builtin>;
+  readonly inputs: InputPaths;
   /** Also tell a tracer about every expression. */
   readonly traced: boolean;
 }

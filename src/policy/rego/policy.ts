@@ -15,6 +15,7 @@ import type { EvalErrorCode } from "./errors.ts";
 import type { CoverageReport, Explanation } from "./explain.ts";
 import type { Program } from "./gen.ts";
 import type { Location, RegoVersion } from "./ast.ts";
+import type { Limits } from "./context.ts";
 import type { QueryCode, Solution } from "./query.ts";
 import type { Tracer } from "./trace.ts";
 import type { Value } from "./value.ts";
@@ -127,9 +128,12 @@ export class Policy {
 
   #context(options: EvaluateOptions, tracer: Tracer | undefined): Context {
     const { deadlineMs, maxSteps = Infinity } = options;
-    const deadlineAt = deadlineMs === undefined ? Infinity : performance.now() + deadlineMs;
+    const limits: Limits =
+      deadlineMs === undefined && maxSteps === Infinity
+        ? NO_LIMITS
+        : { maxSteps, deadlineAt: clockMs() + (deadlineMs ?? Infinity), clockMs };
     const session = new Session({
-      limits: { maxSteps, deadlineAt, clockMs: () => performance.now() },
+      limits,
       powers: options.powers ?? NO_POWERS,
       memo: this.#shared.memo,
       strict: options.strictBuiltinErrors === true,
@@ -146,6 +150,11 @@ export class Policy {
   }
 }
 
+function clockMs(): number {
+  return performance.now();
+}
+
+const NO_LIMITS: Limits = { maxSteps: Infinity, deadlineAt: Infinity, clockMs };
 const MAX_QUERIES = 256;
 const NO_POWERS: RegoPowers = {};
 
