@@ -52,6 +52,8 @@ export interface AppOptions {
   /** Further native tools, for tests. */
   readonly tools?: readonly Tool[];
   readonly now?: () => number;
+  /** The file the configuration came from: no tool may touch it. */
+  readonly configFile?: string | null;
 }
 
 const FLUSH_EVERY_MS = 10_000;
@@ -116,7 +118,12 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   const metrics = createMetrics({ version: VERSION, identityLabels: config.metrics.identityLabels, active: () => active.size }); // prettier-ignore
   const validators: Validators = createValidators();
   const powersFor = nativePowers({
-    files: { workspace: config.workspace, home: homedir(), dataDir: dataDir.path },
+    files: {
+      workspace: config.workspace,
+      home: homedir(),
+      dataDir: dataDir.path,
+      configFiles: options.configFile ? [options.configFile] : [],
+    },
     host: { name: "ostiary", version: VERSION, mode: () => "NORMAL" },
     memory: store.memory,
     now,

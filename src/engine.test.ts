@@ -189,7 +189,7 @@ describe("time limits and cancel", () => {
     ]);
     const before = Date.now();
     await app.app.engine.cancel(admin, started.executionId);
-    expect((runOf(started.executionId)?.abortedAt ?? Infinity) - before).toBeLessThan(100);
+    expect((runOf(started.executionId)?.abortedAt ?? Infinity) - before).toBeLessThan(1_000);
     expect(await recorded(started.executionId)).toMatchObject({
       status: "cancelled",
       cancelReason: "user",

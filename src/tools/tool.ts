@@ -197,11 +197,25 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     linkState: "linked",
     native: {
       needs: d.needs,
-      // Defaults of the schema are applied here; the gate has validated the input already.
       run: (input, powers, context) =>
-        d.run(d.input.parse(input), powers as Pick<ToolPowers, N>, context) as Promise<Json> | Json,
+        d.run(parsed(d.input, input), powers as Pick<ToolPowers, N>, context) as
+          Promise<Json> | Json,
     },
   });
+}
+
+/**
+ * Applies the schema's defaults. The gate has validated the input already; the two validators differ only in corners
+ * (code points against UTF-16 units), and those are the caller's fault too.
+ */
+function parsed<I extends z.ZodType>(schema: I, input: JsonObject): z.output<I> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const errors = result.error.issues.map((issue) => ({
+    path: `/${issue.path.join("/")}`,
+    message: issue.message,
+  }));
+  throw toolError("invalid_arguments", "Input validation failed", { code: "BAD_REQUEST", errors });
 }
 
 /** Computes the pin and freezes deeply: a definition is immutable once it is registered (R008). */
@@ -215,7 +229,7 @@ export function freezeTool(tool: Omit<Tool, "pin">): Tool {
     outputSchema,
     annotations: { risk, effects, idempotent, openWorld },
   };
-  const pin = createHash("sha256").update(canonicalJson(facts as unknown as Json)).digest("hex"); // prettier-ignore
+  const pin = createHash("sha256").update(canonicalJson(facts)).digest("hex"); // prettier-ignore
   return deepFreeze({ ...tool, pin });
 }
 
