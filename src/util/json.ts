@@ -29,7 +29,7 @@ export function parseStrict(body: Uint8Array): Json {
   walk(value, 0, walked);
   // JSON.parse keeps the last of two equal keys, so a repeated key makes the counts differ.
   if (walked.keys !== countKeys(text)) throw new JsonFault("ambiguous", "an object repeats a key");
-  if (walked.bigNumber && hasUnsafeInteger(text)) {
+  if (walked.bigNumber && hasLossyInteger(text)) {
     throw new JsonFault(
       "ambiguous",
       "an integer beyond 2^53 would lose digits; send it as a string",
@@ -72,10 +72,10 @@ function countKeys(text: string): number {
   return keys;
 }
 
-function hasUnsafeInteger(text: string): boolean {
+function hasLossyInteger(text: string): boolean {
   const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
   for (const [literal] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g)) {
-    if (!Number.isSafeInteger(Number(literal))) return true;
+    if (BigInt(literal) !== BigInt(Number(literal))) return true;
   }
   return false;
 }
