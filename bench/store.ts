@@ -105,6 +105,7 @@ async function history(dataDir: string, { quick, note }: BenchOptions): Promise<
     ["page by tool", 5, (i) => list({ ...user, toolName: tool(i) }, page)],
     ["page by category", 5, (i) => list({ ...user, category: `cat${i % 5}` }, page)],
     ["page by status", 5, (i) => list({ ...user, status: i % 2 ? "failed" : "cancelled" }, page)],
+    ["page of running ones", 5, () => list({ ...user, status: "running" }, page)],
     ["page by date range", 5, (i) => list({ ...user, ...range(i) }, page)],
     ["page by tool, status and date range", 5, (i) => list({ ...user, toolName: tool(i), status: "failed", ...range(i) }, page)],
     ["page by keyset, anywhere", 5, (i) => list(user, { ...page, after: { startTime: range(i).from, id: "" } })],

@@ -1,6 +1,6 @@
 // What the writer thread does with one message: one group is one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { bind } from "./bind.ts";
+import { bind, type Bound } from "./bind.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { EVENT, itemsOf, type Statement } from "./message.ts";
 import { project, rollupsOf, type Changes, type Ended } from "./projection.ts";
@@ -44,7 +44,9 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
   }
 
   function run(sql: string, ...values: unknown[]): number {
-    return Number(prepare(sql).statement.run(...values.map(bind)).changes);
+    const bound: Bound[] = [];
+    for (const value of values) bound.push(bind(value));
+    return Number(prepare(sql).statement.run(...bound).changes);
   }
 
   function writeBatch(statements: readonly Statement[]): Result {

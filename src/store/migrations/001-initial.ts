@@ -33,10 +33,11 @@ export const initial = (t: ColumnTypes): string[] => [
   `create index executions_by_time on executions (tenant_id, user_id, start_ms${t.thenSeq})`,
   `create index executions_by_tool on executions (tenant_id, user_id, tool_name, start_ms${t.thenSeq})`,
   `create index executions_by_category on executions (tenant_id, user_id, category, start_ms${t.thenSeq})`,
-  // Two partial indexes: a start touches only the small one, an end moves the row to the large one.
+  // Two halves of one index: a start touches the small one, an end moves the row to the large one.
   `create index executions_by_status on executions (tenant_id, user_id, status, start_ms${t.thenSeq})
     where end_seq is not null`,
-  `create index executions_open on executions (start_ms${t.thenSeq}) where end_seq is null`,
+  `create index executions_open on executions (tenant_id, user_id, status, start_ms${t.thenSeq})
+    where end_seq is null`,
   `create table rollups (
     tenant_id text not null,
     user_id text not null,
