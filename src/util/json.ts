@@ -75,7 +75,8 @@ function countKeys(text: string): number {
 function hasLossyInteger(text: string): boolean {
   const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
   for (const [literal] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g)) {
-    if (BigInt(literal) !== BigInt(Number(literal))) return true;
+    // What JavaScript would print as it came in has lost nothing.
+    if (String(Number(literal)) !== literal) return true;
   }
   return false;
 }
