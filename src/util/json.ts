@@ -74,9 +74,10 @@ function countKeys(text: string): number {
 
 function hasLossyInteger(text: string): boolean {
   const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
-  for (const [literal] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g)) {
+  for (const [literal] of withoutStrings.matchAll(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
     // What JavaScript would print as it came in has lost nothing.
-    if (String(Number(literal)) !== literal) return true;
+    if (literal.length > 15 && /^-?\d+$/.test(literal) && String(Number(literal)) !== literal)
+      return true;
   }
   return false;
 }
