@@ -50,7 +50,7 @@ const trimmed = (url: string | null | undefined) => url?.replace(/\/+$/, "");
 
 function ownKey(dataDir: string, need: "caller" | "admin", cli: Cli): string {
   const preset = need === "admin" ? cli.env["OSTIARY_ADMIN_KEY"] : undefined;
-  if (preset && !preset.includes("${")) return preset;
+  if (preset) return byReference(preset, cli);
   const path = join(dataDir, need === "admin" ? "admin.key" : "cli.key");
   const key = readKey(path);
   if (key === null) throw failed("no_key", `There is no key at ${path}.`, "name one: --key env:NAME or --key file:PATH"); // prettier-ignore
