@@ -9,7 +9,7 @@ import { createMiddleware } from "hono/factory";
 import { AppError, CODES } from "../errors.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "./doors.ts";
-import { DOCS_POLICY, html, layout, pageHeaders } from "./html.ts";
+import { DOCS_POLICY, document, html, layout, pageHeaders } from "./html.ts";
 import { openapiDocument } from "./openapi.ts";
 import { admit, requestIdOf, type WebEnv } from "./request.ts";
 
@@ -56,8 +56,9 @@ const SETTINGS = JSON.stringify({
   showDeveloperTools: "never",
 });
 
-const REFERENCE = layout(
+const REFERENCE = document(
   "Ostiary API",
+  html``,
   html`<script id="api-reference" data-url="/openapi.json" data-configuration="${SETTINGS}"></script><script src="/docs/${SCRIPT}"></script>`,
 ); // prettier-ignore
 

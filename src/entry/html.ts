@@ -64,9 +64,14 @@ export function pageHeaders(policy: string = PAGE_POLICY): Record<string, string
 }
 
 export function layout(title: string, body: Html): string {
+  return document(title, html`<link rel="stylesheet" href="/style.css">`, body); // prettier-ignore
+}
+
+/** A page without our style. */
+export function document(title: string, head: Html, body: Html): string {
   return html`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><link rel="stylesheet" href="/style.css"></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${head}</head>
 <body>${body}</body>
 </html>
 `.text; // prettier-ignore

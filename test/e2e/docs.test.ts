@@ -1,4 +1,5 @@
 // /openapi.json, /docs and /docs/errors.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../src/entry/api/index.ts";
 import { CODES } from "../../src/errors.ts";
@@ -52,6 +53,22 @@ describe("docs", () => {
       }
     }
     expect(ids.size).toBe(endpoints.length);
+  });
+
+  it("every schema is valid JSON Schema 2020-12 by itself", () => {
+    const ajv = new Ajv2020({ strict: true, validateFormats: false, strictTypes: false });
+    let schemas = 0;
+    const visit = (value: unknown): void => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [key, inner] of Object.entries(value)) {
+        if (key === "schema" && !("$ref" in (inner as object))) {
+          ajv.compile(inner as object);
+          schemas++;
+        } else visit(inner);
+      }
+    };
+    visit(doc);
+    expect(schemas).toBeGreaterThan(60);
   });
 
   it("path fields are not repeated in bodies, headers are named", () => {

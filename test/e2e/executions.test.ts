@@ -285,11 +285,66 @@ describe("executions", () => {
     });
   });
 
+  it("C23: a hidden tool and an invented name get the same answers, byte for byte", async () => {
+    await app.api("POST", "/capsules", { body: { id: "echo", name: "e", capabilities: ["system/echo"] } }); // prettier-ignore
+    const key = await newUser(app, "narrow", { capsuleId: "echo" });
+    const plain = (text: string, name: string): string =>
+      text
+        .replaceAll(name, "NAME")
+        .replaceAll(/(exec|req)_\w+/g, "ID")
+        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+        .replaceAll(/"(traceId|spanId)":"\w+"|"(averageE|e)xecutionTime":[\d.]+/g, "");
+    const answers = async (name: string): Promise<string[]> => {
+      const body = { name, arguments: { x: 1 } };
+      const waited = await call(body, key);
+      const started = await call({ ...body, wait: false }, key);
+      const record = await statusOf((waited.body as { execution_id: string }).execution_id, key);
+      const trpc = await trpcFailure(trpcClient(app, key).tools.executeTool.mutate(body));
+      const headers = [...waited.headers.keys()].join();
+      const { body: listed } = await app.api("GET", `/executions?toolName=${name}`, { key });
+      const texts = [waited.body, started.body, record, trpc.text, headers, listed];
+      return texts.map((text) => plain(JSON.stringify(text), name));
+    };
+    expect(await answers("system/failing")).toEqual(await answers("system/nothing"));
+    expect(JSON.stringify(await answers("system_failing"))).not.toContain("system/failing");
+  });
+
   it("R205: an incoming traceparent is continued", async () => {
     const traceId = "0af7651916cd43dd8448eb211c80319c";
     const { body } = await call(echo("t"), app.adminKey, {
       traceparent: `00-${traceId}-b7ad6b7169203331-01`,
     });
     expect(await statusOf(body.executionId as string)).toMatchObject({ traceId });
+  });
+});
+
+describe("executions beyond the limit", () => {
+  it("R124: wait in a bounded queue, then 503 with Retry-After", async () => {
+    const app = await startApp({
+      tools: [slowTool({ runs: [] })],
+      flags: { "execution.maxRunning": "1", "execution.maxQueued": "1" },
+    });
+    const start = () =>
+      app.api("POST", "/executions", {
+        body: { name: "system/slow", arguments: { ms: 60_000 }, wait: false },
+      });
+    const first = await start();
+    const second = await start();
+    expect([first.body.status, second.body.status]).toEqual(["running", "pending"]);
+    const third = await start();
+    expect(third.status).toBe(503);
+    expect(third.body).toMatchObject({ code: "UNAVAILABLE", reason: "queue_full" });
+    expect(Number(third.headers.get("retry-after"))).toBeGreaterThan(0);
+    const failure = await trpcFailure(
+      trpcClient(app).tools.executeTool.mutate({ name: "system/slow", arguments: { ms: 1 } }),
+    );
+    expect(failure).toMatchObject({ code: "SERVICE_UNAVAILABLE", httpStatus: 503 });
+    // The one that waits can be cancelled too, and does not run afterwards.
+    const waiting = `/executions/${second.body.executionId}`;
+    expect((await app.api("POST", `${waiting}/cancel`)).status).toBe(200);
+    const { body } = await app.api("GET", waiting);
+    expect(body.execution).toMatchObject({ status: "cancelled", cancelReason: "user" });
+    await app.api("POST", `/executions/${first.body.executionId}/cancel`);
+    await app.close();
   });
 });

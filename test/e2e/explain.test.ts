@@ -66,6 +66,10 @@ describe("explain", () => {
     });
     const nothing = await explain({ executionId: hidden.body.execution_id }, ann);
     expect(nothing.status).toBe(404);
+    const none = await app.api("POST", "/executions", { body: { name: "no/such" } });
+    const told = await explain({ executionId: none.body.execution_id });
+    conforms("explain.explainCall", told.body);
+    expect(told.body).toMatchObject({ verdict: "deny", tool: "no/such" });
   });
 
   it("needs a tool or an execution, not both", async () => {

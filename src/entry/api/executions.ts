@@ -1,6 +1,7 @@
 // Calls and what became of them: execute, status, cancel, history, active.
 import { z } from "zod";
 import type { CallRequest, JsonObject, Outcome } from "../../call.ts";
+import { AppError } from "../../errors.ts";
 import { CallError } from "../problem.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { round } from "./figures.ts";
@@ -144,7 +145,10 @@ export const cancelToolExecution = endpoint({
   path: "/executions/{executionId}/cancel",
   access: "caller",
   summary: "Stop a running execution of the caller",
-  input: z.strictObject({ executionId, reason: z.string().min(1).max(500).optional() }),
+  input: z.strictObject({
+    executionId,
+    reason: z.string().min(1).max(500).optional().describe("For the server's log"),
+  }),
   output: z.object({
     success: served,
     executionId: z.string(),
@@ -153,6 +157,12 @@ export const cancelToolExecution = endpoint({
   }),
   async run(input, { caller, doors }) {
     await doors.engine.cancel(caller, input.executionId);
+    // The tool may have finished in the same moment: then nothing was cancelled, and the answer must not say so.
+    const record = await doors.history.get(caller, input.executionId);
+    if (record && record.status !== "cancelled") throw notRunning(input.executionId);
+    if (input.reason !== undefined) {
+      doors.log.info({ executionId: input.executionId, reason: input.reason }, "cancelled by its owner"); // prettier-ignore
+    }
     return {
       success: true as const,
       executionId: input.executionId,
@@ -161,6 +171,11 @@ export const cancelToolExecution = endpoint({
     };
   },
 });
+
+const notRunning = (id: string): AppError =>
+  new AppError("CONFLICT", "not_running", `Execution ${id} is not running`, {
+    remedy: "only running executions can be cancelled",
+  });
 
 export const getToolHistory = endpoint({
   name: "tools.getToolHistory",

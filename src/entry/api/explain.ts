@@ -64,8 +64,12 @@ export const adminOnly = (): AppError =>
 async function explainPast(id: string, { caller, doors }: ApiContext) {
   const record = await doors.history.get(caller, id);
   if (!record) throw executionNotFound(id);
-  if (isHidden(record) && caller.role !== "admin") throw toolNotFound(record.requestedName);
-  return { ...view(pastOf(record)), executionId: id };
+  if (!isHidden(record)) return { ...view(pastOf(record)), executionId: id };
+  // The owner's record says nothing about a hidden tool; administrators are told what the gate says now.
+  const request = { name: record.requestedName, arguments: record.arguments };
+  const found = caller.role === "admin" ? await doors.engine.explain(caller, request) : null;
+  if (!found) throw toolNotFound(record.requestedName);
+  return { ...view(found), executionId: id };
 }
 
 function pastOf(record: ExecutionRecord): Explanation {
@@ -75,12 +79,21 @@ function pastOf(record: ExecutionRecord): Explanation {
   return {
     tool: record.toolName,
     verdict: first?.verdict ?? "allow",
-    summary: first
-      ? `${first.verdict === "deny" ? "Refused" : "Held"} by ${first.stage}: ${first.message ?? first.reason ?? "no reason recorded"}`
-      : `Allowed by all ${gates.length} stages; it ended as ${record.status}`,
+    summary: first ? refusedText(first) : endedText(record, gates.length),
     gates,
     wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
   };
+}
+
+function refusedText({ stage, verdict: answer, message, reason }: Verdict): string {
+  const word = answer === "deny" ? "Refused" : "Held";
+  return `${word} by ${stage}: ${message ?? reason ?? "no reason recorded"}`;
+}
+
+function endedText(record: ExecutionRecord, stages: number): string {
+  const error = record.error === null ? "" : `: ${record.error}`;
+  if (stages === 0) return `No stage was asked; it ended as ${record.status}${error}`;
+  return `Allowed by all ${stages} stages; it ended as ${record.status}${error}`;
 }
 
 function view(found: Explanation): z.input<typeof explanation> {
