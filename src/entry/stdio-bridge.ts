@@ -74,8 +74,10 @@ class Bridge {
     const params = message["params"];
     if (message["method"] === "notifications/cancelled" && isObject(params)) {
       const running = this.#running.get(params["requestId"] ?? null);
-      // The modern era cancels by closing the response, a legacy session by the notice.
-      if (this.#session === null || this.#session.id === null) return running?.abort.abort();
+      // A legacy session cancels by the notice, the modern era by closing the response; no answer is to come.
+      if (this.#session?.id) await this.#post(line, message);
+      running?.abort.abort();
+      return;
     }
     await this.#post(line, message);
     if (message["method"] === "notifications/initialized") this.#listen();

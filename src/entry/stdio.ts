@@ -67,7 +67,7 @@ class LineTransport implements Transport {
   readonly #streams: StdioStreams;
   readonly #maxBytes: number;
   readonly #check: (value: unknown) => JSONRPCMessage;
-  readonly #unanswered = new Set<string | number>();
+  readonly #unanswered = new Set<unknown>();
   #answered: (() => void) | undefined;
   #end: () => void = () => undefined;
   #closed = false;
@@ -98,6 +98,9 @@ class LineTransport implements Transport {
     const message = this.#parse(line);
     if (message === null) return;
     if ("method" in message && "id" in message) this.#unanswered.add(message.id);
+    if ("method" in message && message.method === "notifications/cancelled") {
+      this.#settle(message.params?.["requestId"]);
+    }
     this.onmessage?.(message);
   }
 
@@ -121,9 +124,14 @@ class LineTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     this.#write(message);
-    if (!("method" in message) && message.id !== undefined) this.#unanswered.delete(message.id);
-    if (this.#unanswered.size === 0) this.#answered?.();
+    if (!("method" in message)) this.#settle(message.id);
     return Promise.resolve();
+  }
+
+  /** Answered, or cancelled and so never to be answered. */
+  #settle(id: unknown): void {
+    this.#unanswered.delete(id);
+    if (this.#unanswered.size === 0) this.#answered?.();
   }
 
   #write(message: object): void {

@@ -212,6 +212,21 @@ describe("legacy sessions", () => {
     await client.close();
   });
 
+  it("cancel by the notice, and the stream of the cancelled call ends", async () => {
+    const { client, transport } = await connect(app.url, anna, "legacy");
+    const session = { "mcp-session-id": transport.sessionId! };
+    const before = observer.runs.length;
+    const params = { name: "system_slow", arguments: { ms: 30_000 } };
+    const call = { jsonrpc: "2.0", id: "c", method: "tools/call", params };
+    const stream = await post(app.url, anna, call, session);
+    await until(() => observer.runs.length > before);
+    const notice = { method: "notifications/cancelled", params: { requestId: "c" } };
+    expect((await post(app.url, anna, { jsonrpc: "2.0", ...notice }, session)).status).toBe(202);
+    expect(await stream.text()).not.toContain('"id":"c"');
+    expect(observer.runs[before]!.abortReason).toBe("user");
+    await client.close();
+  });
+
   it("end with DELETE, and what they ran is cancelled", async () => {
     const { client, transport } = await connect(app.url, anna, "legacy");
     const before = observer.runs.length;

@@ -1,5 +1,6 @@
 // Which leg answers: modern, a legacy session, or the stateless legacy one. The SDK's own classifier decides the era.
 import { randomBytes, randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import type {
   AuthInfo,
   McpHandlerRequestOptions,
@@ -83,6 +84,7 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
     const session = sessions.get(id, exchange.caller);
     if (!session) return rpcError(404, -32001, "Session not found");
     exchange.release = sessions.hold(session);
+    exchange.unanswered = (requestId) => session.transport.closeSSEStream(requestId);
     return session.transport.handleRequest(request, options);
   }
 
@@ -149,7 +151,7 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
       };
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
-        await respond(authenticated as Parameters<typeof respond>[0], res, body);
+        await respond(authenticated as Parameters<typeof respond>[0], flushing(res), body);
       } finally {
         exchange.release?.();
       }
@@ -162,6 +164,20 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
     },
   };
 }
+
+/** The response, but a stream of events is announced at once: the client may have to wait long for the first of them. */
+const flushing = (res: ServerResponse) => ({
+  writeHead(status: number, headers: Record<string, string> = {}): void {
+    res.writeHead(status, headers);
+    if (headers["content-type"]?.startsWith("text/event-stream")) res.flushHeaders();
+  },
+  write: (chunk: string | Uint8Array): boolean => res.write(chunk),
+  end: (chunk?: string | Uint8Array): unknown => res.end(chunk),
+  on: (event: string, listener: (...args: unknown[]) => void): unknown => res.on(event, listener),
+  get destroyed(): boolean {
+    return res.destroyed;
+  },
+});
 
 /** The SDK passes this through untouched; no token is in it. */
 const authOf = (exchange: HttpExchange): AuthInfo => ({

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly traceparent: string | undefined;
   /** Called when the record could not be written: the answer then carries HTTP 503. */
   notRecorded?(): void;
+  /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
+  unanswered?(requestId: string | number): void;
 }
 
 export interface Face {
@@ -97,6 +99,7 @@ async function callTool(
     throw new Refusal(notRecorded(cause));
   });
   await progress?.end();
+  if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
   return mutable(toolResult(outcome));
 }
