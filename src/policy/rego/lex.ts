@@ -16,7 +16,8 @@ export interface Token {
   /** White space or a comment precedes it. */
   readonly spaced: boolean;
   readonly newline: boolean;
-  /** A template part: is it the last, and is it a raw one? */
+  /** A template part: does it open one, is it the last, and is it a raw one? */
+  readonly opens: boolean;
   readonly last: boolean;
   readonly raw: boolean;
 }
@@ -25,6 +26,9 @@ export interface Lexed {
   readonly tokens: readonly Token[];
   readonly comments: readonly Comment[];
 }
+
+const PLAIN = { opens: false, last: false, raw: false };
+const RAW = { ...PLAIN, raw: true };
 
 interface Template {
   readonly raw: boolean;
@@ -56,7 +60,7 @@ class Lexer {
     return { file: this.file, line: this.line, column: offset - this.lineStart + 1 };
   }
 
-  push(kind: TokenKind, text: string, start: number, flags = { last: false, raw: false }): void {
+  push(kind: TokenKind, text: string, start: number, flags = PLAIN): void {
     this.tokens.push({
       kind,
       text,
@@ -163,7 +167,7 @@ function scanQuoted(lexer: Lexer): void {
     if (char === "\\") skipEscape(lexer, false);
   }
   const text = decode(lexer, lexer.source.slice(start, lexer.offset), start);
-  lexer.push("string", text, start, { last: false, raw: false });
+  lexer.push("string", text, start, PLAIN);
 }
 
 function skipEscape(lexer: Lexer, template: boolean): void {
@@ -207,7 +211,7 @@ function scanRaw(lexer: Lexer): void {
   const end = lexer.source.indexOf("`", start + 1);
   if (end < 0) lexer.fail("non-terminated string");
   lexer.offset = end + 1;
-  lexer.push("string", lexer.source.slice(start + 1, end), start, { last: false, raw: true });
+  lexer.push("string", lexer.source.slice(start + 1, end), start, RAW);
   countLines(lexer, start, end);
 }
 
@@ -244,6 +248,7 @@ function scanTemplatePart(lexer: Lexer, raw: boolean, start: number): void {
   const text = raw ? rawText : decode(lexer, `"${written}"`, start);
   if (last) lexer.templates.pop();
   else (lexer.templates.at(-1) as Template).depth = 0;
-  lexer.push("template", text, start, { last, raw });
+  const opens = lexer.source[start] === "$";
+  lexer.push("template", text, start, { opens, last, raw });
   countLines(lexer, from, lexer.offset);
 }

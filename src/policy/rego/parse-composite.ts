@@ -6,6 +6,7 @@ import type { Parser } from "./parser.ts";
 
 export function parseComposite(p: Parser): Term {
   const loc = p.loc();
+  const start = p.index;
   const isArray = p.next().text === "[";
   const end = isArray ? "]" : "}";
   if (p.accept(end)) {
@@ -15,12 +16,14 @@ export function parseComposite(p: Parser): Term {
   const plain = p.accept(",");
   const first = parseTerm(p);
   if (p.isPunct("|") && !plain) {
+    p.brackets.set(start, "comprehension");
     const comprehension = p.attempt(() => parseComprehension(p, first, end, loc));
     if (comprehension) return comprehension;
     if (!canBeUnion(p)) return parseComprehension(p, first, end, loc);
+    p.brackets.delete(start);
   }
   const head = parseInfix(p, true, first);
-  if (!isArray && p.isPunct(":")) return parseObject(p, head, loc, plain);
+  if (!isArray && p.isPunct(":")) return parseObject(p, head, { loc, plain, start });
   const items = parseTermList(p, end, head);
   return { kind: isArray ? "array" : "set", items, loc };
 }
@@ -43,10 +46,17 @@ function parseComprehension(p: Parser, head: Term, end: string, loc: Location): 
   return { kind: end === "]" ? "arrayComprehension" : "setComprehension", head, body, loc };
 }
 
-function parseObject(p: Parser, key: Term, loc: Location, plain: boolean): Term {
+interface Opening {
+  readonly loc: Location;
+  readonly plain: boolean;
+  readonly start: number;
+}
+
+function parseObject(p: Parser, key: Term, { loc, plain, start }: Opening): Term {
   p.next();
   const first = parseTerm(p);
   if (p.isPunct("|") && !plain) {
+    p.brackets.set(start, "comprehension");
     p.next();
     const body = parseBody(p, "}");
     return { kind: "objectComprehension", key, value: first, body, loc };

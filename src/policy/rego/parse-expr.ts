@@ -7,6 +7,7 @@ import type { Parser } from "./parser.ts";
 /** Expressions up to and including the closing sign. */
 export function parseBody(p: Parser, end: string): Body {
   return p.nested(() => {
+    if (p.tokens[p.index - 1]?.text === "{") p.brackets.set(p.index - 1, "body");
     if (p.isPunct(end)) p.fail("found empty body");
     const body: Expr[] = [];
     for (;;) {

@@ -104,6 +104,7 @@ function parseHead(p: Parser): Head {
   }
   const assign = p.isPunct(":=");
   if (!assign && !p.isPunct("=")) return base;
+  if (!assign) p.oldAssigns.add(p.index);
   p.next();
   return { ...base, assign, value: parseInfix(p) };
 }
@@ -182,6 +183,7 @@ function parseElse(p: Parser, head: Head): Rule | undefined {
 
 function parseElseValue(p: Parser, loc: Location): Term {
   if (p.isPunct("{") || p.isKeyword("if")) return trueTerm(loc);
+  if (p.isPunct("=")) p.oldAssigns.add(p.index);
   if (!p.accept(":=") && !p.accept("=")) p.unexpected("expected else value term or rule body");
   return parseInfix(p);
 }

@@ -6,7 +6,12 @@ import { FUTURE_KEYWORDS, Parser } from "./parser.ts";
 import type { Body, Expr, Import, Module, RegoVersion, Rule, Term } from "./ast.ts";
 
 export function parseModule(file: string, source: string, version: RegoVersion): Module {
-  const p = new Parser(file, source, version);
+  return readModule(new Parser(file, source, version));
+}
+
+/** As parseModule; the parser can be asked afterwards what it saw. */
+export function readModule(p: Parser): Module {
+  const { file, source } = p;
   const packageLoc = p.loc();
   if (!p.acceptKeyword("package")) {
     p.fail(p.token.kind === "eof" ? "empty module" : "package expected");

@@ -32,6 +32,10 @@ export class Parser {
   version: RegoVersion;
   /** `not { ... }` and `not (...)` take bodies (import future.keywords.not). */
   notBodies = false;
+  /** What opening brackets turned out to be, by token; the formatter lays them out by this. */
+  readonly brackets = new Map<number, "body" | "comprehension">();
+  /** Head assignments written in the old way, by token: `p = 1` is `p := 1`. */
+  readonly oldAssigns = new Set<number>();
   index = 0;
   wildcards = 0;
   depth = 0;
