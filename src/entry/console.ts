@@ -66,15 +66,15 @@ async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<R
   const { baseUrl, version } = doors.settings;
   return page(c, doors, "Ostiary", html`
 <h1>Ostiary</h1>
-<p>You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule ${caller.capsuleId ?? "none"}) of tenant ${caller.tenantId}.
-<form method="post" action="/logout"><button>Sign out</button></form></p>
+<p>You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule ${caller.capsuleId ?? "none"}) of tenant ${caller.tenantId}.</p>
+<form method="post" action="/logout"><button>Sign out</button></form>
 <ul>
 <li><a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>, <a href="/docs/errors">error codes</a></li>
 <li>MCP: <code>${baseUrl}/mcp</code></li>
 <li>Version ${version}</li>
 </ul>
 <h2>Last executions</h2>
-${rows.length === 0 ? html`<p>None yet. Try <code>ostiary call system/echo message=hello</code></p>` : html`<table><thead><tr><th>id</th><th>tool</th><th>status</th><th>started</th><th>ms</th></tr></thead><tbody>${rows}</tbody></table>`}
+${rows.length === 0 ? html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>` : html`<table><thead><tr><th>id</th><th>tool</th><th>status</th><th>started</th><th>ms</th></tr></thead><tbody>${rows}</tbody></table>`}
 `); // prettier-ignore
 }
 
@@ -121,6 +121,7 @@ ${failure.code === "UNAUTHORIZED" ? signInHint : html`<p>${failure.remedy ?? ""}
     status: CODES[failure.code].http,
     headers: {
       ...pageHeaders(),
+      "Referrer-Policy": "no-referrer",
       ...faultHeaders(cause),
       "Request-Id": requestIdOf(c, doors),
     },

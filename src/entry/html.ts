@@ -58,7 +58,8 @@ export function pageHeaders(policy: string = PAGE_POLICY): Record<string, string
     "Content-Security-Policy": policy,
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    // Not no-referrer: browsers would then send `Origin: null` with our own forms.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
   };
 }

@@ -96,6 +96,8 @@ describe("access", () => {
     const home = await fetch(app.url, { headers: { cookie: cookie.split(";", 1)[0] ?? "" } });
     expect(home.status).toBe(200);
     expect(home.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    // With no-referrer a browser sends `Origin: null` from our own form, and signing out would be refused.
+    expect(home.headers.get("referrer-policy")).toBe("same-origin");
     expect(await home.text()).toContain("<strong>owner</strong>");
   });
 
@@ -140,6 +142,10 @@ describe("access", () => {
       expect(await call({ origin: other }, path)).toBe(403);
       expect(await call({ origin: "https://evil.example" }, path)).toBe(403);
       expect(await call({ origin: "null" }, path)).toBe(403);
+      expect(await call({ "sec-fetch-site": "same-origin" }, path)).toBe(200);
+      for (const site of ["cross-site", "same-site", "none"]) {
+        expect(await call({ "sec-fetch-site": site, origin: own }, path), site).toBe(403);
+      }
     }
     const reads = await fetch(`${app.url}/api/v1/whoami`, { headers: { cookie } });
     expect(await reads.json()).toMatchObject({ userId: "owner", via: "console" });
