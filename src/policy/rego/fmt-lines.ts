@@ -145,6 +145,7 @@ function breakBefore(
 /** `} else` and the brace of a body belong to the line before. */
 function staysOnLine(item: Item, previous: Item): boolean {
   if (previous.kind === "comment") return false;
+  if (item.statement !== undefined) return false;
   if (item.text === "else" && item.isKeyword && previous.text === "}") return true;
   return item.role === "body" && previous.kind === "ident" && previous.isKeyword;
 }
