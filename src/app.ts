@@ -19,6 +19,7 @@ import { createIdempotency } from "./record/idempotency.ts";
 import { createRecorder, type Recorded } from "./record/index.ts";
 import { createLive } from "./record/live.ts";
 import { createMetrics } from "./record/metrics.ts";
+import { createRecent } from "./record/recent.ts";
 import { closeAfterCrash, closeStale } from "./record/recover.ts";
 import { createActive } from "./run/active.ts";
 import { nativeRunner } from "./run/native.ts";
@@ -82,14 +83,18 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
 
   // Record: what is durable is told to the live view.
   const live = createLive(store.log);
-  const onRecorded = (recorded: Recorded): void => live.publish(recorded);
+  const recent = createRecent(config.history.memoryEntries);
+  const onRecorded = (recorded: Recorded): void => {
+    recent.add(recorded);
+    live.publish(recorded);
+  };
   const recorder = createRecorder({
     log: store.log,
     instanceId: dataDir.instanceId,
     now,
     onRecorded,
   });
-  const history = createHistory(store.executions);
+  const history = createHistory(store.executions, recent);
 
   // Identity.
   const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret }); // prettier-ignore

@@ -2,6 +2,7 @@
 import type { Caller, Status } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { ExecutionRecord, Figures, HistoryFilter, Store, UsageRow } from "../store/store.ts";
+import type { Recent } from "./recent.ts";
 
 export interface HistoryQuery {
   readonly toolName?: string;
@@ -32,11 +33,11 @@ export interface History {
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
 }
 
-export function createHistory(executions: Store["executions"]): History {
+export function createHistory(executions: Store["executions"], recent: Recent): History {
   const own = (caller: Caller, row: ExecutionRecord | null): ExecutionRecord | null =>
     row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
   return {
-    get: async (caller, id) => own(caller, await executions.get(id)),
+    get: async (caller, id) => own(caller, recent.get(id) ?? (await executions.get(id))),
     async list(caller, { limit, offset, after, ...query }) {
       const filter: HistoryFilter = { tenantId: caller.tenantId, userId: caller.userId, ...query };
       const cursor = after === undefined ? undefined : cursorFrom(after);

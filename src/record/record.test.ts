@@ -7,6 +7,7 @@ import type { LogEvent, StartBody } from "../store/store.ts";
 import { createRecorder } from "./index.ts";
 import { createLive, type LiveEvent } from "./live.ts";
 import { createMetrics } from "./metrics.ts";
+import { createRecent } from "./recent.ts";
 import { closeStale } from "./recover.ts";
 
 let app: StartedApp;
@@ -68,6 +69,31 @@ describe("history", () => {
     ).toBeGreaterThanOrEqual(mine + 2);
     expect(await app.doors.history.usage(cli)).not.toEqual([]);
     expect(await app.doors.history.toolUsage(cli)).not.toEqual([]);
+  });
+});
+
+describe("the memory window", () => {
+  it("R185: answers as the store does, and the oldest leave first", async () => {
+    const recent = createRecent(2);
+    const events = async (id: string) =>
+      (await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000)).filter((event) => event.executionId === id); // prettier-ignore
+    const done = await echo(cli, "window", { unknown: 1 });
+    const ok = await echo(cli, "window");
+    for (const id of [done.executionId, ok.executionId]) {
+      for (const event of await events(id)) recent.add({ seq: event.seq, event });
+    }
+    const { audit: _audit, ...seen } = { audit: null, ...recent.get(ok.executionId) };
+    expect(seen).toEqual(await app.app.store.executions.get(ok.executionId));
+    expect(recent.get(done.executionId)).toMatchObject({
+      status: "failed",
+      errorReason: "unknown_parameter",
+    });
+    const [start] = await events(ok.executionId);
+    if (start) recent.add({ seq: 1, event: { ...start, executionId: "exec_1_new" } });
+    expect(recent.size).toBe(2);
+    expect(recent.get(done.executionId)).toBeNull();
+    expect(recent.get("exec_1_new")).toBeNull();
+    createRecent(0).add({ seq: 1, event: start as LogEvent });
   });
 });
 

@@ -1,0 +1,54 @@
+// The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
+import type { DeniedBody, EndBody, ExecutionRecord, StartBody } from "../store/store.ts";
+import type { Recorded } from "./index.ts";
+
+export interface Recent {
+  add(recorded: Recorded): void;
+  get(id: string): ExecutionRecord | null;
+  readonly size: number;
+}
+
+interface Bodies {
+  readonly start: string;
+  end: string | null;
+}
+
+export function createRecent(maxEntries: number): Recent {
+  // In order of arrival, so the first is the oldest.
+  const kept = new Map<string, Bodies>();
+  return {
+    get size() {
+      return kept.size;
+    },
+    add({ event }) {
+      const { executionId: id, action, body } = event;
+      if (id === null || maxEntries === 0) return;
+      if (action === "tool.execution.start") kept.set(id, { start: body, end: null });
+      else if (action === "tool.execution.denied") kept.set(id, { start: body, end: body });
+      else {
+        const known = kept.get(id);
+        // The first end is the end; a later one changes nothing.
+        if (known?.end === null) known.end = body;
+      }
+      if (kept.size > maxEntries) for (const oldest of kept.keys()) if (kept.delete(oldest)) break;
+    },
+    get(id) {
+      const bodies = kept.get(id);
+      return bodies?.end === undefined || bodies.end === null
+        ? null
+        : recordOf(id, bodies.start, bodies.end);
+    },
+  };
+}
+
+function recordOf(id: string, startText: string, endText: string): ExecutionRecord {
+  const start = JSON.parse(startText) as StartBody | DeniedBody;
+  const { metadata: resultMetadata, ...end } = JSON.parse(endText) as EndBody;
+  return {
+    ...start,
+    ...end,
+    metadata: start.metadata,
+    id,
+    resultMetadata: startText === endText ? null : resultMetadata,
+  };
+}
