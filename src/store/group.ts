@@ -18,6 +18,8 @@ export interface Groups {
   push(fields: readonly Flat[]): Promise<number | readonly unknown[][]>;
   /** Resolves when everything pushed so far is settled; later pushes reject. */
   drain(): Promise<void>;
+  /** Whether the newest group failed. */
+  failing(): boolean;
 }
 
 /** Beyond it the writer is so far behind that refusing is kinder than waiting. */
@@ -66,6 +68,7 @@ export function groups(
   let busy = false;
   let scheduled = false;
   let closed = false;
+  let failing = false;
   let idle: (() => void)[] = [];
 
   function schedule(): void {
@@ -87,6 +90,7 @@ export function groups(
   }
 
   function settle(group: Group, results: readonly Result[]): void {
+    failing = false;
     for (let i = 0; i < group.resolve.length; i++) {
       const result = results[i];
       if (typeof result === "number") group.resolve[i]?.(result);
@@ -98,6 +102,7 @@ export function groups(
   }
 
   function fail(group: Group, error: Error): void {
+    failing = true;
     for (const reject of group.reject) reject(error);
     next();
   }
@@ -123,6 +128,7 @@ export function groups(
         schedule();
       });
     },
+    failing: () => failing,
     drain() {
       closed = true;
       if (!busy && waiting.resolve.length === 0) return Promise.resolve();

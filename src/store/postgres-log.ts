@@ -39,6 +39,7 @@ const ADD_ROLLUPS = `insert into rollups
 
 export interface PostgresLog {
   append(event: LogEvent): Promise<number>;
+  failing(): boolean;
   close(): Promise<void>;
 }
 
@@ -79,6 +80,7 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
   const queue = groups(commit);
   return {
     append: (event) => queue.push(eventFields(event)) as Promise<number>,
+    failing: () => queue.failing(),
     async close() {
       await queue.drain();
       const last = client;

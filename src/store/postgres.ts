@@ -2,7 +2,7 @@
 import { Kysely } from "kysely";
 import pg from "pg";
 import { bind } from "./bind.ts";
-import type { Database } from "./database.ts";
+import { PROBE, type Database } from "./database.ts";
 import { postgresDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { postgresLog } from "./postgres-log.ts";
@@ -58,7 +58,8 @@ export async function openPostgres(address: string): Promise<Store> {
     shared: true,
     ...queries(database, (event) => log.append(event)),
     async ping() {
-      await pool.query("select 1 from migrations limit 1");
+      await pool.query("select max(seq) from events");
+      if (log.failing()) await pool.query(PROBE);
     },
     async close() {
       if (closed) return;

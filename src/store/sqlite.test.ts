@@ -6,6 +6,7 @@ import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { bind } from "./bind.ts";
+import { PROBE } from "./database.ts";
 import { openStore, storeConfig } from "./store.ts";
 import { storeSuite } from "./store.suite.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -86,24 +87,58 @@ describe("opening", () => {
   });
 });
 
-test("a writer thread that dies rejects what waits, and is opened again", async () => {
-  const dataDir = folder();
-  const store = await openStore("sqlite:a.db", { dataDir });
-  await store.close();
-  const workers: Worker[] = [];
-  const writer = openWriter(() => {
-    const worker = spawnWriter(join(dataDir, "a.db"));
-    workers.push(worker);
-    return worker;
+describe("the writer thread", () => {
+  async function writerOn(workers: Worker[]) {
+    const dataDir = folder();
+    await (await openStore("sqlite:a.db", { dataDir })).close();
+    const writer = openWriter(() => {
+      const worker = spawnWriter(join(dataDir, "a.db"));
+      workers.push(worker);
+      return worker;
+    });
+    const run = (sql: string) => writer.batch([{ sql, parameters: [] }]);
+    return { writer, run };
+  }
+
+  test("when it dies what waits is rejected, and it is opened again", async () => {
+    const workers: Worker[] = [];
+    const { writer, run } = await writerOn(workers);
+    const put = (name: string) => run(`insert into facts values ('${name}', 'x')`);
+    await put("a");
+    await workers[0]?.terminate();
+    await expect(put("b")).rejects.toThrow(/the writer thread ended/);
+    await expect.poll(() => put("c").then(() => "written", () => "refused")).toBe("written"); // prettier-ignore
+    expect(workers.length).toBe(2);
+    await writer.close();
   });
-  const put = (name: string) =>
-    writer.batch([{ sql: "insert into facts values (?, 'x')", parameters: [name] }]);
-  await put("a");
-  await workers[0]?.terminate();
-  await expect(put("b")).rejects.toThrow(/the writer thread ended/);
-  await expect.poll(() => put("c").then(() => "written", () => "refused")).toBe("written"); // prettier-ignore
-  expect(workers.length).toBe(2);
-  await writer.close();
+
+  test("a full disk rejects all that waits, and room makes it work again", async () => {
+    const { writer, run } = await writerOn([]);
+    const big = { tenantId: "t", at: 0, action: "server.started", actor: "a", executionId: null, body: JSON.stringify("x".repeat(100_000)) } as const; // prettier-ignore
+    await run("pragma max_page_count = 1"); // as many as there are
+    const results = await Promise.allSettled([writer.append(big), run(PROBE), writer.append(big)]);
+    for (const r of results) expect(r).toMatchObject({ reason: { message: expect.stringContaining("disk is full") as string } }); // prettier-ignore
+    expect(writer.failing()).toBe(true);
+    await run("pragma max_page_count = 100000");
+    expect(await writer.append(big)).toBe(1);
+    expect(writer.failing()).toBe(false);
+    await writer.close();
+  });
+
+  test("a batch that fails leaves nothing behind, and its neighbours stay", async () => {
+    const { writer, run } = await writerOn([]);
+    const insert = (name: string) => ({ sql: "insert into facts values (?, 'x')", parameters: [name] }); // prettier-ignore
+    const results = await Promise.allSettled([
+      writer.batch([insert("a")]),
+      writer.batch([insert("b"), insert("a")]),
+      writer.batch([insert("c"), { sql: "no such thing", parameters: [] }]),
+      writer.batch([insert("d")]),
+    ]);
+    expect(results.map((r) => r.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]); // prettier-ignore
+    const [rows] = await run("select name from facts order by name");
+    expect(rows).toEqual([{ name: "a" }, { name: "d" }]);
+    await writer.close();
+  });
 });
 
 describe("bind", () => {

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Kysely, type CompiledQuery } from "kysely";
 import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
-import type { Database } from "./database.ts";
+import { PROBE, type Database } from "./database.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
@@ -37,7 +37,7 @@ export async function openSqlite(name: string, options: { dataDir: string }): Pr
     ...queries(database, (event) => writer.append(event)),
     async ping() {
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
-      await writer.batch([]);
+      await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
     },
     async close() {
       await writer.close();

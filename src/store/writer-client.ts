@@ -10,6 +10,7 @@ export interface Writer {
   append(event: LogEvent): Promise<number>;
   /** All or nothing, in order; answers the rows of each statement. */
   batch(statements: readonly Statement[]): Promise<Row[][]>;
+  failing(): boolean;
   close(): Promise<void>;
 }
 
@@ -77,6 +78,7 @@ export function openWriter(spawn: () => Worker): Writer {
   return {
     append: (event) => queue.push(eventFields(event)) as Promise<number>,
     batch: (statements) => queue.push(batchFields(statements)) as Promise<Row[][]>,
+    failing: () => queue.failing(),
     async close() {
       await queue.drain();
       const last = worker;
