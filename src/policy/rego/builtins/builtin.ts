@@ -33,6 +33,8 @@ export interface CryptoPower {
     key: CryptoKeyInput,
     signature: Uint8Array,
   ): boolean;
+  /** The SPKI bytes of the public key that belongs to a PKCS8 private key. */
+  publicKeyOf(pkcs8: Uint8Array): Uint8Array;
 }
 
 export interface CryptoKeyInput {

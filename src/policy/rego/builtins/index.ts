@@ -5,12 +5,14 @@ import { BITS } from "./bits.ts";
 import type { Builtin } from "./builtin.ts";
 import { COMPARISON } from "./comparison.ts";
 import { CONVERSIONS } from "./conversions.ts";
+import { CRYPTO } from "./crypto.ts";
 import { ENCODING } from "./encoding.ts";
 import { GLOB } from "./glob.ts";
 import { GRAPH_BUILTINS } from "./graph.ts";
 import { JSON_PATCH } from "./json-patch.ts";
 import { JSON_PATHS } from "./json-paths.ts";
 import { JSON_BUILTINS } from "./json.ts";
+import { JWT } from "./jwt.ts";
 import { NET } from "./net.ts";
 import { NUMBERS } from "./numbers.ts";
 import { OBJECTS } from "./objects.ts";
@@ -23,6 +25,7 @@ import { TIME } from "./time.ts";
 import { TYPES } from "./types.ts";
 import { UNITS } from "./units.ts";
 import { UUID } from "./uuid.ts";
+import { X509 } from "./x509.ts";
 
 export const BUILTINS: readonly Builtin[] = [
   ...COMPARISON,
@@ -47,5 +50,8 @@ export const BUILTINS: readonly Builtin[] = [
   ...SEMVER,
   ...NET,
   ...GRAPH_BUILTINS,
+  ...CRYPTO,
+  ...X509,
+  ...JWT,
   ...OUTPUT,
 ];
