@@ -57,7 +57,7 @@ export const CODES = {
     "unexpected", "upstream_unavailable", "upstream_protocol", "output_invalid"),
   OUTCOME_UNKNOWN: row(500, "INTERNAL_SERVER_ERROR", 500, 1, SHOWN, "It is not known whether the tool finished",
     "crashed", "not_recorded", "stale"),
-  UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "external", "mcp"),
+  UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "external", "mcp", "native"),
   UNAVAILABLE: row(503, "SERVICE_UNAVAILABLE", 503, 3, LATER, "A needed part is not available",
     "engine_unavailable", "sandbox_unavailable", "circuit_open", "provider_not_configured", "resource_exhausted",
     "queue_full", "shutting_down"),
