@@ -8,8 +8,9 @@ import { AppError, CODES } from "../errors.ts";
 import { whoami } from "./api/account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
-import { cancelToolExecution, executeTool, getActiveExecutions, getToolHistory, getToolStatus } from "./api/executions.ts"; // prettier-ignore
+import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall } from "./api/explain.ts";
+import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
 import { getToolDetails, listTools, registryStats } from "./api/tools.ts";

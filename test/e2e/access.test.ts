@@ -165,3 +165,29 @@ describe("access", () => {
     expect((await fetch(`${app.url}/api/v1/whoami`, { headers: { cookie } })).status).toBe(401);
   });
 });
+
+describe("access with authentication switched off", () => {
+  it("T7: programs come in as owner, other people's pages do not", async () => {
+    const app = await startApp({ flags: { "server.authEnabled": "false" } });
+    const { body } = await app.api("GET", "/whoami", { key: null });
+    expect(body).toMatchObject({ userId: "owner", via: "anonymous" });
+    const call = (headers: Record<string, string>) =>
+      app.api("POST", "/executions", { key: null, headers, body: { name: "system/time" } });
+    expect((await call({})).status).toBe(200);
+    expect((await call({ origin: app.url })).status).toBe(200);
+    const elsewhere: Record<string, string>[] = [
+      { origin: "https://evil.example" },
+      { origin: app.url.replace(/\d+$/, "1") },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+    ];
+    for (const headers of elsewhere) {
+      const answer = await call(headers);
+      expect(answer.status, JSON.stringify(headers)).toBe(403);
+      expect(answer.body).toMatchObject({ code: "FORBIDDEN", reason: "bad_origin" });
+    }
+    const wrong = await app.api("GET", "/whoami", { key: "wrong" });
+    expect(wrong.status).toBe(401);
+    await app.close();
+  });
+});

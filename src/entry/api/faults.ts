@@ -16,7 +16,9 @@ export function faultsOf(
     if (faults.length >= MAX_FAULTS) break;
     if (issue.code === "unrecognized_keys") {
       const known = propertiesAt(schema, issue.path);
-      for (const key of issue.keys) faults.push(unknownField([...issue.path, key], key, known));
+      for (const key of issue.keys.slice(0, MAX_FAULTS)) {
+        faults.push(unknownField([...issue.path, key], key, known));
+      }
     } else {
       faults.push(faultOfIssue(issue, value));
     }

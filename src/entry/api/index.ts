@@ -2,8 +2,9 @@
 import { whoami } from "./account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import { cancelToolExecution, executeTool, getActiveExecutions, getToolHistory, getToolStatus } from "./executions.ts"; // prettier-ignore
+import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall } from "./explain.ts";
+import { getActiveExecutions, getToolHistory } from "./history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
