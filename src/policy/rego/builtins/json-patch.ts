@@ -6,7 +6,7 @@ import { valueText } from "../text.ts";
 import { ANY, STRING, arrayOf, record } from "../types.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
 import { parsePath } from "./json-paths.ts";
-import { array, arg, fail, fn } from "./operands.ts";
+import { arg, array, fail, fn, orElse } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 type Path = readonly Value[];
@@ -28,20 +28,20 @@ function index(length: number, key: Value): number {
 
 function child(value: Value, key: Value): Value {
   if (value instanceof RegoObject) {
-    return (
-      value.get(key) ??
-      fail(`path ${valueText(key)} does not exist in object term ${valueText(value)}`)
+    return orElse(value.get(key), () =>
+      fail(`path ${valueText(key)} does not exist in object term ${valueText(value)}`),
     );
   }
   if (value instanceof RegoSet) {
-    return (
-      value.get(key) ??
-      fail(`path [${valueText(key)}] does not exist in set term ${valueText(value)}`)
+    return orElse(value.get(key), () =>
+      fail(`path [${valueText(key)}] does not exist in set term ${valueText(value)}`),
     );
   }
   if (isArray(value)) {
     const at = index(value.length, key);
-    return value[at] ?? fail(`path ${at} does not exist in array term ${valueText(value)}`);
+    return orElse(value[at], () =>
+      fail(`path ${at} does not exist in array term ${valueText(value)}`),
+    );
   }
   return fail(
     `expected composite type for path ${valueText(key)}, found value: ${valueText(value)}`,
@@ -88,7 +88,7 @@ function replaceChild(value: Value, key: Value, item: Value): Value {
 }
 
 function existing(doc: Doc): Value {
-  return doc ?? fail("deleted node encountered during delete operation");
+  return orElse(doc, () => fail("deleted node encountered during delete operation"));
 }
 
 /** Applies `change` to the parent of the last key of a path. */
@@ -113,7 +113,7 @@ const readAt = (doc: Doc, path: Path): Value =>
   path.reduce<Value>((value, key) => child(value, key), existing(doc));
 
 function attribute(op: RegoObject, name: string): Value {
-  return op.get(name) ?? fail(`missing required attribute '${name}'`);
+  return orElse(op.get(name), () => fail(`missing required attribute '${name}'`));
 }
 
 function apply(doc: Doc, op: RegoObject): Doc {

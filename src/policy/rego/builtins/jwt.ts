@@ -13,7 +13,7 @@ import { marshal } from "./json.ts";
 import { ALGORITHMS, parseJwks, verificationKeys } from "./jwk.ts";
 import type { TokenKey } from "./jwk.ts";
 import { signBytes, verifySignature } from "./jws.ts";
-import { arg, fail, fn, object, string, wrongType } from "./operands.ts";
+import { arg, fail, fn, object, orElse, string, wrongType } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 interface Token {
@@ -89,7 +89,7 @@ const KNOWN_HEADERS = ["alg", "kid", "typ", "cty", "crit"];
 
 function readHeader(header: RegoObject): Header {
   const text = (name: string): string => {
-    const value = header.get(name) ?? "";
+    const value = orElse(header.get(name), () => "");
     return typeof value === "string" ? value : fail(`${name}: must be a string`);
   };
   const crit = header.get("crit");
@@ -165,7 +165,7 @@ interface Constraints {
 
 function readConstraints(options: RegoObject, ctx: BuiltinContext): Constraints {
   const text = (name: string): string => {
-    const value = options.get(name) ?? "";
+    const value = orElse(options.get(name), () => "");
     return typeof value === "string" ? value : fail(`${name} constraint: must be a string`);
   };
   const known = ["cert", "secret", "alg", "iss", "aud", "time"];
@@ -241,6 +241,8 @@ function decodeVerify(args: Args, ctx: BuiltinContext): Value {
 
 /** A member of a JSON header text; undefined when it is absent or no string. */
 function headerMember(header: string, name: string): { value: string } | { problem: string } {
+  // OPA's reader takes any run of these for a number, which has no members.
+  if (/^\s*[-+.eE0-9]+\s*$/.test(header)) return { problem: `jwsbb: header "${name}" not found` };
   let parsed: Value;
   try {
     parsed = parseJson(header);

@@ -5,7 +5,7 @@ import * as ip from "../go/ip.ts";
 import type { IpBytes, Network } from "../go/ip.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
 import { mergeNetworks } from "./cidr-merge.ts";
-import { arg, fail, fn, string, wrongType } from "./operands.ts";
+import { arg, fail, fn, orElse, string, wrongType } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 function cidr(text: string): Network {
@@ -36,7 +36,7 @@ type Item = readonly [cidr: Value, index: Value];
 function matchItem(pos: number, value: Value): Value {
   if (typeof value === "string") return value;
   const first = isArray(value) ? value[0] : undefined;
-  return first ?? fail(`operand ${pos}: element must be string or non-empty array`);
+  return orElse(first, () => fail(`operand ${pos}: element must be string or non-empty array`));
 }
 
 /** The networks of an operand, each with what names it in the result. */

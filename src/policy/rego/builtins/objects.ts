@@ -3,7 +3,7 @@ import type { Value } from "../value.ts";
 import { ANY, BOOLEAN, anyOf, arrayOf, objectOf, setOf } from "../types.ts";
 import { BuiltinError } from "./builtin.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
-import { arg, array, fn, object, wrongElement, wrongType } from "./operands.ts";
+import { arg, array, fn, object, orElse, wrongElement, wrongType } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 const OBJECT = objectOf(ANY, ANY);
@@ -20,7 +20,7 @@ function get(args: Args): Value {
   const source = object(args, 1);
   const path = arg(args, 2);
   const fallback = arg(args, 3);
-  if (!isArray(path)) return source.get(path) ?? fallback;
+  if (!isArray(path)) return orElse(source.get(path), () => fallback);
   let found: Value | undefined = source;
   for (const key of path) {
     found = lookup(found, key);

@@ -43,6 +43,11 @@ export function wrongElement(pos: number, whole: Value, got: Value, ...expected:
   );
 }
 
+/** `??` for values: null is a value like any other. */
+export function orElse<T>(value: Value | undefined, other: () => T): Value | T {
+  return value === undefined ? other() : value;
+}
+
 /** The argument at a position counted from 1. */
 export function arg(args: Args, pos: number): Value {
   const value = args[pos - 1];

@@ -6,7 +6,7 @@ import { valueText } from "../text.ts";
 import { ANY, BOOLEAN, STRING, arrayOf, objectOf, setOf } from "../types.ts";
 import { BuiltinError } from "./builtin.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
-import { array, fail, fn, object, string } from "./operands.ts";
+import { array, fail, fn, string } from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 const shown = (value: Value): string => (typeof value === "string" ? value : valueText(value));
@@ -107,16 +107,5 @@ export const OUTPUT: readonly Builtin[] = [
   outsideRule("rego.metadata.rule"),
   fn("rego.parse_module", [STRING, STRING], objectOf(STRING, ANY), (a, ctx) =>
     ctx.parseModule(string(a, 1), string(a, 2)),
-  ),
-  fn(
-    "http.send",
-    [objectOf(STRING, ANY)],
-    objectOf(ANY, ANY),
-    (a, ctx) => {
-      const request = object(a, 1);
-      const send = ctx.powers.http ?? fail("no network access was granted");
-      return send(request);
-    },
-    { needs: "http", nondeterministic: true },
   ),
 ];
