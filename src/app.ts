@@ -53,6 +53,8 @@ export interface AppOptions {
   /** Further native tools, for tests. */
   readonly tools?: readonly Tool[];
   readonly now?: () => number;
+  /** Wraps the store that was opened: how tests break it. */
+  readonly wrapStore?: (store: Store) => Store;
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;
 }
@@ -70,7 +72,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   );
   let store: Store;
   try {
-    store = await openStore(config.store, { dataDir: dataDir.path });
+    const opened = await openStore(config.store, { dataDir: dataDir.path });
+    store = options.wrapStore?.(opened) ?? opened;
   } catch (cause) {
     dataDir.release();
     throw cause;

@@ -320,3 +320,105 @@ describe("idempotency", () => {
     expect(theirs.executionId).not.toBe(mine.executionId);
   });
 });
+
+describe("when the store breaks", () => {
+  /** The real store, with chosen writes and reads failing while a switch is on. */
+  const broken = { events: null as string | null, capsules: false };
+  let sick: StartedApp;
+  let owner: Caller;
+
+  beforeAll(async () => {
+    sick = await startApp({
+      tools: [slowTool(observer), wild],
+      listen: false,
+      wrapStore: (store) => ({
+        ...store,
+        log: {
+          ...store.log,
+          append: (event) =>
+            broken.events !== null && event.action.endsWith(broken.events)
+              ? Promise.reject(new Error("no space left"))
+              : store.log.append(event),
+        },
+        capsules: {
+          ...store.capsules,
+          get: (id) =>
+            broken.capsules ? Promise.reject(new Error("gone")) : store.capsules.get(id),
+        },
+      }),
+    });
+    owner = await sick.callerOf(sick.adminKey);
+  });
+  afterAll(() => sick.close());
+  const run = (name: string, args: CallRequest["arguments"] = {}) =>
+    sick.app.engine.execute(owner, { name, arguments: args, entry: "rest" });
+  const while_ = async <T>(change: Partial<typeof broken>, work: () => Promise<T>): Promise<T> => {
+    Object.assign(broken, change);
+    try {
+      return await work();
+    } finally {
+      Object.assign(broken, { events: null, capsules: false });
+    }
+  };
+  const UNAVAILABLE = { fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } };
+
+  it("design §1.3: without a durable start a tool with effects does not run", async () => {
+    const ran = observer.runs.length;
+    await while_({ events: ".start" }, async () => {
+      await expect(run("system/wild", { how: "none" })).rejects.toMatchObject(UNAVAILABLE);
+      await expect(sick.app.engine.start(owner, { name: "system/wild", arguments: { how: "none" }, entry: "rest" })).rejects.toMatchObject(UNAVAILABLE); // prettier-ignore
+    });
+    expect(observer.runs.length).toBe(ran);
+    expect(await run("system/wild", { how: "none" })).toMatchObject({ status: "success" });
+  });
+
+  it("an end that cannot be recorded is answered as OUTCOME_UNKNOWN, with the id", async () => {
+    await while_({ events: ".complete" }, async () => {
+      await expect(run("system/echo", { text: "x" })).rejects.toMatchObject({ fault: { code: "OUTCOME_UNKNOWN", reason: "not_recorded", message: expect.stringMatching(/^exec_/) as string } }); // prettier-ignore
+    });
+    expect(sick.app.engine.activeCount()).toBe(0);
+  });
+
+  it("a refusal that cannot be recorded is not answered as a refusal", async () => {
+    await while_({ events: ".denied" }, async () => {
+      await expect(run("no/such")).rejects.toMatchObject(UNAVAILABLE);
+    });
+  });
+
+  it("C23: a VISIBLE engine that is out denies real and invented names alike, and a listing fails", async () => {
+    await sick.doors.directory.updateCapsule(owner, "all", { name: "All" });
+    await while_({ capsules: true }, async () => {
+      for (const name of ["system/echo", "system/wild", "no/such"]) {
+        expect(await run(name, { text: "x" })).toMatchObject({ visible: false, toolName: name, error: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+      }
+      await expect(sick.app.engine.discover(owner)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(sick.app.engine.find(owner, "echo")).rejects.toMatchObject(UNAVAILABLE);
+    });
+    expect(await run("system/echo", { text: "x" })).toMatchObject({ status: "success" });
+  });
+});
+
+describe("shutdown", () => {
+  it("drains: finishes what ends in time, cancels the rest as shutdown, refuses what comes", async () => {
+    const leaving = await startApp({ tools: [slowTool(observer)], listen: false });
+    const owner = await leaving.callerOf(leaving.adminKey);
+    const { engine } = leaving.app;
+    const quick = engine.execute(owner, {
+      name: "system/slow",
+      arguments: { ms: 50 },
+      entry: "rest",
+    });
+    const long = engine.execute(owner, {
+      name: "system/slow",
+      arguments: { ms: 60_000 },
+      entry: "rest",
+    });
+    await sleep(20);
+    const drained = engine.drain(200);
+    expect(await engine.execute(owner, { name: "echo", arguments: { text: "x" }, entry: "rest" })).toMatchObject({ error: { code: "UNAVAILABLE", reason: "shutting_down" } }); // prettier-ignore
+    expect(await quick).toMatchObject({ status: "success" });
+    expect(await long).toMatchObject({ status: "cancelled", cancelReason: "shutdown", error: { code: "CANCELLED", reason: "shutdown" } }); // prettier-ignore
+    await drained;
+    await leaving.close();
+  });
+});

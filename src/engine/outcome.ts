@@ -1,6 +1,7 @@
 // The ways a call can end, each with the same fields.
 import type { Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "../call.ts";
 import type { Code, Fault } from "../errors.ts";
+import { VISIBLE } from "../gate/index.ts";
 import type { RunResult } from "../run/index.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
@@ -69,7 +70,8 @@ export function refusedOutcome(
   error: Fault,
   endedAt: number,
 ): Outcome {
-  const visible = error.code !== "NOT_FOUND";
+  // One of the hiding stages said no, or could not say: the caller learns nothing about the name.
+  const visible = gates.slice(0, VISIBLE.length).every((gate) => gate.verdict === "allow");
   return outcome(call, { status: "failed", error, gates, visible, dispatched: false, endedAt });
 }
 

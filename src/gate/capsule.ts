@@ -11,6 +11,7 @@ import {
 export const capsule: Stage = {
   name: "capsule",
   engine: "store",
+  hides: true,
   decide(subject, powers) {
     const { capsuleId } = subject.caller;
     if (capsuleId === null) return notFound(subject);

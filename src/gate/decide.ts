@@ -9,13 +9,19 @@ export async function decide(
   powers: GatePowers,
   gates: Verdict[],
 ): Promise<Fault | null> {
+  let refusal: Fault | null = null;
   for (const stage of stages) {
+    // A name that is hidden already is asked on among the hiding stages only: an engine that is out must answer for real
+    // and invented names alike (C23).
+    if (refusal && !stage.hides) break;
     const judged = judge(stage, subject, powers);
     const verdict = judged instanceof Promise ? await judged : judged;
     gates.push(verdict);
-    if (verdict.verdict === "deny") return faultOfVerdict(verdict);
+    if (verdict.verdict !== "deny") continue;
+    refusal = refusal && verdict.code !== "UNAVAILABLE" ? refusal : faultOfVerdict(verdict);
+    if (refusal.code !== "NOT_FOUND") break;
   }
-  return null;
+  return refusal;
 }
 
 function faultOfVerdict({

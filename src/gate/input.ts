@@ -4,6 +4,7 @@ import { allow, deny, notFound, type Stage } from "./stage.ts";
 export const input: Stage = {
   name: "input",
   engine: "validator",
+  hides: false,
   decide(subject, powers) {
     const { tool } = subject;
     if (tool === null) return notFound(subject);

@@ -6,6 +6,7 @@ import { allow, deny, notFound, type Stage } from "./stage.ts";
 export const level: Stage = {
   name: "level",
   engine: "identity",
+  hides: false,
   decide(subject) {
     const { caller, tool } = subject;
     if (tool === null) return notFound(subject);

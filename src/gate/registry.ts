@@ -4,6 +4,7 @@ import { allow, deny, notFound, type Stage } from "./stage.ts";
 export const registry: Stage = {
   name: "registry",
   engine: "registry",
+  hides: true,
   decide(subject) {
     const { tool, caller } = subject;
     if (!tool?.enabled || tool.linkState !== "linked") return notFound(subject);

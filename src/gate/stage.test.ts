@@ -7,6 +7,7 @@ import { allow, deny } from "./stage.ts";
 const stage = (decideIt: Stage["decide"]): Stage => ({
   name: "probe",
   engine: "test",
+  hides: false,
   decide: decideIt,
 });
 const UNAVAILABLE = { stage: "probe", verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "test" }; // prettier-ignore
@@ -15,6 +16,7 @@ it("C10: the order of the stages", () => {
   expect(VISIBLE.map(({ name }) => name)).toEqual(["registry", "capsule"]);
   expect(EXECUTE.map(({ name }) => name)).toEqual(["registry", "capsule", "level", "input"]);
   expect(EXECUTE.slice(0, VISIBLE.length)).toEqual(VISIBLE);
+  expect(EXECUTE.filter(({ hides }) => hides)).toEqual(VISIBLE);
 });
 
 it("a stage that throws denies, at once or later", async () => {
@@ -54,6 +56,7 @@ it("stages are asked in order and the first refusal ends the questions", async (
   const named = (name: string, answer: ReturnType<typeof allow>): Stage => ({
     name,
     engine: name,
+    hides: false,
     decide() {
       asked.push(name);
       return answer;

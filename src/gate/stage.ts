@@ -34,6 +34,8 @@ export interface Stage {
   readonly name: string;
   /** The engine named when the stage cannot decide. */
   readonly engine: string;
+  /** True: a no means that the tool does not exist for this caller. */
+  readonly hides: boolean;
   decide(subject: Subject, powers: GatePowers): Decision | Promise<Decision>;
 }
 
