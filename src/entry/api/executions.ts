@@ -1,4 +1,4 @@
-// Calls and what became of them: execute, status, cancel, history, active.
+// Calls and what became of them: execute, status, cancel.
 import { z } from "zod";
 import type { CallRequest, JsonObject, Outcome } from "../../call.ts";
 import { AppError } from "../../errors.ts";
