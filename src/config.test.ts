@@ -229,8 +229,13 @@ log: { level: loud }
 
   test("a secret is never shown in a fault", async () => {
     const faults = await faultsOf({ env: { OSTIARY_ADMIN_KEY: "too short" } });
-    expect(faults[0]).toContain("expected 16 to 256 visible characters");
+    expect(faults[0]).toContain("expected 32 to 512 visible characters");
     expect(faults[0]).not.toContain("too short");
+    const cut = `ost_local_${"a".repeat(40)}`;
+    const [unfit] = await faultsOf({ env: { OSTIARY_ADMIN_KEY: cut } });
+    expect(unfit).toContain("a whole ost_… key");
+    expect(unfit).not.toContain(cut);
+    await load({ env: { OSTIARY_ADMIN_KEY: `${cut}${"b".repeat(9)}` } });
   });
 
   test("the data directory is no workspace", async () => {
@@ -245,9 +250,9 @@ describe("values", () => {
     const file = write(
       "store: postgres://u:${file:pw}@h/d\nadminKey: ${env:K}\nworkspace: a$${b}\n",
     );
-    const { config, origins } = await load({ file, env: { K: "k".repeat(20) }, cwd: home });
+    const { config, origins } = await load({ file, env: { K: "k".repeat(40) }, cwd: home });
     expect(config.store).toBe("postgres://u:s3cret@h/d");
-    expect(config.adminKey).toBe("k".repeat(20));
+    expect(config.adminKey).toBe("k".repeat(40));
     expect(config.workspace).toBe(join(folder, "a${b}"));
     expect(origins["store"]?.written).toBe("postgres://u:${file:pw}@h/d");
   });

@@ -53,7 +53,8 @@ function openCli(argv: string[], streams: Streams): Cli {
 function early(argv: string[]): GlobalFlags {
   const end = argv.indexOf("--");
   const words = new Set(end < 0 ? argv : argv.slice(0, end));
-  return { json: words.has("--json"), color: !words.has("--no-color") };
+  const verbose = words.has("--verbose") || words.has("-v");
+  return { json: words.has("--json"), color: !words.has("--no-color"), verbose };
 }
 
 function newProgram(streams: Streams): Command {
@@ -130,6 +131,7 @@ async function report(cause: unknown, cli: Cli): Promise<number> {
   if (cause instanceof CommanderError && cause.exitCode === 0) return 0;
   const error = asCliError(cause);
   const { term } = cli;
+  if (error.problem.reason === "unexpected") term.trace((cause as Error).stack ?? "");
   if (cli.flags.json) term.printJson(error.problem);
   else {
     const { problemLines } = await import("./render.ts");
@@ -148,7 +150,9 @@ function asCliError(cause: unknown): CliError {
     const remedy = "correct these settings; docs/config.md lists them all";
     return new CliError(failed("invalid_config", cause.message, remedy).problem, flagsOnly ? 2 : 1);
   }
-  return fromFault(cause) ?? failed("unexpected", cause.stack ?? cause.message);
+  return (
+    fromFault(cause) ?? failed("unexpected", cause.message, "repeat with --verbose for details")
+  );
 }
 
 function fromCommander(cause: CommanderError): CliError {

@@ -13,6 +13,8 @@ interface Extra {
 const about = (description: string, extra: Extra = {}) => ({ description, ...extra });
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 const HOST_NAME = /^(\*|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$/;
+/** What identity accepts as a credential: a minted key, or something else that is long enough. */
+const ADMIN_KEY = /^(?:(?!ost_)[\x21-\x7e]{32,512}|ost_[a-z0-9]{1,16}_[0-9A-Za-z]{49})$/;
 
 const server = z.strictObject({
   transport: z.enum(["http", "stdio"]).default("http").meta(about(
@@ -52,7 +54,7 @@ export const configSchema = z.strictObject({
   store: storeConfig.default("sqlite:ostiary.db").meta(about(storeConfig.description ?? "")),
   workspace: z.string().min(1).optional().meta(about(
     "Folder the file tools work in. Default: the folder the server was started in, or `<dataDir>/workspace` when that is a home or the root.")),
-  adminKey: z.string().regex(/^[\x21-\x7e]{16,256}$/, "expected 16 to 256 visible characters without spaces").optional().meta(about(
+  adminKey: z.string().regex(ADMIN_KEY, "expected 32 to 512 visible characters without spaces (or a whole ost_… key)").optional().meta(about(
     "Presets the administrator's key; otherwise one is made at first start and shown once.", { writeOnly: true })),
   server: server.prefault({}).meta(about("The listener and its doors.")),
   execution: execution.prefault({}).meta(about("Limits of executions.")),

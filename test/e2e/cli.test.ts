@@ -350,16 +350,20 @@ describe("usage", () => {
     expect((await cli("version --json")).json()).toMatchObject({ node: process.version });
   });
 
+  test("the installed program is the same one", async () => {
+    expect((await cli("--version", { program: BIN })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   test("an older Node is told so in one line", async () => {
     const fake = join(server.workspace, "fake.cjs");
     writeFileSync(fake, 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}});Object.defineProperty(process,"version",{value:"v20.20.2"});'); // prettier-ignore
-    const ran = await cli("version", { nodeArgs: ["--require", fake] });
+    const ran = await cli("version", { program: BIN, nodeArgs: ["--require", fake] });
     expect(ran).toMatchObject({ code: 1, stdout: "" });
     expect(ran.stderr).toBe("ostiary needs Node >= 24; this is v20.20.2\n");
     const system = "/usr/bin/node";
     const old = existsSync(system) && /^v(1\d|2[0-3])\./.test(execFileSync(system, ["--version"]).toString()); // prettier-ignore
     if (old) {
-      const real = await cli("version", { node: system });
+      const real = await cli("version", { program: BIN, node: system });
       expect(real.code).toBe(1);
       expect(real.stderr).toMatch(/^ostiary needs Node >= 24; this is v\d+\.\d+\.\d+\n$/);
     }
@@ -370,7 +374,7 @@ describe("config, doctor, completion, open", () => {
   test("config print --origin says where each value came from and shows no secret", async () => {
     const file = join(server.workspace, "print.yaml");
     writeFileSync(file, "server:\n  port: 4321\nstore: postgres://u:${env:PW}@h/d\n");
-    const env = { PW: "s3cret-pw", OSTIARY_ADMIN_KEY: "a-very-secret-admin-key", MCP_HOST: "localhost" }; // prettier-ignore
+    const env = { PW: "s3cret-pw", OSTIARY_ADMIN_KEY: "a-very-secret-admin-key-0123456789", MCP_HOST: "localhost" }; // prettier-ignore
     const ran = await cli(`config print --origin --config ${file}`, { env });
     expect(ran.stdout).toMatch(/^server\.port +4321 +file .*print\.yaml:2:9$/m);
     expect(ran.stdout).toMatch(/^server\.host +localhost +environment MCP_HOST$/m);
