@@ -127,7 +127,8 @@ export function createEngine(p: EnginePowers): Engine {
       } else {
         outcome = await run(entry, admission);
         await Promise.all([admission.begun, p.recorder.end(call, outcome)]).catch(
-          (cause: unknown) => {
+          async (cause: unknown) => {
+            await admission.begun; // without a durable start no effect has happened: a refusal, 503
             throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
           },
         );
