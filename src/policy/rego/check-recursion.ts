@@ -4,7 +4,8 @@ import type { LoadError } from "./errors.ts";
 import type { RefTerm, Term } from "./ast.ts";
 import type { RuleNode, RuleTree } from "./tree.ts";
 
-export function checkRecursion(tree: RuleTree, errors: LoadError[]): void {
+/** Returns the nodes with rules in an order where each follows those it depends on. */
+export function checkRecursion(tree: RuleTree, errors: LoadError[]): readonly RuleNode[] {
   const edges = new Map<RuleNode, readonly RuleNode[]>();
   for (const node of tree.nodes)
     if (node.rules.length > 0) edges.set(node, dependencies(tree, node));
@@ -24,6 +25,7 @@ export function checkRecursion(tree: RuleTree, errors: LoadError[]): void {
       message,
     });
   }
+  return [...done];
 }
 
 function dependencies(tree: RuleTree, node: RuleNode): readonly RuleNode[] {

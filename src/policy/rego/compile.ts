@@ -4,6 +4,7 @@ import { checkCalls, checkWiths } from "./check-calls.ts";
 import { checkConflicts } from "./check-conflicts.ts";
 import { checkModule } from "./check-module.ts";
 import { checkRecursion } from "./check-recursion.ts";
+import { checkTypes } from "./check-types.ts";
 import { CORE_BUILTINS } from "./core-builtins.ts";
 import { flattenBody } from "./dynamics.ts";
 import { LoadFailure } from "./errors.ts";
@@ -62,18 +63,20 @@ export function compileModules(
   stage((errors) => {
     orderAll(tree, { arity, errors });
   });
-  stage((errors) => {
-    checkRecursion(tree, errors);
-  });
+  const order = stage((errors) => checkRecursion(tree, errors));
   replaceRules(tree, (rule) => flattenRule(names, rule));
+  stage((errors) => {
+    checkTypes(tree, order, builtins, errors);
+  });
   generate(program);
   return { program, modules, names, arity };
 }
 
-function stage(check: (errors: LoadError[]) => void): void {
+function stage<T>(check: (errors: LoadError[]) => T): T {
   const errors: LoadError[] = [];
-  check(errors);
+  const result = check(errors);
   if (errors.length > 0) throw new LoadFailure(errors);
+  return result;
 }
 
 function* allRules(tree: RuleTree): Iterable<OwnedRule> {

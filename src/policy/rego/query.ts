@@ -1,5 +1,6 @@
 // Queries: compiled like rule bodies; every solution gives the values of the query's variables.
 import { checkCalls, checkWiths } from "./check-calls.ts";
+import { checkBodyTypes } from "./check-types.ts";
 import { eachSolution } from "./code.ts";
 import { flattenBody } from "./dynamics.ts";
 import { LoadFailure } from "./errors.ts";
@@ -12,6 +13,7 @@ import { parseQuery } from "./parse.ts";
 import { resolveBody } from "./resolve.ts";
 import { orderBody } from "./safety.ts";
 import { isWildcard } from "./terms.ts";
+import { TypeEnv } from "./type-env.ts";
 import { bodyVars, termVars } from "./vars.ts";
 import type { Compiled } from "./compile.ts";
 import type { Context } from "./context.ts";
@@ -50,7 +52,10 @@ export function compileQuery(
   checkWiths(body, program.tree, program.builtins, errors);
   if (errors.length === 0) {
     const ordered = orderBody({ arity, errors }, new Set(), body);
-    if (errors.length === 0) return generateQuery(program, flattenBody(names, ordered));
+    const flat = flattenBody(names, ordered);
+    if (errors.length === 0)
+      checkBodyTypes(new TypeEnv(compiled.program.tree, program.builtins), flat, errors);
+    if (errors.length === 0) return generateQuery(program, flat);
   }
   throw new LoadFailure(errors);
 }
