@@ -1,40 +1,16 @@
-// Starts the governed server as it ships: the built bundle, built anew when the sources are newer.
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+// Starts the governed server as it ships, with a data directory of its own.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freshBundle } from "./bundle.ts";
 import { ROOT, startServer, type BenchServer } from "./process.ts";
 import type { BenchOptions } from "./row.ts";
 
-export const BUNDLE = join(ROOT, "dist", "main.js");
-
-/** True when there is a fresh bundle; false (said why) when it cannot be had. */
+/** True when there is a fresh bundle; otherwise it is said why the sources are used. */
 export function haveBundle(options: BenchOptions): boolean {
-  if (options.fromSource) return false;
-  if (!existsSync(join(ROOT, "scripts", "build.ts"))) {
-    options.note("no build script: the governed server runs from its sources");
-    return false;
-  }
-  if (!existsSync(BUNDLE) || newest(join(ROOT, "src")) > statSync(BUNDLE).mtimeMs) {
-    options.note("building the bundle");
-    try {
-      execFileSync(process.execPath, [join(ROOT, "scripts", "build.ts")], {
-        cwd: ROOT,
-        stdio: ["ignore", "ignore", "inherit"],
-      });
-    } catch {
-      options.note("the bundle cannot be built: the governed server runs from its sources");
-      return false;
-    }
-  }
-  return existsSync(BUNDLE);
-}
-
-function newest(folder: string): number {
-  const times = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
-    .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs);
-  return Math.max(0, ...times);
+  const why = options.fromSource ? "as asked" : freshBundle();
+  if (why !== null) options.note(`the governed server runs from its sources: ${why}`);
+  return why === null;
 }
 
 export interface Governed extends BenchServer {
