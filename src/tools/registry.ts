@@ -1,7 +1,7 @@
 // All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
-import { AppError } from "../errors.ts";
+import { AppError, type FieldFault } from "../errors.ts";
 import type { Store, StoredTool } from "../store/store.ts";
-import { freezeTool, type Tool } from "./tool.ts";
+import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
 
 export interface ToolFilter {
   readonly category?: string;
@@ -62,6 +62,7 @@ export async function openRegistry(
   let sorted: readonly Tool[] | null = null;
   let revision = 0;
 
+  const isTaken = (name: string): boolean => names.has(name);
   const place = (tool: Tool): void => {
     byName.set(tool.name, tool);
     for (const name of namesOf(tool)) names.set(name, tool);
@@ -75,7 +76,7 @@ export async function openRegistry(
     revision++;
   };
   const refuseDuplicate = (tool: Tool): void => {
-    const taken = namesOf(tool).find((name) => names.has(name));
+    const taken = namesOf(tool).find(isTaken);
     if (taken === undefined) return;
     throw new AppError(
       "CONFLICT",
@@ -93,7 +94,7 @@ export async function openRegistry(
   const registerAll = async (tools: readonly Tool[]): Promise<void> => {
     const added: Tool[] = [];
     try {
-      for (const tool of tools) {
+      for (const tool of tools.map(checked)) {
         refuseDuplicate(tool);
         place(tool);
         added.push(tool);
@@ -108,16 +109,19 @@ export async function openRegistry(
 
   const stored = new Map((await store.capabilities.all()).map((tool) => [tool.name, tool]));
   const changed: Tool[] = [];
-  for (const tool of native) {
-    const known = stored.get(tool.name);
-    stored.delete(tool.name);
-    refuseDuplicate(tool);
-    place(known?.enabled === false ? freezeTool({ ...tool, enabled: false }) : tool);
+  for (const defined of native.map(checked)) {
+    const known = stored.get(defined.name);
+    stored.delete(defined.name);
+    refuseDuplicate(defined);
+    const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
+    place(tool);
     if (known?.pin !== tool.pin || known.version !== tool.version) changed.push(tool);
   }
-  // What the store knows beyond the native list: native ones of an older release are gone, others wait for their runner.
+  // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
+  // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
   for (const tool of stored.values())
-    if (tool.provider !== "native") place(freezeTool({ ...tool, native: null }));
+    if (tool.provider !== "native" && !namesOf(tool).some(isTaken))
+      place(freezeTool({ ...tool, native: null }));
   if (changed.length > 0) await store.capabilities.save(changed.map(storedOf));
 
   return {
@@ -159,7 +163,39 @@ export async function openRegistry(
 
 type Listener = (tool: Tool) => void;
 
-function namesOf(tool: Tool): readonly string[] {
+const NAME = /^[a-z][a-z0-9_]{0,31}\/[a-z][a-z0-9_]{0,39}$/;
+/** What every MCP client accepts as a tool's name. */
+const WIRE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A definition that governance can rely on, frozen; otherwise every fault at once. */
+function checked(tool: Tool): Tool {
+  const faults = [
+    fault("/name", NAME.test(tool.name), "expected category/name in [a-z0-9_]"),
+    fault("/wireName", WIRE_NAME.test(tool.wireName), "expected 1 to 64 of [A-Za-z0-9_-]"),
+    fault("/description", tool.description.trim() !== "", "is empty"),
+    fault("/category", tool.name.startsWith(`${tool.category}/`) && isOneOf(CATEGORIES, tool.category), `expected the first part of the name, one of ${CATEGORIES.join(", ")}`),
+    fault("/risk", isOneOf(RISKS, tool.risk), `expected one of ${RISKS.join(", ")}`),
+    fault("/effects", isOneOf(EFFECTS, tool.effects), `expected one of ${EFFECTS.join(", ")}`),
+    fault("/inputSchema", tool.inputSchema["type"] === "object", "expected a schema of type object"),
+    fault("/timeoutMs", tool.timeoutMs >= 1_000 && tool.timeoutMs <= 300_000, "expected 1000 to 300000"),
+    fault("/native", (tool.provider === "native") === (tool.native !== null), "expected a handler for native tools, and for no others"),
+  ].flat(); // prettier-ignore
+  if (faults.length > 0) {
+    const told = faults.map(({ path, message }) => `${path} ${message}`).join("; ");
+    throw new AppError("BAD_REQUEST", "invalid_input", `tool ${JSON.stringify(tool.name)}: ${told}`, { errors: faults }); // prettier-ignore
+  }
+  return Object.isFrozen(tool) && Object.isFrozen(tool.inputSchema) ? tool : freezeTool(tool);
+}
+
+function fault(path: string, fine: boolean, message: string): FieldFault[] {
+  return fine ? [] : [{ path, message }];
+}
+
+function isOneOf(words: readonly string[], word: string): boolean {
+  return words.includes(word);
+}
+
+function namesOf(tool: Pick<Tool, "name" | "wireName" | "aliases">): readonly string[] {
   return [...new Set([tool.name, tool.wireName, ...tool.aliases])];
 }
 
