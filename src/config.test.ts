@@ -1,5 +1,13 @@
 import fc from "fast-check";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -336,6 +344,16 @@ test("the JSON Schema knows every leaf and demands none", () => {
     expect(text).toContain(JSON.stringify(leaf.key.split(".").at(-1)));
     expect(leaf.description).not.toBe("");
   }
+});
+
+test("every setting has a reader: one that nobody reads is a defect", () => {
+  const waiting = new Set(NOT_AVAILABLE.map(({ key }) => key));
+  const texts = globSync("**/*.ts", { cwd: import.meta.dirname })
+    .filter((file) => !/^config|\.test\.ts$|\.suite/.test(file))
+    .map((file) => readFileSync(join(import.meta.dirname, file), "utf8"));
+  const read = (name: string) => texts.some((text) => new RegExp(`[.{,] *${name}\\b`).test(text));
+  for (const key of configLayout().leaves.keys())
+    if (!waiting.has(key)) expect(read(key.split(".").at(-1) ?? ""), key).toBe(true);
 });
 
 test("valueAt reads any leaf", async () => {
