@@ -1,4 +1,5 @@
 // Called functions must exist and get the right number of arguments; so must replaced ones.
+import { keyText } from "./json.ts";
 import { operatorName, stringPath } from "./terms.ts";
 import { walkBody, walkRule } from "./walk.ts";
 import { pathText } from "./tree.ts";
@@ -91,7 +92,7 @@ function checkWith(
   if (root === "input") return;
   if (root === "data") {
     checkDataTarget(
-      rest.map((term) => (term.kind === "scalar" ? String(term.value) : "")),
+      rest.map((term) => (term.kind === "scalar" ? keyText(term.value) : "")),
       tree,
       loc,
       errors,

@@ -1,5 +1,6 @@
 // Type errors that are certain when the policy is loaded: comparisons that can never hold, arguments
 // a function never takes, lookups in what has no keys.
+import { keyText } from "./json.ts";
 import { writtenName } from "./names.ts";
 import { operatorName, stringPath } from "./terms.ts";
 import { NIL, hasNil, keysOf, or, select, unifies, valuesOf } from "./type-ops.ts";
@@ -237,7 +238,7 @@ function refText(ref: Term & { kind: "ref" }): string {
       if (term.kind === "var")
         return i === 0 ? writtenName(term.name) : `[${writtenName(term.name)}]`;
       if (term.kind !== "scalar") return "[...]";
-      return typeof term.value === "string" ? `.${term.value}` : `[${String(term.value)}]`;
+      return typeof term.value === "string" ? `.${term.value}` : `[${keyText(term.value)}]`;
     })
     .join("");
 }

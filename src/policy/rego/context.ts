@@ -1,7 +1,7 @@
 // The state of one evaluation. A `with` modifier evaluates in a copy that differs in what it replaces.
 import { BuiltinError } from "./builtins/builtin.ts";
 import { EvalError } from "./errors.ts";
-import { RegoObject } from "./value.ts";
+import type { RegoObject } from "./value.ts";
 import type { Builtin, BuiltinContext, Location, Memo, RegoPowers } from "./builtins/builtin.ts";
 import type { RuleNode } from "./tree.ts";
 import type { Tracer } from "./trace.ts";

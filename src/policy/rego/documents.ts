@@ -12,7 +12,7 @@ export function ruleValue(c: Context, node: RuleNode): Value | undefined {
   const known = c.results[node.id];
   if (known !== undefined) {
     if (known === UNDEFINED) return undefined;
-    if (known !== BUSY) return known as Value;
+    if (known !== BUSY) return known;
     throw new EvalError("eval_internal_error", `rule ${node.name} depends on itself`);
   }
   c.results[node.id] = BUSY;

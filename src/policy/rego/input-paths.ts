@@ -30,7 +30,7 @@ export class InputPaths {
     const slot = this.#count++;
     const get: Get = (c, f) => {
       const known = c.inputs[slot];
-      if (known !== undefined) return known === UNDEFINED ? undefined : (known as Value);
+      if (known !== undefined) return known === UNDEFINED ? undefined : known;
       const outer = parent(c, f);
       const value = outer === undefined ? undefined : lookup(outer, key);
       c.inputs[slot] = value === undefined ? UNDEFINED : value;

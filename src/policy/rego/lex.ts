@@ -184,15 +184,15 @@ function decode(lexer: Lexer, quoted: string, start: number): string {
   const inner = quoted.slice(1, -1);
   if (!inner.includes("\\")) return inner;
   try {
-    // eslint-disable-next-line no-control-regex -- JSON wants exactly these characters escaped
-    const safe = inner.replace(
-      /[\u0000-\u001f]/g,
-      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
+    const safe = [...inner].map(escapeControl).join("");
     return JSON.parse(`"${safe}"`) as string;
   } catch {
     return lexer.fail(`illegal string literal: ${quoted}`, lexer.at(start));
   }
+}
+
+function escapeControl(char: string): string {
+  return char < " " ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : char;
 }
 
 function countLines(lexer: Lexer, from: number, to: number): void {

@@ -4,7 +4,7 @@ import { Context, Session } from "./context.ts";
 import { EvalError } from "./errors.ts";
 import { Coverage, Recorder } from "./explain.ts";
 import { fromJson } from "./json.ts";
-import { BoundedMemo } from "./memo.ts";
+import type { BoundedMemo } from "./memo.ts";
 import { moduleJson } from "./module-json.ts";
 import { compileQuery } from "./query.ts";
 import { RuleTree } from "./tree.ts";

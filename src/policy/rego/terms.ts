@@ -1,4 +1,5 @@
 // Questions about terms that several passes ask.
+import { keyText } from "./json.ts";
 import { RegoObject, RegoSet } from "./value.ts";
 import type { RefTerm, Term } from "./ast.ts";
 import type { Value } from "./value.ts";
@@ -47,7 +48,7 @@ export function isWildcard(name: string): boolean {
 export function operatorName(op: RefTerm): string {
   return op.terms
     .map((term) =>
-      term.kind === "var" ? term.name : term.kind === "scalar" ? String(term.value) : "?",
+      term.kind === "var" ? term.name : term.kind === "scalar" ? keyText(term.value) : "?",
     )
     .join(".");
 }

@@ -1,4 +1,5 @@
 // Runs `test_` rules as `opa test` does: a test passes when its rule is defined and not false.
+import { keyText } from "./json.ts";
 import { pathText } from "./tree.ts";
 import { RegoObject } from "./value.ts";
 import type { EvaluateOptions, EvaluationError, Policy } from "./policy.ts";
@@ -101,5 +102,5 @@ function caseResults(
   if (!(value instanceof RegoObject))
     return [{ name, passed: value !== undefined && value !== false }];
   if (value.size === 0) return [{ name, passed: false }];
-  return value.entries().flatMap(([key, inner]) => caseResults(inner, `${name}/${String(key)}`));
+  return value.entries().flatMap(([key, inner]) => caseResults(inner, `${name}/${keyText(key)}`));
 }
