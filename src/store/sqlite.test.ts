@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -51,24 +51,33 @@ describe("opening", () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "file"), "");
     expect(await refused(join(dataDir, "file", "sub"))).toMatch(
-      /^cannot open the store .*a\.db: the directory cannot be made \(ENOTDIR\); check/,
+      /^cannot open the store .*a\.db: its directory cannot be made \(ENOTDIR\); check/,
     );
   });
 
   test.skipIf(process.getuid?.() === 0)("a directory without write permission", async () => {
     const dataDir = folder();
     chmodSync(dataDir, 0o500);
-    expect(await refused(dataDir)).toMatch(/check that the directory is writable/);
+    expect(await refused(dataDir)).toMatch(/it cannot be written \(EACCES\); check/);
   });
 
   test("a path that is a directory cannot be opened", async () => {
-    expect(await refused(folder(), "sqlite:.")).toMatch(/cannot be opened or created; check/);
+    expect(await refused(folder(), "sqlite:.")).toMatch(/it cannot be written \(EISDIR\); check/);
   });
 
   test("a file that is not a database", async () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "a.db"), "this is a letter, not a database, and long enough to be read as a header, "); // prettier-ignore
     expect(await refused(dataDir)).toMatch(/not a SQLite database; move it away/);
+  });
+
+  test("nobody but the owner may read the files", async () => {
+    const dataDir = folder();
+    const store = await openStore("sqlite:a.db", { dataDir });
+    await store.facts.set("a", "b");
+    for (const name of ["a.db", "a.db-wal", "a.db-shm"])
+      expect(statSync(join(dataDir, name)).mode & 0o077).toBe(0);
+    await store.close();
   });
 
   test("a changed migration and a newer schema are refused", async () => {
@@ -107,7 +116,7 @@ describe("the writer thread", () => {
     await put("a");
     await workers[0]?.terminate();
     await expect(put("b")).rejects.toThrow(/the writer thread ended/);
-    await expect.poll(() => put("c").then(() => "written", () => "refused")).toBe("written"); // prettier-ignore
+    await expect.poll(() => put("c").then(() => "written", () => "refused"), { timeout: 10_000 }).toBe("written"); // prettier-ignore
     expect(workers.length).toBe(2);
     await writer.close();
   });

@@ -1,5 +1,5 @@
 // The store of one machine: a reader connection here, the writer in its own thread.
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Kysely, type CompiledQuery } from "kysely";
@@ -51,6 +51,8 @@ function openReader(file: string): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // SQLite gives its side files the mode of the database: for the owner alone.
+    closeSync(openSync(file, "a", 0o600));
     db = openConnection(file);
     migrate(db);
     db.exec("pragma query_only = on");
@@ -108,7 +110,7 @@ const SQLITE_REASONS: Record<number, string> = {
   10: "the disk does not read or write; check it",
   11: "the file is damaged; restore a backup",
   13: "the disk is full; make room",
-  14: "the file cannot be opened or created; check that the directory is writable, or name another data directory",
+  14: "it cannot be opened; check the permissions, or name another data directory",
   26: "the file is not a SQLite database; move it away, or name another file",
 };
 
@@ -116,7 +118,10 @@ function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   // The lower byte is the primary code.
   if ("errcode" in cause) return SQLITE_REASONS[Number(cause.errcode) & 0xff] ?? cause.message;
-  if ("code" in cause && "syscall" in cause)
-    return `the directory cannot be made (${String(cause.code)}); check its permissions, or name another data directory`;
+  if ("code" in cause && "syscall" in cause) {
+    const what =
+      cause.syscall === "mkdir" ? "its directory cannot be made" : "it cannot be written";
+    return `${what} (${String(cause.code)}); check the permissions, or name another data directory`;
+  }
   return cause.message;
 }

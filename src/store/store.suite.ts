@@ -437,6 +437,15 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR)).toEqual({ requestHash: "h2", executionId: "e2" }); // prettier-ignore
       });
 
+      test("old reservations are swept as new ones come", async () => {
+        await store.idempotency.reserve(row);
+        await Promise.all(
+          Array.from({ length: 600 }, (_, i) => store.idempotency.reserve({ ...row, key: `k${i}`, at: T0 + 25 * HOUR })), // prettier-ignore
+        );
+        expect(await store.idempotency.find(row.scope, row.key, T0)).toBeNull();
+        expect(await store.idempotency.find(row.scope, "k0", T0 + 26 * HOUR)).not.toBeNull();
+      });
+
       test("of 50 at once exactly one gets it, and the others learn whose it is", async () => {
         const stores: [Store, Store] = [store, await another()];
         const answers = await atOnce(50, stores, (s, i) =>

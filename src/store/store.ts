@@ -223,6 +223,8 @@ export interface Store {
   readonly idempotency: {
     /** Reserves (scope, key) for an execution; answers the earlier reservation when there is one younger than 24 h. */
     reserve(row: { scope: string; key: string; requestHash: string; executionId: string; at: number }): Promise<{ requestHash: string; executionId: string } | null>;
+    /** Gives a reservation back when its execution never ran; another execution's stays. */
+    release(row: { scope: string; key: string; executionId: string }): Promise<void>;
     find(scope: string, key: string, now: number): Promise<{ requestHash: string; executionId: string } | null>;
   }; // prettier-ignore
 

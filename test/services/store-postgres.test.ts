@@ -66,7 +66,7 @@ if (server) {
       await on(server, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ostiary'"); // prettier-ignore
       const settled = await store.log.append(e).catch((cause: unknown) => String(cause));
       if (typeof settled === "string") expect(settled).toMatch(/cannot be written/);
-      await expect.poll(() => store.log.append(e).catch(() => 0)).toBeGreaterThan(1);
+      await expect.poll(() => store.log.append(e).catch(() => 0), { timeout: 10_000 }).toBeGreaterThan(1); // prettier-ignore
       await store.ping();
       await store.close();
       await ground.dispose();

@@ -52,6 +52,14 @@ export function idempotency({ kysely, batch }: Database): Store["idempotency"] {
       if (++reserved % SWEEP_EVERY === 0) await sweep(at);
       return mine.length > 0 ? null : ((found[0] as Reservation | undefined) ?? null);
     },
+    async release({ scope, key, executionId }) {
+      await kysely
+        .deleteFrom("idempotency")
+        .where("scope", "=", scope)
+        .where("key", "=", key)
+        .where("execution_id", "=", executionId)
+        .execute();
+    },
     async find(scope, key, now) {
       return (await select(scope, key, now).executeTakeFirst()) ?? null;
     },
