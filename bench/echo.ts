@@ -10,6 +10,7 @@ import { median, type BenchOptions, type Row } from "./row.ts";
 const BARE = "bare node:http echo";
 const RPC = "bare JSON-RPC echo";
 const SDK = "ungoverned MCP SDK v2 echo";
+const SDK_TOOLS = "ungoverned MCP SDK v2 McpServer echo";
 const GOVERNED = "governed echo";
 
 const PLANS: readonly Plan[] = [
@@ -30,6 +31,7 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     servers.push(await startServer(BARE, script("bare")));
     servers.push(await startServer(RPC, script("rpc")));
     servers.push(await startServer(SDK, script("sdk")));
+    servers.push(await startServer(SDK_TOOLS, script("sdk-tools")));
     const governed = await startGoverned(options);
     options.note(`${governed.name}, durable record on`);
     servers.push({ ...governed, name: GOVERNED, stop: () => governed.remove() });
@@ -74,10 +76,13 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
   const against = (peer: string): number => ratioOf(reports, GOVERNED, peer, rate);
   // Steadier than calls/s when others use the machine; counts all threads of each server.
   const cpuRatio = ratioOf(reports, RPC, GOVERNED, cpu);
+  const sdkCpu = ratioOf(reports, SDK, GOVERNED, cpu);
   const goal = (target: number): object => (connections === 64 ? { target } : {});
   rows.push(
     { name: `governed echo / bare JSON-RPC echo, ${at}`, value: against(RPC), unit: "ratio", better: "higher", ...goal(0.4) },
     { name: `governed echo / SDK v2, ${at}`, value: against(SDK), unit: "ratio", better: "higher", ...goal(5) },
+    { name: `governed echo / SDK v2 McpServer, ${at}`, value: against(SDK_TOOLS), unit: "ratio", better: "higher" },
+    ...(Number.isFinite(sdkCpu) ? [{ name: `SDK v2 CPU / governed CPU, ${at}`, value: sdkCpu, unit: "ratio", better: "higher" } as const] : []),
     ...(Number.isFinite(cpuRatio) ? [{ name: `bare JSON-RPC CPU / governed CPU, ${at}`, value: cpuRatio, unit: "ratio", better: "higher" } as const] : []),
     { name: `governed echo p50, ${at}`, value: median(governed.map((r) => r.p50Ms)), unit: "ms", better: "lower", ...(connections === 1 ? { target: 2 } : {}) },
     { name: `governed echo p99, ${at}`, value: median(governed.map((r) => r.p99Ms)), unit: "ms", better: "lower" },
