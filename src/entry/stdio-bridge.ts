@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Json, JsonObject } from "../call.ts";
 import { type Answer, exchange, type Target } from "./bridge-http.ts";
 import { readLines } from "./lines.ts";
+import { isObject } from "./mcp/body.ts";
 
 export interface BridgeOptions {
   /** Where the server answers MCP, e.g. `http://127.0.0.1:3100/mcp`. */
@@ -228,6 +229,3 @@ function encodeHeader(value: string): string {
   if (plain && !looksEncoded) return value;
   return `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -6,6 +6,7 @@ import type { Caller } from "../call.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
 import type { Doors } from "./doors.ts";
 import { readLines } from "./lines.ts";
+import { watchTools } from "./mcp/changes.ts";
 import { loadSdk } from "./mcp/sdk.ts";
 import { buildServer, type Face } from "./mcp/server.ts";
 
@@ -44,12 +45,9 @@ export async function serveStdioDoor(
   const handle = serveStdio(
     () => {
       const server = buildServer(face);
-      const announce = (): void => void server.sendToolListChanged().catch(onerror);
-      const off = [
-        doors.registry.on("toolRegistered", announce),
-        doors.registry.on("toolChanged", announce),
-      ];
-      server.onclose = () => off.forEach((unsubscribe) => unsubscribe());
+      server.onclose = watchTools(doors.registry, () => {
+        server.sendToolListChanged().catch(onerror);
+      });
       return server;
     },
     { legacy: "serve", transport, onerror },

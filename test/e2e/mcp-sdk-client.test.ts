@@ -109,7 +109,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
     use(async ({ client }) => {
       const heard: number[] = [];
       const result = await client.callTool(
-        { name: "system_slow", arguments: { ms: 200, progressEveryMs: 20 } },
+        { name: "system_slow", arguments: { ms: 600, progressEveryMs: 10 } },
         { onprogress: ({ progress }) => heard.push(progress) },
       );
       expect(result.isError).toBeUndefined();

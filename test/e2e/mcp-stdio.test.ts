@@ -114,7 +114,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     const line = open(serve);
     const params = {
       name: "system_slow",
-      arguments: { ms: 100, progressEveryMs: 20 },
+      arguments: { ms: 400, progressEveryMs: 10 },
       _meta: { progressToken: "p" },
     };
     if (era === "legacy") {
@@ -175,9 +175,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
   it("cancels what takes too long after stdin has ended", async () => {
     const line = open(serve);
     const before = observer.runs.length;
-    line.send(
-      modern(1, "tools/call", { name: "system_slow", arguments: { ms: 30_000 } }),
-    );
+    line.send(modern(1, "tools/call", { name: "system_slow", arguments: { ms: 30_000 } }));
     await until(() => observer.runs.length > before);
     await line.end();
     await until(() => observer.runs[before]!.abortedAt !== null);

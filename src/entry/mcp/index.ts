@@ -22,7 +22,12 @@ export interface McpDoor {
 export function createMcpDoor(doors: Doors): McpDoor {
   let legs: Promise<McpDoor> | undefined;
   const open = (): Promise<McpDoor> =>
-    (legs ??= import("./legs.ts").then(({ openLegs }) => openLegs(doors)));
+    (legs ??= import("./legs.ts")
+      .then(({ openLegs }) => openLegs(doors))
+      .catch((cause: unknown) => {
+        legs = undefined; // the next request tries again
+        throw cause;
+      }));
   return {
     handle: async (...request) => (await open()).handle(...request),
     close: async () => (await legs)?.close(),

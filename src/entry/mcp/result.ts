@@ -1,6 +1,7 @@
 // One mapping from Outcome to the wire, shared by the fast path and the SDK path. Imports nothing of the SDK.
 import type { Json, JsonObject, Outcome } from "../../call.ts";
 import { AppError, CODES, type Fault } from "../../errors.ts";
+import { isObject } from "./body.ts";
 
 /**
  * A native tool that has more to show than JSON returns its blocks under this key:
@@ -118,9 +119,6 @@ function faultText(fault: Fault, executionId: string): string {
   lines.push(`Execution: ${executionId}`);
   return lines.join("\n");
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function isContent(value: Json | undefined): value is readonly (ContentBlock & JsonObject)[] {
   return Array.isArray(value) && value.length > 0 && (value as readonly Json[]).every(isBlock);

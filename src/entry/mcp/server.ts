@@ -5,9 +5,17 @@ import { faultOf } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
 import { listable, page } from "./listing.ts";
+import {
+  INTERNAL,
+  isUnknown,
+  notRecorded,
+  type RpcError,
+  serverInfo,
+  toolResult,
+  type ToolResult,
+  unknownTool,
+} from "./result.ts";
 import type { Sdk } from "./sdk.ts";
-import { INTERNAL, isUnknown, notRecorded, serverInfo, toolResult, unknownTool } from "./result.ts";
-import type { RpcError, ToolResult } from "./result.ts";
 
 /** One request's own facts, fetched from the SDK's context when a handler runs. */
 export interface Exchange {
@@ -104,7 +112,7 @@ async function callTool(
   return mutable(toolResult(outcome));
 }
 
-/** The client's cancel, and the end of its connection where that is known. */
+/** The client's cancel, and the end of its connection: streams are not resumed, so nobody would get the answer. */
 function signalOf(ctx: ServerContext): AbortSignal {
   const gone = ctx.http?.req?.signal;
   return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;

@@ -1,0 +1,39 @@
+// What travels beside one HTTP request, through the SDK and back: who calls, and what the answer needs besides its body.
+import type { AuthInfo } from "@modelcontextprotocol/server";
+import type { Caller } from "../../call.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Exchange } from "./server.ts";
+
+export interface HttpExchange extends Exchange {
+  /** The tool of this call when its arguments must be repeated in headers. */
+  checked: Tool | null;
+  unrecorded: boolean;
+  /** Ends the use of a session once the response is written. */
+  release: (() => void) | null;
+}
+
+export function newExchange(caller: Caller, traceparent: string | undefined): HttpExchange {
+  const exchange: HttpExchange = {
+    caller,
+    traceparent,
+    checked: null,
+    unrecorded: false,
+    release: null,
+    notRecorded: () => (exchange.unrecorded = true),
+  };
+  return exchange;
+}
+
+/** The SDK passes this through untouched; no token is in it. */
+export const authOf = (exchange: HttpExchange): AuthInfo => ({
+  token: "",
+  clientId: exchange.caller.userId,
+  scopes: [],
+  extra: { exchange },
+});
+
+export function exchangeOf(auth: AuthInfo | undefined): HttpExchange {
+  const exchange = auth?.extra?.["exchange"];
+  if (exchange === undefined) throw new TypeError("an MCP request arrived without a caller");
+  return exchange as HttpExchange; // written by authOf, never by a client
+}
