@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startGoverned, type Governed } from "./governed.ts";
 import { ROOT, startLoad, startServer, type BenchServer, type LoadGenerator } from "./process.ts";
-import { cpu, measure, rate, ratioOf, rounds, type Plan, type Reports } from "./rounds.ts";
+import { cpu, mainCpu, measure, rate, ratioOf, rounds, type Plan, type Reports } from "./rounds.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
 
 const BARE = "bare node:http echo";
@@ -77,10 +77,12 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
   // Steadier than calls/s when others use the machine; counts all threads of each server.
   const cpuRatio = ratioOf(reports, RPC, GOVERNED, cpu);
   const sdkCpu = ratioOf(reports, SDK, GOVERNED, cpu);
+  const mainUs = median(governed.map(mainCpu));
   const goal = (target: number): object => (connections === 64 ? { target } : {});
   rows.push(
     { name: `governed echo / bare JSON-RPC echo, ${at}`, value: against(RPC), unit: "ratio", better: "higher", ...goal(0.4) },
     { name: `governed echo / SDK v2, ${at}`, value: against(SDK), unit: "ratio", better: "higher", ...goal(5) },
+    ...(Number.isFinite(mainUs) ? [{ name: `governed echo, ${at}, CPU of its main thread`, value: mainUs, unit: "µs/call", better: "lower" } as const] : []),
     { name: `governed echo / SDK v2 McpServer, ${at}`, value: against(SDK_TOOLS), unit: "ratio", better: "higher" },
     ...(Number.isFinite(sdkCpu) ? [{ name: `SDK v2 CPU / governed CPU, ${at}`, value: sdkCpu, unit: "ratio", better: "higher" } as const] : []),
     ...(Number.isFinite(cpuRatio) ? [{ name: `bare JSON-RPC CPU / governed CPU, ${at}`, value: cpuRatio, unit: "ratio", better: "higher" } as const] : []),

@@ -100,6 +100,8 @@ export async function stopChild(child: ChildProcess): Promise<void> {
 export interface LoadReport extends LoadResult {
   /** CPU of the server process, all threads, inside the measured time; null where the system does not tell. */
   readonly cpuUs: number | null;
+  /** The part of it that the server's main thread used. */
+  readonly mainCpuUs: number | null;
 }
 
 export interface LoadGenerator {
@@ -114,8 +116,8 @@ export function startLoad(): LoadGenerator {
   return {
     run: (job, serverPid) =>
       new Promise((resolve, reject) => {
-        let from: number | null = null;
-        let until: number | null = null;
+        let from: CpuTimes | null = null;
+        let until: CpuTimes | null = null;
         const onMessage = (message: Message): void => {
           if ("phase" in message) {
             if (message.phase === "measure") from = cpuOf(serverPid);
@@ -124,7 +126,7 @@ export function startLoad(): LoadGenerator {
           }
           child.off("message", onMessage);
           if ("failed" in message) reject(new Error(message.failed));
-          else resolve({ ...message.result, cpuUs: from === null || until === null ? null : until - from }); // prettier-ignore
+          else resolve({ ...message.result, ...spent(from, until) });
         };
         child.on("message", onMessage);
         child.send(job);
@@ -133,14 +135,34 @@ export function startLoad(): LoadGenerator {
   };
 }
 
-/** User and system time of a process so far, µs (Linux; clock ticks of 10 ms). */
-export function cpuOf(pid: number): number | null {
+interface CpuTimes {
+  readonly allUs: number;
+  readonly mainUs: number;
+}
+
+/** User and system time of a process and of its main thread so far (Linux; clock ticks of 10 ms). */
+function cpuOf(pid: number): CpuTimes | null {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10_000;
+    return {
+      allUs: ticksUs(`/proc/${pid}/stat`),
+      mainUs: ticksUs(`/proc/${pid}/task/${pid}/stat`),
+    };
   } catch {
     return null;
   }
+}
+
+function ticksUs(file: string): number {
+  const fields = readFileSync(file, "latin1").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function spent(
+  from: CpuTimes | null,
+  until: CpuTimes | null,
+): Pick<LoadReport, "cpuUs" | "mainCpuUs"> {
+  if (!from || !until) return { cpuUs: null, mainCpuUs: null };
+  return { cpuUs: until.allUs - from.allUs, mainCpuUs: until.mainUs - from.mainUs };
 }
 
 /** Resident memory of a process, MB (10^6 bytes). */

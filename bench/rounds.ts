@@ -55,6 +55,9 @@ export const rate = ({ measured, seconds }: LoadReport): number => measured / se
 /** Server CPU per call, µs; NaN where the system does not tell. */
 export const cpu = ({ cpuUs, measured }: LoadReport): number => (cpuUs ?? Number.NaN) / measured;
 
+export const mainCpu = ({ mainCpuUs, measured }: LoadReport): number =>
+  (mainCpuUs ?? Number.NaN) / measured;
+
 /** Median over the rounds of one server's figure to another's. */
 export function ratioOf(
   reports: Reports,
