@@ -188,11 +188,12 @@ describe("time limits and cancel", () => {
       { id: started.executionId, status: "running", toolName: "system/slow" },
     ]);
     const before = Date.now();
-    await app.app.engine.cancel(admin, started.executionId);
+    await app.app.engine.cancel(admin, started.executionId, "wrong file");
     expect((runOf(started.executionId)?.abortedAt ?? Infinity) - before).toBeLessThan(1_000);
     expect(await recorded(started.executionId)).toMatchObject({
       status: "cancelled",
       cancelReason: "user",
+      resultMetadata: { cancelNote: "wrong file" },
     });
     await expect(app.app.engine.cancel(admin, started.executionId)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "not_running" } }); // prettier-ignore
   });
@@ -273,12 +274,16 @@ describe("slots", () => {
       status: "cancelled",
       cancelReason: "user",
     });
-    const sixth = await slow(10);
+    const sixth = await slow(10, { idempotencyKey: "again" });
     expect(sixth).toMatchObject({ status: "failed", error: { reason: "queue_full" } });
     await engine.cancel(admin, second.executionId);
     await engine.cancel(admin, third.executionId);
     expect(active()).toEqual([]);
-    expect(await slow(1)).toMatchObject({ status: "success" });
+    // A refusal for want of room did not use the key up.
+    expect(await slow(10, { idempotencyKey: "again" })).toMatchObject({
+      status: "success",
+      replayed: false,
+    });
   });
 });
 

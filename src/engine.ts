@@ -29,8 +29,8 @@ export interface Engine {
   start(caller: Caller, request: CallRequest): Promise<Outcome>;
   /** All stages' verdicts; nothing runs, nothing is recorded. Null when `reader` may not know the tool. */
   explain(caller: Caller, request: Pick<CallRequest, "name" | "arguments">, reader?: Caller): Promise<Explanation | null>;
-  /** Running only, owner only: NOT_FOUND for others' ids, CONFLICT / not_running for finished ones. */
-  cancel(caller: Caller, executionId: string): Promise<void>;
+  /** Running only, owner only, with a note for the record: NOT_FOUND for others' ids, CONFLICT / not_running for finished ones. */
+  cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
   active(caller: Caller): readonly ActiveView[];
   /** Everybody's on this instance, for administrators (C45). */
@@ -78,15 +78,26 @@ export function createEngine(p: EnginePowers): Engine {
       }
       const refusal = await decide(EXECUTE, call, p.gate, gates);
       if (refusal) return refusedOutcome(call, gates, refusal, p.now());
-      if (call.idempotencyKey !== null) await p.idempotency.reserve(call);
       const ticket = p.slots.enter(call.signal);
+      // Awaited later; until then a failure must not count as unhandled.
+      ticket.ready?.catch(() => undefined);
       entry.status = ticket.ready ? "pending" : "running";
+      // The key is taken only once the call will run; what was refused may be tried again under it.
+      if (call.idempotencyKey !== null) await reserved(call, ticket);
       const begun = p.recorder.begin(call, gates, entry.status);
-      // Both are awaited later; until then a failure must not count as unhandled.
-      for (const promise of [begun, ticket.ready]) promise?.catch(() => undefined);
+      begun.catch(() => undefined);
       return { gates, ticket, begun };
     } catch (cause) {
       return refusedOutcome(call, gates, faultOf(cause), p.now());
+    }
+  }
+
+  async function reserved(call: Call, ticket: Ticket): Promise<void> {
+    try {
+      await p.idempotency.reserve(call);
+    } catch (cause) {
+      ticket.release();
+      throw cause;
     }
   }
 
@@ -107,9 +118,9 @@ export function createEngine(p: EnginePowers): Engine {
       });
       return ended.kind === "finished"
         ? finishedOutcome(call, gates, ended.result, p.now())
-        : cancelledOutcome(call, gates, { ...ended, dispatched: true }, p.now());
+        : cancelledOutcome(call, gates, { ...ended, dispatched: true, note: entry.note }, p.now());
     } catch (cause) {
-      if (call.signal.aborted) return cancelledOutcome(call, gates, NOT_STARTED(call), p.now());
+      if (call.signal.aborted) return cancelledOutcome(call, gates, notStarted(entry), p.now());
       return refusedOutcome(call, gates, faultOf(cause), p.now());
     } finally {
       ticket.release();
@@ -126,6 +137,7 @@ export function createEngine(p: EnginePowers): Engine {
         if (!outcome.replayed) await p.recorder.refuse(call, outcome);
       } else {
         outcome = await run(entry, admission);
+        if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
         await Promise.all([admission.begun, p.recorder.end(call, outcome)]).catch(
           async (cause: unknown) => {
             await admission.begun; // without a durable start no effect has happened: a refusal, 503
@@ -157,7 +169,7 @@ export function createEngine(p: EnginePowers): Engine {
     discover: (caller) => discover(caller, p),
     find: (caller, name) => find(caller, name, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
-    cancel: (caller, executionId) => cancel(caller, executionId, p),
+    cancel: (caller, executionId, note) => cancel(caller, executionId, note ?? null, p),
     active: (caller) => p.active.of(caller, p.now()),
     activeCount: () => p.active.size,
     drain(graceMs) {
@@ -167,11 +179,9 @@ export function createEngine(p: EnginePowers): Engine {
   };
 }
 
-const NOT_STARTED = (call: Call) => ({
-  reason: call.signal.reason as CancelReason,
-  partial: null,
-  dispatched: false,
-});
+function notStarted({ call, note }: ActiveEntry) {
+  return { reason: call.signal.reason as CancelReason, partial: null, dispatched: false, note };
+}
 
 function hasNoEffect(tool: Tool | null): boolean {
   return tool?.effects === "read_only" || tool?.effects === "essential_health_check";

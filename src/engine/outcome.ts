@@ -75,10 +75,23 @@ export function refusedOutcome(
   return outcome(call, { status: "failed", error, gates, visible, dispatched: false, endedAt });
 }
 
-export function cancelledOutcome(call: Call, gates: readonly Verdict[], ended: { reason: CancelReason; partial: Json; dispatched: boolean }, endedAt: number): Outcome {
-  const { reason, partial, dispatched } = ended;
-  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, gates, dispatched, endedAt });
-} // prettier-ignore
+export interface Cancelled {
+  readonly reason: CancelReason;
+  readonly partial: Json;
+  readonly dispatched: boolean;
+  readonly note: string | null;
+}
+
+export function cancelledOutcome(
+  call: Call,
+  gates: readonly Verdict[],
+  cancelled: Cancelled,
+  endedAt: number,
+): Outcome {
+  const { reason, partial, dispatched, note } = cancelled;
+  const metadata = note === null ? {} : { cancelNote: note };
+  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, gates, dispatched, endedAt, metadata }); // prettier-ignore
+}
 
 function cancelFault(call: Call, reason: CancelReason): Fault {
   if (reason === "timeout") {

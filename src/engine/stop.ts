@@ -4,9 +4,10 @@ import { AppError } from "../errors.ts";
 import type { EnginePowers } from "../engine.ts";
 
 /** Answers once the end is recorded. Foreign ids look like unknown ones. */
-export async function cancel(caller: Caller, executionId: string, p: Pick<EnginePowers, "active" | "recorded">): Promise<void> {
+export async function cancel(caller: Caller, executionId: string, note: string | null, p: Pick<EnginePowers, "active" | "recorded">): Promise<void> {
   const entry = p.active.get(executionId);
   if (entry && entry.call.caller.userId === caller.userId && entry.call.caller.tenantId === caller.tenantId) {
+    entry.note = note;
     entry.abort("user");
     return entry.ended;
   }

@@ -43,8 +43,9 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   }
 
   async function answerMcp(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { authorization, cookie, traceparent } = req.headers;
-    const known = doors.identity.identify({ authorization, cookie });
+    const { authorization, traceparent } = req.headers;
+    // Agents bring a key. The console's cookie would travel with requests of other local pages too.
+    const known = doors.identity.identify({ authorization, cookie: undefined });
     const caller = known instanceof Promise ? await known : known;
     const trace = typeof traceparent === "string" ? traceparent : undefined;
     if (req.method !== "POST")

@@ -24,18 +24,8 @@ export async function decide(
   return refusal;
 }
 
-function faultOfVerdict({
-  code = "FORBIDDEN",
-  reason = "",
-  message = "",
-  remedy,
-  errors,
-}: Verdict): Fault {
-  return {
-    code,
-    reason,
-    message,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(errors ? { errors } : {}),
-  };
+/** A verdict that denies has a code, a reason and a message by construction. */
+function faultOfVerdict({ code, reason, message, remedy, errors }: Verdict): Fault {
+  const told = { code, reason, message } as Pick<Fault, "code" | "reason" | "message">;
+  return { ...told, ...(remedy === undefined ? {} : { remedy }), ...(errors ? { errors } : {}) };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { testPowers, testSubject } from "../../test/fixtures/gate.ts";
+import { testPowers, testSubject, testTool } from "../../test/fixtures/gate.ts";
 import type { JsonObject } from "../call.ts";
 import { input } from "./input.ts";
 
@@ -71,4 +71,17 @@ it("a call without a tool never gets past it", () => {
   expect(input.decide(testSubject({ tool: null }), testPowers())).toMatchObject({
     code: "NOT_FOUND",
   });
+});
+
+it("tools without parameters, and schemas of any shape, give readable faults", () => {
+  const asked = (schema: JsonObject, args: JsonObject) =>
+    input.decide(
+      testSubject({ tool: testTool({ inputSchema: schema }), arguments: args }),
+      testPowers(),
+    );
+  expect(asked({ type: "object", additionalProperties: false }, { a: 1 })).toMatchObject({ errors: [{ suggestion: "known parameters: none" }] }); // prettier-ignore
+  expect(asked({ not: {} }, {})).toMatchObject({
+    errors: [{ path: "", message: "must NOT be valid, got {}" }],
+  });
+  expect(asked({ properties: { a: { enum: ["one", "two"] } } }, { a: "zzzzzz" })).toMatchObject({ errors: [{ suggestion: "use one of one, two" }] }); // prettier-ignore
 });

@@ -12,10 +12,8 @@ export const input: Stage = {
     if (faults === null) return allow();
     const unknown = faults.every((fault) => fault.message.startsWith("unknown parameter"));
     return deny("BAD_REQUEST", unknown ? "unknown_parameter" : "invalid_arguments", {
-      message: `Input validation failed: ${faults.map((f) => `${f.path || "/"} ${f.message}`).join("; ")}`,
-      remedy:
-        faults.find((fault) => fault.suggestion)?.suggestion ??
-        `see the input schema of ${tool.name}`,
+      message: `Input validation failed: ${faults.map((f) => `${f.path} ${f.message}`).join("; ")}`,
+      remedy: faults.map((fault) => fault.suggestion).join("; "),
       errors: faults,
     });
   },

@@ -68,3 +68,21 @@ it("stages are asked in order and the first refusal ends the questions", async (
   expect(asked).toEqual(["a", "b"]);
   expect(gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
 });
+
+it("C23: after a hiding no only an outage of another hiding engine changes the answer", async () => {
+  const hiding = (answer: ReturnType<typeof allow>): Stage => ({
+    ...stage(() => answer),
+    hides: true,
+  });
+  const no = deny("NOT_FOUND", "unknown", { message: "not found" });
+  const out = deny("UNAVAILABLE", "engine_unavailable", { message: "out" });
+  const ask = async (...stages: Stage[]) =>
+    (await decide(stages, testSubject(), testPowers(), []))?.code;
+  const never = stage(() => {
+    throw new Error("must not be asked");
+  });
+  expect(await ask(hiding(no), hiding(allow()), never)).toBe("NOT_FOUND");
+  expect(await ask(hiding(no), hiding(no), never)).toBe("NOT_FOUND");
+  expect(await ask(hiding(no), hiding(out), never)).toBe("UNAVAILABLE");
+  expect(await ask(hiding(allow()), hiding(allow()))).toBeUndefined();
+});

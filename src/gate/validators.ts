@@ -24,50 +24,45 @@ export function createValidators(): Validators {
       let validate = compiled.get(schema);
       if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
       if (validate(value)) return null;
-      const errors = (validate.errors ?? []).filter((error) => error.keyword !== "if");
-      return errors.slice(0, SHOWN_FAULTS).map(faultOf);
+      // Errors are there whenever the answer was no.
+      return (validate.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);
     },
   };
 }
 
 function faultOf(error: ErrorObject): FieldFault {
-  const params = error.params as Record<string, unknown>;
+  const { instancePath: path, data, message = "does not fit the schema" } = error;
+  const params = error.params as Readonly<Record<string, unknown>>;
   switch (error.keyword) {
-    case "additionalProperties":
-    case "unevaluatedProperties": {
-      const name = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
-      const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
+    case "additionalProperties": {
+      const name = String(params["additionalProperty"]);
+      const known = Object.keys(Object(error.parentSchema?.["properties"]) as object);
       const close = nearest(name, known);
       const suggestion = close ? `did you mean ${close}?` : `known parameters: ${known.join(", ") || "none"}`; // prettier-ignore
-      return { path: `${error.instancePath}/${pointer(name)}`, message: `unknown parameter ${name}`, suggestion }; // prettier-ignore
+      return { path: `${path}/${pointer(name)}`, message: `unknown parameter ${name}`, suggestion };
     }
     case "required": {
       const name = String(params["missingProperty"]);
-      return { path: `${error.instancePath}/${pointer(name)}`, message: "is required but missing", suggestion: `add ${name}` }; // prettier-ignore
+      return { path: `${path}/${pointer(name)}`, message: "is required but missing", suggestion: `add ${name}` }; // prettier-ignore
     }
-    case "type":
-      return {
-        path: error.instancePath,
-        message: `expected ${String(params["type"])}, got ${kindOf(error.data)}`,
-        suggestion: `send a value of type ${String(params["type"])}`,
-      };
+    case "type": {
+      const wanted = String(params["type"]);
+      return { path, message: `expected ${wanted}, got ${kindOf(data)}`, suggestion: `send a value of type ${wanted}` }; // prettier-ignore
+    }
     case "enum": {
-      const choices = params["allowedValues"] as readonly unknown[];
-      const close =
-        typeof error.data === "string" ? nearest(error.data, choices.map(String)) : null;
+      const choices = (params["allowedValues"] as readonly unknown[]).map(String);
+      const close = typeof data === "string" ? nearest(data, choices) : null;
       return {
-        path: error.instancePath,
-        message: `expected one of ${choices.map(String).join(", ")}, got ${shown(error.data)}`,
-        suggestion: close
-          ? `did you mean ${close}?`
-          : `use one of ${choices.map(String).join(", ")}`,
+        path,
+        message: `expected one of ${choices.join(", ")}, got ${shown(data)}`,
+        suggestion: close ? `did you mean ${close}?` : `use one of ${choices.join(", ")}`,
       };
     }
     default:
       return {
-        path: error.instancePath,
-        message: `${error.message ?? "does not fit"}, got ${shown(error.data)}`,
-        suggestion: `send a value that ${(error.message ?? "fits the schema").replace(/^must be /, "is ").replace(/^must /, "does: ")}`, // prettier-ignore
+        path,
+        message: `${message}, got ${shown(data)}`,
+        suggestion: `the value ${message}`,
       };
   }
 }
@@ -78,7 +73,7 @@ function kindOf(value: unknown): string {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = String(JSON.stringify(value));
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 

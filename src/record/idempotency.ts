@@ -10,6 +10,8 @@ export interface Idempotency {
   replay(call: Call): Promise<ExecutionRecord | null>;
   /** Takes the key for this call, after the gate and before the run. Throws when another call was faster. */
   reserve(call: Call): Promise<void>;
+  /** Gives the key back: the call never ran, so it may be tried again under it. */
+  release(call: Call): Promise<void>;
 }
 
 export function createIdempotency(
@@ -38,6 +40,8 @@ export function createIdempotency(
       assertSame(call, earlier.requestHash);
       throw inFlight(earlier.executionId);
     },
+    release: (call) =>
+      store.idempotency.release({ scope: scopeOf(call), key: keyOf(call), executionId: call.id }),
   };
 }
 

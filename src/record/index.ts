@@ -129,6 +129,7 @@ function hidden(call: Call, gates: readonly Verdict[]): object {
   return {
     toolName: call.requestedName,
     category: "unknown",
+    timeout: 0,
     toolVersion: null,
     toolPin: null,
     runner: null,

@@ -13,6 +13,8 @@ export interface ActiveView {
 export interface ActiveEntry {
   readonly call: Call;
   status: "pending" | "running";
+  /** Why it was cancelled, in the words of whoever did it. */
+  note: string | null;
   /** Fires the call's signal; the first reason wins. */
   abort(reason: CancelReason): void;
   /** Resolves when the execution has ended and its end is recorded. */
@@ -61,6 +63,7 @@ export function createActive(): Active {
       const entry: ActiveEntry = {
         call,
         status: "running",
+        note: null,
         abort,
         get ended() {
           // Made only when somebody waits for it: most calls end unwatched.

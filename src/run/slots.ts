@@ -22,7 +22,11 @@ export interface Slots {
 }
 
 interface Waiter {
+  readonly ready: Promise<void>;
+  granted: boolean;
   grant(): void;
+  /** Gives the place in the queue up. */
+  leave(cause: Error): void;
 }
 
 export function createSlots(limits: SlotLimits): Slots {
@@ -49,30 +53,30 @@ export function createSlots(limits: SlotLimits): Slots {
     }
   };
 
-  const wait = (signal: AbortSignal, onGrant: () => void): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const leave = (cause: unknown): void => {
-        if (!queue.delete(waiter)) return;
-        finish();
-        reject(cause instanceof Error ? cause : new Error(String(cause)));
-      };
-      const onAbort = (): void => leave(new Error("aborted while waiting for a slot"));
-      const timer = setTimeout(() => leave(full()), limits.maxQueueWaitMs);
-      const finish = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-      };
-      const waiter: Waiter = {
-        grant() {
-          finish();
-          onGrant();
-          resolve();
-        },
-      };
-      queue.add(waiter);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-    });
+  const wait = (signal: AbortSignal): Waiter => {
+    const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (cause: Error): void => {
+      if (!queue.delete(waiter)) return;
+      finish();
+      reject(cause);
+    };
+    const onAbort = (): void => leave(new Error("aborted while waiting for a slot"));
+    const timer = setTimeout(() => leave(full()), limits.maxQueueWaitMs);
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    };
+    const grant = (): void => {
+      waiter.granted = true;
+      finish();
+      resolve();
+    };
+    const waiter: Waiter = { ready, granted: false, grant, leave };
+    queue.add(waiter);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    return waiter;
+  };
 
   return {
     get running() {
@@ -82,23 +86,22 @@ export function createSlots(limits: SlotLimits): Slots {
       return queue.size;
     },
     enter(signal) {
-      let held = false;
-      let ready: Promise<void> | null = null;
       if (running < limits.maxRunning) {
         running++;
-        held = true;
-      } else {
-        if (queue.size >= limits.maxQueued) throw full();
-        ready = wait(signal, () => (held = true));
+        return { ready: null, release: once(next) };
       }
-      return {
-        ready,
-        release() {
-          if (!held) return;
-          held = false;
-          next();
-        },
-      };
+      if (queue.size >= limits.maxQueued) throw full();
+      const waiter = wait(signal);
+      const giveUp = (): void => waiter.leave(new Error("no longer wanted"));
+      return { ready: waiter.ready, release: once(() => (waiter.granted ? next() : giveUp())) };
     },
+  };
+}
+
+function once(act: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) act();
+    done = true;
   };
 }

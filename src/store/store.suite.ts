@@ -424,6 +424,15 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     describe("idempotency", () => {
       const row = { scope: "local/ann", key: "k", requestHash: "h1", executionId: "e1", at: T0 };
 
+      test("a reservation is given back by its own execution only", async () => {
+        await store.idempotency.reserve(row);
+        await store.idempotency.release({ ...row, executionId: "e2" });
+        expect(await store.idempotency.find(row.scope, row.key, T0)).not.toBeNull();
+        await store.idempotency.release(row);
+        expect(await store.idempotency.find(row.scope, row.key, T0)).toBeNull();
+        expect(await store.idempotency.reserve({ ...row, executionId: "e3" })).toBeNull();
+      });
+
       test("the first reservation holds for 24 hours", async () => {
         expect(await store.idempotency.find(row.scope, row.key, T0)).toBeNull();
         expect(await store.idempotency.reserve(row)).toBeNull();

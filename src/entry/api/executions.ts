@@ -147,7 +147,7 @@ export const cancelToolExecution = endpoint({
   summary: "Stop a running execution of the caller",
   input: z.strictObject({
     executionId,
-    reason: z.string().min(1).max(500).optional().describe("For the server's log"),
+    reason: z.string().min(1).max(500).optional().describe("Kept in the record"),
   }),
   output: z.object({
     success: served,
@@ -156,13 +156,10 @@ export const cancelToolExecution = endpoint({
     timestamp: time,
   }),
   async run(input, { caller, doors }) {
-    await doors.engine.cancel(caller, input.executionId);
+    await doors.engine.cancel(caller, input.executionId, input.reason);
     // The tool may have finished in the same moment: then nothing was cancelled, and the answer must not say so.
     const record = await doors.history.get(caller, input.executionId);
     if (record && record.status !== "cancelled") throw notRunning(input.executionId);
-    if (input.reason !== undefined) {
-      doors.log.info({ executionId: input.executionId, reason: input.reason }, "cancelled by its owner"); // prettier-ignore
-    }
     return {
       success: true as const,
       executionId: input.executionId,
