@@ -19,7 +19,7 @@ const PATH = ["identity/", "gate/", "run/", "record/"];
 /** main → cli → app → entry → engine → {identity, gate, run, record} → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
-  "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "version.ts"] },
+  "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "policy/", "version.ts"] },
   "app.ts": { may: [...BASE, "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, "store/store.ts", "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["config.ts", "tools/tool.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
   "config/": { may: [...BASE, "store/store.ts"] },
@@ -32,6 +32,7 @@ const DIRECTION: Record<string, Rule> = {
   "run/": { may: BASE, types: ["store/store.ts", "tools/tool.ts"] },
   "record/": { may: BASE, types: ["store/store.ts"] },
   "store/": { may: BASE, types: ["tools/tool.ts"] },
+  "policy/": { may: [...BASE, "policy/rego/"] },
   "policy/rego/": {},
   "tools/index.ts": { may: ["tools/"], types: ["tools/tool.ts"] },
   "tools/registry.ts": { may: [...BASE, "tools/tool.ts"], types: ["store/store.ts"] },
