@@ -9,6 +9,7 @@ import { CRYPTO } from "./crypto.ts";
 import { ENCODING } from "./encoding.ts";
 import { GLOB } from "./glob.ts";
 import { GRAPH_BUILTINS } from "./graph.ts";
+import { GRAPHQL } from "./graphql.ts";
 import { HTTP } from "./http.ts";
 import { JSON_PATCH } from "./json-patch.ts";
 import { JSON_PATHS } from "./json-paths.ts";
@@ -54,6 +55,7 @@ export const BUILTINS: readonly Builtin[] = [
   ...CRYPTO,
   ...X509,
   ...JWT,
+  ...GRAPHQL,
   ...HTTP,
   ...OUTPUT,
 ];
