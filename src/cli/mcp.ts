@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import type { LoadedConfig } from "../config.ts";
 import type { Cli } from "./cli.ts";
 import { byReference } from "./client.ts";
 import { findDataDir, liveOwner, readKey } from "./data-dir.ts";
@@ -18,22 +18,22 @@ export function define(command: Command, cli: Cli): void {
         await bridgeStdio({ url: `${api.url}/mcp`, key: api.key, input: cli.stdin, output: cli.stdout }); // prettier-ignore
       } else {
         const { loadConfig } = await import("../config.ts");
-        const { config } = await loadConfig({
+        const loaded = await loadConfig({
           file: options.config,
           env: cli.env,
           flags: { dataDir: cli.flags.dataDir },
         });
-        await serveOwnStdio(cli, config);
+        await serveOwnStdio(cli, loaded);
       }
     });
 }
 
 /** Without an owner the engine runs here, for this one client; nothing but messages may reach stdout. */
-export async function serveOwnStdio(cli: Cli, config: Config): Promise<void> {
+export async function serveOwnStdio(cli: Cli, loaded: LoadedConfig): Promise<void> {
   const { serveStdioDoor } = await import("../entry/stdio.ts");
-  const app = await openApp(config);
+  const app = await openApp(loaded);
   try {
-    const path = join(config.dataDir, "cli.key");
+    const path = join(loaded.config.dataDir, "cli.key");
     const key = cli.flags.key === undefined ? readKey(path) : byReference(cli.flags.key, cli);
     if (key === null) throw failed("no_key", `There is no key at ${path}.`, "name one: --key env:NAME or --key file:PATH"); // prettier-ignore
     const caller = await app.doors.identity.identify({ authorization: `Bearer ${key}`, cookie: undefined }); // prettier-ignore

@@ -27,17 +27,18 @@ export function define(command: Command, cli: Cli): void {
 
 async function serve(cli: Cli, options: ServeOptions): Promise<void> {
   const { loadConfig, isLoopback } = await import("../config.ts");
-  const { config, origins } = await loadConfig({
+  const loaded = await loadConfig({
     file: options.config,
     env: cli.env,
     flags: { dataDir: cli.flags.dataDir, "server.port": options.port, "server.host": options.host },
   });
+  const { config, origins } = loaded;
   cli.keepsRunning = true;
   if (config.server.transport === "stdio") {
     const { serveOwnStdio } = await import("./mcp.ts");
-    return serveOwnStdio(cli, config);
+    return serveOwnStdio(cli, loaded);
   }
-  const app = await openApp(config);
+  const app = await openApp(loaded);
   try {
     const exactPort = origins["server.port"]?.source !== "default";
     const url = await listen(app, config, exactPort);

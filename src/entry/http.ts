@@ -7,7 +7,7 @@ import { JsonFault, parseStrict } from "../util/json.ts";
 import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
-import { fastAnswer, fastCall, type FastCall } from "./mcp/fast.ts";
+import { fastAnswer, fastCall, fastFailure, type FastCall } from "./mcp/fast.ts";
 import { createMcpDoor } from "./mcp/index.ts";
 import { faultHeaders, problemOf } from "./problem.ts";
 
@@ -67,9 +67,17 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const gone = new AbortController();
     // A client that closes the connection before the answer cancels the call.
     res.once("close", () => (res.writableFinished ? undefined : gone.abort()));
-    const outcome = await doors.engine.execute(caller, { ...request, signal: gone.signal });
-    const text = fastAnswer(id, outcome, doors.settings.version);
-    res.writeHead(200, {
+    let status = 200;
+    let text: string;
+    try {
+      const outcome = await doors.engine.execute(caller, { ...request, signal: gone.signal });
+      text = fastAnswer(id, outcome, doors.settings.version);
+    } catch (cause) {
+      doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
+      status = 503;
+      text = fastFailure(id, cause);
+    }
+    res.writeHead(status, {
       "Content-Type": "application/json",
       "Content-Length": Buffer.byteLength(text),
     });

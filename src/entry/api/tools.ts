@@ -1,6 +1,8 @@
 // The tools a caller may see: list, details, figures.
 import { z } from "zod";
+import type { JsonObject } from "../../call.ts";
 import { CATEGORIES, EFFECTS, RISKS, type Tool } from "../../tools/tool.ts";
+import { functionDefinition, parametersOf } from "../../tools/render.ts";
 import { filterTools, type ToolFilter } from "../../tools/registry.ts";
 import { endpoint } from "./endpoint.ts";
 import { figuresOf, lastOf, toolMetrics, toolMetricsShape, successRate } from "./figures.ts";
@@ -72,6 +74,16 @@ const detailed = listed.extend({
   openWorld: z.boolean(),
   deprecated: z.object({ since: z.string(), replacement: z.string().optional() }).nullable(),
   examples: z.array(jsonObject),
+  parameters: z.array(
+    z.object({
+      name: z.string(),
+      type: z.enum(["string", "number", "boolean", "object", "array"]),
+      description: z.string(),
+      required: z.boolean(),
+      default: z.json(),
+    }),
+  ),
+  functionDefinition: jsonObject.describe("As a model API takes it"),
 });
 
 const detailView = (tool: Tool): z.input<typeof detailed> => ({
@@ -96,6 +108,8 @@ const detailView = (tool: Tool): z.input<typeof detailed> => ({
   openWorld: tool.openWorld,
   deprecated: tool.deprecated,
   examples: tool.examples.map((example) => ({ ...example })),
+  parameters: parametersOf(tool) as z.input<typeof detailed>["parameters"],
+  functionDefinition: { ...functionDefinition(tool) } as unknown as JsonObject,
 });
 
 export const getToolDetails = endpoint({

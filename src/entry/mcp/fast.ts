@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../call.ts";
 import type { Registry } from "../../tools/registry.ts";
 import { declaresHeaders } from "./param-headers.ts";
-import { isUnknown, serverInfo, toolResult, unknownTool } from "./result.ts";
+import { isUnknown, notRecorded, serverInfo, toolResult, unknownTool } from "./result.ts";
 
 const VERSION = "2026-07-28";
 const PREFIX = "io.modelcontextprotocol/";
@@ -59,21 +59,45 @@ export function fastCall(req: IncomingMessage, body: Json, registry: Registry): 
 const PLAIN_NAME = /^[A-Za-z0-9_./-]{1,128}$/;
 
 function isPlainMeta(meta: JsonObject): boolean {
-  if (
-    meta[`${PREFIX}protocolVersion`] !== VERSION ||
-    !isObject(meta[`${PREFIX}clientCapabilities`])
-  )
-    return false;
+  if (meta[`${PREFIX}protocolVersion`] !== VERSION) return false;
   for (const key of Object.keys(meta)) {
     if (key === "progressToken" || (key.startsWith(PREFIX) && !PLAIN_META.has(key))) return false;
   }
-  const info = meta[`${PREFIX}clientInfo`];
-  return info === undefined || (isObject(info) && typeof info["name"] === "string" && typeof info["version"] === "string"); // prettier-ignore
+  return isPlainClient(meta[`${PREFIX}clientInfo`]) && isPlainCapabilities(meta[`${PREFIX}clientCapabilities`]); // prettier-ignore
+}
+
+/** Words only; pictures and the like are for the SDK's schema. */
+function isPlainClient(info: Json | undefined): boolean {
+  if (info === undefined) return true;
+  return (
+    isObject(info) &&
+    "name" in info &&
+    "version" in info &&
+    Object.values(info).every((value) => typeof value === "string")
+  );
+}
+
+/** `{}`, `{ sampling: {} }`, `{ elicitation: { form: {}, url: {} } }`, `{ roots: { listChanged: true } }`; no deeper. */
+function isPlainCapabilities(capabilities: Json | undefined): boolean {
+  if (!isObject(capabilities)) return false;
+  for (const [name, value] of Object.entries(capabilities)) {
+    if (!isObject(value)) return false;
+    for (const [key, inner] of Object.entries(value)) {
+      const flag = name === "roots" && key === "listChanged";
+      if (flag ? typeof inner !== "boolean" : !isObject(inner) || Object.keys(inner).length > 0)
+        return false;
+    }
+  }
+  return true;
 }
 
 function isJson(contentType: string | undefined): boolean {
   return contentType === "application/json" || contentType === "application/json; charset=utf-8";
 }
+
+/** The body of the answer when the engine threw: nothing could be recorded. Goes out with HTTP 503. */
+export const fastFailure = (id: string | number, cause: unknown): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, error: notRecorded(cause) });
 
 /** The body of the answer; the same result the SDK path would send. */
 export function fastAnswer(id: string | number, outcome: Outcome, version: string): string {
