@@ -73,6 +73,8 @@ export interface With {
   readonly value: Term;
   /** The built-in that `value` names, when it names one. */
   readonly builtin?: string;
+  /** `value` names a function that policies define. */
+  readonly isFunction?: boolean;
   readonly loc: Location;
 }
 

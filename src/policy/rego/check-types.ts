@@ -197,9 +197,27 @@ function checkPath(env: TypeEnv, start: Type, path: readonly Term[]): boolean {
   return true;
 }
 
+/** `x in xs`: the member must be able to equal a value of the collection, the key a key of it. */
+function cannotBeMember(env: TypeEnv, name: string, args: readonly Term[]): boolean {
+  const isKeyed = name === "internal.member_3";
+  const domain = args[isKeyed ? 2 : 1];
+  if ((!isKeyed && name !== "internal.member_2") || !domain) return false;
+  const type = typeOf(env, domain);
+  const clash = (term: Term | undefined, wanted: Type): boolean => {
+    const own = term ? typeOf(env, term) : NIL;
+    return !hasNil(own) && !hasNil(wanted) && !unifies(own, wanted);
+  };
+  if (clash(args[isKeyed ? 1 : 0], valuesOf(type))) return true;
+  return isKeyed && clash(args[0], keysOf(type));
+}
+
 function checkCall(env: TypeEnv, expr: Expr, errors: LoadError[]): void {
   if (expr.node.kind !== "call") return;
   const { op, args } = expr.node;
+  if (cannotBeMember(env, operatorName(op), args)) {
+    report(errors, expr.loc, "match error");
+    return;
+  }
   const declared = functionType(env, expr);
   if (!declared) return;
   const expected = declared.result ? [...declared.args, declared.result] : declared.args;

@@ -22,7 +22,7 @@ import { termVars } from "./vars.ts";
 import type { Builtin } from "./builtins/builtin.ts";
 import type { LoadError } from "./errors.ts";
 import type { Program } from "./gen.ts";
-import type { Module, RefTerm, Rule } from "./ast.ts";
+import type { Module, RefTerm, Rule, Term } from "./ast.ts";
 import type { Arity, SafetyContext } from "./safety.ts";
 import type { NodeKind, OwnedRule, RuleNode } from "./tree.ts";
 
@@ -117,7 +117,10 @@ function resolveAll(
 ): void {
   const scopes = new Map<Module, Scope>();
   for (const module of modules) {
-    scopes.set(module, new Scope(names, globalsOf(module, tree), (name) => builtins.has(name)));
+    scopes.set(
+      module,
+      new Scope(names, globalsOf(module, tree), (name) => builtins.has(name), functionTest(tree)),
+    );
   }
   const metadata = metadataOf(modules);
   replaceRules(tree, (rule, module) => {
@@ -125,6 +128,16 @@ function resolveAll(
     scope.metadata = metadata(module, rule);
     return expandRule(names, resolveRule(scope, rule));
   });
+}
+
+/** Does a term name a function that policies define? */
+export function functionTest(tree: RuleTree): (term: Term) => boolean {
+  return (term) => {
+    if (term.kind !== "ref") return false;
+    const [head, ...rest] = term.terms;
+    const path = head?.kind === "var" && head.name === "data" ? stringPath(rest) : undefined;
+    return path !== undefined && tree.find(path)?.kind === "function";
+  };
 }
 
 /** The rules of the package and the imports of the module. */

@@ -72,15 +72,15 @@ export function expandBody(names: NameSource, body: Body): Body {
   return result;
 }
 
-// A reference may name the function to replace another one with; it is looked at again later.
-function withValue(names: NameSource, value: Term, result: Expr[]): Term {
-  return value.kind === "ref" ? hoist(names, value, result, []) : toSimple(names, value, result);
+// The name of a function is not evaluated.
+function withValue(names: NameSource, item: With, result: Expr[]): Term {
+  return item.isFunction ? item.value : toSimple(names, item.value, result);
 }
 
 function expandExpr(names: NameSource, expr: Expr, result: Expr[]): void {
   const withs = expr.withs.map((item) => ({
     ...item,
-    value: withValue(names, item.value, result),
+    value: withValue(names, item, result),
   }));
   const sub = (term: Term): Term => hoist(names, term, result, withs);
   const { node } = expr;

@@ -39,6 +39,7 @@ export class Scope {
   /** Globals that were looked up; what is left over is an unused import. */
   readonly used = new Set<string>();
 
+  readonly isFunction: (term: Term) => boolean;
   /** What rego.metadata says about the rule that is being read. */
   metadata: Metadata | undefined;
 
@@ -48,7 +49,9 @@ export class Scope {
     names: NameSource,
     globals: ReadonlyMap<string, readonly string[]>,
     isBuiltin: (name: string) => boolean,
+    isFunction: (term: Term) => boolean,
   ) {
+    this.isFunction = isFunction;
     this.names = names;
     this.globals = globals;
     this.#isBuiltin = isBuiltin;
@@ -80,6 +83,16 @@ export class Scope {
   pop(): void {
     this.#declared.pop();
     this.#frames.pop();
+  }
+
+  /** Variables the innermost scope declares with `some` or `every`, by the name they were given. */
+  declaredHere(): ReadonlyMap<string, string> {
+    const { occurrences, renamed } = this.#frames.at(-1) as Frame;
+    const found = new Map<string, string>();
+    for (const [name, as] of occurrences) {
+      if (as === "declared") found.set(renamed.get(name) as string, name);
+    }
+    return found;
   }
 
   /** Adds names declared by the body that is now being read into the innermost scope. */

@@ -1,6 +1,7 @@
 // Queries: compiled like rule bodies; every solution gives the values of the query's variables.
 import { checkCalls, checkWiths } from "./check-calls.ts";
 import { checkBodyTypes } from "./check-types.ts";
+import { functionTest } from "./compile.ts";
 import { eachSolution } from "./code.ts";
 import { flattenBody } from "./dynamics.ts";
 import { LoadFailure } from "./errors.ts";
@@ -44,7 +45,12 @@ export function compileQuery(
   version: RegoVersion,
 ): QueryCode {
   const { names, arity } = compiled;
-  const scope = new Scope(names, new Map(), (name) => program.builtins.has(name));
+  const scope = new Scope(
+    names,
+    new Map(),
+    (name) => program.builtins.has(name),
+    functionTest(program.tree),
+  );
   const parsed = parseQuery("query", source, version);
   const body = expandBody(names, resolveBody(scope, parsed));
   const errors: LoadError[] = [];

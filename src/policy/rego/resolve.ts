@@ -2,6 +2,7 @@
 import { loadFailure } from "./errors.ts";
 import { declaredNames } from "./names.ts";
 import { isWildcard } from "./terms.ts";
+import { bodyVars, termVars } from "./vars.ts";
 import type { Body, Expr, ExprNode, Head, Location, Rule, Term, With } from "./ast.ts";
 import type { Scope } from "./names.ts";
 
@@ -11,6 +12,7 @@ export function resolveRule(scope: Scope, rule: Rule): Rule {
   scope.announce(declaredNames(rule.body));
   const body = resolveExprs(scope, rule.body);
   const head = resolveHead(scope, rule.head, args);
+  checkUsed(scope, body, [...head.ref, head.key, head.value], rule.body[0]?.loc ?? rule.loc);
   scope.pop();
   const otherwise = rule.otherwise && resolveRule(scope, rule.otherwise);
   return { ...rule, head, body, otherwise };
@@ -54,8 +56,26 @@ function resolveArg(scope: Scope, term: Term): Term {
 export function resolveBody(scope: Scope, body: Body): Body {
   scope.push(declaredNames(body));
   const resolved = resolveExprs(scope, body);
+  checkUsed(scope, resolved, [], body[0]?.loc);
   scope.pop();
   return resolved;
+}
+
+/** What `some` and `every` declare must be used. */
+function checkUsed(
+  scope: Scope,
+  body: Body,
+  terms: readonly (Term | undefined)[],
+  at: Location | undefined,
+): void {
+  const unused = new Map(scope.declaredHere());
+  if (unused.size === 0 || !at) return;
+  const use = (name: string): unknown => unused.delete(name);
+  bodyVars(body, use, { closures: true });
+  for (const term of terms) if (term) termVars(term, use, { closures: true });
+  const [name] = unused.values();
+  if (name !== undefined)
+    throw loadFailure("rego_compile_error", at, `declared var ${name} unused`);
 }
 
 export function resolveExprs(scope: Scope, body: Body): Body {
@@ -91,7 +111,8 @@ function resolveWith(scope: Scope, item: With): With {
   const builtin = scope.builtinNamed(item.value);
   if (builtin !== undefined)
     return { ...item, target, builtin, value: { kind: "scalar", value: true, loc: item.loc } };
-  return { ...item, target, value: resolveTerm(scope, item.value) };
+  const value = resolveTerm(scope, item.value);
+  return { ...item, target, value, isFunction: scope.isFunction(value) };
 }
 
 function resolveNode(scope: Scope, node: ExprNode, loc: Location): ExprNode {
@@ -168,6 +189,7 @@ function resolveEvery(scope: Scope, node: ExprNode & { kind: "every" }): ExprNod
   const key = node.key && (declarePattern(scope, node.key, "declared") as typeof node.key);
   const value = declarePattern(scope, node.value, "declared") as typeof node.value;
   const body = resolveBody(scope, node.body);
+  checkUsed(scope, body, [], node.value.loc);
   scope.pop();
   return { kind: "every", key, value, domain, body };
 }
@@ -238,6 +260,7 @@ export function resolveTerm(scope: Scope, term: Term): Term {
       scope.push(declaredNames(term.body));
       const body = resolveExprs(scope, term.body);
       const head = resolveTerm(scope, term.head);
+      checkUsed(scope, body, [head], term.loc);
       scope.pop();
       return { ...term, head, body };
     }
@@ -246,6 +269,7 @@ export function resolveTerm(scope: Scope, term: Term): Term {
       const body = resolveExprs(scope, term.body);
       const key = resolveTerm(scope, term.key);
       const value = resolveTerm(scope, term.value);
+      checkUsed(scope, body, [key, value], term.loc);
       scope.pop();
       return { ...term, key, value, body };
     }

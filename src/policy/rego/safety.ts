@@ -252,17 +252,31 @@ function unifyOutputs(
     termVars(term, (name) => (result &&= bound.has(name) || outputs.has(name)));
     return result;
   };
-  const bind = (term: Term): number => {
+  const bind = (term: Term, other: Term): boolean => {
     const before = outputs.size;
-    if (term.kind !== "ref") termVars(term, (name) => outputs.add(name), { outputs: true });
-    return outputs.size - before;
+    if (canBind(term, other)) termVars(term, (name) => outputs.add(name), { outputs: true });
+    return outputs.size > before;
   };
   for (let changed = true; changed;) {
     changed = false;
     for (const [a, b] of pairs) {
-      if (known(b) && bind(a) > 0) changed = true;
-      if (!oneWay && known(a) && bind(b) > 0) changed = true;
+      if (known(b) && bind(a, b)) changed = true;
+      if (!oneWay && known(a) && bind(b, a)) changed = true;
     }
+  }
+}
+
+/** A pattern binds nothing when what it is matched with can never have its shape. */
+function canBind(pattern: Term, other: Term): boolean {
+  switch (pattern.kind) {
+    case "var":
+      return true;
+    case "array":
+      return ["var", "ref", "call", "arrayComprehension"].includes(other.kind);
+    case "object":
+      return ["var", "ref", "call", "objectComprehension"].includes(other.kind);
+    default:
+      return false;
   }
 }
 
@@ -285,6 +299,9 @@ export function splitPairs(a: Term, b: Term, pairs: [Term, Term][]): void {
 }
 
 function findEntry(object: Term & { kind: "object" }, key: Term): Term | undefined {
+  if (key.kind === "var") {
+    return object.entries.find(([other]) => other.kind === "var" && other.name === key.name)?.[1];
+  }
   if (key.kind !== "scalar") return undefined;
   return object.entries.find(
     ([other]) => other.kind === "scalar" && other.value === key.value,

@@ -1,7 +1,7 @@
 // The types of terms, given those of variables and rules.
 import { checkBodyTypes } from "./check-types.ts";
 import { ANY, STRING, arrayOf, setOf } from "./types.ts";
-import { NIL, or, select, typeOfValue, valuesOf } from "./type-ops.ts";
+import { NEVER, NIL, or, select, typeOfValue, valuesOf } from "./type-ops.ts";
 import { constantOf } from "./terms.ts";
 import type { Builtin } from "./builtins/builtin.ts";
 import type { RuleNode, RuleTree } from "./tree.ts";
@@ -61,11 +61,11 @@ export function typeOf(env: TypeEnv, term: Term): Type {
       return {
         kind: "array",
         items: term.items.map((item) => typeOf(env, item)),
-        rest: term.items.length === 0 ? ANY : undefined,
+        rest: undefined,
       };
     case "set": {
       const of = term.items.map((item) => typeOf(env, item)).reduce(or, NIL);
-      return setOf(term.items.length === 0 ? ANY : of);
+      return setOf(term.items.length === 0 ? NEVER : of);
     }
     case "object":
       return typeOfObject(env, term);
@@ -110,7 +110,6 @@ function typeOfObject(env: TypeEnv, term: Term & { kind: "object" }): Type {
       value = or(value, typeOf(env, item));
     }
   }
-  if (term.entries.length === 0) return { kind: "object", props, key: ANY, value: ANY };
   const isFixed = props.size === term.entries.length;
   return {
     kind: "object",

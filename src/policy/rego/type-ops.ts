@@ -7,11 +7,14 @@ import type { Value } from "./value.ts";
 /** Not known yet. Only compared by identity, so it never leaks into a real union. */
 export const NIL: Type = { kind: "any", of: [] };
 
+/** No value at all: what the empty set holds. */
+export const NEVER: Type = { kind: "any", of: [] };
+
 type ObjectType = Type & { kind: "object" };
 type ArrayType = Type & { kind: "array" };
 
 export function isAny(type: Type): boolean {
-  return type.kind === "any" && type.of.length === 0 && type !== NIL;
+  return type.kind === "any" && type.of.length === 0 && type !== NIL && type !== NEVER;
 }
 
 /** Unknown, or with an unknown part. */
@@ -37,7 +40,7 @@ export function hasNil(type: Type): boolean {
 
 /** A text that is the same for equal types. */
 function typeKey(type: Type): string {
-  if (type === NIL) return "?";
+  if (type === NIL || type === NEVER) return type === NIL ? "?" : "!";
   switch (type.kind) {
     case "any":
       return `any<${type.of.map(typeKey).join("|")}>`;
@@ -63,7 +66,8 @@ const MAX_UNION = 32;
 
 export function or(a: Type, b: Type): Type {
   if (a === NIL) return b;
-  if (b === NIL) return a;
+  if (b === NIL || b === NEVER) return a;
+  if (a === NEVER) return b;
   if (a.kind === "function" && b.kind === "function") return functionUnion(a, b);
   if (isAny(a) || isAny(b)) return ANY;
   const parts = new Map<string, Type>();
@@ -106,9 +110,9 @@ function union(types: readonly Type[]): Type {
 export function keysOf(type: Type): Type {
   switch (type.kind) {
     case "array":
-      return NUMBER;
+      return type.items.length > 0 || type.rest ? NUMBER : NIL;
     case "set":
-      return type.of;
+      return type.of === NEVER ? NIL : type.of;
     case "object":
       return or(type.props.size > 0 ? STRING : NIL, type.key ?? NIL);
     case "any":
@@ -123,7 +127,7 @@ export function valuesOf(type: Type): Type {
     case "array":
       return or(union(type.items), type.rest ?? NIL);
     case "set":
-      return type.of;
+      return type.of === NEVER ? NIL : type.of;
     case "object":
       return or(union([...type.props.values()]), type.value ?? NIL);
     case "any":
@@ -166,6 +170,7 @@ function selectProperty(type: ObjectType, key: Value): Type {
 /** Can one value have both types? */
 export function unifies(a: Type, b: Type): boolean {
   if (a === NIL || b === NIL) return false;
+  if (a === NEVER || b === NEVER) return true;
   if (a.kind === "any" || b.kind === "any") return anyUnifies(a, b);
   if (a.kind !== b.kind) return false;
   if (a.kind === "array" && b.kind === "array") return arraysUnify(a, b);

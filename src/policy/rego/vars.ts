@@ -8,7 +8,7 @@ export interface VarOptions {
   readonly outputs?: boolean;
 }
 
-type Add = (name: string) => void;
+type Add = (name: string) => unknown;
 
 export function isRoot(name: string): boolean {
   return name === "data" || name === "input";

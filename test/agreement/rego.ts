@@ -1,0 +1,106 @@
+// Our evaluator beside a real OPA server on generated policies:
+//   OPA_URL=http://127.0.0.1:8181 node test/agreement/rego.ts 20000 [first seed]
+import { isDeepStrictEqual } from "node:util";
+import { compile, toJsonText } from "../../src/policy/rego/index.ts";
+import { generatePair } from "./rego-generator.ts";
+
+const url = process.env["OPA_URL"];
+const wanted = Number(process.argv[2] ?? "20000");
+const firstSeed = Number(process.argv[3] ?? "1");
+const shown = Number(process.argv[4] ?? "20");
+if (url === undefined) {
+  console.error("skipped: OPA_URL is not set");
+  process.exit(1);
+}
+
+type Answer =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "error"; readonly code: string; readonly message: string };
+
+interface OpaErrors {
+  readonly code: string;
+  readonly message?: string;
+  readonly errors?: readonly { readonly code: string; readonly message: string }[];
+}
+
+async function opaAnswers(source: string, inputs: readonly unknown[]): Promise<readonly Answer[]> {
+  const put = await fetch(`${String(url)}/v1/policies/t`, { method: "PUT", body: source });
+  const reply: unknown = await put.json();
+  if (!put.ok) return inputs.map(() => opaError(reply as OpaErrors));
+  return Promise.all(
+    inputs.map(async (input): Promise<Answer> => {
+      const post = await fetch(`${String(url)}/v1/data/t`, {
+        method: "POST",
+        body: JSON.stringify({ input }),
+      });
+      const body: unknown = await post.json();
+      if (!post.ok) return opaError(body as OpaErrors);
+      return { kind: "value", value: (body as { result?: unknown }).result };
+    }),
+  );
+}
+
+function opaError(reply: OpaErrors): Answer {
+  const [first] = reply.errors ?? [];
+  return {
+    kind: "error",
+    code: first?.code ?? reply.code,
+    message: first?.message ?? reply.message ?? "",
+  };
+}
+
+function ourAnswers(source: string, inputs: readonly unknown[]): readonly Answer[] {
+  const compiled = compile({ "t.rego": source });
+  if (!compiled.ok) {
+    const [first] = compiled.errors;
+    return inputs.map(() => ({
+      kind: "error",
+      code: first?.code ?? "",
+      message: first?.message ?? "",
+    }));
+  }
+  const query = compiled.policy.prepare("data.t");
+  return inputs.map((input): Answer => {
+    const evaluation = query.evaluate({ input, powers: { nowNs: () => 0n }, deadlineMs: 5_000 });
+    if (!evaluation.ok)
+      return { kind: "error", code: evaluation.error.code, message: evaluation.error.message };
+    const { value } = evaluation;
+    return {
+      kind: "value",
+      value: value === undefined ? undefined : (JSON.parse(toJsonText(value)) as unknown),
+    };
+  });
+}
+
+function agree(a: Answer, b: Answer): boolean {
+  if (a.kind === "error" || b.kind === "error")
+    return a.kind === b.kind && "code" in a && "code" in b && a.code === b.code;
+  return isDeepStrictEqual(a.value, b.value);
+}
+
+let compared = 0;
+let disagreed = 0;
+const kinds = new Map<string, number>();
+for (let seed = firstSeed; compared < wanted; seed++) {
+  const { source, inputs } = generatePair(seed);
+  const theirs = await opaAnswers(source, inputs);
+  const ours = ourAnswers(source, inputs);
+  let told = false;
+  inputs.forEach((input, i) => {
+    const a = theirs[i] as Answer;
+    const b = ours[i] as Answer;
+    compared++;
+    const kind = a.kind === "error" ? a.code : "value";
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    if (agree(a, b)) return;
+    if (disagreed++ < shown * inputs.length && !told) {
+      told = true;
+      console.log(
+        `DISAGREED seed ${String(seed)}\n${source}\ninput ${JSON.stringify(input)}\nopa  ${JSON.stringify(a)}\nours ${JSON.stringify(b)}\n`,
+      );
+    }
+  });
+}
+for (const [kind, count] of kinds) console.log(`${kind}: ${String(count)}`);
+console.log(`${String(compared)} compared, ${String(disagreed)} disagreed`);
+process.exitCode = disagreed > 0 ? 1 : 0;
