@@ -253,6 +253,7 @@ describe("the fast path", () => {
   it("leaves the same record", async () => {
     const rows = await Promise.all(
       [fast, slow].map(async (app) => {
+        expect((await send(app, plainCall(META))).status).toBe(200);
         const list = await app.api("GET", "/executions?limit=1");
         const [row] = (list.body as { executions: Record<string, unknown>[] }).executions;
         return Object.keys(row ?? {}).sort();
