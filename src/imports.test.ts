@@ -126,7 +126,7 @@ describe("the dependency direction", () => {
     expect([...SOURCES.keys()].filter((file) => placeOf(file) === null)).toEqual([]);
   });
 
-  test("every import goes down", () => {
+  test("R280: every import goes down", () => {
     expect(IMPORTS.map(directionFault).filter((fault) => fault !== null)).toEqual([]);
   });
 

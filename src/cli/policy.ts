@@ -1,0 +1,69 @@
+// Rego policies in local files; no server is asked.
+import { InvalidArgumentError, type Command } from "commander";
+import type { Cli } from "./cli.ts";
+import { parseDuration } from "./duration.ts";
+import { needsVerb } from "./subcommands.ts";
+import type { EvalOptions } from "./policy/eval.ts";
+import type { FmtOptions } from "./policy/fmt.ts";
+import type { TestOptions } from "./policy/test.ts";
+
+interface Common {
+  readonly v0?: boolean;
+}
+
+interface Timed {
+  readonly timeout: number;
+  readonly strictBuiltinErrors?: boolean;
+}
+
+const version = ({ v0 }: Common) => (v0 ? "v0" : "v1");
+
+export function define(command: Command, cli: Cli): void {
+  const verb = (usage: string, about: string): Command =>
+    command
+      .command(usage)
+      .description(about)
+      .option("--v0", "read modules that do not say so themselves as Rego v0");
+  const timed = (to: Command): Command =>
+    to
+      .option("--timeout <duration>", "longest evaluation", duration, 10_000)
+      .option("--strict-builtin-errors", "a function that fails ends the evaluation");
+
+  verb("check <paths...>", "do these files and folders compile? Every error with its line").action(
+    async (paths: string[], options: Common) => {
+      const { check } = await import("./policy/check.ts");
+      check(cli, paths, { version: version(options) });
+    },
+  );
+  timed(verb("test <paths...>", "run the rules named test_…, as opa test does"))
+    .option("--coverage", "which lines the tests reached")
+    .option("--run <pattern>", "only tests whose full name matches this regular expression")
+    .action(async (paths: string[], options: Common & Timed & TestOptions) => {
+      const { test } = await import("./policy/test.ts");
+      test(cli, paths, { ...options, deadlineMs: options.timeout, version: version(options) });
+    });
+  timed(verb("eval <query>", "the value of a query"))
+    .option("-d, --data <path>", "modules, JSON and YAML: a file or folder; repeatable", append, [])
+    .option("-i, --input <file>", "input document, JSON or YAML; - for stdin")
+    .option("--explain", "which rules contributed, and where each other one failed")
+    .action(async (query: string, options: Common & Timed & EvalOptions) => {
+      const { evaluate } = await import("./policy/eval.ts");
+      evaluate(cli, query, { ...options, deadlineMs: options.timeout, version: version(options) });
+    });
+  verb("fmt <paths...>", "print modules in the canonical layout")
+    .option("--check", "only name the files that differ; exit 1 when there are any")
+    .option("--write", "rewrite the files that differ, and name them")
+    .action(async (paths: string[], options: Common & FmtOptions) => {
+      const { fmt } = await import("./policy/fmt.ts");
+      fmt(cli, paths, { ...options, version: version(options) });
+    });
+  needsVerb(command);
+}
+
+const append = (path: string, earlier: string[]): string[] => [...earlier, path];
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms > 0) return ms;
+  throw new InvalidArgumentError("it must be longer than zero");
+}

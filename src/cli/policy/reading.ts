@@ -1,0 +1,18 @@
+// How modules are read, and what a policy on the command line may use: this machine's clock and cryptography, no network.
+import { randomBytes } from "node:crypto";
+import { nodeCrypto } from "../../policy/node-crypto.ts";
+import type { RegoPowers } from "../../policy/rego/index.ts";
+
+export interface Reading {
+  /** For modules that do not say so themselves. */
+  readonly version: "v0" | "v1";
+}
+
+export function powers(print: (line: string) => void): RegoPowers {
+  return {
+    nowNs: () => BigInt(Date.now()) * 1_000_000n,
+    randomBytes: (n) => randomBytes(n),
+    crypto: nodeCrypto,
+    print,
+  };
+}
