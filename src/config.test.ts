@@ -104,7 +104,7 @@ describe("sources", () => {
     expect(faults[0]).toContain("ostiary.yaml:1:10 dataDir: cannot be set in a file");
   });
 
-  test("every leaf can be set by its variable, and R290-R293 keep their names", async () => {
+  test("every leaf can be set by its variable, and R290 R291 R292 R293 keep their names", async () => {
     const names = [...configLayout().leaves.values()].map((leaf) => leaf.env);
     expect(new Set(names).size).toBe(names.length);
     for (const name of [

@@ -217,7 +217,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await reopened.log.append(ended({ id: "last" }))).toBe(2);
       });
 
-      test("what was acknowledged survives kill -9", { timeout: 60_000 }, async () => {
+      test("R198: what was acknowledged survives kill -9", { timeout: 60_000 }, async () => {
         await store.close();
         for (let round = 0; round < 3; round++) {
           const acknowledged = await killedWhileAppending(ground, round);

@@ -9,7 +9,7 @@ import type { JsonObject } from "../call.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { NATIVE_TOOLS } from "./index.ts";
 import { filterTools, openRegistry, type Registry } from "./registry.ts";
-import { CATEGORIES, defineTool, freezeTool, RISKS, type Tool } from "./tool.ts";
+import { CATEGORIES, defineTool, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
 
 let dataDir: string;
 let store: Store;
@@ -175,6 +175,13 @@ describe("looking up", () => {
     }
     const { risk: _risk, ...silent } = tool("file/silent");
     await expect(registry.register(silent as Tool)).rejects.toMatchObject({ fault: { errors: [{ path: "/risk" }] } }); // prettier-ignore
+  });
+
+  it("C4: category and governance class are two fields with closed lists; the provider is a third", async () => {
+    expect(EFFECTS).toEqual(["read_only", "network", "system_write", "system_dangerous", "essential_health_check"]); // prettier-ignore
+    const registry = await open([tool("web/a", { category: "web", effects: "read_only" })]);
+    expect(registry.get("web/a")).toMatchObject({ category: "web", effects: "read_only", provider: "native" }); // prettier-ignore
+    for (const word of ["web", "mcp", "safe"]) await expect(registry.register(tool("web/b", { effects: word as "network" }))).rejects.toMatchObject({ fault: { errors: [{ path: "/effects" }] } }); // prettier-ignore
   });
 
   it("R005: metadata is kept as declared, with defaults", async () => {

@@ -78,7 +78,7 @@ describe("events", () => {
   const echo = (text: string, key = ann) =>
     app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text } } });
 
-  it("streams the states of the caller's own executions", async () => {
+  it("R126: streams the states of the caller's own executions", async () => {
     const reader = await Reader.open(app, ann);
     expect(reader.response.status).toBe(200);
     expect(reader.response.headers.get("content-type")).toContain("text/event-stream");

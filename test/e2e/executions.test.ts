@@ -85,7 +85,7 @@ describe("executions", () => {
     expect(bad.status).toBe("rejected");
   });
 
-  it("C15: a tool that fails is 200 with the record over REST, an error over tRPC", async () => {
+  it("R120 C15: a tool that fails is 200 with the record over REST, an error over tRPC", async () => {
     const said = await call({ name: "system/failing", arguments: { how: "said" } });
     expect(said.status).toBe(200);
     conforms("tools.executeTool", said.body);
@@ -143,7 +143,7 @@ describe("executions", () => {
     });
   });
 
-  it("C12: wait:false answers at once with 202 and Location; status, active list and cancel follow", async () => {
+  it("R110 R128 R190 R221 C12: wait:false answers at once with 202 and Location; status, active list and cancel follow", async () => {
     const { status, body, headers } = await call(slow(60_000, { wait: false }));
     expect(status).toBe(202);
     conforms("tools.executeTool", body);
@@ -183,7 +183,7 @@ describe("executions", () => {
     expect(again.body).toMatchObject({ code: "CONFLICT", reason: "not_running" });
   });
 
-  it("R217 R218: over tRPC the same, an unknown id is NOT_FOUND", async () => {
+  it("R128 R217 R218: over tRPC the same, an unknown id is NOT_FOUND", async () => {
     const trpc = trpcClient(app).tools;
     const started = await trpc.executeTool.mutate({ ...slow(60_000), wait: false });
     expect(started.status).toBe("running");

@@ -70,7 +70,7 @@ describe("history", () => {
     expect(await trpcClient(app, ann).tools.getToolHistory.query()).toEqual(await history(""));
   });
 
-  it("R219: filters by tool (any name), category, status and date", async () => {
+  it("R186 R219: filters by tool (any name), category, status and date", async () => {
     expect((await history("?toolName=system/echo")).executions).toHaveLength(6);
     expect((await history("?toolName=system_echo")).executions).toHaveLength(6);
     expect((await history("?toolName=no/such")).executions).toHaveLength(1);

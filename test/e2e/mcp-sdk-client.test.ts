@@ -61,7 +61,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(tools.map((tool) => tool.name)).toEqual(["system_echo"]);
     }, berta));
 
-  it("calls a tool and finds it in the history", () =>
+  it("R231: calls a tool and finds it in the history", () =>
     use(async ({ client }) => {
       const result = await client.callTool({ name: "system_echo", arguments: { text: "hi" } });
       expect(result.isError).toBeUndefined();

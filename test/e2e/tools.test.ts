@@ -62,7 +62,7 @@ describe("tools", () => {
     return (body as { tools: { name: string }[] }).tools.map((tool) => tool.name);
   };
 
-  it("R215: lists what the caller may use, grouped by category, over REST and tRPC alike", async () => {
+  it("R014 R019 R215: lists what the caller may use, grouped by category, over REST and tRPC alike", async () => {
     const rest = await app.api("GET", "/tools");
     conforms("tools.listTools", rest.body);
     expect(rest.body.success).toBe(true);
@@ -112,7 +112,7 @@ describe("tools", () => {
     expect(await list("", user)).toEqual(["system/echo", "system/tagged"]);
   });
 
-  it("R222: details carry schemas, governance, figures and the caller's own", async () => {
+  it("R021 R222: details carry schemas, governance, figures and the caller's own", async () => {
     await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { text: "a" } },
     });
@@ -164,7 +164,7 @@ describe("tools", () => {
     });
   });
 
-  it("R220: figures of the caller, of the registry and of one tool", async () => {
+  it("R188 C45 R220: figures of the caller, of the registry and of one tool", async () => {
     const key = await newUser(app, "bob");
     const empty = await app.api("GET", "/tool-metrics", { key });
     conforms("tools.getToolMetrics", empty.body);

@@ -39,7 +39,7 @@ const many = (count: number): Tool[] =>
   Array.from({ length: count }, (_, index) => tool(`n${String(index).padStart(4, "0")}`));
 
 describe("a listed tool", () => {
-  it("has its wire name, an object schema and hints from what it may do", () => {
+  it("R233: has its wire name, an object schema and hints from what it may do", () => {
     expect(listedTool(tool("a"))).toMatchObject({
       name: "test_a",
       title: "A",

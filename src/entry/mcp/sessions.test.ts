@@ -52,7 +52,7 @@ describe("legacy sessions", () => {
     expect(sessions.get("b", caller("anna"))).toBeNull();
   });
 
-  it("end when nobody used them for the idle time", () => {
+  it("R054: end when nobody used them for the idle time", () => {
     open("a", caller("anna"));
     vi.advanceTimersByTime(IDLE_MS - 1);
     expect(ended).toEqual([]);

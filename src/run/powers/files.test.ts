@@ -331,7 +331,7 @@ describe("kinds", () => {
   });
 });
 
-describe("forbidden beats allowed", () => {
+describe("C11: forbidden beats allowed", () => {
   test("every rule holds, existing or not, with the home folder as workspace", async () => {
     const files = power({ workspace: bench.home });
     for (const rule of FILE_RULES.forbidden) {
@@ -419,7 +419,7 @@ describe("forbidden beats allowed", () => {
   });
 });
 
-describe("races", () => {
+describe("C11: races", () => {
   /** Swaps `name` in the workspace between the real thing and a link to a twin outside, as fast as it can. */
   function swapper(name: string): { stop(): Promise<unknown> } {
     const path = join(bench.workspace, name);
