@@ -5,11 +5,17 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** The events of a stream as they come; comments are heartbeats and say nothing. */
+/**
+ * The events of a stream as they come, after one called `open` with the first byte: from then on nothing is missed.
+ * Comments are heartbeats and say nothing.
+ */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  let opened = false;
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    if (!opened) yield { id: "", event: "open", data: "{}" };
+    opened = true;
     rest += decoder.decode(chunk, { stream: true });
     const blocks = rest.split(/\r?\n\r?\n/);
     rest = blocks.pop() ?? "";

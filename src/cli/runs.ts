@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { problemOf } from "./client.ts";
+import { problemOf, type Api } from "./client.ts";
 import { parseMoment } from "./duration.ts";
-import { readEvents } from "./events.ts";
+import { readEvents, type ServerEvent } from "./events.ts";
 import type { Execution } from "./follow.ts";
 import { fields, gateStrip, milliseconds, table } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
@@ -100,15 +100,16 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
       signal: stop.signal,
     });
     if (!response.ok || !response.body) throw problemOf(response, await response.json().catch(() => null)); // prettier-ignore
-    cli.term.note("watching; Ctrl-C ends it");
     for await (const event of readEvents(response.body)) {
+      if (event.event === "open") {
+        cli.term.note("watching; Ctrl-C ends it");
+        if (id !== undefined && (await hasEnded(cli, api, id))) return;
+        continue;
+      }
       const change = JSON.parse(event.data) as Record<string, unknown>;
-      const subject = change["executionId"] ?? change["id"];
-      if (id !== undefined && subject !== id) continue;
-      if (cli.flags.json)
-        cli.term.printJson({ id: event.id, event: event.event, data: change }, "line"); // prettier-ignore
-      else cli.term.print(table([[String(subject), event.event, short(change)]]).join(""));
-      if (id !== undefined && /\.(complete|failed|cancelled|denied)$/.test(event.event)) return;
+      if (id !== undefined && change["id"] !== id) continue;
+      showChange(cli, event, change);
+      if (id !== undefined && ENDS.has(event.event)) return;
     }
   } catch (cause) {
     if (!stop.signal.aborted) throw cause;
@@ -116,6 +117,23 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
     process.removeListener("SIGINT", interrupt).removeListener("SIGTERM", interrupt);
     stop.abort();
   }
+}
+
+const ENDS = new Set(["complete", "failed", "cancelled", "denied"].map((end) => `tool.execution.${end}`)); // prettier-ignore
+
+/** What had ended before the stream was open sends no further event: its record is told instead. */
+async function hasEnded(cli: Cli, api: Api, id: string): Promise<boolean> {
+  const { execution } = await api.get<{ execution: Execution }>(`executions/${encodeURIComponent(id)}`); // prettier-ignore
+  if (execution.endTime === undefined) return false;
+  const { toolName, status, executionTime, cancelReason, errorCode } = execution;
+  const event = `tool.execution.${status === "success" ? "complete" : status}`;
+  showChange(cli, { id: "", event, data: "" }, { id, at: execution.endTime, toolName, status, executionTime, cancelReason, errorCode }); // prettier-ignore
+  return true;
+}
+
+function showChange(cli: Cli, { id, event }: ServerEvent, change: Record<string, unknown>): void {
+  if (cli.flags.json) cli.term.printJson({ id, event, data: change }, "line");
+  else cli.term.print([change["id"], event, short(change)].join("  "));
 }
 
 function short(change: Record<string, unknown>): string {

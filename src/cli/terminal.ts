@@ -74,7 +74,12 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
       if (flags.yes) return true;
       if (!interactive || flags.json) throw usage(`${question} Nobody can be asked here.`, "repeat with --yes"); // prettier-ignore
       const { confirm, isCancel } = await import("@clack/prompts");
-      const answer = await confirm({ message: question, initialValue: false, output: stderr });
+      const answer = await confirm({
+        message: question,
+        initialValue: false,
+        input: stdin,
+        output: stderr,
+      });
       return !isCancel(answer) && answer;
     },
   };

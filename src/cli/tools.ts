@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { JsonObject } from "../call.ts";
 import type { Cli } from "./cli.ts";
-import { findTool, toolPath, type ToolDetails } from "./find-tool.ts";
+import { findTool, noSuchTool, type ToolDetails } from "./find-tool.ts";
 import { fields, short, table } from "./render.ts";
 import { unknownVerb } from "./subcommands.ts";
 
@@ -56,8 +56,8 @@ export function define(command: Command, cli: Cli): void {
     .description("one tool: schemas, risk, figures")
     .action(async (tool: string) => {
       const api = await cli.connect();
-      // Not found: the path itself answers with the server's own words.
-      const answer = (await findTool(api, tool)) ?? (await api.get<ToolDetails>(toolPath(tool)));
+      const answer = await findTool(api, tool);
+      if (answer === null) throw noSuchTool(tool);
       if (cli.flags.json) return cli.term.printJson(answer);
       showTool(cli, answer);
     });

@@ -177,7 +177,11 @@ describe("tools, runs, explain, api", () => {
     expect((await cli("tools search unchanged")).stdout).toMatch(/^system\/echo/);
     expect((await cli("tools show echo --json")).json().tool.name).toBe("system/echo");
     expect((await cli("tools show system/echo")).stdout).toContain("ostiary call system/echo");
-    expect((await cli("tools show nope/nope")).code).toBe(3);
+    for (const name of ["nope/nope", "nope"]) {
+      const missing = await cli(`tools show ${name}`);
+      expect(missing).toMatchObject({ code: 3, stdout: "" });
+      expect(missing.stderr).toContain(`Tool '${name}' not found`);
+    }
     expect((await cli("tools --category nonsense")).code).toBe(2);
   });
 
@@ -198,12 +202,16 @@ describe("tools, runs, explain, api", () => {
     const id = started.stdout.trim();
     const child = spawnBin(["runs", "watch", id, "--json"], { env: { OSTIARY_DATA_DIR: server.dataDir } }); // prettier-ignore
     const { stdout, stderr } = collect(child);
+    const closed = once(child, "close");
     await expect.poll(stderr, { timeout: 15_000 }).toContain("watching");
     await cli(`runs cancel ${id}`);
-    await once(child, "close");
+    await closed;
     const lines = stdout().trim().split("\n").map((line) => JSON.parse(line) as { event: string; data: object }); // prettier-ignore
-    expect(lines.at(-1)).toMatchObject({ event: "tool.execution.cancelled" });
+    expect(lines.at(-1)).toMatchObject({ event: "tool.execution.cancelled", data: { id } });
     expect(child.exitCode).toBe(0);
+    const late = await cli(`runs watch ${id} --json`);
+    expect(late.json()).toMatchObject({ event: "tool.execution.cancelled", data: { id } });
+    expect((await cli("runs watch exec_1_none")).code).toBe(3);
   });
 
   test("explain: imagined and past calls, with the exit code the call would have", async () => {
