@@ -272,9 +272,8 @@ function canBind(pattern: Term, other: Term): boolean {
     case "var":
       return true;
     case "array":
-      return ["var", "ref", "call", "arrayComprehension"].includes(other.kind);
     case "object":
-      return ["var", "ref", "call", "objectComprehension"].includes(other.kind);
+      return !["scalar", "array", "object", "set"].includes(other.kind);
     default:
       return false;
   }

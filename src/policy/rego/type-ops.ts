@@ -38,6 +38,31 @@ export function hasNil(type: Type): boolean {
   }
 }
 
+/** With every unknown part taken for anything. */
+export function withoutNil(type: Type): Type {
+  if (type === NIL) return ANY;
+  if (!hasNil(type)) return type;
+  switch (type.kind) {
+    case "array":
+      return {
+        ...type,
+        items: type.items.map(withoutNil),
+        rest: type.rest && withoutNil(type.rest),
+      };
+    case "set":
+      return { ...type, of: withoutNil(type.of) };
+    case "object":
+      return {
+        ...type,
+        props: new Map([...type.props].map(([name, value]) => [name, withoutNil(value)])),
+        key: type.key && withoutNil(type.key),
+        value: type.value && withoutNil(type.value),
+      };
+    default:
+      return ANY;
+  }
+}
+
 /** A text that is the same for equal types. */
 function typeKey(type: Type): string {
   if (type === NIL || type === NEVER) return type === NIL ? "?" : "!";

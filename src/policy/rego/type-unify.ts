@@ -1,5 +1,5 @@
 // Unification of terms with types: what fits is checked, what is unknown is inferred.
-import { NIL, hasNil, isAny, itemAt, or, select, unifies } from "./type-ops.ts";
+import { NIL, hasNil, withoutNil, isAny, itemAt, or, select, unifies } from "./type-ops.ts";
 import { typeOf } from "./type-env.ts";
 import { ANY } from "./types.ts";
 import type { Term } from "./ast.ts";
@@ -54,7 +54,7 @@ export function unifyTerm(env: TypeEnv, term: Term, type: Type, mode: Mode): boo
       return mode === "keep" || unifies(typeOf(env, term), type);
     default: {
       const own = typeOf(env, term);
-      return mode === "keep" || own === NIL || hasNil(own) || unifies(own, type);
+      return mode === "keep" || unifies(withoutNil(own), type);
     }
   }
 }
