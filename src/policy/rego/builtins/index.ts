@@ -13,6 +13,7 @@ import { GRAPHQL } from "./graphql.ts";
 import { HTTP } from "./http.ts";
 import { JSON_PATCH } from "./json-patch.ts";
 import { JSON_PATHS } from "./json-paths.ts";
+import { JSON_SCHEMA } from "./json-schema.ts";
 import { JSON_BUILTINS } from "./json.ts";
 import { JWT } from "./jwt.ts";
 import { NET } from "./net.ts";
@@ -47,6 +48,7 @@ export const BUILTINS: readonly Builtin[] = [
   ...JSON_BUILTINS,
   ...JSON_PATHS,
   ...JSON_PATCH,
+  ...JSON_SCHEMA,
   ...TIME,
   ...UUID,
   ...SEMVER,
