@@ -39,7 +39,7 @@ const ALLOWED = RegoSet.of([
   "cache_ignored_headers",
 ]);
 
-function check(request: RegoObject): void {
+export function checkRequest(request: RegoObject): void {
   const invalid = RegoSet.of(request.keys().filter((key) => !ALLOWED.has(key)));
   if (invalid.size > 0) badOperand(1, `invalid request parameters(s): ${valueText(invalid)}`);
   const missing = RegoSet.of(REQUIRED.items().filter((key) => !request.has(key)));
@@ -50,7 +50,7 @@ function check(request: RegoObject): void {
 /** The same request is sent once per query. */
 function send(args: Args, ctx: BuiltinContext): Value {
   const request = object(args, 1);
-  check(request);
+  checkRequest(request);
   const key = `http.send ${valueText(request)}`;
   const known = ctx.cache.get(key);
   if (known !== undefined) return known as Value;

@@ -1,6 +1,7 @@
 // All built-in functions, by category.
 import { AGGREGATES } from "./aggregates.ts";
 import { ARRAYS } from "./arrays.ts";
+import { AWS } from "./aws.ts";
 import { BITS } from "./bits.ts";
 import type { Builtin } from "./builtin.ts";
 import { COMPARISON } from "./comparison.ts";
@@ -58,6 +59,7 @@ export const BUILTINS: readonly Builtin[] = [
   ...X509,
   ...JWT,
   ...GRAPHQL,
+  ...AWS,
   ...HTTP,
   ...OUTPUT,
 ];

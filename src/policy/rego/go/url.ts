@@ -244,3 +244,10 @@ export function hostname(url: ParsedUrl): string {
 }
 
 export const port = (url: ParsedUrl): string => splitPort(url.host)[1];
+
+/** The path as it is sent: as written when that was valid, else escaped anew. */
+export function escapedPath(url: ParsedUrl): string {
+  const valid = /^[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]%/]*$/.test(url.rawPath);
+  if (url.rawPath !== "" && valid) return url.rawPath;
+  return url.path === "*" ? "*" : escapePath(url.path);
+}
