@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import {
   BIN,
@@ -15,6 +15,9 @@ import {
   type BinResult,
 } from "../fixtures/bin.ts";
 import { slowTool, type SlowObserver } from "../fixtures/slow-tool.ts";
+
+// Each test starts several processes; a busy machine takes its time.
+vi.setConfig({ testTimeout: 90_000 });
 
 const observer: SlowObserver = { runs: [] };
 let server: StartedApp;
@@ -142,7 +145,7 @@ describe("call", () => {
 
   test("Ctrl-C ends the waiting, not the execution, and says how to cancel it", async () => {
     const before = observer.runs.length;
-    const child = spawnBin(["call", "system/slow", "ms=1500", "--timeout", "30s"], { env: { OSTIARY_DATA_DIR: server.dataDir } }); // prettier-ignore
+    const child = spawnBin(["call", "system/slow", "ms=6000", "--timeout", "60s"], { env: { OSTIARY_DATA_DIR: server.dataDir } }); // prettier-ignore
     const { stderr } = collect(child);
     await expect.poll(() => observer.runs.length, { timeout: 15_000 }).toBe(before + 1);
     await expect.poll(stderr, { timeout: 15_000 }).toContain("Ctrl-C leaves it running");

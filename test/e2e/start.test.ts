@@ -1,13 +1,15 @@
 // Starting and stopping the real program: first start, ownership of the data directory, ports, faults, drain.
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { collect, runBin, spawnBin, startServer, type BinOptions, type RunningServer } from "../fixtures/bin.ts"; // prettier-ignore
+
+// Each test starts several processes; a busy machine takes its time.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 
 let folder: string;
 let dataDir: string;
@@ -213,21 +215,34 @@ describe("faults at the start", () => {
 });
 
 describe("stopping", () => {
+  const children: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+  });
+
   async function slowServer(graceSeconds: number) {
     const script = join(import.meta.dirname, "../fixtures/slow-server.ts");
     const child = spawn(process.execPath, [script, dataDir, String(graceSeconds)]);
+    children.push(child);
     const { stdout, stderr } = collect(child);
     await expect.poll(stdout, { timeout: 20_000 }).toMatch(/^ready /);
     return { child, stderr, url: stdout().trim().slice("ready ".length) };
   }
 
+  /** Until the call is really running. */
+  async function underWay(url: string): Promise<void> {
+    const headers = { authorization: `Bearer ${key()}` };
+    const count = async () => ((await (await fetch(`${url}/api/v1/executions/active`, { headers })).json()) as { count: number }).count; // prettier-ignore
+    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+  }
+
   test("SIGTERM drains: what runs finishes and is answered, nothing new is taken, exit 0", async () => {
     const { child, url, stderr } = await slowServer(20);
-    const answer = call(url, { name: "system/slow", arguments: { ms: 1500 } });
-    await sleep(700);
+    const answer = call(url, { name: "system/slow", arguments: { ms: 4000 } });
+    await underWay(url);
     child.kill("SIGTERM");
     const closed = once(child, "close");
-    await expect.poll(stderr, { timeout: 5000 }).toContain("stopping");
+    await expect.poll(stderr, { timeout: 20_000 }).toContain("stopping");
     const late = await call(url, echo).then((response) => response.status, () => "refused"); // prettier-ignore
     expect([503, "refused"]).toContain(late);
     expect(await (await answer).json()).toMatchObject({ status: "success" });
@@ -238,7 +253,7 @@ describe("stopping", () => {
   test("what outlasts the grace is cancelled with reason shutdown, and recorded so", async () => {
     const { child, url } = await slowServer(0);
     const answer = call(url, { name: "system/slow", arguments: { ms: 60_000 } });
-    await sleep(700);
+    await underWay(url);
     child.kill("SIGTERM");
     const closed = once(child, "close");
     expect(await (await answer).json()).toMatchObject({ status: "cancelled", cancelReason: "shutdown" }); // prettier-ignore
@@ -252,9 +267,9 @@ describe("stopping", () => {
   test("a second signal ends it at once", async () => {
     const { child, url, stderr } = await slowServer(60);
     const answer = call(url, { name: "system/slow", arguments: { ms: 60_000 } }).catch(() => null);
-    await sleep(700);
+    await underWay(url);
     child.kill("SIGINT");
-    await expect.poll(stderr, { timeout: 5000 }).toContain("stopping");
+    await expect.poll(stderr, { timeout: 20_000 }).toContain("stopping");
     const closed = once(child, "close");
     child.kill("SIGINT");
     await closed;
