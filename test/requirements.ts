@@ -1,0 +1,365 @@
+// Every requirement and decision with its state: done and proven by tests that name it, or open. `npm run requirements`
+// prints the counts; requirements.test.ts keeps this page honest. Numbers never change meaning.
+
+interface Common {
+  /** R001 … or C1 … */
+  readonly id: string;
+  readonly section: string;
+  /** In our words, short. */
+  readonly text: string;
+}
+
+export interface Done extends Common {
+  readonly state: "done";
+  /** Files with a test whose name has the id. */
+  readonly tests: readonly string[];
+}
+
+export interface Open extends Common {
+  readonly state: "open";
+  /** What is missing; required once a test names the id. */
+  readonly why?: string;
+}
+
+export type Requirement = Done | Open;
+
+type Row = Omit<Done, "section"> | Omit<Open, "section">;
+
+const done = (id: string, text: string, ...tests: [string, ...string[]]): Row => ({
+  id,
+  text,
+  state: "done",
+  tests,
+});
+const open = (id: string, text: string, why?: string): Row => ({
+  id,
+  text,
+  state: "open",
+  ...(why === undefined ? {} : { why }),
+});
+
+const REGISTRY = "src/tools/registry.test.ts";
+const RENDER = "src/tools/render.test.ts";
+const ENGINE = "src/engine.test.ts";
+const RECORD = "src/record/record.test.ts";
+const IDENTITY = "src/identity/identity.test.ts";
+const LEVEL = "src/gate/level.test.ts";
+const INPUT = "src/gate/input.test.ts";
+const ERRORS = "src/errors.test.ts";
+const CONFIG = "src/config.test.ts";
+const LIFECYCLE = "test/e2e/lifecycle.test.ts";
+const EXECUTIONS = "test/e2e/executions.test.ts";
+const HISTORY = "test/e2e/history.test.ts";
+const TOOLS = "test/e2e/tools.test.ts";
+const DOORS = "test/e2e/doors.test.ts";
+const ADMIN = "test/e2e/admin.test.ts";
+
+const FIGURE = "a figure: measured by `npm run bench`, no test fails on it";
+const TWO_STAGES = "holds for registry and capsule; relationship and policy are missing";
+
+const SECTIONS: Record<string, readonly Row[]> = {
+  "1.1 Registry and discovery": [
+    done("R001", "One registry per process holds every usable tool", REGISTRY),
+    done("R002", "Tools register at start; adding one never touches the engine", REGISTRY),
+    done("R003", "Registration takes name, description, input schema, async handler", REGISTRY),
+    done("R004", "A name has the form category/name and is checked", REGISTRY),
+    done("R005", "Metadata: category, tags, version, required permissions, deprecation", REGISTRY),
+    done("R006", "A duplicate name is refused", REGISTRY),
+    done("R007", "Figures from registration on, event toolRegistered, unregister", REGISTRY, LIFECYCLE),
+    done("R008", "A definition is checked on registration and never changes afterwards", REGISTRY),
+    open("R009", "Stored capability record with all fields and three providers", "no UUID, config, rules by mode and times on the stored definition"),
+    open("R010", "Governance fields of a tool: risk, modes, approval, sandbox, timeout, hourly rate", "no modes; low, medium, high are not taken as synonyms"),
+    done("R011", "Parameter record: name, type, description, required, default", RENDER),
+    done("R012", "A definition renders as a function definition for a model", RENDER),
+    done("R013", "Look-up by name; absent gives null", REGISTRY),
+    done("R014", "List all tools with name, description, input schema", TOOLS),
+    open("R015", "Filter by the ten categories and by governance class", "categories only"),
+    done("R016", "Substring search over name and description, any case", REGISTRY),
+    done("R017", "Filter by tags: every tag given must match", REGISTRY),
+    done("R018", "Deprecated tools are left out unless asked for", REGISTRY),
+    done("R019", "The list also groups tools by category", TOOLS),
+    open("R020", "List the tools usable in an operating mode"),
+    done("R021", "Tool details with schema, own usage and tool metrics", TOOLS),
+    done("R022", "Registry stats: tools, categories, invocations, success rate", REGISTRY, TOOLS),
+    open("R023", "Tool and agent configuration lives in the database", "definitions do; governance files and agents are missing"),
+    open("R024", "The registry is active only while mcp_tools is on", "switching it off is refused at start"),
+    done("R025", "Holds 200 tools and more, loads in under 100 ms (time: npm run bench -- scale)", REGISTRY),
+  ],
+  "1.2 Gate, the visible part": [
+    open("R030", "Discovery runs four ordered checks, all must pass", TWO_STAGES),
+    open("R031", "A tool failing any of them is invisible", TWO_STAGES),
+    open("R032", "Execution repeats the four checks; outside the set is not found", TWO_STAGES),
+    done("R033", "Check 1: the capability is enabled", "src/gate/registry.test.ts", REGISTRY),
+    done("R034", "Check 2: the capability is linked to the capsule", "src/gate/capsule.test.ts"),
+    open("R035", "Check 3: the relation engine lets the user execute the tool"),
+    open("R036", "Relation schema: owner and executor, execute is their union"),
+    open("R037", "Check 4: policy on user, tool, action and tenant"),
+    open("R038", "Policy denies by default; the starter rule asks enabled and role", "the policy is written and tested; no stage asks it yet"),
+    done("R039", "Seeing is implied by discovery, executing is checked at run time", LIFECYCLE),
+    open("R040", "A tool not on the allow list is blocked with a warning"),
+  ],
+  "1.3 Identity and chat sessions": [
+    open("R045", "A session binds one capsule and adopts one persona"),
+    open("R046", "A user has preferences and may open many sessions"),
+    open("R047", "Effective context is the intersection of user, capsule and persona"),
+    open("R048", "A capsule owns capabilities and exactly one agent configuration", "capsules own capabilities; no agent configuration"),
+    open("R049", "The tenant reaches policy input, record and audit", "record only"),
+    done("R050", "Every endpoint but health needs a credential", "test/e2e/access.test.ts", DOORS, IDENTITY, "test/e2e/bad-input.test.ts"),
+    done("R051", "A user sees, cancels and counts only own executions", ENGINE, RECORD, HISTORY),
+    done("R052", "Session and metadata are kept and handed to the handler with user and permissions", LIFECYCLE),
+    done("R053", "A key must be active and hold the scope of the risk", LEVEL, IDENTITY),
+    done("R054", "Session idle timeout is configurable, 900 s by default", LIFECYCLE, "src/entry/mcp/sessions.test.ts"),
+    done("R055", "Keys are kept as salted hash and prefix, shown once", "src/identity/keys.test.ts", ADMIN),
+  ],
+  "1.4 Permissions and risk": [
+    done("R060", "Four levels: view_only, execute_basic, execute_advanced, admin", LEVEL),
+    done("R061", "Risk decides the level needed", LEVEL),
+    open("R062", "Risk by name for every tool of the catalogue", "eight tools of the catalogue exist"),
+    done("R063", "A tool of unknown risk counts as dangerous", LEVEL),
+    done("R064", "Permission is checked before every execution", DOORS),
+    done("R065", "A refusal is FORBIDDEN with a reason to act on", LEVEL),
+    open("R066", "Refusals are logged with context and audited as denied", "on the record; no log event"),
+    done("R067", "Admin role gives level admin, else the plan decides", IDENTITY),
+    open("R068", "Check result: allowed, reason, level, risk word"),
+    open("R069", "The permission service answers level, context, check, limits, summary"),
+    open("R070", "Special permissions for shell, package install and tool creation", "as scopes of a key; the relation engine is missing"),
+    done("R071", "No execution without permission, by several independent layers", DOORS),
+  ],
+  "1.5 Modes, approvals, argument rules": [
+    open("R075", "Five operating modes; each tool states where it may run"),
+    open("R076", "The current mode comes from one authority"),
+    open("R077", "Per tool: allowed, approval-needed and forbidden modes"),
+    open("R078", "Exhausted disk or memory fails cleanly and degrades the mode"),
+    open("R079", "Tool failures feed a metric the mode authority watches"),
+    open("R080", "Governance is loaded from files and enforced at run time"),
+    open("R085", "Where a rule asks for it, the call pauses for a human"),
+    open("R086", "Not granted means denied, with its text"),
+    open("R087", "The approver sees tool and masked arguments"),
+    open("R088", "Checks have a fixed order"),
+    open("R089", "A tool by which an agent asks the user a question"),
+    done("R095", "Input is checked against the tool's JSON Schema before running", INPUT),
+    open("R096", "Path allow and deny globs with $HOME", "the workspace and the fixed list hold; no globs from governance"),
+    open("R097", "Command allow list for shell tools"),
+    open("R098", "Size limits", "when reading; not from governance, not when writing"),
+    open("R099", "These rules are governance configuration, per tool"),
+    done("R100", "A refusal names value and rule; bad arguments come with a suggestion", INPUT),
+    open("R101", "Results are checked after execution: schema, size, secrets", "schema only"),
+    done("R102", "Every API input has a schema", LIFECYCLE),
+  ],
+  "1.6 Execution lifecycle, timeouts, cancellation": [
+    done("R110", "Unique id exec_{timestamp}_{random}, returned at once", EXECUTIONS, "src/util/util.test.ts"),
+    done("R111", "One abort controller per execution", LIFECYCLE),
+    done("R112", "A record from the start; a refused call is recorded too", ENGINE, LIFECYCLE),
+    open("R113", "Execution record with all its fields", "no approval, attempt and budget"),
+    done("R114", "Statuses pending, running, success, failed, cancelled", LIFECYCLE),
+    done("R115", "The handler runs with validated input and context", ENGINE, LIFECYCLE),
+    done("R116", "The record is updated on every end, with its duration", ENGINE),
+    open("R117", "Sequence with sandbox before and after the run"),
+    done("R118", "Standard result: tool, success, output, error, latency, metadata", ENGINE),
+    done("R119", "Inside the process a failure is a value", LIFECYCLE),
+    done("R120", "Over the API a failure is a typed error", EXECUTIONS),
+    open("R121", "Five failure kinds", "resource exhaustion is missing"),
+    open("R122", "After a failure the loop logs, retries, goes on or stops"),
+    open("R123", "Tool results go back into the model's context"),
+    done("R124", "Active executions in memory, 100 at once per instance", ENGINE, EXECUTIONS),
+    done("R125", "Stale executions are cleaned up", RECORD),
+    done("R126", "Events for registered and executed are emitted", REGISTRY, "test/e2e/events.test.ts"),
+    open("R127", "Tool calls of one turn run in sequence"),
+    done("R128", "Status by id; active has running time; unknown is not found", EXECUTIONS),
+    done("R129", "Ids never collide; every change of state is atomic", LIFECYCLE, "src/util/util.test.ts"),
+    done("R135", "A caller may set 1,000 to 300,000 ms", ENGINE, "test/e2e/bad-input.test.ts"),
+    done("R136", "The timeout used is on the record", LIFECYCLE),
+    done("R137", "The run races the deadline; expiry fires the signal", ENGINE),
+    done("R138", "30 s when nobody names a timeout", LIFECYCLE),
+    done("R139", "The timeout message states the duration", ENGINE),
+    done("R140", "Status after a timeout is cancelled", ENGINE, EXECUTIONS),
+    done("R141", "On timeout the partial result is recorded and returned", ENGINE, LIFECYCLE),
+    open("R142", "A timed-out subprocess and its children are killed"),
+    done("R143", "Cancel: running only, owner only, signal, status, record", ENGINE),
+    open("R144", "Cancel reaches the handler in 100 ms, 99 % succeed", FIGURE),
+  ],
+  "1.7 Sandbox, providers, retry and circuit breaker": [
+    open("R150", "A tool that needs a sandbox runs in a confined process"),
+    open("R151", "File limits and the timeout kill are enforced", "files are confined; nothing is killed"),
+    open("R152", "The sandbox is set up before and torn down after, on every path"),
+    open("R153", "A shell command is an argument list with stdout, stderr, exit code"),
+    open("R154", "Resource limits per execution"),
+    open("R155", "Containers and gVisor as later choices"),
+    open("R160", "Route by provider: upstream, native, else unsupported", "no upstream"),
+    open("R161", "Upstream MCP servers are configured by name"),
+    open("R162", "External abilities: web search, document parsing, calculator", "the calculator exists"),
+    open("R163", "Library hints of the sources", "not binding; the powers they speak of do not exist yet"),
+    open("R165", "An execution error feeds a circuit breaker"),
+    open("R166", "One retry for transient errors"),
+    done("R167", "One failing tool leaves the rest working", LIFECYCLE),
+  ],
+  "1.8 Rate limits, budgets and plans": [
+    open("R170", "Rate limits per user, by plan"),
+    open("R171", "Calls are counted per window, 100 a minute by default"),
+    open("R172", "Over the limit is 429, without exception"),
+    open("R173", "Rate-limit headers", "written, but there is no window to tell of"),
+    open("R174", "Limits may differ per category"),
+    open("R175", "Hourly limit per tool"),
+    open("R176", "Fallback by address"),
+    open("R177", "May be switched off by environment"),
+    open("R180", "Every execution passes a budget check"),
+    open("R181", "Monthly tool calls by plan"),
+    open("R182", "Telemetry feeds billing and usage views"),
+  ],
+  "1.9 History, metrics, audit, tracing": [
+    done("R185", "Finished executions are kept; a window in memory, oldest leave first", RECORD),
+    done("R186", "Filters by tool, category, status, dates; limit and offset", HISTORY, RECORD),
+    done("R187", "Figures over the filtered set", HISTORY, RECORD),
+    done("R188", "Breakdown by category, use per tool, top ten", TOOLS),
+    done("R189", "Per tool: total, successful, failed, average, last use", LIFECYCLE),
+    done("R190", "Active list with tool, category, running time and count", EXECUTIONS),
+    done("R191", "The four Prometheus names", RECORD),
+    done("R195", "Every execution is audited with tool, user and tenant", LIFECYCLE),
+    done("R196", "Events for start, complete and denial", LIFECYCLE),
+    open("R197", "User and agent messages are audited"),
+    done("R198", "Audit goes to the database or Kafka; nothing is lost", "src/store/store.suite.ts"),
+    done("R199", "Audit is complete; sensitive values are masked", RECORD, HISTORY),
+    open("R205", "One trace id through API, agent, tool and audit", "through API, tool and record; there is no agent"),
+    open("R206", "Span exec_tool wraps the execution"),
+    done("R207", "A new span id per call; both ids on every record", LIFECYCLE),
+    open("R208", "Log events for started, completed, failed, blocked"),
+    done("R209", "A latency figure per call", LIFECYCLE),
+    open("R210", "Structured logs with execution context, live monitoring", "failures are logged; no log line per execution"),
+  ],
+  "1.10 API": [
+    done("R215", "tools.listTools", TOOLS),
+    done("R216", "tools.executeTool", EXECUTIONS),
+    done("R217", "tools.getToolStatus", EXECUTIONS),
+    done("R218", "tools.cancelToolExecution", EXECUTIONS),
+    done("R219", "tools.getToolHistory", HISTORY),
+    done("R220", "tools.getToolMetrics", TOOLS),
+    done("R221", "tools.getActiveExecutions", EXECUTIONS),
+    open("R222", "tools.getToolDetails", "all but the effective rule per mode"),
+    open("R223", "POST /api/chat"),
+  ],
+  "1.11 MCP, chat, genesis, multimodal, planner, flags": [
+    open("R230", "Client of upstream MCP servers"),
+    done("R231", "The engine is an MCP server offering its tools", "test/e2e/mcp-sdk-client.test.ts"),
+    done("R232", "Transport, host, port and authentication by environment", LIFECYCLE),
+    done("R233", "Input and output schemas conform to MCP", "src/entry/mcp/listing.test.ts"),
+    open("R235", "Simple chat turn"),
+    open("R236", "Discovery after model selection, execution after the model call"),
+    open("R237", "The agent can name only permitted tools"),
+    open("R238", "Tool calls are read, checked against the set, run, given back"),
+    open("R239", "Not found and permission errors go back to the model"),
+    open("R245", "Genesis: three gated steps"),
+    open("R246", "Each genesis step is checked on its own"),
+    open("R247", "A new capability is pending until a person links it", "a pending tool is hidden; nothing makes one yet"),
+    open("R250", "A capsule names its models"),
+    open("R251", "Multimodal runner"),
+    open("R252", "Multimodal calls have trace and audit like any tool"),
+    open("R255", "The pipeline's tool step runs the plan's tools in order"),
+    open("R256", "Flag off or empty plan: step skipped, logged"),
+    open("R257", "Each entry is appended to the state's results"),
+    open("R258", "One failing tool does not stop the others of a plan"),
+    open("R259", "Input per plan entry"),
+    open("R260", "mcp_tools switches registry and planner step"),
+    open("R261", "tools_policy switches the allow list"),
+  ],
+  "1.12 Tools and figures": [
+    open("R265", "50 tools and more in ten categories", "eight tools in three categories"),
+    open("R266", "21 named tools with risk", "file/read and file/list"),
+    open("R267", "First set of seven tools", "two of the seven"),
+    open("R268", "Second set of tools"),
+    open("R269", "Web search, document parser, calculator", "the calculator"),
+    open("R270", "Web search goes through the egress rules"),
+    open("R271", "Three of the first set work end to end", "two do"),
+    open("R275", "Seven latency targets", FIGURE),
+    open("R276", "API p95, execution p95, finding, propagation", FIGURE),
+    open("R277", "Success, timeouts, cancels, uptime, integrity", FIGURE),
+    open("R278", "100 concurrent executions; scales horizontally", "the cap holds; one instance"),
+    open("R279", "Under 50 MB per execution", FIGURE),
+    done("R280", "Strict typing, separated concerns, documented API, migration path", "src/imports.test.ts", "test/e2e/docs.test.ts", LIFECYCLE),
+    open("R281", "Stacks named in the sources bind nobody", "nothing to prove by itself; decided by C43"),
+  ],
+  "1.13 Environment and codes": [
+    open("R285", "The codes with status and reasons", "the table has them all; stages that give some of them are missing"),
+    done("R286", "Class names of the sources map to codes", ERRORS),
+    open("R287", "Message texts kept from the sources", "all but the allow list's, which has no stage"),
+    open("R288", "A used-up budget is 402", "in the table; no stage gives it"),
+    done("R290", "MCP_TRANSPORT, MCP_HOST, MCP_PORT, MCP_AUTH_ENABLED, MCP_SESSION_TIMEOUT", CONFIG),
+    open("R291", "RATE_LIMIT_ENABLED and the default window", "known names; rate limits do not exist, so their use is refused"),
+    done("R292", "Default and longest timeout, entries in memory", CONFIG),
+    open("R293", "TOOL_WHITELIST", "a known name; the allow list does not exist, so its use is refused"),
+    open("R294", "Secrets of upstream servers by an environment of their own"),
+  ],
+  "1.14 Tests and console": [
+    open("R295", "Coverage of 80 % and more", "not enforced by a test"),
+    open("R296", "At least the shape of the sources' test set", "no pipeline step"),
+    open("R297", "End to end from orchestrator to result with telemetry", "no orchestrator"),
+    open("R298", "The acceptance lists", "several points wait for their parts"),
+    open("R300", "A browser client on typed tRPC", "sign-in page and record view only"),
+    open("R301", "Approval questions are answered in the console"),
+    open("R302", "The display name is what people read", "as title over MCP only"),
+    open("R303", "Monitoring dashboards work"),
+    open("R304", "Alert rules ship beside the dashboards"),
+  ],
+  "3 Decisions": [
+    done("C1", "category/name; category_name on the wire; aliases; risk is a field", REGISTRY),
+    open("C2", "Refuse a duplicate; replacing is an explicit, audited act", "refusing; there is no act of replacing"),
+    open("C3", "Risk is safe, moderate, dangerous; low, medium, high are synonyms", "no synonyms"),
+    done("C4", "Category and governance class are two fields", REGISTRY),
+    open("C5", "The database decides; governance files are a versioned import"),
+    open("C6", "Deny by default; when the allow list binds"),
+    open("C7", "Risk per tool from the appendix; egress rules bind all network tools"),
+    open("C8", "Four plans, their levels, overrides", "levels by plan and key; no override per tenant, no approval stage"),
+    open("C9", "tool:package_manager:install, with its alias"),
+    open("C10", "The order of the twelve stages", "four stages in that order; eight are missing"),
+    done("C11", "Resolve first, forbidden wins, then allowed, checked again when open", "src/run/powers/files.test.ts"),
+    open("C12", "Ids, wait:false and held calls", "nothing is held yet"),
+    done("C13", "Statuses; timeouts count as failures, users' cancels do not", LIFECYCLE),
+    open("C14", "One result, mapped for API and planner", "no planner"),
+    done("C15", "Values inside, typed errors outside, isError over MCP", EXECUTIONS),
+    open("C16", "Calls of a turn in order; parallel reads by capsule"),
+    open("C17", "Deadline: caller, tool, upstream, 30 s; clamped", "no upstream, no approval"),
+    done("C18", "External tools are hidden; administrators get UNSUPPORTED_PROVIDER", "src/gate/registry.test.ts"),
+    open("C19", "Several rate windows, all must pass"),
+    open("C20", "Executions in the store, audit apart, 90 days of history", "no retention"),
+    done("C21", "Metric names and bounded labels", RECORD),
+    open("C22", "Phases of a turn are named, not numbered"),
+    open("C23", "NOT_FOUND for all that is not visible, in the same words", `${TWO_STAGES}; timing is not tested`),
+    open("C24", "Plan entries are name and input"),
+    open("C25", "Coverage: 80 % overall, all branches of the deciding parts", "not enforced by a test"),
+    done("C26", "Port 3100 on 127.0.0.1; no public bind without authentication", LIFECYCLE),
+    open("C27", "Audit actions and log events", "start, complete, failed, cancelled, denied; no others, no log events"),
+    done("C28", "Ten categories, browser included", REGISTRY),
+    open("C29", "What runs in LOCKDOWN"),
+    open("C30", "mcp_tools ships on; what off means"),
+    open("C31", "Permission strings as relation names"),
+    open("C32", "Policy path, probe, view and execute"),
+    done("C33", "Running from the start, pending while held or queued, refused is failed", LIFECYCLE),
+    open("C34", "No sandbox, no run"),
+    open("C35", "One rule per tool and mode, computed at load"),
+    open("C36", "Schemas are JSON Schema 2020-12, bounded, without remote references"),
+    open("C37", "402 for budgets, 429 for rates"),
+    open("C38", "Reserve before approval, settle after"),
+    open("C39", "Approvals expire after 600 s; never by the requester"),
+    open("C40", "Retry once, only where safe"),
+    open("C41", "Tools made by agents stay pending"),
+    open("C42", "Shell and package install are off for all but admin"),
+    open("C43", "Kysely, Zod, tRPC 11; the console uses the public API alone", "there is no console yet"),
+    done("C44", "User ids are text; tRPC without transformer, ISO times", LIFECYCLE),
+    done("C45", "History by all five statuses; active counts own, administrators see all", HISTORY, TOOLS),
+    open("C46", "A dependency that is down denies", "store and stages; relation, policy, rate, budget and Kafka are missing"),
+    open("C47", "Invisible stays invisible in the console; visible but barred is greyed"),
+    open("C48", "95 % success, 200 tools as floor, measured at 1,000", "capacity holds; the success rate is a figure of operation"),
+    done("C49", "The same codes and reasons on every surface", DOORS),
+    done("C50", "A caller's capsule is its key's, else the tenant's default", IDENTITY, ADMIN),
+  ],
+  "4 Beyond the sources": [
+    open("R310", "What the first source left out of its first release"),
+    open("R311", "Its accepted limits are lifted", "executions outlive a restart; one instance"),
+    open("R312", "Open questions of the fourth source"),
+    open("R313", "Future work of the fourth source"),
+    open("R314", "Next steps of the third source"),
+  ],
+}; // prettier-ignore
+
+export const REQUIREMENTS: readonly Requirement[] = Object.entries(SECTIONS).flatMap(
+  ([section, rows]) => rows.map((row): Requirement => ({ ...row, section })),
+);
