@@ -79,7 +79,8 @@ test_refused_exactly_when_there_are_reasons if {
 				subject := changed({"action": action, "tool_name": tool, "roles": roles})
 				allowed := tools.allow with input as subject with data.tools as enabled
 				reasons := tools.reasons with input as subject with data.tools as enabled
-				allowed == (count(reasons) == 0)
+				without_reasons := count(reasons) == 0
+				allowed == without_reasons
 			}
 		}
 	}
