@@ -38,17 +38,14 @@ function told(subject: Subject, gates: readonly Verdict[]): Explanation {
   const who = subject.caller.userId;
   const refusing = gates.filter((gate) => gate.verdict !== "allow");
   const [first] = refusing;
-  const summary =
-    first === undefined
-      ? `${who} may run ${tool}: all ${gates.length} stages allow it.`
-      : `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason ?? first.verdict}): ${first.message ?? ""}`; // prettier-ignore
+  const summary = first
+    ? `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason}): ${first.message}`
+    : `${who} may run ${tool}: all ${gates.length} stages allow it.`;
   return {
     tool,
     verdict: first?.verdict ?? "allow",
     summary,
     gates,
-    wouldChange: refusing.map(
-      (gate) => `${gate.stage}: ${gate.remedy ?? gate.message ?? gate.verdict}`,
-    ),
+    wouldChange: refusing.map((gate) => `${gate.stage}: ${gate.remedy ?? gate.message}`),
   };
 }

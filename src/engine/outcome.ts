@@ -5,41 +5,38 @@ import { VISIBLE } from "../gate/index.ts";
 import type { RunResult } from "../run/index.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
-interface Facts {
+/** What most outcomes have in common; each kind says what differs. */
+const PLAIN = {
+  output: null as Json,
+  error: null as Fault | null,
+  cancelReason: null as CancelReason | null,
+  visible: true,
+  metadata: {} as JsonObject,
+};
+
+interface Facts extends Partial<typeof PLAIN> {
   readonly status: Status;
-  readonly output?: Json;
-  readonly error?: Fault | null;
-  readonly cancelReason?: CancelReason | null;
   readonly gates: readonly Verdict[];
-  readonly visible?: boolean;
   readonly dispatched: boolean;
   readonly endedAt: number | null;
-  readonly metadata?: JsonObject;
 }
 
 function outcome(call: Call, facts: Facts): Outcome {
-  const { tool } = call;
-  const visible = facts.visible ?? true;
+  const { visible, ...all } = { ...PLAIN, ...facts };
+  // Resolving an alias of a hidden tool would tell that it exists.
+  const tool = visible ? call.tool : null;
   return {
     executionId: call.id,
-    // Resolving an alias of a hidden tool would tell that it exists.
-    toolName: visible ? (tool?.name ?? call.requestedName) : call.requestedName,
+    toolName: tool?.name ?? call.requestedName,
     requestedName: call.requestedName,
-    category: visible ? (tool?.category ?? "unknown") : "unknown",
-    status: facts.status,
+    category: tool?.category ?? "unknown",
+    ...all,
     success: facts.status === "success",
-    output: facts.output ?? null,
-    error: facts.error ?? null,
-    cancelReason: facts.cancelReason ?? null,
-    gates: facts.gates,
     visible,
-    dispatched: facts.dispatched,
     startedAt: call.startedAt,
-    endedAt: facts.endedAt,
     // The clock may step back; a duration never does.
     latencyMs: facts.endedAt === null ? 0 : Math.max(0, facts.endedAt - call.startedAt),
     timeoutMs: call.timeoutMs,
-    metadata: facts.metadata ?? {},
     trace: call.trace,
     replayed: false,
   };
@@ -106,31 +103,18 @@ function cancelFault(call: Call, reason: CancelReason): Fault {
   return { code: "CANCELLED", reason, message };
 }
 
-/** An earlier answer, told again for its idempotency key. */
+/** An earlier answer, told again for its idempotency key. The record is of a finished execution. */
 export function replayedOutcome(call: Call, record: ExecutionRecord): Outcome {
-  const error: Fault | null =
-    record.errorCode === null
-      ? null
-      : { code: record.errorCode as Code, reason: record.errorReason ?? "", message: record.error ?? "", ...(record.remedy === null ? {} : { remedy: record.remedy }) }; // prettier-ignore
-  return {
-    executionId: record.id,
-    toolName: record.toolName,
-    requestedName: call.requestedName,
-    category: record.category,
-    status: record.status,
-    success: record.status === "success",
-    output: record.result,
-    error,
-    cancelReason: record.cancelReason,
-    gates: record.gates as unknown as readonly Verdict[],
-    visible: true,
-    dispatched: true,
-    startedAt: record.startTime,
-    endedAt: record.endTime,
-    latencyMs: record.executionTime ?? 0,
-    timeoutMs: record.timeout,
-    metadata: record.resultMetadata ?? {},
-    trace: { traceId: record.traceId, spanId: record.spanId },
-    replayed: true,
-  };
+  const { id, startTime: startedAt, timeout: timeoutMs, traceId, spanId } = record;
+  const earlier: Call = { ...call, id, startedAt, timeoutMs, trace: { traceId, spanId } };
+  const { status, cancelReason, result: output, endTime: endedAt } = record;
+  const gates = record.gates as unknown as readonly Verdict[];
+  const metadata = record.resultMetadata ?? {};
+  return { ...outcome(earlier, { status, output, error: faultOfRecord(record), cancelReason, gates, dispatched: true, endedAt, metadata }), replayed: true }; // prettier-ignore
+}
+
+function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {
+  if (errorCode === null) return null;
+  const fault = { code: errorCode as Code, reason: String(errorReason), message: String(error) };
+  return remedy === null ? fault : { ...fault, remedy };
 }

@@ -80,7 +80,7 @@ const detailed = listed.extend({
       type: z.enum(["string", "number", "boolean", "object", "array"]),
       description: z.string(),
       required: z.boolean(),
-      default: z.json(),
+      default: z.unknown(),
     }),
   ),
   functionDefinition: jsonObject.describe("As a model API takes it"),
