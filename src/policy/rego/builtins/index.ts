@@ -25,6 +25,7 @@ import { REGEX } from "./regex.ts";
 import { SEMVER } from "./semver.ts";
 import { SETS } from "./sets.ts";
 import { STRINGS } from "./strings.ts";
+import { TEMPLATES } from "./templates.ts";
 import { TIME } from "./time.ts";
 import { TYPES } from "./types.ts";
 import { UNITS } from "./units.ts";
@@ -39,6 +40,7 @@ export const BUILTINS: readonly Builtin[] = [
   ...SETS,
   ...OBJECTS,
   ...STRINGS,
+  ...TEMPLATES,
   ...REGEX,
   ...GLOB,
   ...UNITS,

@@ -3,7 +3,7 @@
 export type FormatArg =
   | { readonly kind: "int"; readonly value: bigint; readonly big: boolean }
   | { readonly kind: "float"; readonly value: number }
-  | { readonly kind: "string"; readonly value: string };
+  | { readonly kind: "string"; readonly value: string; readonly type?: string };
 
 import { isPrintable, quoteGo } from "./quote.ts";
 import { encodeUtf8 } from "./utf8.ts";
@@ -25,7 +25,7 @@ const MAX_WIDTH = 1_000_000;
 const SHOWN_TYPE = { int: "int64", float: "float64", string: "string" } as const;
 
 const typeName = (a: FormatArg): string =>
-  a.kind === "int" && a.big ? "*big.Int" : SHOWN_TYPE[a.kind];
+  a.kind === "int" && a.big ? "*big.Int" : (a.kind === "string" && a.type) || SHOWN_TYPE[a.kind];
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= "0" && c <= "9";
 
 export function sprintf(format: string, args: readonly FormatArg[]): string {
