@@ -67,6 +67,8 @@ function branchType(env: TypeEnv, rule: Rule, tail: readonly Term[]): Type {
     const result = head.value ? typeOf(env, head.value) : ANY;
     return { kind: "function", args, result: hasNil(result) ? ANY : result };
   }
+  // Fixed keys that are not strings are not tracked.
+  if (tail[0]?.kind === "scalar") return ANY;
   const own = head.key ? setOf(typeOf(env, head.key)) : head.value ? typeOf(env, head.value) : ANY;
   const type = tail.reduceRight<Type>(
     (value, key) => ({ kind: "object", props: new Map(), key: typeOf(env, key), value }),
@@ -207,8 +209,14 @@ function cannotBeMember(env: TypeEnv, name: string, args: readonly Term[]): bool
     const own = term ? typeOf(env, term) : NIL;
     return !hasNil(own) && !hasNil(wanted) && !unifies(own, wanted);
   };
-  if (clash(args[isKeyed ? 1 : 0], valuesOf(type))) return true;
-  return isKeyed && clash(args[0], keysOf(type));
+  const fits = (term: Term | undefined, wanted: Type): boolean => {
+    if (clash(term, wanted)) return false;
+    // What is not known yet about the member is what the collection says.
+    if (term && wanted !== NIL) unifyTerm(env, term, wanted, "keep");
+    return true;
+  };
+  if (!fits(args[isKeyed ? 1 : 0], valuesOf(type))) return true;
+  return isKeyed && !fits(args[0], keysOf(type));
 }
 
 function checkCall(env: TypeEnv, expr: Expr, errors: LoadError[]): void {

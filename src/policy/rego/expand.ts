@@ -29,7 +29,7 @@ function expandHead(names: NameSource, head: Head, extra: Expr[]): Head {
       ? term
       : toVar(names, hoist(names, term, extra, []), extra),
   );
-  const args = head.args?.map((arg) => hoist(names, arg, extra, []));
+  const args = head.args?.map((arg) => toSimple(names, arg, extra));
   return { ...head, ref, args, key: value(head.key), value: value(head.value) };
 }
 

@@ -2,7 +2,7 @@
 import { Num, numberFromBigInt, numberText } from "./number.ts";
 import { RegoObject } from "./object.ts";
 import { RegoSet } from "./set.ts";
-import { MAX_DEPTH, TooDeep } from "./value.ts";
+import { MAX_DEPTH, TooDeep, compareStrings } from "./value.ts";
 import type { Value } from "./value.ts";
 
 /**
@@ -30,7 +30,10 @@ export function fromJson(json: unknown, depth = 0): Value {
 
 function arrayFromJson(json: readonly unknown[], depth: number): readonly Value[] {
   if (depth > MAX_DEPTH) throw new TooDeep();
-  return json.map((item) => fromJson(item, depth + 1));
+  // A loop, not map: half the stack per level.
+  const values: Value[] = [];
+  for (const item of json) values.push(fromJson(item, depth + 1));
+  return values;
 }
 
 /**
@@ -66,7 +69,20 @@ function objectToJson(value: RegoObject, depth: number): Record<string, unknown>
 
 /** Keys that are not strings are written as their JSON text. */
 export function keyText(key: Value): string {
-  return typeof key === "string" ? key : toJsonText(key);
+  if (typeof key === "string") return key;
+  // As Go writes JSON: safe inside HTML.
+  return toJsonText(key).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function objectText(value: RegoObject, depth: number): string {
+  const entries = value.entries().map(([key, item]) => [keyText(key), item] as const);
+  // Keys that are not strings have their place by their text.
+  const isPlain = value.entries().every(([key]) => typeof key === "string");
+  const sorted = isPlain ? entries : entries.toSorted(([a], [b]) => compareStrings(a, b));
+  return `{${sorted.map(([key, item]) => `${JSON.stringify(key)}:${toJsonText(item, depth)}`).join(",")}}`;
 }
 
 /** JSON text without spaces, keys sorted, numbers exact as written. */
@@ -82,10 +98,7 @@ export function toJsonText(value: Value, depth = 0): string {
       if (value === null) return "null";
       if (value instanceof Num) return numberText(value);
       if (value instanceof RegoObject) {
-        const parts = value
-          .entries()
-          .map(([key, item]) => `${JSON.stringify(keyText(key))}:${toJsonText(item, depth + 1)}`);
-        return `{${parts.join(",")}}`;
+        return objectText(value, depth + 1);
       }
       return `[${(value instanceof RegoSet ? value.items() : value)
         .map((item) => toJsonText(item, depth + 1))

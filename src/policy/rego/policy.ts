@@ -181,7 +181,8 @@ function evaluationError(error: unknown): EvaluationError {
   }
   const tooDeep = error instanceof TooDeep || error instanceof RangeError;
   if (!tooDeep) throw error;
-  const message = `eval_internal_error: ${error.message}`;
+  const reason = error instanceof TooDeep ? error.message : "rules or values nest too deeply";
+  const message = `eval_internal_error: ${reason}`;
   return { code: "eval_internal_error", message, location: undefined };
 }
 

@@ -141,7 +141,10 @@ export function keysOf(type: Type): Type {
     case "object":
       return or(type.props.size > 0 ? STRING : NIL, type.key ?? NIL);
     case "any":
-      return isAny(type) ? ANY : union(type.of.map(keysOf));
+      // Beside other types even an empty array is indexed by numbers.
+      return isAny(type)
+        ? ANY
+        : union(type.of.map((part) => (part.kind === "array" ? NUMBER : keysOf(part))));
     default:
       return NIL;
   }

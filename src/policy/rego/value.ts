@@ -55,7 +55,7 @@ export class TooDeep extends Error {
   }
 }
 
-export const MAX_DEPTH = 2_000;
+export const MAX_DEPTH = 1_000;
 
 /** OPA's total order: null < booleans < numbers < strings < arrays < objects < sets. */
 export function compare(a: Value, b: Value, depth = 0): number {
