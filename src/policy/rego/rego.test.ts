@@ -211,7 +211,7 @@ describe("hostile input", () => {
       { length: 20_000 },
       (_, i) => `r${String(i)} := r${String(i + 1)}`,
     ).join("\n");
-    const result = compile({ "p.rego": `package p\n${rules}\nr20000 := 1` });
+    const result = compile({ "p.rego": `package p\n${rules}\nr5000 := 1` });
     if (!result.ok) return;
     const evaluation = result.policy.evaluate("data.p.r0");
     expect(evaluation.ok || evaluation.error.code === "eval_internal_error").toBe(true);
