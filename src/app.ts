@@ -226,7 +226,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     storeKind: store.kind,
     toolCount: registry.stats().totalTools,
     newAdminKey,
-    loginUrl: async () => `${doors.settings.baseUrl}/?t=${await identity.createLoginToken(OWNER)}`,
+    loginUrl: async () =>
+      `${doors.settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
     async listen({ exactPort = false } = {}) {
       http = createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
       const url = await listenSomewhere(http, config.server, exactPort);

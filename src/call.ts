@@ -41,7 +41,7 @@ export interface Trace {
   readonly parentSpanId?: string;
 }
 
-export type Entry = "mcp" | "trpc" | "rest" | "cli" | "stdio";
+export type Entry = "mcp" | "trpc" | "rest" | "stdio";
 
 /** What a door hands to the engine: wire words, nothing decided yet. */
 export interface CallRequest {

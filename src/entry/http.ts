@@ -118,7 +118,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       await mcp.close();
       server.closeIdleConnections();
       await new Promise<void>((resolve) => {
-        const hurry = setTimeout(() => server.closeAllConnections(), 2_000);
+        // Answers are out by now; what is left are streams and idle connections.
+        const hurry = setTimeout(() => server.closeAllConnections(), 250);
         server.close(() => {
           clearTimeout(hurry);
           resolve();

@@ -5,7 +5,7 @@ import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
 import { AppError, CODES } from "../errors.ts";
-import { whoami } from "./api/account.ts";
+import { createLoginLink, whoami } from "./api/account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
@@ -95,7 +95,7 @@ const router = t.router({
     getRegistryStats: query(registryStats),
   }),
   explain: t.router({ explainCall: query(explainCall) }),
-  account: t.router({ whoami: query(whoami) }),
+  account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
   users: t.router({
     createUser: mutation(createUser),
     listUsers: query(listUsers),

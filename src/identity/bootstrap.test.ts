@@ -45,3 +45,8 @@ it("a lost or revoked key file is replaced at the next start", async () => {
   expect(await second.callerOf(second.cliKey)).toMatchObject({ userId: "cli" });
   await second.close();
 });
+
+it("a preset key that looks like ours but is damaged stops the start", async () => {
+  const damaged = `ost_local_${"a".repeat(49)}`;
+  await expect(startApp({ listen: false, flags: { adminKey: damaged } })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+});

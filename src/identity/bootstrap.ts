@@ -1,9 +1,10 @@
 // What a first start writes: the tenant, two capsules, the owner, the `cli` caller, and their keys. Explicit rows, no bypass.
 import type { Level } from "../call.ts";
+import { AppError } from "../errors.ts";
 import type { KeyRow, Store } from "../store/store.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Ids } from "../util/ids.ts";
-import { matches, mintKey, sealKey, type MintedKey } from "./keys.ts";
+import { isWellFormed, matches, mintKey, sealKey, type MintedKey } from "./keys.ts";
 
 export const LOCAL_TENANT = "local";
 export const OWNER = "owner";
@@ -73,6 +74,17 @@ async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<string 
   const alive = (secret: string): boolean =>
     known.some((key) => key.revokedAt === null && matches(secret, key, p.serverSecret));
   if (wanted.preset !== null) {
+    if (!isWellFormed(wanted.preset)) {
+      throw new AppError(
+        "BAD_REQUEST",
+        "invalid_input",
+        "the preset administrator key cannot be used",
+        {
+          remedy:
+            "give 32 to 512 characters; one that begins with ost_ must be a whole key of ours",
+        },
+      );
+    }
     if (!alive(wanted.preset)) await store(p, wanted, sealKey(wanted.preset, p.serverSecret));
     return null;
   }

@@ -203,7 +203,7 @@ describe("the directory", () => {
 describe("console sessions", () => {
   it("the one-time link works once and becomes a session of the owner", async () => {
     const { identity } = app.doors;
-    const token = await identity.createLoginToken("owner");
+    const { token } = await identity.createLoginToken("owner");
     const session = await identity.redeemLoginToken(token);
     expect(await identity.redeemLoginToken(token)).toBeNull();
     const cookie = `theme=dark; ${SESSION_COOKIE}=${session?.cookie}`;
@@ -215,10 +215,10 @@ describe("console sessions", () => {
 
   it("a link runs out after 15 minutes, a session when idle or too old", async () => {
     const sessions = createSessions(app.app.store.facts, () => clock);
-    const stale = await sessions.createLoginToken("owner");
+    const { token: stale } = await sessions.createLoginToken("owner");
     clock += 15 * 60_000;
     expect(await sessions.redeemLoginToken(stale)).toBeNull();
-    const open = async () => `${SESSION_COOKIE}=${(await sessions.redeemLoginToken(await sessions.createLoginToken("owner")))?.cookie}`; // prettier-ignore
+    const open = async () => `${SESSION_COOKIE}=${(await sessions.redeemLoginToken((await sessions.createLoginToken("owner")).token))?.cookie}`; // prettier-ignore
     const idle = await open();
     const busy = await open();
     for (let minutes = 0; minutes < 11 * 60; minutes += 60) {

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 
 export interface Sessions {
   /** A one-time link token for the console. */
-  createLoginToken(userId: string): Promise<string>;
+  createLoginToken(userId: string): Promise<{ token: string; expiresAt: number }>;
   /** Exchanges the token for the value of the session cookie; null when it was used or ran out. */
   redeemLoginToken(token: string): Promise<{ cookie: string; userId: string; maxAgeSeconds: number } | null>;
   signOut(cookie: string | undefined): Promise<void>;
@@ -33,8 +33,9 @@ export function createSessions(facts: Store["facts"], now: () => number): Sessio
   return {
     async createLoginToken(userId) {
       const token = randomBytes(32).toString("base64url");
-      await facts.set(linkName(token), JSON.stringify({ userId, expiresAt: now() + LINK_LIFE_MS }));
-      return token;
+      const expiresAt = now() + LINK_LIFE_MS;
+      await facts.set(linkName(token), JSON.stringify({ userId, expiresAt }));
+      return { token, expiresAt };
     },
     async redeemLoginToken(token) {
       const fact = await facts.take(linkName(token));

@@ -26,7 +26,6 @@ const MAX_LAG = 1_000;
 const PAGE = 200;
 
 interface Reader {
-  readonly owner: string;
   readonly waiting: (Recorded | null)[];
   wake: () => void;
 }
@@ -34,47 +33,52 @@ interface Reader {
 export function createLive(log: Store["log"]): Live & { publish(recorded: Recorded): void } {
   const readers = new Map<string, Set<Reader>>();
 
-  async function* follow(caller: Caller, reader: Reader, after: number | undefined, signal: AbortSignal): AsyncGenerator<LiveEvent> {
-    let last = after ?? 0;
-    if (after !== undefined) {
-      for (;;) {
-        const page = await log.since(last, { tenantId: caller.tenantId, actor: caller.userId }, PAGE);
-        for (const event of page) {
-          last = event.seq;
-          if (event.executionId !== null) yield liveEvent(event.seq, event);
+  async function* follow(caller: Caller, reader: Reader, after: number | undefined, signal: AbortSignal, leave: () => void): AsyncGenerator<LiveEvent> {
+    try {
+      let last = after ?? 0;
+      if (after !== undefined) {
+        for (;;) {
+          const page = await log.since(last, { tenantId: caller.tenantId, actor: caller.userId }, PAGE);
+          for (const event of page) {
+            last = event.seq;
+            if (event.executionId !== null) yield liveEvent(event.seq, event);
+          }
+          if (page.length < PAGE || signal.aborted) break;
         }
-        if (page.length < PAGE || signal.aborted) break;
       }
-    }
-    while (!signal.aborted) {
-      const next = reader.waiting.shift();
-      if (next === null) return; // lagged too far: the client resumes from its last id
-      if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
-      else if (next.seq > last) yield liveEvent(next.seq, next.event);
+      while (!signal.aborted) {
+        const next = reader.waiting.shift();
+        if (next === null) return; // lagged too far: the client resumes from its last id
+        if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
+        else if (next.seq > last) yield liveEvent(next.seq, next.event);
+      }
+    } finally {
+      signal.removeEventListener("abort", leave);
+      leave();
     }
   } // prettier-ignore
 
   return {
-    async *subscribe(caller, { after, signal }) {
+    subscribe(caller, { after, signal }) {
       const owner = ownerKey(caller.tenantId, caller.userId);
-      const reader: Reader = { owner, waiting: [], wake: () => undefined };
+      const reader: Reader = { waiting: [], wake: () => undefined };
       const mine = readers.get(owner) ?? new Set();
+      // From this moment on, not from the first read: nothing between the two is missed.
       readers.set(owner, mine.add(reader));
-      const stop = (): void => reader.wake();
-      signal.addEventListener("abort", stop, { once: true });
-      try {
-        yield* follow(caller, reader, after, signal);
-      } finally {
-        signal.removeEventListener("abort", stop);
+      const leave = (): void => {
         mine.delete(reader);
-        if (mine.size === 0) readers.delete(owner);
-      }
+        if (mine.size === 0 && readers.get(owner) === mine) readers.delete(owner);
+        reader.wake();
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      return follow(caller, reader, after, signal, leave);
     },
     publish(recorded) {
       if (readers.size === 0 || recorded.event.executionId === null) return;
       for (const reader of readers.get(ownerKey(recorded.event.tenantId, recorded.event.actor)) ??
         []) {
-        reader.waiting.push(reader.waiting.length >= MAX_LAG ? null : recorded);
+        if (reader.waiting.length > MAX_LAG) continue;
+        reader.waiting.push(reader.waiting.length === MAX_LAG ? null : recorded);
         reader.wake();
       }
     },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { LEVELS, PLANS } from "../../call.ts";
 import { endpoint } from "./endpoint.ts";
+import { iso, time } from "./shapes.ts";
 
 export const whoami = endpoint({
   name: "account.whoami",
@@ -26,5 +27,20 @@ export const whoami = endpoint({
     const { userId, tenantId, role, roles, plan, level, scopes, capsuleId, keyId, via } = caller;
     const lists = { roles: [...roles], scopes: [...scopes] };
     return { userId, tenantId, role, plan, level, capsuleId, keyId, via, ...lists };
+  },
+});
+
+export const createLoginLink = endpoint({
+  name: "account.createLoginLink",
+  method: "POST",
+  path: "/login-links",
+  access: "admin",
+  summary: "A link that signs the caller in to the console: works once, for 15 minutes",
+  statuses: [201],
+  input: z.strictObject({}),
+  output: z.object({ url: z.string(), expiresAt: time }),
+  async run(_input, { caller, doors }) {
+    const { token, expiresAt } = await doors.identity.createLoginToken(caller.userId);
+    return { url: `${doors.settings.baseUrl}/?t=${token}`, expiresAt: iso(expiresAt) };
   },
 });

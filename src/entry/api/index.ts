@@ -1,5 +1,5 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
-import { whoami } from "./account.ts";
+import { createLoginLink, whoami } from "./account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
@@ -24,6 +24,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   explainCall,
   events,
   whoami,
+  createLoginLink,
   createUser,
   listUsers,
   getUser,
