@@ -218,10 +218,13 @@ describe("the inventory", () => {
       .filter((file) => /engine\s*\.\s*(execute|start)\(/.test(readFileSync(join(root, file), "utf8"))); // prettier-ignore
     const listed = Object.values(DOORS);
     expect(sites.sort()).toEqual([...new Set(listed.map(({ site }) => site))].sort());
-    // The command line calls over REST; its own word is not used.
-    const entries = { mcp: true, stdio: true, trpc: true, rest: true, cli: false } satisfies Record<Entry, boolean>; // prettier-ignore
-    for (const [entry, used] of Object.entries(entries))
-      expect([entry, listed.some((door) => door.entry === entry)]).toEqual([entry, used]);
+    // The command line calls over REST.
+    const entries = { mcp: true, stdio: true, trpc: true, rest: true } satisfies Record<
+      Entry,
+      true
+    >;
+    for (const entry of Object.keys(entries))
+      expect(listed.map((door) => door.entry)).toContain(entry);
   });
 
   it("R050: /mcp answers no method without a credential", async () => {
