@@ -1,11 +1,9 @@
 // Parsed modules to a program: a tree of rules with code. Each pass is a function over all rules.
-import { BUILTINS } from "./builtins/index.ts";
 import { checkCalls, checkWiths } from "./check-calls.ts";
 import { checkConflicts } from "./check-conflicts.ts";
 import { checkModule } from "./check-module.ts";
 import { checkRecursion } from "./check-recursion.ts";
 import { checkTypes } from "./check-types.ts";
-import { CORE_BUILTINS } from "./core-builtins.ts";
 import { flattenBody } from "./dynamics.ts";
 import { LoadFailure } from "./errors.ts";
 import { expandRule } from "./expand.ts";
@@ -31,11 +29,6 @@ export interface Compiled {
   readonly modules: readonly Module[];
   readonly names: NameSource;
   readonly arity: Arity;
-}
-
-export function builtinMap(extra: readonly Builtin[] = []): Map<string, Builtin> {
-  const all = [...BUILTINS, ...CORE_BUILTINS, ...extra];
-  return new Map(all.map((builtin) => [builtin.name, builtin]));
 }
 
 /** Throws a LoadFailure with everything that is wrong at the first stage where anything is. */

@@ -5,81 +5,26 @@
  * const compiled = compile({ "p.rego": "package p\nallow if input.user == \"root\"" });
  * if (compiled.ok) compiled.policy.evaluate("data.p.allow", { input: { user: "root" } });
  */
-import { builtinMap, compileModules } from "./compile.ts";
-import { LoadFailure } from "./errors.ts";
-import { fromJson } from "./json.ts";
-import { BoundedMemo } from "./memo.ts";
-import { parseModule } from "./parse.ts";
-import { Policy } from "./policy.ts";
-import { RegoObject } from "./value.ts";
-import type { Builtin } from "./builtins/builtin.ts";
-import type { LoadError } from "./errors.ts";
-import type { Module, RegoVersion } from "./ast.ts";
+import { BUILTINS } from "./builtins/index.ts";
+import { load } from "./load.ts";
+import type { CompileOptions, CompileResult } from "./load.ts";
 
 export { EvalError, LoadFailure, loadErrorText } from "./errors.ts";
 export { explanationText } from "./explain.ts";
 export { fromJson, toJson, toJsonText } from "./json.ts";
 export { valueText } from "./text.ts";
-export { Policy };
+export { Policy } from "./policy.ts";
+export type { CompileOptions, CompileResult } from "./load.ts";
 export type { RegoPowers, Builtin } from "./builtins/builtin.ts";
 export type { LoadError, EvalErrorCode } from "./errors.ts";
 export type { CoverageReport, Explanation, RuleVisit } from "./explain.ts";
 export type { EvaluateOptions, Evaluation, EvaluationError, PreparedQuery } from "./policy.ts";
 export type { Value } from "./value.ts";
 
-export interface CompileOptions {
-  /** How modules are read that do not say so themselves. */
-  readonly version?: RegoVersion;
-  readonly data?: Readonly<Record<string, unknown>>;
-  /** More built-in functions, or others in place of ours. */
-  readonly builtins?: readonly Builtin[];
-}
-
-export type CompileResult =
-  | { readonly ok: true; readonly policy: Policy }
-  | { readonly ok: false; readonly errors: readonly LoadError[] };
-
-const MAX_MEMO = 1_000;
-
 /** Never throws on bad policies: any text yields a policy or a list of errors with positions. */
 export function compile(
   modules: Readonly<Record<string, string>>,
   options: CompileOptions = {},
 ): CompileResult {
-  const { version = "v1", data = {}, builtins = [] } = options;
-  const parsed: Module[] = [];
-  const errors: LoadError[] = [];
-  for (const [file, source] of Object.entries(modules)) {
-    collect(errors, file, () => parsed.push(parseModule(file, source, version)));
-  }
-  if (errors.length > 0) return { ok: false, errors };
-  const [first] = parsed;
-  let policy: Policy | undefined;
-  collect(errors, first?.file ?? "", () => {
-    const compiled = compileModules(parsed, builtinMap(builtins));
-    const value = fromJson(data);
-    policy = new Policy(
-      { compiled, version, memo: new BoundedMemo(MAX_MEMO) },
-      value instanceof RegoObject ? value : RegoObject.EMPTY,
-    );
-  });
-  return policy ? { ok: true, policy } : { ok: false, errors };
-}
-
-function collect(errors: LoadError[], file: string, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof LoadFailure) errors.push(...error.errors);
-    else if (error instanceof RangeError) {
-      // The stack is the last bound on nesting that no counter covers, such as a long chain of else.
-      errors.push({
-        code: "rego_compile_error",
-        file,
-        line: 1,
-        column: 1,
-        message: "nested too deeply",
-      });
-    } else throw error;
-  }
+  return load(modules, BUILTINS, options);
 }
