@@ -66,6 +66,7 @@ class Generator {
 
   input(): string {
     const { r } = this;
+    if (r.chance(0.12)) return `data.base.${r.pick(FIELDS)}`;
     const parts = ["input", r.pick(FIELDS)];
     if (r.chance(0.3)) parts.push(r.pick(FIELDS));
     return parts.join(".") + (r.chance(0.15) ? `[${r.pick(["0", "1", '"a"'])}]` : "");
@@ -209,6 +210,10 @@ class Generator {
     if (kind === 7) return `${this.ref()} in ${this.typed(r.pick(COLLECTIONS))}`;
     if (kind === 8) return this.every();
     if (kind === 9) return `not ${this.input()} == ${this.term()}`;
+    if (kind === 10 && r.chance(0.3)) {
+      const rule = this.rules.length > 0 ? r.pick(this.rules) : "input.a";
+      return `${r.pick([`data.base.${r.pick(FIELDS)}`, rule])} with data.base.${r.pick(FIELDS)} as ${this.term()}`;
+    }
     if (kind === 10 && this.rules.length > 0) {
       return `${r.pick(this.rules)} with input.${r.pick(FIELDS)} as ${this.term()}`;
     }
@@ -239,10 +244,30 @@ class Generator {
         ? `some ${name}, ${other} in ${value}`
         : `[${name}, ${other}] := ${value}`;
     }
+    if (r.chance(0.25)) return this.pattern(name);
     this.vars = [...this.vars, name];
     if (kind === 1) return `some ${name} in ${value}`;
     if (kind === 2) return `${name} = ${this.input()}[_]`;
     return `${name} := ${value}`;
+  }
+
+  /** Destructuring, relations and lookups that bind. */
+  pattern(name: string): string {
+    const { r } = this;
+    const other = this.fresh();
+    this.vars = [...this.vars, name, other];
+    const rule = this.rules.length > 0 ? r.pick(this.rules) : "data.base";
+    return r.pick([
+      `{"a": ${name}, "b": ${other}} = ${this.input()}`,
+      `walk(${this.input()}, [${name}, ${other}])`,
+      `${name} := ${this.input()}; ${other} = data.base[${name}]`,
+      `data.base[${name}][${other}]`,
+      `${other} = ${rule}[${name}]`,
+      `[${name}, [${other}, _]] = [${this.scalar()}, ${this.input()}]`,
+      `some ${name}, {"a": ${other}} in ${this.input()}`,
+      `${name} = ${other}; ${other} = ${this.input()}`,
+      `some ${name}, ${other}; data.base.xs[${name}] = data.base.o[${other}]`,
+    ]);
   }
 
   body(): string {
@@ -268,12 +293,22 @@ class Generator {
       if (kind === 1 || kind === 2) return `${name} contains ${this.term()} if {\n${body}\n}`;
       if (kind === 3) return `${name}[${this.term()}] := ${this.term()} if {\n${body}\n}`;
       if (kind === 4) return `${name}.k${String(r.int(2))} := ${this.term()} if {\n${body}\n}`;
+      if (kind === 7) {
+        const tail = r.pick([
+          `[${this.ref()}].y`,
+          `.k[${this.ref()}]`,
+          `[${this.ref()}][${this.ref()}]`,
+        ]);
+        const head = r.chance(0.5) ? `contains ${this.term()}` : `:= ${this.term()}`;
+        return `${name}${tail} ${head} if {\n${body}\n}`;
+      }
       if (kind === 5) return `${name} if {\n${body}\n}`;
       const otherwise = kind === 6 ? ` else := ${this.scalar()} if {\n${this.body()}\n}` : "";
       return `${name} := ${this.term()} if {\n${body}\n}${otherwise}`;
     };
     const parts = Array.from({ length: 1 + (r.chance(0.3) ? 1 : 0) }, make);
-    if (kind >= 5 && r.chance(0.4)) parts.unshift(`default ${name} := ${this.scalar()}`);
+    if (kind >= 5 && kind !== 7 && r.chance(0.4))
+      parts.unshift(`default ${name} := ${this.scalar()}`);
     this.rules.push(name);
     return parts.join("\n\n");
   }
@@ -290,6 +325,15 @@ function json(r: Random, depth = 0): unknown {
     FIELDS.filter(() => r.chance(0.6)).map((name) => [name, json(r, depth + 1)]),
   );
 }
+
+/** The base document of all generated policies. */
+export const BASE = {
+  a: 1,
+  b: "x",
+  c: { a: null, b: [1, "a"], xs: [] },
+  xs: ["a", 2, { a: 1, b: 2 }],
+  o: { a: "a", b: { a: 1 }, k: 2 },
+};
 
 /** A policy of a few rules that use each other, and inputs for it. */
 export function generatePair(seed: number, inputs = 4): Pair {

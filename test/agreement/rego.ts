@@ -2,7 +2,7 @@
 //   OPA_URL=http://127.0.0.1:8181 node test/agreement/rego.ts 20000 [first seed]
 import { isDeepStrictEqual } from "node:util";
 import { compile, toJsonText } from "../../src/policy/rego/index.ts";
-import { generatePair } from "./rego-generator.ts";
+import { BASE, generatePair } from "./rego-generator.ts";
 
 const url = process.env["OPA_URL"];
 const wanted = Number(process.argv[2] ?? "20000");
@@ -50,7 +50,7 @@ function opaError(reply: OpaErrors): Answer {
 }
 
 function ourAnswers(source: string, inputs: readonly unknown[]): readonly Answer[] {
-  const compiled = compile({ "t.rego": source });
+  const compiled = compile({ "t.rego": source }, { data: { base: BASE } });
   if (!compiled.ok) {
     const [first] = compiled.errors;
     return inputs.map(() => ({
@@ -77,6 +77,8 @@ function agree(a: Answer, b: Answer): boolean {
     return a.kind === b.kind && "code" in a && "code" in b && a.code === b.code;
   return isDeepStrictEqual(a.value, b.value);
 }
+
+await fetch(`${url}/v1/data/base`, { method: "PUT", body: JSON.stringify(BASE) });
 
 let compared = 0;
 let disagreed = 0;

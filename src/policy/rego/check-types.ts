@@ -6,7 +6,7 @@ import { operatorName, stringPath } from "./terms.ts";
 import { NIL, hasNil, keysOf, or, select, unifies, valuesOf } from "./type-ops.ts";
 import { TypeEnv, typeOf, typeOfRef } from "./type-env.ts";
 import { unifyTerm, unifyTerms } from "./type-unify.ts";
-import { ANY, setOf } from "./types.ts";
+import { ANY, objectOf, setOf } from "./types.ts";
 import { headTail } from "./tree.ts";
 import type { Builtin } from "./builtins/builtin.ts";
 import type { LoadError } from "./errors.ts";
@@ -28,7 +28,7 @@ export function checkTypes(
       if (type !== NIL) node.type = node.type ? merge(node.type, type) : type;
     }
     // Rules with longer heads below add to what a partial object holds.
-    if (node.kind === "object" && node.children.size > 0) node.type = ANY;
+    if (node.kind === "object" && node.children.size > 0) node.type = objectOf(ANY, ANY);
   }
 }
 
@@ -68,7 +68,7 @@ function branchType(env: TypeEnv, rule: Rule, tail: readonly Term[]): Type {
     return { kind: "function", args, result: hasNil(result) ? ANY : result };
   }
   // Fixed keys that are not strings are not tracked.
-  if (tail[0]?.kind === "scalar") return ANY;
+  if (tail[0]?.kind === "scalar") return objectOf(ANY, ANY);
   const own = head.key ? setOf(typeOf(env, head.key)) : head.value ? typeOf(env, head.value) : ANY;
   const type = tail.reduceRight<Type>(
     (value, key) => ({ kind: "object", props: new Map(), key: typeOf(env, key), value }),
@@ -153,6 +153,8 @@ function checkRef(env: TypeEnv, ref: Term & { kind: "ref" }, errors: LoadError[]
     report(errors, ref.loc, `undefined ref: ${refText(ref)}`);
     return;
   }
+  // Whatever is looked into without saying what it is may be anything.
+  if (head.name !== "data" && env.getVar(head.name) === NIL) env.putVar(head.name, ANY);
   const [type, rest] = head.name === "data" ? dataStart(env, path) : [env.getVar(head.name), path];
   if (!checkPath(env, type === NIL ? ANY : type, rest)) {
     report(errors, ref.loc, `undefined ref: ${refText(ref)}`);

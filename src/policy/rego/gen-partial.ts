@@ -80,12 +80,26 @@ function keyConflict(at: Location): EvalError {
   return new EvalError("eval_conflict_error", "object keys must be unique", at);
 }
 
-/** Rules with longer fixed heads define parts of the same object. */
+/** Rules with longer fixed heads define parts of the same object; what none of them contributes to is not there. */
 function addChildren(c: Context, node: RuleNode, root: Building & { kind: "level" }): void {
   for (const [name, child] of node.children) {
-    const value = documentAt(c, { node: child, base: undefined, shadow: undefined });
+    const value = contributed(c, child);
     if (value !== undefined) mergeValue(root, name, value, child);
   }
+}
+
+function contributed(c: Context, node: RuleNode): Value | undefined {
+  if (node.kind === "package") {
+    const entries = [...node.children].flatMap(([name, child]) => {
+      const value = contributed(c, child);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    return entries.length === 0 ? undefined : RegoObject.of(entries);
+  }
+  const value = documentAt(c, { node, base: undefined, shadow: undefined });
+  const isPartial = node.kind === "set" || node.kind === "object";
+  const isEmpty = (value instanceof RegoSet || value instanceof RegoObject) && value.size === 0;
+  return isPartial && isEmpty ? undefined : value;
 }
 
 function mergeValue(

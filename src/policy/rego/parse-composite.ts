@@ -1,6 +1,7 @@
 // Arrays, sets, objects and comprehensions. `[a | ...]` is a comprehension before it is a union.
 import { parseBody } from "./parse-expr.ts";
 import { parseInfix, parseTerm, parseTermList } from "./parse-term.ts";
+import { valueText } from "./text.ts";
 import type { Location, Term } from "./ast.ts";
 import type { Parser } from "./parser.ts";
 
@@ -69,5 +70,30 @@ function parseObject(p: Parser, key: Term, { loc, plain, start }: Opening): Term
     p.expect(":", 'expected ":"');
     entries.push([name, parseInfix(p, true)]);
   }
-  return { kind: "object", entries, loc };
+  return { kind: "object", entries: withoutDoubles(entries), loc };
+}
+
+/** Of entries whose keys are written alike the last one counts, and the others are not even evaluated. */
+function withoutDoubles(
+  entries: readonly (readonly [Term, Term])[],
+): readonly (readonly [Term, Term])[] {
+  if (entries.length < 2) return entries;
+  const byKey = new Map<string, readonly [Term, Term]>();
+  for (const entry of entries) byKey.set(keyId(entry[0]), entry);
+  return byKey.size === entries.length ? entries : [...byKey.values()];
+}
+
+function keyId(term: Term): string {
+  switch (term.kind) {
+    case "scalar":
+      return `=${valueText(term.value)}`;
+    case "var":
+      return `v${term.name}`;
+    case "ref":
+      return `r(${term.terms.map(keyId).join(" ")})`;
+    case "array":
+      return `[${term.items.map(keyId).join(" ")}]`;
+    default:
+      return `?${String(term.loc.line)}:${String(term.loc.column)}`; // not compared: only like itself
+  }
 }

@@ -252,27 +252,35 @@ function unifyOutputs(
     termVars(term, (name) => (result &&= bound.has(name) || outputs.has(name)));
     return result;
   };
-  const bind = (term: Term, other: Term): boolean => {
+  const bind = (term: Term, other: Term, isLeft: boolean): boolean => {
     const before = outputs.size;
-    if (canBind(term, other)) termVars(term, (name) => outputs.add(name), { outputs: true });
+    if (canBind(term, other, isLeft))
+      termVars(term, (name) => outputs.add(name), { outputs: true });
     return outputs.size > before;
   };
   for (let changed = true; changed;) {
     changed = false;
     for (const [a, b] of pairs) {
-      if (known(b) && bind(a, b)) changed = true;
-      if (!oneWay && known(a) && bind(b, a)) changed = true;
+      if (known(b) && bind(a, b, true)) changed = true;
+      if (!oneWay && known(a) && bind(b, a, false)) changed = true;
     }
   }
 }
 
-/** A pattern binds nothing when what it is matched with can never have its shape. */
-function canBind(pattern: Term, other: Term): boolean {
+/**
+ * A pattern binds nothing when what it is matched with can never have its shape. OPA also refuses an object on the
+ * left of a comprehension, and some comprehensions on the left of a pattern; policies must mean the same here.
+ */
+function canBind(pattern: Term, other: Term, isLeft: boolean): boolean {
   switch (pattern.kind) {
     case "var":
       return true;
     case "array":
+      if (!isLeft && other.kind.endsWith("omprehension"))
+        return other.kind === "arrayComprehension";
+      return !["scalar", "array", "object", "set"].includes(other.kind);
     case "object":
+      if (other.kind.endsWith("omprehension")) return !isLeft && other.kind === "objectComprehension"; // prettier-ignore
       return !["scalar", "array", "object", "set"].includes(other.kind);
     default:
       return false;
