@@ -194,7 +194,7 @@ export function formatArg(value: Value): FormatArg {
   const small = asInt64(value);
   if (small !== undefined) return { kind: "int", value: small, big: false };
   const text = numberText(value);
-  if (text.includes(".")) {
+  if (/[.eE]/.test(text)) {
     const near = toDouble(value);
     if (Number.isFinite(near)) return { kind: "float", value: near };
   } else if (/^-?\d+$/.test(text)) return { kind: "int", value: BigInt(text), big: true };

@@ -1,6 +1,6 @@
 // YAML in and out as sigs.k8s.io/yaml does it: JSON values only, YAML 1.1 words, sorted keys.
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from "yaml";
-import type { Document, Node, Pair } from "yaml";
+import type { Node, Pair } from "yaml";
 import { parseNumber } from "../number.ts";
 import { MAX_DEPTH, Num, RegoObject, RegoSet, isArray } from "../value.ts";
 import type { Value } from "../value.ts";
@@ -66,24 +66,42 @@ function jsonFloat(n: number): string {
   return formatFloat(n, "f", -1);
 }
 
-class Converter {
-  private nodes = 0;
-  private readonly doc: Document;
+interface Sized {
+  readonly value: Value;
+  readonly nodes: number;
+}
 
-  constructor(doc: Document) {
-    this.doc = doc;
-  }
+class Converter {
+  /** Values are made once and shared by their aliases, so a bomb of aliases is only counted. */
+  private readonly anchors = new Map<string, Sized>();
+  private nodes = 0;
 
   value(node: Node | null | undefined, depth: number): Value {
     if (depth > MAX_DEPTH) throw new YamlError("yaml: exceeded max depth");
-    if (++this.nodes > MAX_NODES) throw new YamlError("yaml: document contains excessive aliasing");
-    if (node === null || node === undefined) return null;
-    if (isAlias(node)) {
-      const target = node.resolve(this.doc);
-      if (target === undefined)
-        throw new YamlError(`yaml: unknown anchor '${node.source}' referenced`);
-      return this.value(target, depth + 1);
+    if (node !== null && isAlias(node)) return this.alias(node.source);
+    const before = this.nodes;
+    this.count(1);
+    const value = this.convert(node, depth);
+    if (node?.anchor !== undefined) {
+      this.anchors.set(node.anchor, { value, nodes: this.nodes - before });
     }
+    return value;
+  }
+
+  private count(nodes: number): void {
+    this.nodes += nodes;
+    if (this.nodes > MAX_NODES) throw new YamlError("yaml: document contains excessive aliasing");
+  }
+
+  private alias(name: string): Value {
+    const target = this.anchors.get(name);
+    if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`);
+    this.count(target.nodes);
+    return target.value;
+  }
+
+  private convert(node: Node | null | undefined, depth: number): Value {
+    if (node === null || node === undefined) return null;
     if (isSeq(node)) return node.items.map((item) => this.value(item as Node, depth + 1));
     if (isMap(node)) return this.map(node.items as Pair<Node, Node | null>[], depth);
     return isScalar(node) ? toValue(this.scalar(node)) : null;
@@ -127,13 +145,11 @@ class Converter {
   }
 
   private key(node: Node | null): string {
-    const target = isAlias(node) ? node.resolve(this.doc) : node;
-    if (target === null || target === undefined || !isScalar(target))
-      throw new YamlError("error converting YAML to JSON: yaml: invalid map key");
-    const key = this.scalar(target);
+    const key = this.value(node, 0);
     if (typeof key === "string") return key;
-    if (key === null) throw new YamlError("error converting YAML to JSON: yaml: invalid map key");
-    return typeof key === "boolean" ? String(key) : key.number;
+    if (typeof key === "boolean" || typeof key === "number" || key instanceof Num)
+      return String(key);
+    throw new YamlError("error converting YAML to JSON: yaml: invalid map key");
   }
 }
 
@@ -170,7 +186,7 @@ export function parseYaml(text: string): Value {
     const at = lines.linePos(error.pos[0]);
     throw new YamlError(`yaml: line ${Math.max(1, at.line)}: ${explain(error.message)}`);
   }
-  return new Converter(doc).value(doc.contents as Node | null, 0);
+  return new Converter().value(doc.contents as Node | null, 0);
 }
 
 function explain(message: string): string {
@@ -181,8 +197,8 @@ function explain(message: string): string {
 }
 
 const RESERVED_START = /^[-?:,[\]{}#&*!|>'"%@`]/;
-const UNPRINTABLE =
-  /[^\t\n\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u;
+// go-yaml escapes everything beyond the basic plane.
+const UNPRINTABLE = /[^\t\n\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 
 function isPlain(text: string): boolean {
   if (text === "" || text.startsWith("---") || text.startsWith("...")) return false;
