@@ -1,6 +1,7 @@
 // All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
 import { AppError, type FieldFault } from "../errors.ts";
 import type { Store, StoredTool } from "../store/store.ts";
+import { canonicalJson } from "../util/json.ts";
 import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
 
 export interface ToolFilter {
@@ -115,7 +116,9 @@ export async function openRegistry(
     refuseDuplicate(defined);
     const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
     place(tool);
-    if (known?.pin !== tool.pin || known.version !== tool.version) changed.push(tool);
+    // Also what no model sees (tags, timeout, aliases) must be the same in the store.
+    if (!known || canonicalJson({ ...known }) !== canonicalJson({ ...storedOf(tool) }))
+      changed.push(tool);
   }
   // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
   // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
