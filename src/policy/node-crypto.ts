@@ -28,7 +28,7 @@ function keyObject(input: CryptoKeyInput): KeyObject {
     return createPublicKey({ key, format: "der", type: type === "pkcs1" ? "pkcs1" : "spki" });
   }
   // The caller read it from JSON; node checks the members.
-  return create({ key: input.key as JsonWebKey, format: "jwk" });
+  return create({ key: input.key, format: "jwk" });
 }
 
 function options(input: CryptoKeyInput): SignKeyObjectInput {

@@ -44,25 +44,34 @@ function reachablePaths(args: Args, ctx: BuiltinContext): Value {
   const add = (path: readonly Value[]): void => {
     if (paths.push(path) > MAX_PATHS) fail(`more than ${MAX_PATHS} paths`);
   };
-  const follow = (node: Value, path: readonly Value[], seen: RegoSet): void => {
+  const seen = new Set<unknown>();
+  const follow = (node: Value, path: readonly Value[]): void => {
     ctx.tick();
     const edges = graph.get(node);
     if (edges === undefined) return add(path);
     const longer = [...path, node];
     const next = members(edges);
     if (next.length === 0) return add(longer);
-    const now = RegoSet.of([...seen.items(), node]);
+    const key = keyOf(node);
+    seen.add(key);
     for (const neighbour of next) {
-      if (now.has(neighbour)) add(longer);
-      else follow(neighbour, longer, now);
+      if (seen.has(keyOf(neighbour))) add(longer);
+      else follow(neighbour, longer);
     }
+    seen.delete(key);
   };
   for (const node of initial(args)) {
     const edges = graph.get(node);
     if (edges === undefined) continue;
     const next = members(edges);
     if (next.length === 0) add([node]);
-    for (const neighbour of next) follow(neighbour, [node], RegoSet.of([node]));
+    seen.clear();
+    seen.add(keyOf(node));
+    for (const neighbour of next) {
+      // A loop from a node to itself still starts a path, as in OPA.
+      follow(neighbour, [node]);
+      seen.add(keyOf(node));
+    }
   }
   return RegoSet.of(paths);
 }

@@ -36,7 +36,7 @@ class PathTree {
   }
 
   private add(path: readonly Value[]): void {
-    let node: PathTree = this as PathTree;
+    let node: PathTree = this;
     for (const key of path) {
       if (node.leaf) return;
       const id = keyOf(key);

@@ -1,4 +1,4 @@
-import { RegoObject } from "../value.ts";
+import type { RegoObject } from "../value.ts";
 import type { Value } from "../value.ts";
 import { valueText } from "../text.ts";
 import { ANY, BOOLEAN, STRING, record } from "../types.ts";

@@ -1,3 +1,4 @@
+import { keyText } from "../json.ts";
 import { compareNumbers, toDouble } from "../number.ts";
 import { RegoObject, isArray, isNumber } from "../value.ts";
 import type { Value } from "../value.ts";
@@ -97,7 +98,7 @@ function readHeader(header: RegoObject): Header {
   const critical = new Set<Value>(crit?.filter((name) => typeof name === "string") ?? []);
   if (crit !== undefined && critical.size === 0) return fail("crit: must be a nonempty list");
   text("typ");
-  const unknown = header.keys().filter((name) => !KNOWN_HEADERS.includes(String(name)));
+  const unknown = header.keys().filter((name) => !KNOWN_HEADERS.includes(keyText(name)));
   return {
     alg: text("alg"),
     kid: text("kid"),
@@ -169,8 +170,9 @@ function readConstraints(options: RegoObject, ctx: BuiltinContext): Constraints 
     return typeof value === "string" ? value : fail(`${name} constraint: must be a string`);
   };
   const known = ["cert", "secret", "alg", "iss", "aud", "time"];
-  const unknown = options.keys().find((key) => !known.includes(String(key)));
-  if (unknown !== undefined) return fail(`unknown token validation constraint: ${String(unknown)}`);
+  const unknown = options.keys().find((key) => !known.includes(keyText(key)));
+  if (unknown !== undefined)
+    return fail(`unknown token validation constraint: ${keyText(unknown)}`);
   const cert = options.get("cert");
   const certKeys = cert === undefined ? undefined : verificationKeys(text("cert"));
   const secret = text("secret");

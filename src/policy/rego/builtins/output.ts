@@ -2,6 +2,7 @@
 import { RegoSet, isArray, isNumber, typeName } from "../value.ts";
 import { RegoObject } from "../value.ts";
 import type { Value } from "../value.ts";
+import { keyText } from "../json.ts";
 import { valueText } from "../text.ts";
 import { ANY, BOOLEAN, STRING, arrayOf, objectOf, setOf } from "../types.ts";
 import { BuiltinError } from "./builtin.ts";
@@ -73,7 +74,7 @@ function runtime(ctx: BuiltinContext): Value {
 function without(value: Value, names: readonly string[]): Value {
   const clean = (item: Value): Value =>
     item instanceof RegoObject
-      ? RegoObject.of(item.entries().filter(([key]) => !names.includes(String(key))))
+      ? RegoObject.of(item.entries().filter(([key]) => !names.includes(keyText(key))))
       : item;
   if (isArray(value)) return value.map(clean);
   if (!(value instanceof RegoObject)) return value;

@@ -1,7 +1,7 @@
 import { numberFromBigInt, numberText } from "../number.ts";
 import { isArray, isNumber } from "../value.ts";
 import type { NumberValue, Value } from "../value.ts";
-import { ANY, NUMBER, STRING, anyOf, arrayOf, tupleOf } from "../types.ts";
+import { NUMBER, STRING, anyOf, tupleOf } from "../types.ts";
 import type { Type } from "../types.ts";
 import * as float from "../go/float.ts";
 import { LAYOUTS, formatTime } from "../go/layout.ts";

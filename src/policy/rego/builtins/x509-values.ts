@@ -2,7 +2,7 @@
 import { numberFromBigInt } from "../number.ts";
 import { RegoObject } from "../value.ts";
 import type { Value } from "../value.ts";
-import { Der } from "../go/asn1.ts";
+import type { Der } from "../go/asn1.ts";
 import { encodeBase64 } from "../go/base64.ts";
 import { formatIp } from "../go/ip.ts";
 import { splitPoint } from "../go/keys.ts";

@@ -1,6 +1,6 @@
 import { numberText } from "../number.ts";
-import { RegoObject, RegoSet, isArray, isNumber } from "../value.ts";
-import type { Value } from "../value.ts";
+import { RegoSet, isArray, isNumber } from "../value.ts";
+import type { Value, RegoObject } from "../value.ts";
 import { ANY, BOOLEAN, STRING, arrayOf, objectOf, tupleOf } from "../types.ts";
 import { Asn1Error, Der } from "../go/asn1.ts";
 import { encodeBase64 } from "../go/base64.ts";

@@ -12,6 +12,7 @@ export class JsonError extends Error {
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+// eslint-disable-next-line no-control-regex -- JSON strings exclude exactly these
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 // Go's text/template, executed. Numbers of the data are text to Go (json.Number), and so they are here.
 import { numberText } from "../number.ts";
-import { Num, RegoObject, isArray, isNumber } from "../value.ts";
-import type { Value } from "../value.ts";
+import { RegoObject, isArray, isNumber } from "../value.ts";
+import type { Value, Num } from "../value.ts";
 import { sprintf } from "./format.ts";
 import type { FormatArg } from "./format.ts";
 import { TemplateError } from "./template-parse.ts";
@@ -52,7 +52,7 @@ export function show(value: Data, nested = false): string {
     const parts = value.entries().map(([key, item]) => `${show(key, true)}:${show(item, true)}`);
     return `map[${parts.join(" ")}]`;
   }
-  return String(value as string | boolean | GoNumber);
+  return String(value);
 }
 
 function isTrue(value: Data): boolean {
@@ -164,6 +164,7 @@ const JS: Readonly<Record<string, string>> = {
 };
 const escapeJs = (text: string): string =>
   text.replace(
+    // eslint-disable-next-line no-control-regex -- these are what must be escaped
     /[\\'"<>&=\x00-\x1f]/g,
     (c) => JS[c] ?? `\\u${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`,
   );

@@ -179,6 +179,7 @@ function parseHost(scheme: string, host: string): string {
 }
 
 function parseParts(url: string): ParsedUrl {
+  // eslint-disable-next-line no-control-regex -- a URL with these is refused
   if (/[\x00-\x1f\x7f]/.test(url)) throw new UrlError("net/url: invalid control character in URL");
   if (url === "*") return { ...NOTHING, path: "*" };
   const [scheme, afterScheme] = splitScheme(url);

@@ -186,7 +186,7 @@ export function parseYaml(text: string): Value {
     const at = lines.linePos(error.pos[0]);
     throw new YamlError(`yaml: line ${Math.max(1, at.line)}: ${explain(error.message)}`);
   }
-  return new Converter().value(doc.contents as Node | null, 0);
+  return new Converter().value(doc.contents, 0);
 }
 
 function explain(message: string): string {

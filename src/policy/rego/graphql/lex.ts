@@ -76,6 +76,7 @@ export class Lexer {
       this.pos += 3;
       return { kind: "...", value: "", at };
     }
+    // eslint-disable-next-line no-control-regex -- a comment ends at a control character
     if (char === "#") return { kind: "Comment", value: this.match(/^[^\x00-\x08\x0a-\x1f]$/), at };
     if (/^[A-Za-z_]$/.test(char)) return { kind: "Name", value: this.match(/^[A-Za-z0-9_]$/), at };
     if (/^[-0-9]$/.test(char)) return this.number(at);

@@ -1,6 +1,7 @@
 // JSON Schema drafts 4 to 7 at once, as OPA reads them: a checked tree of keywords.
 import { RE2JS, RE2JSException } from "re2js";
 import { numberText } from "../number.ts";
+import { keyText } from "../json.ts";
 import { RegoObject, isArray, isNumber } from "../value.ts";
 import type { NumberValue, Value } from "../value.ts";
 import { exactInteger } from "../go/float.ts";
@@ -254,7 +255,7 @@ export class Compiler {
         throw new SchemaError("Properties must be of type object");
       node.properties = properties
         .entries()
-        .map(([key, value]) => [String(key), this.node(value, depth)]);
+        .map(([key, value]) => [keyText(key), this.node(value, depth)]);
     }
     const additional = source.get("additionalProperties");
     if (typeof additional === "boolean") node.additionalProperties = additional;
@@ -265,8 +266,8 @@ export class Compiler {
     if (patterns !== undefined) {
       if (!(patterns instanceof RegoObject)) return invalidType("object", "patternProperties");
       node.patternProperties = patterns.entries().map(([key, value]) => {
-        const pattern = compilePattern(String(key));
-        if (pattern === undefined) throw new SchemaError(`Invalid regex pattern '${String(key)}'`);
+        const pattern = compilePattern(keyText(key));
+        if (pattern === undefined) throw new SchemaError(`Invalid regex pattern '${keyText(key)}'`);
         return [pattern, this.node(value, depth)];
       });
     }
@@ -288,11 +289,11 @@ export class Compiler {
     node.dependencies = new Map(
       value.entries().map(([key, item]): [string, readonly string[] | Node] => {
         if (typeof item === "boolean" || item instanceof RegoObject)
-          return [String(key), this.node(item, depth)];
+          return [keyText(key), this.node(item, depth)];
         if (!isArray(item) || item.some((name) => typeof name !== "string")) {
           throw new SchemaError("Dependency must be of type Schema Or Array Of Strings");
         }
-        return [String(key), item as readonly string[]];
+        return [keyText(key), item as readonly string[]];
       }),
     );
   }

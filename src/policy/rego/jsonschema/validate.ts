@@ -1,5 +1,6 @@
 // Checks a value against a compiled schema and words the errors as OPA does.
 import { compareNumbers, isInteger, numberText } from "../number.ts";
+import { keyText } from "../json.ts";
 import { RegoObject, isArray, isNumber } from "../value.ts";
 import type { NumberValue, Value } from "../value.ts";
 import { formatBigFloat, parseBigFloat, parseDecimal } from "../go/float.ts";
@@ -273,7 +274,8 @@ export class Validator {
       if (value.has(name)) result.score++;
       else result.add(path, "required", `${name} is required`);
     }
-    for (const [key, item] of value.entries()) this.property(node, String(key), item, path, result);
+    for (const [key, item] of value.entries())
+      this.property(node, keyText(key), item, path, result);
     if (node.propertyNames !== undefined) {
       for (const key of value.keys()) {
         const outcome = this.check(node.propertyNames, key, path);
@@ -281,7 +283,7 @@ export class Validator {
         result.add(
           path,
           "invalid_property_name",
-          `Property name of "${String(key)}" does not match`,
+          `Property name of "${keyText(key)}" does not match`,
         );
         result.merge(outcome);
       }
