@@ -138,12 +138,13 @@ export function createEngine(p: EnginePowers): Engine {
       } else {
         outcome = await run(entry, admission);
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
-        await Promise.all([admission.begun, p.recorder.end(call, outcome)]).catch(
-          async (cause: unknown) => {
-            await admission.begun; // without a durable start no effect has happened: a refusal, 503
-            throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
-          },
-        );
+        // Appended at once, so that a quick call is one group; judged after its start.
+        const ended = p.recorder.end(call, outcome).catch((cause: unknown) => {
+          throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
+        });
+        ended.catch(() => undefined);
+        await admission.begun; // without a durable start no effect has happened: a refusal, not an unknown outcome
+        await ended;
       }
       p.metrics.ended(call.caller, outcome);
       return outcome;

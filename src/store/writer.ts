@@ -7,6 +7,8 @@ import { groupWriter } from "./write-group.ts";
 if (!parentPort) throw new Error("the writer runs in a thread of its own");
 const port = parentPort;
 const db = openConnection((workerData as { file: string }).file);
+// An answer must come within 2 s: one group ahead of ours and our own may each wait this long for a foreign lock.
+db.exec("pragma busy_timeout = 700");
 const write = groupWriter(db);
 port.on("message", (flat: readonly Flat[] | null) => {
   if (flat === null) {

@@ -448,7 +448,11 @@ describe("config, doctor, completion, open", () => {
   });
 
   test("open prints the link where no browser can be opened", async () => {
-    expect((await cli("open")).stdout).toBe(`${server.url}/\n`);
+    const link = (await cli("open")).stdout.trim();
+    expect(link.startsWith(`${server.url}/?t=`)).toBe(true);
+    const signedIn = await fetch(link, { redirect: "manual" });
+    expect(signedIn.headers.get("set-cookie")).toContain("HttpOnly");
+    expect((await fetch(link, { redirect: "manual" })).status).toBe(401);
     expect((await cli("open exec_1_a")).stdout).toBe(`${server.url}/x/exec_1_a\n`);
     expect((await cli("open nonsense")).code).toBe(2);
   });

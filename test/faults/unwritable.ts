@@ -10,8 +10,8 @@ import type { Report } from "./report.ts";
 import { startServer, type Answer, type FaultServer } from "./server.ts";
 
 const ANSWER_LIMIT_MS = 2000;
-/** SQLite waits 5 s for a lock, once for the start and once for the end. */
-const LOCKED_LIMIT_MS = 12_000;
+/** The writer waits 0.7 s for a lock, twice at most. */
+const LOCKED_LIMIT_MS = 2_000;
 const RECOVERY_LIMIT_MS = 10_000;
 /** Calls that may still fit into what the log file holds free. */
 const MAX_CALLS_UNTIL_FULL = 2000;
