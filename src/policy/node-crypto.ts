@@ -9,7 +9,7 @@ import {
   timingSafeEqual,
   verify,
 } from "node:crypto";
-import type { JsonWebKey, KeyObject, SignKeyObjectInput } from "node:crypto";
+import type { KeyObject, SignKeyObjectInput } from "node:crypto";
 import type { CryptoKeyInput, CryptoPower } from "./rego/builtins/builtin.ts";
 
 function keyObject(input: CryptoKeyInput): KeyObject {

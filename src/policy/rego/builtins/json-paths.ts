@@ -35,20 +35,17 @@ class PathTree {
     return root;
   }
 
-  private add(path: readonly Value[]): void {
-    let node: PathTree = this;
-    for (const key of path) {
-      if (node.leaf) return;
-      const id = keyOf(key);
-      let child = node.children.get(id);
-      if (child === undefined) {
-        child = new PathTree();
-        node.children.set(id, child);
-      }
-      node = child;
+  private add([key, ...rest]: readonly Value[]): void {
+    if (this.leaf) return;
+    if (key === undefined) {
+      this.leaf = true;
+      this.children.clear();
+      return;
     }
-    node.leaf = true;
-    node.children.clear();
+    const id = keyOf(key);
+    const child = this.children.get(id) ?? new PathTree();
+    this.children.set(id, child);
+    child.add(rest);
   }
 
   get(key: Value): PathTree | undefined {

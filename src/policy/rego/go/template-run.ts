@@ -52,7 +52,8 @@ export function show(value: Data, nested = false): string {
     const parts = value.entries().map(([key, item]) => `${show(key, true)}:${show(item, true)}`);
     return `map[${parts.join(" ")}]`;
   }
-  return String(value);
+  if (typeof value === "boolean") return String(value);
+  return typeof value === "string" ? value : value.toString();
 }
 
 function isTrue(value: Data): boolean {
