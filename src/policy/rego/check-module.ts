@@ -1,28 +1,38 @@
 // What a single module must not do: shadow imports or root documents, call what is gone from v1.
 import { eachCall } from "./walk.ts";
 import { operatorName } from "./terms.ts";
-import type { Builtin } from "./builtins/builtin.ts";
+import type { Builtin, PowerName } from "./builtins/builtin.ts";
 import type { LoadError, LoadErrorCode } from "./errors.ts";
 import type { Location, Module, Rule } from "./ast.ts";
 
-export function checkModule(
-  module: Module,
-  builtins: ReadonlyMap<string, Builtin>,
-  errors: LoadError[],
-): void {
-  const report = (code: LoadErrorCode, at: Location, message: string): void => {
+export interface Offered {
+  readonly builtins: ReadonlyMap<string, Builtin>;
+  readonly granted: ReadonlySet<PowerName> | undefined;
+}
+
+export function checkModule(module: Module, offered: Offered, errors: LoadError[]): void {
+  const report: Report = (code, at, message) => {
     errors.push({ code, file: at.file, line: at.line, column: at.column, message });
   };
   if (module.version === "v1") checkImports(module, report);
   for (const rule of module.rules) {
     if (module.version === "v1") checkShadowing(rule, report);
     eachCall(rule, (op, loc) => {
-      const builtin = builtins.get(operatorName(op));
-      if (module.version === "v1" && builtin?.deprecated) {
+      const builtin = offered.builtins.get(operatorName(op));
+      if (!builtin) return;
+      if (module.version === "v1" && builtin.deprecated) {
         report(
           "rego_type_error",
           loc,
           `deprecated built-in function calls in expression: ${builtin.name}`,
+        );
+      }
+      const { needs } = builtin;
+      if (needs !== undefined && offered.granted?.has(needs) === false) {
+        report(
+          "rego_type_error",
+          loc,
+          `${builtin.name} needs the power "${needs}", which is not granted`,
         );
       }
     });

@@ -17,7 +17,7 @@ import { checkHead, orderBody } from "./safety.ts";
 import { operatorName, stringPath } from "./terms.ts";
 import { RuleTree, headPath, headTail } from "./tree.ts";
 import { termVars } from "./vars.ts";
-import type { Builtin } from "./builtins/builtin.ts";
+import type { Builtin, PowerName } from "./builtins/builtin.ts";
 import type { LoadError } from "./errors.ts";
 import type { Program } from "./gen.ts";
 import type { Module, RefTerm, Rule, Term } from "./ast.ts";
@@ -35,9 +35,10 @@ export interface Compiled {
 export function compileModules(
   modules: readonly Module[],
   builtins: ReadonlyMap<string, Builtin>,
+  granted?: ReadonlySet<PowerName>,
 ): Compiled {
   stage((errors) => {
-    for (const module of modules) checkModule(module, builtins, errors);
+    for (const module of modules) checkModule(module, { builtins, granted }, errors);
   });
   const tree = plantRules(modules);
   stage((errors) => {

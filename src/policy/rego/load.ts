@@ -7,7 +7,7 @@ import { BoundedMemo } from "./memo.ts";
 import { parseModule } from "./parse.ts";
 import { Policy } from "./policy.ts";
 import { RegoObject } from "./value.ts";
-import type { Builtin } from "./builtins/builtin.ts";
+import type { Builtin, PowerName } from "./builtins/builtin.ts";
 import type { LoadError } from "./errors.ts";
 import type { Module, RegoVersion } from "./ast.ts";
 
@@ -17,6 +17,11 @@ export interface CompileOptions {
   readonly data?: Readonly<Record<string, unknown>>;
   /** More built-in functions, or others in place of ours. */
   readonly builtins?: readonly Builtin[];
+  /**
+   * The powers evaluations will be given. When said, a policy that calls a built-in needing another
+   * one is refused here rather than failing when it runs.
+   */
+  readonly granted?: readonly PowerName[];
 }
 
 export type CompileResult =
@@ -39,10 +44,11 @@ export function load(
   if (errors.length > 0) return { ok: false, errors };
   const all = [...offered, ...CORE_BUILTINS, ...builtins];
   const known = new Map(all.map((builtin) => [builtin.name, builtin]));
+  const granted = options.granted && new Set(options.granted);
   const [first] = parsed;
   let policy: Policy | undefined;
   collect(errors, first?.file ?? "", () => {
-    const compiled = compileModules(parsed, known);
+    const compiled = compileModules(parsed, known, granted);
     const value = fromJson(data);
     policy = new Policy(
       { compiled, version, memo: new BoundedMemo(MAX_MEMO) },

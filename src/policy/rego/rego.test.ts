@@ -143,6 +143,32 @@ describe("refused policies", () => {
   });
 });
 
+describe("powers", () => {
+  const source =
+    'package p\na := http.send({"method": "get", "url": "http://x"})\nb := time.now_ns()';
+
+  it("that are not granted make loading fail when the host says which it grants", () => {
+    const result = compile({ "p.rego": source }, { granted: ["nowNs"] });
+    expect(result.ok).toBe(false);
+    expect(!result.ok && result.errors.map(({ message }) => message)).toEqual([
+      'http.send needs the power "http", which is not granted',
+    ]);
+  });
+
+  it("that are absent make the call fail, never undefined in silence", () => {
+    const evaluation = load(source).evaluate("data.p.b");
+    expect(evaluation).toMatchObject({ ok: false, error: { code: "eval_builtin_error" } });
+  });
+
+  it("give the same time throughout one evaluation", () => {
+    let now = 0n;
+    const powers = { nowNs: () => (now += 1n) };
+    expect(value("package p\na := [time.now_ns(), time.now_ns()]", "data.p.a", { powers })).toEqual(
+      [1, 1],
+    );
+  });
+});
+
 describe("bounds", () => {
   const slow =
     "package p\na := count([1 | some x in numbers.range(1, 2000); some y in numbers.range(1, 2000); x == y])";
