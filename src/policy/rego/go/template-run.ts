@@ -53,7 +53,7 @@ export function show(value: Data, nested = false): string {
     return `map[${parts.join(" ")}]`;
   }
   if (typeof value === "boolean") return String(value);
-  return typeof value === "string" ? value : value.toString();
+  return value instanceof GoNumber ? value.toString() : (value as string);
 }
 
 function isTrue(value: Data): boolean {
