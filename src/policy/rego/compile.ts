@@ -8,7 +8,7 @@ import { flattenBody } from "./dynamics.ts";
 import { LoadFailure } from "./errors.ts";
 import { expandRule } from "./expand.ts";
 import { genComplete, genFunction } from "./gen-rule.ts";
-import { genPartialObject, genSet } from "./gen-partial.ts";
+import { genObjectLookup, genPartialObject, genSet, genSetLookup } from "./gen-partial.ts";
 import { metadataOf } from "./annotations.ts";
 import { InputPaths } from "./input-paths.ts";
 import { NameSource, Scope } from "./names.ts";
@@ -198,8 +198,12 @@ export function generate(program: Program): void {
   for (const node of program.tree.nodes) {
     const { kind, rules } = node;
     if (kind === "complete") node.evaluate = genComplete(program, node, rules);
-    else if (kind === "set") node.evaluate = genSet(program, node, rules);
-    else if (kind === "object") node.evaluate = genPartialObject(program, node, rules);
-    else if (kind === "function") node.call = genFunction(program, node, rules);
+    else if (kind === "set") {
+      node.evaluate = genSet(program, node, rules);
+      node.lookup = genSetLookup(program, node, rules);
+    } else if (kind === "object") {
+      node.evaluate = genPartialObject(program, node, rules);
+      node.lookup = genObjectLookup(program, node, rules);
+    } else if (kind === "function") node.call = genFunction(program, node, rules);
   }
 }

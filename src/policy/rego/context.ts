@@ -35,6 +35,8 @@ export class Session {
   readonly #options: SessionOptions;
   #builtinContext: QueryBuiltinContext | undefined;
   steps = 0;
+  /** The first built-in that failed, in strict mode. */
+  failure: EvalError | undefined;
   /** Steps until the limits are looked at again, and how many there were at first. */
   #fuel = 0;
   #granted = 0;

@@ -1,8 +1,8 @@
 // Data as policies see it: base documents with the values of rules laid over them.
 import { BUSY, UNDEFINED } from "./context.ts";
 import { EvalError } from "./errors.ts";
-import { lookupBase } from "./lookup.ts";
-import { RegoObject, compare } from "./value.ts";
+import { lookup, lookupBase } from "./lookup.ts";
+import { RegoObject, compare, keyOf } from "./value.ts";
 import type { Context, Shadow } from "./context.ts";
 import type { RuleNode } from "./tree.ts";
 import type { Value } from "./value.ts";
@@ -19,6 +19,28 @@ export function ruleValue(c: Context, node: RuleNode): Value | undefined {
   const value = node.evaluate(c);
   c.results[node.id] = value === undefined ? UNDEFINED : value;
   return value;
+}
+
+// After so many different keys the whole document is cheaper.
+const MAX_LOOKUPS = 16;
+
+/** The value a node's rules give one key; the other keys are left alone. */
+export function ruleLookup(c: Context, node: RuleNode, key: Value): Value | undefined {
+  const known = c.results[node.id];
+  if (!node.lookup || (known !== undefined && known !== BUSY))
+    return keyIn(ruleValue(c, node), key);
+  const cache = c.calls(node.id);
+  const id = keyOf(key);
+  const found = cache.get(id);
+  if (found !== undefined) return found === UNDEFINED ? undefined : (found as Value);
+  if (cache.size >= MAX_LOOKUPS) return keyIn(ruleValue(c, node), key);
+  const value = node.lookup(c, key);
+  cache.set(id, value === undefined ? UNDEFINED : value);
+  return value;
+}
+
+function keyIn(document: Value | undefined, key: Value): Value | undefined {
+  return document === undefined ? undefined : lookup(document, key);
 }
 
 /** A place in data: the rules there, the base value there, and whether it was replaced. */

@@ -142,12 +142,14 @@ export function invoke(
   }
 }
 
-/** Outside strict mode a failed built-in only makes its expression undefined. */
+/** A failed built-in makes its expression undefined; in strict mode the first one is the answer in the end. */
 function failed(c: Context, builtin: Builtin, error: unknown, loc: Location): void {
   if (!(error instanceof BuiltinError)) throw error;
   if (error.kind !== "halt" && !c.session.strict) return;
   const code = error.kind === "operand" ? "eval_type_error" : "eval_builtin_error";
-  throw new EvalError(code, `${builtin.name}: ${error.message}`, loc);
+  const failure = new EvalError(code, `${builtin.name}: ${error.message}`, loc);
+  if (error.kind === "halt") throw failure;
+  c.session.failure ??= failure;
 }
 
 function genFunctionCall(node: RuleNode, inputs: readonly Get[]): Get {

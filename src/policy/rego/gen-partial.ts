@@ -1,13 +1,13 @@
 // Code for rules that build a set or an object piece by piece.
 import { documentAt } from "./documents.ts";
 import { EvalError } from "./errors.ts";
-import { genPartial } from "./gen-rule.ts";
+import { genKeyed, genPartial } from "./gen-rule.ts";
 import { headTail } from "./tree.ts";
 import { RegoObject, RegoSet, equal, keyOf } from "./value.ts";
 import type { Context } from "./context.ts";
 import type { Contribution } from "./gen-rule.ts";
 import type { Program } from "./gen.ts";
-import type { Evaluate, OwnedRule, RuleNode } from "./tree.ts";
+import type { Evaluate, Lookup, OwnedRule, RuleNode } from "./tree.ts";
 import type { Location } from "./ast.ts";
 import type { Value } from "./value.ts";
 
@@ -17,6 +17,47 @@ export function genSet(program: Program, node: RuleNode, rules: readonly OwnedRu
     const members: Value[] = [];
     for (const run of runs) run(c, ({ value }) => members.push(value));
     return RegoSet.of(members);
+  };
+}
+
+export function genSetLookup(
+  program: Program,
+  node: RuleNode,
+  rules: readonly OwnedRule[],
+): Lookup {
+  const runs = rules.map((owned) => genKeyed(program, node, owned, []));
+  return (c, key) => {
+    let found: Value | undefined;
+    for (const run of runs) {
+      run(c, key, ({ value }) => {
+        found ??= value;
+      });
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+}
+
+/** Undefined when rules with longer heads define parts of the same object. */
+export function genObjectLookup(
+  program: Program,
+  node: RuleNode,
+  rules: readonly OwnedRule[],
+): Lookup | undefined {
+  if (node.children.size > 0) return undefined;
+  const runs = rules.map((owned) => ({
+    at: owned.rule.loc,
+    run: genKeyed(program, node, owned, headTail(owned.module, owned.rule)),
+  }));
+  return (c, key) => {
+    const root: Building = { kind: "level", entries: new Map() };
+    for (const { at, run } of runs) {
+      run(c, key, (item) => {
+        insert(root, item, at);
+      });
+    }
+    const entry = root.entries.get(keyOf(key));
+    return entry && finish(entry[1]);
   };
 }
 

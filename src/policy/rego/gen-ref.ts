@@ -1,5 +1,5 @@
 // Code for references: into variables, input, base documents and rules.
-import { below, documentAt, keysAt, rootPlace, ruleValue } from "./documents.ts";
+import { below, documentAt, keysAt, rootPlace, ruleLookup, ruleValue } from "./documents.ts";
 import { genGet, genMatch, isBound } from "./gen-term.ts";
 import { eachEntry, lookup, lookupBase } from "./lookup.ts";
 import { constantOf } from "./terms.ts";
@@ -127,7 +127,7 @@ function genDataRef(gen: Gen, path: readonly Term[]): Values {
 
 /** The usual case: the path leads straight to a rule. Replaced data takes the long way. */
 function ruleRef(node: RuleNode, rest: readonly Part[], walk: Values): Values {
-  const direct = follow((c) => ruleValue(c, node), rest);
+  const direct = followRule(node, rest);
   const slow = (c: Context, f: Frame, found: Found): boolean =>
     walk.each ? walk.each(c, f, found) : first(walk.get(c, f), found);
   const { get } = direct;
@@ -141,6 +141,18 @@ function ruleRef(node: RuleNode, rest: readonly Part[], walk: Values): Values {
       return direct.each ? direct.each(c, f, found) : first(direct.get(c, f), found);
     },
   };
+}
+
+/** A known key asks a partial rule for that key only. */
+function followRule(node: RuleNode, rest: readonly Part[]): Values {
+  const key = rest[0]?.key;
+  if (!key || (node.kind !== "set" && node.kind !== "object"))
+    return follow((c) => ruleValue(c, node), rest);
+  const start: Get = (c, f) => {
+    const value = key(c, f);
+    return value === undefined ? undefined : ruleLookup(c, node, value);
+  };
+  return follow(start, rest.slice(1));
 }
 
 function first(value: Value | undefined, found: Found): boolean {

@@ -159,28 +159,77 @@ export interface Contribution {
   readonly isMember: boolean;
 }
 
+export type Partial = (c: Context, add: (contribution: Contribution) => void) => void;
+/** As Partial, for one key only. */
+export type Keyed = (c: Context, key: Value, add: (contribution: Contribution) => void) => void;
+
 /** Calls back with everything a partial rule contributes. */
 export function genPartial(
   program: Program,
   node: RuleNode,
   owned: OwnedRule,
   tail: readonly Term[],
-): (c: Context, add: (contribution: Contribution) => void) => void {
-  const { rule } = owned;
+): Partial {
+  const run = genContributions(program, node, owned.rule, tail);
+  return (c, add) => {
+    run(c, undefined, add);
+  };
+}
+
+/** With the first key given, the body starts from it instead of going through all keys. */
+export function genKeyed(
+  program: Program,
+  node: RuleNode,
+  owned: OwnedRule,
+  tail: readonly Term[],
+): Keyed {
+  const given = (tail[0] ?? owned.rule.head.key) as Term;
+  if (isPattern(given)) return genContributions(program, node, owned.rule, tail, given);
+  const run = genContributions(program, node, owned.rule, tail);
+  return (c, key, add) => {
+    run(c, undefined, (item) => {
+      if (equal(item.keys[0] ?? item.value, key)) add(item);
+    });
+  };
+}
+
+/** Can a value be taken apart by the term? Sets and unknown keys of objects cannot. */
+function isPattern(term: Term): boolean {
+  switch (term.kind) {
+    case "var":
+      return true;
+    case "array":
+      return term.items.every(isPattern);
+    case "object":
+      return term.entries.every(([key, value]) => key.kind === "scalar" && isPattern(value));
+    default:
+      return constantOf(term) !== undefined;
+  }
+}
+
+function genContributions(
+  program: Program,
+  node: RuleNode,
+  rule: Rule,
+  tail: readonly Term[],
+  given?: Term,
+): (c: Context, key: Value | undefined, add: (contribution: Contribution) => void) => void {
   const gen = new Gen(program);
+  const match = given && genMatch(gen, given);
   const body = genBody(gen, rule.body);
   const keys = tail.map((term) => genGet(gen, term));
   const isMember = rule.head.key !== undefined;
   const value = genGet(gen, (rule.head.key ?? rule.head.value) as Term);
-  return (c, add) => {
+  return (c, key, add) => {
     const f = new Array<Value | undefined>(gen.slots.size);
+    if (match && (key === undefined || !match(c, f, key))) return;
     c.tracer?.enterRule(rule, node.name);
     let last: Value | undefined;
     eachSolution(body, c, f, () => {
       const member = value(c, f);
       if (member !== undefined) {
         last = member;
-        add({ keys: keys.map((key) => key(c, f) as Value), value: member, isMember });
+        add({ keys: keys.map((get) => get(c, f) as Value), value: member, isMember });
       }
       return false;
     });

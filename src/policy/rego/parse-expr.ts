@@ -12,9 +12,9 @@ export function parseBody(p: Parser, end: string): Body {
     const body: Expr[] = [];
     for (;;) {
       body.push(parseLiteral(p));
-      const separated = p.accept(";") || p.token.newline;
+      if (p.accept(";")) continue;
       if (p.accept(end)) return body;
-      if (!separated) p.unexpected(`expected \\n or ; or ${end}`);
+      if (!p.token.newline) p.unexpected(`expected \\n or ; or ${end}`);
     }
   });
 }

@@ -128,7 +128,6 @@ function finishHead(p: Parser, head: Head, hasIf: boolean): Head {
 }
 
 function bareRule(p: Parser, head: Head, loc: Location, start: number): Rule {
-  if (p.token.kind !== "eof" && !p.token.newline && !p.accept(";")) p.unexpected();
   const what = head.args ? "function" : "rule";
   let finished = head;
   if (head.value === undefined && head.key === undefined) {

@@ -19,20 +19,14 @@ export function readModule(p: Parser): Module {
   const path = parsePath(p);
   const imports: Import[] = [];
   const rules: Rule[] = [];
-  p.accept(";");
+  // As in OPA statements need no line of their own, and no semicolon parts them.
   while (p.token.kind !== "eof") {
-    if (!p.token.newline && p.index > 0 && !precededBySemicolon(p)) p.unexpected();
     if (p.isKeyword("import")) imports.push(parseImport(p, rules.length > 0));
     else if (p.isKeyword("package")) p.fail("unexpected package");
     else rules.push(...parseRules(p));
-    p.accept(";");
   }
   const { comments, version: finalVersion } = p;
   return { file, source, path, packageLoc, imports, rules, comments, version: finalVersion };
-}
-
-function precededBySemicolon(p: Parser): boolean {
-  return p.tokens[p.index - 1]?.text === ";";
 }
 
 /** `a.b["c"]` as its segments. */

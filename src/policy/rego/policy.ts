@@ -162,13 +162,15 @@ function run(code: QueryCode, context: Context): Evaluation {
   try {
     if (code.value) {
       const value = code.value(context);
+      if (context.session.failure) throw context.session.failure;
       return { ok: true, value, solutions: value === undefined || value === false ? [] : [EMPTY] };
     }
     const solutions: Solution[] = [];
     code.run(context, (solution) => solutions.push(solution));
+    if (context.session.failure) throw context.session.failure;
     return { ok: true, value: undefined, solutions };
   } catch (error) {
-    return { ok: false, error: evaluationError(error) };
+    return { ok: false, error: evaluationError(context.session.failure ?? error) };
   }
 }
 

@@ -15,6 +15,8 @@ export interface OwnedRule {
 export type Evaluate = (c: Context) => Value | undefined;
 export type Call = (c: Context, args: readonly Value[]) => Value | undefined;
 
+export type Lookup = (c: Context, key: Value) => Value | undefined;
+
 export class RuleNode {
   readonly id: number;
   readonly path: readonly string[];
@@ -26,6 +28,8 @@ export class RuleNode {
   arity = 0;
   evaluate: Evaluate = () => undefined;
   call: Call = () => undefined;
+  /** The value under one key, without working out the others; only partial rules have it. */
+  lookup: Lookup | undefined;
   type: Type | undefined;
 
   constructor(id: number, path: readonly string[]) {
