@@ -232,7 +232,15 @@ function comprehension(
   const domain = term(s, s.random.pick(["arr", "obj", "set"]), d);
   const keyed = s.random.chance(0.4);
   const inner = withName(keyed ? withName(s, key, "any") : s, value, "any");
+  const used = (keyed ? [key, value] : [value]).map((name) => use(s, name)).join("");
   const bind = `some ${keyed ? `${key}, ` : ""}${value} in ${domain}`;
   const test = s.random.chance(0.6) ? `; ${term(inner, "bool", d)}` : "";
-  return `${open}${head(inner)} | ${bind}${test}${close}`;
+  return `${open}${head(inner)} | ${bind}${used}${test}${close}`;
+}
+
+/** A declared variable must be used; mostly it is, in a way that seldom decides anything. */
+export function use({ random }: Scope, name: string): string {
+  if (random.chance(0.03)) return "";
+  const test = random.pick([`${name} != 77`, `${name} == ${name}`, `count([${name}]) == 1`, `not is_null(${name})`, `${name} > 0`]); // prettier-ignore
+  return `; ${test}`;
 }

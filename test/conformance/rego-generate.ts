@@ -1,5 +1,5 @@
 // Modules over the whole language, most of them valid, some of them slightly broken, with inputs to try them on.
-import { anyTerm, KINDS, literal, term, withName, type Kind, type Scope } from "./rego-generate-terms.ts"; // prettier-ignore
+import { anyTerm, KINDS, literal, term, use, withName, type Kind, type Scope } from "./rego-generate-terms.ts"; // prettier-ignore
 import { Random } from "./rego-random.ts";
 
 export interface Pair {
@@ -178,18 +178,18 @@ function statement(s: Scope, lines: string[]): Scope {
   return random.pick<() => Scope>([
     () => say(`${name} := ${term(s, kind, 2)}`, withName(s, name, kind)),
     () => say(`${name} = ${term(s, kind, 2)}`, withName(s, name, kind)),
-    () => say(`some ${name} in ${coll()}`, one),
-    () => say(`some ${name}, ${other} in ${coll()}`, two),
+    () => say(`some ${name} in ${coll()}${use(s, name)}`, one),
+    () => say(`some ${name}, ${other} in ${coll()}${use(s, name)}${use(s, other)}`, two),
     () => say(`[${name}, ${random.pick(["_", other, "1"])}] = ${anyTerm(s, 1)}`, one),
     () => say(`{"a": ${name}} = ${term(s, "obj", 1)}`, one),
     () => say(`some ${name}; ${other} = ${random.pick(["input.xs", "input.o", "data.base.roles", "input.rows"])}[${name}]`, two),
     () => say(`${other} := data.base.roles[${name}][_]`, two),
     () => say(term(s, "bool", 2)),
     () => say(term(s, "bool", 2)),
-    () => say(`not ${term(s, "bool", 1)}`),
-    () => say(`not ${anyTerm(s, 1)}`),
-    () => say(`every ${name} in ${coll()} { ${term(one, "bool", 1)} }`),
-    () => say(`every ${name}, ${other} in ${coll()} { ${term(two, "bool", 1)}; ${other} != 5 }`),
+    () => say(`not ${term(s, "bool", 1)}`.replace(/^not true$/, "not false")),
+    () => say(`not ${anyTerm(s, 1)}`.replace(/^not true$/, "not false")),
+    () => say(`every ${name} in ${coll()} { ${term(one, "bool", 1)}${use(s, name)} }`),
+    () => say(`every ${name}, ${other} in ${coll()} { ${term(two, "bool", 1)}${use(s, name)}; ${other} != 5 }`),
     () => say(`${name} := ${anyTerm(s, 1)} with ${random.pick(["input", "input.n", "input.o.x", "data.base.limit", "data.base"])} as ${anyTerm(s, 0)}`, one),
     () => say(`${term(s, "bool", 1)} with ${random.pick(["count", "lower", "startswith", "input.flag"])} as ${literal(s, random.pick(KINDS), 0)}`),
     () => say(`walk(${term(s, "obj", 0)}, [${name}, ${other}])`, two),

@@ -1,4 +1,8 @@
 // One pair of policy and input asked of both: this evaluator and a real OPA server.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { compile, fromJson } from "../../src/policy/rego/index.ts";
 import { parseJson } from "../../src/policy/rego/go/json.ts";
 import { keyText } from "../../src/policy/rego/json.ts";
@@ -73,6 +77,30 @@ export class OpaServer {
   }
 }
 
+/**
+ * One answer by a process of its own. The server keeps state between policies (types that it has narrowed stay so), and
+ * its rule index leaves out rules whose built-ins would have failed: both are seen only by asking without them.
+ */
+export function freshAnswer(bin: string, { module, inputs, strict }: Pair, name: string): Answer {
+  const folder = mkdtempSync(join(tmpdir(), "rego-opa-"));
+  try {
+    writeFileSync(join(folder, `${name}.rego`), module);
+    writeFileSync(join(folder, "data.json"), JSON.stringify({ base: BASE }));
+    writeFileSync(join(folder, "input.json"), inputText(inputs[0]));
+    const args = ["eval", "--format", "json", "--disable-indexing", "-d", `${name}.rego`, "-d", "data.json", "-i", "input.json"]; // prettier-ignore
+    const { stdout } = spawnSync(bin, [...args, ...(strict ? ["--strict-builtin-errors"] : []), `data.${name}`], { cwd: folder, encoding: "utf8" }); // prettier-ignore
+    const body = parseJson(stdout);
+    if (!(body instanceof RegoObject)) throw new TypeError(`OPA said ${stdout}`);
+    if (body.has("errors")) return errorOf({ status: 500, text: stdout });
+    const [first] = (body.get("result") ?? []) as readonly RegoObject[];
+    const [expression] = (first?.get("expressions") ?? []) as readonly RegoObject[];
+    const value = expression?.get("value");
+    return value === undefined ? { kind: "undefined" } : { kind: "value", value: asJson(value) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 interface Reply {
   readonly status: number;
   readonly text: string;
@@ -114,8 +142,9 @@ export function answerText(answer: Answer | undefined): string {
   return answer.kind === "error" ? `${answer.codes.join("+")} (${answer.text})` : "undefined";
 }
 
-/** As JSON has it: sets are arrays, keys are text. */
+/** As JSON has it: sets are arrays, keys are text, and bytes that are no UTF-8 become U+FFFD. */
 function asJson(value: Value): Value {
+  if (typeof value === "string") return value.toWellFormed();
   if (value instanceof RegoSet) return value.items().map(asJson);
   if (isArray(value)) return value.map(asJson);
   if (!(value instanceof RegoObject)) return value;

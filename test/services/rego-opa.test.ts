@@ -1,0 +1,76 @@
+// The evaluator beside a real OPA: generated policies and inputs, and the policies that ship.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { generate, type Pair } from "../conformance/rego-generate.ts";
+import { agree, answerText, freshAnswer, OpaServer, ours, type Answer } from "../conformance/rego-opa.ts"; // prettier-ignore
+
+const url = process.env["OSTIARY_TEST_OPA"];
+const bin = process.env["OSTIARY_TEST_OPA_BIN"];
+const PAIRS = Number(process.env["OSTIARY_TEST_OPA_PAIRS"] ?? 20_000);
+const SEED = Number(process.env["OSTIARY_TEST_OPA_SEED"] ?? 1);
+const INPUTS = 3;
+const POLICIES = join(import.meta.dirname, "../../governance/policies");
+
+interface Tally {
+  pairs: number;
+  /** By what OPA answered. */
+  readonly kinds: Map<string, number>;
+  /** The server said something else than OPA without its index and memory, and that is what we say. */
+  serverOnly: number;
+  readonly disagreed: string[];
+}
+
+async function compare(server: OpaServer, opaBin: string, seed: number, tally: Tally) {
+  const name = "gen";
+  const pair = generate(seed, name, INPUTS);
+  const theirs = await server.answer(pair, name);
+  const mine = ours(pair, name);
+  for (let i = 0; i < Math.max(theirs.length, mine.length); i++) {
+    // A module that does not compile has one answer for all inputs.
+    const [a, b] = [theirs[i] ?? theirs[0], mine[i] ?? mine[0]] as [Answer, Answer];
+    tally.pairs++;
+    const kind = a.kind === "error" ? a.codes.join("+") : a.kind;
+    tally.kinds.set(kind, (tally.kinds.get(kind) ?? 0) + 1);
+    if (agree(a, b)) continue;
+    const single: Pair = { ...pair, inputs: [pair.inputs[i] ?? {}] };
+    const fresh = freshAnswer(opaBin, single, name);
+    if (agree(fresh, b)) tally.serverOnly++;
+    else
+      tally.disagreed.push(
+        `seed ${seed} input ${i}${pair.strict ? " strict" : ""}\n${pair.module}\nOPA:  ${answerText(fresh)}\nours: ${answerText(b)}`,
+      );
+  }
+}
+
+if (url !== undefined && bin !== undefined) {
+  describe("OPA", () => {
+    test(`answers ${PAIRS} generated pairs of policy and input as we do`, async () => {
+      const server = new OpaServer(url);
+      await server.start();
+      const tally: Tally = { pairs: 0, kinds: new Map(), serverOnly: 0, disagreed: [] };
+      for (let seed = SEED; tally.pairs < PAIRS; seed++) await compare(server, bin, seed, tally);
+      await server.remove("gen");
+      const kinds = [...tally.kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
+      console.log(`${tally.pairs} pairs (${kinds}); ${tally.disagreed.length} disagreed, ${tally.serverOnly} differ only through the server's index or memory`); // prettier-ignore
+      expect(tally.disagreed.slice(0, 5)).toEqual([]);
+      expect(tally.serverOnly / tally.pairs).toBeLessThan(0.02);
+      // The control: most pairs must have been evaluated, not merely refused by both.
+      expect((tally.kinds.get("value") ?? 0) / tally.pairs).toBeGreaterThan(0.5);
+    }, 900_000);
+
+    test("R038: the starter policies pass their tests under opa test, and are laid out as opa fmt has it", () => {
+      const run = (...args: string[]) => spawnSync(bin, args, { encoding: "utf8" });
+      const tested = run("test", POLICIES, "--format", "json");
+      expect(tested.status, tested.stdout + tested.stderr).toBe(0);
+      const results = JSON.parse(tested.stdout) as { fail?: boolean }[];
+      expect(results.length).toBeGreaterThan(10);
+      expect(results.filter(({ fail }) => fail)).toEqual([]);
+      expect(run("check", "--strict", POLICIES).status).toBe(0);
+      expect(run("fmt", "--list", POLICIES).stdout).toBe("");
+    });
+  });
+} else {
+  const start = "OSTIARY_TEST_OPA is not set: use `npm run test:services`";
+  test.skipIf(!process.env["CI"])(`OPA: ${start}`, () => expect.unreachable(start));
+}
