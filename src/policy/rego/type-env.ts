@@ -1,6 +1,6 @@
 // The types of terms, given those of variables and rules.
 import { checkBodyTypes } from "./check-types.ts";
-import { ANY, STRING, arrayOf, setOf } from "./types.ts";
+import { ANY, STRING, arrayOf, setOf, tupleOf } from "./types.ts";
 import { NEVER, NIL, or, select, typeOfValue, valuesOf } from "./type-ops.ts";
 import { constantOf } from "./terms.ts";
 import type { Builtin } from "./builtins/builtin.ts";
@@ -74,7 +74,9 @@ export function typeOf(env: TypeEnv, term: Term): Type {
       const inner = innerOf(env, term.body);
       if (!inner) return NIL;
       const head = typeOf(inner, term.head);
-      return term.kind === "setComprehension" ? setOf(head) : arrayOf(head);
+      // Of a head without a type nothing can be looked up.
+      if (term.kind === "setComprehension") return setOf(head === NIL ? NEVER : head);
+      return head === NIL ? tupleOf() : arrayOf(head);
     }
     case "objectComprehension": {
       const inner = innerOf(env, term.body);
