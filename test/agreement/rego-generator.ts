@@ -221,11 +221,10 @@ class Generator {
     return this.binding();
   }
 
-  // OPA 1.22 indexes rules by the constants of a set literal after `in` and forgets its other members,
-  // so sets here hold constants only.
+  // OPA 1.22 indexes rules by the constants in a collection literal after `in` and forgets its other
+  // members, so literals here hold constants only.
   domain(): string {
-    const { r } = this;
-    return r.chance(0.3) ? this.known("set") : this.typed(r.pick(["array", "object"]));
+    return this.r.chance(0.6) ? this.known(this.r.pick(COLLECTIONS)) : this.input();
   }
 
   every(): string {
