@@ -54,6 +54,8 @@ export interface CallRequest {
   readonly entry: Entry;
   /** Fires when the client goes away: that is a cancel by the user. */
   readonly signal?: AbortSignal;
+  /** The same without a signal: is handed the function that cancels. */
+  readonly whenGone?: (cancel: () => void) => void;
   /** Incoming `traceparent`, if any. */
   readonly traceparent?: string;
   /** Called for each progress report of the handler. */

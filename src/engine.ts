@@ -155,11 +155,11 @@ export function createEngine(p: EnginePowers): Engine {
 
   return {
     async execute(caller, request) {
-      const entry = p.active.add(p.open(caller, request), request.signal);
+      const entry = p.active.add(p.open(caller, request), request);
       return settle(entry, await admit(entry));
     },
     async start(caller, request) {
-      const entry = p.active.add(p.open(caller, request), undefined);
+      const entry = p.active.add(p.open(caller, request), NOBODY_WAITS);
       const admission = await admit(entry);
       if ("executionId" in admission) return settle(entry, admission);
       const accepted = acceptedOutcome(entry.call, admission.gates, entry.status);
@@ -179,6 +179,9 @@ export function createEngine(p: EnginePowers): Engine {
     },
   };
 }
+
+/** With `wait:false` the client may go; the execution stays. */
+const NOBODY_WAITS = {};
 
 function notStarted({ call, note }: ActiveEntry) {
   return { reason: call.signal.reason as CancelReason, partial: null, dispatched: false, note };

@@ -28,61 +28,66 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   let web: Promise<WebHandler> | null = null;
 
   const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 330_000 }, (req, res) => {
-    answer(req, res).catch((cause: unknown) => fail(doors, req, res, cause));
+    const requestId = doors.ids.next("req", doors.now());
+    answer(req, res, requestId).catch((cause: unknown) => fail(doors, req, res, cause, requestId));
   }); // prettier-ignore
 
-  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    res.setHeader("Request-Id", doors.ids.next("req", doors.now()));
+  async function answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
     guard.check(req);
     const path = pathOf(req.url);
-    if (path === "/mcp") return answerMcp(req, res);
+    if (path === "/mcp") return answerMcp(req, res, requestId);
+    res.setHeader("Request-Id", requestId);
     if (path === "/healthz" || path === "/readyz") return answerHealth(path, req, res);
     if (path === "/metrics") return answerMetrics(req, res);
     web ??= loadWeb();
     return (await web)(req, res);
   }
 
-  async function answerMcp(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function answerMcp(
+    req: IncomingMessage,
+    res: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
     const { authorization, traceparent } = req.headers;
     // Agents bring a key. The console's cookie would travel with requests of other local pages too.
-    const known = doors.identity.identify({ authorization, cookie: undefined });
+    const known = doors.identity.identify({ authorization, cookie: undefined }, req.socket);
     const caller = known instanceof Promise ? await known : known;
     const trace = typeof traceparent === "string" ? traceparent : undefined;
-    if (req.method !== "POST")
-      return mcp.handle(req, res, caller, undefined, { traceparent: trace });
-    const body = parseRpc(await readBody(req, doors.settings.maxBodyBytes), res);
-    if (body === undefined) return;
-    const fast = doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
-    if (fast) return answerFast(fast, caller, res);
+    const bytes = req.method === "POST" ? await readBody(req, doors.settings.maxBodyBytes) : null;
+    const body = bytes ? parseRpc(bytes, res, requestId) : undefined;
+    if (bytes && body === undefined) return;
+    const fast =
+      body !== undefined && doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
+    if (fast) return answerFast(fast, caller, res, requestId);
+    res.setHeader("Request-Id", requestId);
+    if (!bytes) return mcp.handle(req, res, caller, undefined, { traceparent: trace });
     doors.metrics.mcpPath("sdk");
     return mcp.handle(req, res, caller, body, { traceparent: trace });
   }
 
-  async function answerFast(
-    { id, request }: FastCall,
-    caller: Caller,
-    res: ServerResponse,
-  ): Promise<void> {
+  async function answerFast({ id, request }: FastCall, caller: Caller, res: ServerResponse, requestId: string): Promise<void> {
     doors.metrics.mcpPath("fast");
-    const gone = new AbortController();
     // A client that closes the connection before the answer cancels the call.
-    res.once("close", () => (res.writableFinished ? undefined : gone.abort()));
+    const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
     let status = 200;
     let text: string;
     try {
-      const outcome = await doors.engine.execute(caller, { ...request, signal: gone.signal });
+      const outcome = await doors.engine.execute(caller, { ...request, whenGone });
       text = fastAnswer(id, outcome, doors.settings.version);
     } catch (cause) {
-      doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
+      doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
       status = 503;
       text = fastFailure(id, cause);
     }
-    res.writeHead(status, {
-      "Content-Type": "application/json",
-      "Content-Length": Buffer.byteLength(text),
-    });
-    res.end(text);
-  }
+    const bytes = Buffer.byteLength(text);
+    res.writeHead(status, ["Content-Type", "application/json", "Content-Length", String(bytes), "Request-Id", requestId]);
+    // One byte a character means plain ASCII, which travels without being encoded.
+    res.end(text, bytes === text.length ? "latin1" : "utf8");
+  } // prettier-ignore
 
   async function answerHealth(
     path: string,
@@ -130,7 +135,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
 }
 
 /** Undefined when the body is no message: the JSON-RPC error has been sent. */
-function parseRpc(bytes: Buffer, res: ServerResponse): Json | undefined {
+function parseRpc(bytes: Buffer, res: ServerResponse, requestId: string): Json | undefined {
   try {
     return parseStrict(bytes);
   } catch (cause) {
@@ -141,13 +146,19 @@ function parseRpc(bytes: Buffer, res: ServerResponse): Json | undefined {
       id: null,
       error: { code, message: cause.message },
     });
-    res.writeHead(400, { "Content-Type": "application/json" });
+    res.writeHead(400, { "Content-Type": "application/json", "Request-Id": requestId });
     res.end(text);
     return undefined;
   }
 }
 
-function fail(doors: Doors, req: IncomingMessage, res: ServerResponse, cause: unknown): void {
+function fail(
+  doors: Doors,
+  req: IncomingMessage,
+  res: ServerResponse,
+  cause: unknown,
+  requestId: string,
+): void {
   const fault = faultOf(cause);
   const path = pathOf(req.url);
   if (!(cause instanceof AppError)) doors.log.error({ err: cause, path }, "request failed");
@@ -155,7 +166,7 @@ function fail(doors: Doors, req: IncomingMessage, res: ServerResponse, cause: un
     res.destroy();
     return;
   }
-  const requestId = String(res.getHeader("Request-Id") ?? "");
+  res.setHeader("Request-Id", requestId);
   for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
   // What is left of the body is not read: the connection cannot be used again.
   if (!req.complete) res.setHeader("Connection", "close");

@@ -1,5 +1,5 @@
 // What runs or waits on this instance right now: how it is seen, cancelled and closed exactly once.
-import type { Call, Caller, CancelReason, Status } from "../call.ts";
+import type { Call, Caller, CallRequest, CancelReason, Status } from "../call.ts";
 
 export interface ActiveView {
   readonly id: string;
@@ -25,7 +25,8 @@ export interface ActiveEntry {
 
 export interface Active {
   readonly size: number;
-  add(call: Omit<Call, "signal">, clientGone: AbortSignal | undefined): ActiveEntry;
+  /** `client` tells when whoever waits for it has gone. */
+  add(call: Omit<Call, "signal">, client: Pick<CallRequest, "signal" | "whenGone">): ActiveEntry;
   get(id: string): ActiveEntry | null;
   has(id: string): boolean;
   of(caller: Caller, now: number): ActiveView[];
@@ -48,16 +49,18 @@ export function createActive(): Active {
     get size() {
       return entries.size;
     },
-    add(incoming, clientGone) {
+    add(incoming, client) {
       const controller = new AbortController();
       const abort = (reason: CancelReason): void => {
         if (!controller.signal.aborted) controller.abort(reason);
       };
       // A client that goes away cancels what it waits for.
       const onGone = (): void => abort("user");
-      if (clientGone?.aborted) onGone();
-      else clientGone?.addEventListener("abort", onGone, { once: true });
-      const call: Call = { ...incoming, signal: controller.signal };
+      const { signal } = client;
+      if (signal?.aborted) onGone();
+      else signal?.addEventListener("abort", onGone, { once: true });
+      client.whenGone?.(onGone);
+      const call: Call = Object.assign(incoming, { signal: controller.signal });
       let closed: () => void = () => undefined;
       let ended: Promise<void> | null = null;
       const entry: ActiveEntry = {
@@ -73,7 +76,7 @@ export function createActive(): Active {
           return ended;
         },
         close() {
-          clientGone?.removeEventListener("abort", onGone);
+          signal?.removeEventListener("abort", onGone);
           entries.delete(call.id);
           closed();
         },

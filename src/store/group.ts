@@ -1,4 +1,5 @@
 // Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
+// A writer that merges what has arrived may be given several groups ahead: it then works while new calls come in.
 import { AppError } from "../errors.ts";
 import { bind } from "./bind.ts";
 
@@ -12,6 +13,12 @@ export interface Failure {
 }
 
 export type Result = number | Failure | readonly unknown[][];
+
+/** What the writer thread answers: one result per item of all the groups it merged, or one failure for them all. */
+export interface Answer {
+  readonly groups: number;
+  readonly results: readonly Result[] | Failure;
+}
 
 export interface Groups {
   /** Resolves with the item's own result after the group is durable. */
@@ -60,29 +67,44 @@ export function unwritable(cause: unknown): AppError {
   });
 }
 
+export interface Pace {
+  /** Groups that may be under way at once. */
+  readonly ahead: number;
+  /** A group this large does not wait for the end of the turn. */
+  readonly fullAt: number;
+}
+
+/** One group at a time, for a writer that does not merge. */
+const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity };
+
 /** `commit` makes one group durable and answers one result per item, in order. */
 export function groups(
   commit: (flat: Flat[], items: number) => Promise<readonly Result[]>,
+  pace: Pace = ONE_BY_ONE,
 ): Groups {
   let waiting: Group = { flat: [], resolve: [], reject: [] };
-  let busy = false;
+  let underWay = 0;
   let scheduled = false;
   let closed = false;
   let failing = false;
   let idle: (() => void)[] = [];
 
   function schedule(): void {
-    if (busy || scheduled) return;
+    if (underWay >= pace.ahead) return;
+    if (waiting.resolve.length >= pace.fullAt) return flush();
+    if (scheduled) return;
     scheduled = true;
     // After the current turn of the event loop, so that all of its calls travel together.
-    setImmediate(flush);
+    setImmediate(() => {
+      scheduled = false;
+      if (waiting.resolve.length > 0 && underWay < pace.ahead) flush();
+    });
   }
 
   function flush(): void {
-    scheduled = false;
     const group = waiting;
     waiting = { flat: [], resolve: [], reject: [] };
-    busy = true;
+    underWay++;
     commit(group.flat, group.resolve.length).then(
       (results) => settle(group, results),
       (cause: unknown) => fail(group, unwritable(cause)),
@@ -108,8 +130,9 @@ export function groups(
   }
 
   function next(): void {
-    busy = false;
+    underWay--;
     if (waiting.resolve.length > 0) return schedule();
+    if (underWay > 0) return;
     for (const resolve of idle) resolve();
     idle = [];
   }
@@ -131,7 +154,7 @@ export function groups(
     failing: () => failing,
     drain() {
       closed = true;
-      if (!busy && waiting.resolve.length === 0) return Promise.resolve();
+      if (underWay === 0 && waiting.resolve.length === 0) return Promise.resolve();
       return new Promise((resolve) => idle.push(resolve));
     },
   };

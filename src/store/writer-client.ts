@@ -1,6 +1,13 @@
 // The main thread's side of the writer thread: sends groups, reopens the thread when it died.
 import { Worker } from "node:worker_threads";
-import { groups, StatementFailed, type Failure, type Flat, type Result } from "./group.ts";
+import {
+  groups,
+  StatementFailed,
+  type Answer,
+  type Flat,
+  type Pace,
+  type Result,
+} from "./group.ts";
 import { batchFields, eventFields, type Statement } from "./message.ts";
 import type { LogEvent } from "./store.ts";
 
@@ -26,26 +33,33 @@ export function spawnWriter(file: string): Worker {
   return new Worker(entry, { workerData: { file }, name: "store-writer" });
 }
 
+/** The thread merges what has arrived, so it is kept supplied while one commit waits for the disk. */
+const PACE: Pace = { ahead: 8, fullAt: 16 };
+
 interface InFlight {
+  readonly items: number;
   resolve(results: readonly Result[]): void;
   reject(cause: Error): void;
 }
 
 export function openWriter(spawn: () => Worker): Writer {
   let worker: Worker | null = null;
-  let inFlight: InFlight | null = null;
+  // In the order they were sent, which is the order of the answers.
+  let inFlight: InFlight[] = [];
   let diedAt = -Infinity;
   let lastDeath: Error | null = null;
 
   function start(): Worker {
     const opened = spawn();
-    opened.on("message", (reply: readonly Result[] | Failure) => {
-      const waiting = inFlight;
-      inFlight = null;
+    opened.on("message", ({ groups: count, results }: Answer) => {
+      const answered = inFlight.splice(0, count);
       // An idle writer does not keep the process alive.
-      opened.unref();
-      if ("failed" in reply) waiting?.reject(new StatementFailed(reply));
-      else waiting?.resolve(reply);
+      if (inFlight.length === 0) opened.unref();
+      let from = 0;
+      for (const { items, resolve, reject } of answered) {
+        if ("failed" in results) reject(new StatementFailed(results));
+        else resolve(results.slice(from, (from += items)));
+      }
     });
     opened.on("error", (cause) => died(opened, toError(cause)));
     opened.on("exit", () => died(opened, new Error("the writer thread ended")));
@@ -58,21 +72,22 @@ export function openWriter(spawn: () => Worker): Writer {
     worker = null;
     diedAt = performance.now();
     lastDeath = cause;
-    inFlight?.reject(cause);
-    inFlight = null;
+    const lost = inFlight;
+    inFlight = [];
+    for (const { reject } of lost) reject(cause);
   }
 
-  function commit(flat: Flat[]): Promise<readonly Result[]> {
+  function commit(flat: Flat[], items: number): Promise<readonly Result[]> {
     return new Promise((resolve, reject) => {
       if (!worker && lastDeath && performance.now() - diedAt < REOPEN_MS) throw lastDeath;
       worker ??= start();
-      inFlight = { resolve, reject };
+      inFlight.push({ items, resolve, reject });
       worker.ref();
       worker.postMessage(flat);
     });
   }
 
-  const queue = groups(commit);
+  const queue = groups(commit, PACE);
   worker = start();
 
   return {

@@ -60,16 +60,25 @@ function walk(value: Json, depth: number, seen: { keys: number; bigNumber: boole
 /** Colons outside strings; the text is known to be valid JSON. */
 function countKeys(text: string): number {
   let keys = 0;
-  let inString = false;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (inString) {
-      if (c === 92) i++;
-      else if (c === 34) inString = false;
-    } else if (c === 34) inString = true;
-    else if (c === 58) keys++;
+    if (c === COLON) keys++;
+    else if (c === QUOTE) i = endOfString(text, i);
   }
   return keys;
+}
+
+const QUOTE = 34;
+const COLON = 58;
+const BACKSLASH = 92;
+
+/** Jumps from quote to quote; one behind an odd number of backslashes does not end the string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before--;
+    if ((end - before) % 2 === 1) return end;
+  }
 }
 
 function hasLossyInteger(text: string): boolean {

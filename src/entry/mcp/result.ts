@@ -63,8 +63,9 @@ export function toolResult(outcome: Outcome): ToolResult {
     "ostiary/executionId": outcome.executionId,
     "ostiary/status": outcome.status,
   };
-  if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
   if (outcome.success) return { ...success(outcome.output), _meta: meta };
+  // Who got what they asked for finds the verdicts under the execution's id; a refusal shows them at once.
+  if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
   const error = faultOfOutcome(outcome);
   meta["ostiary/error"] = { code: error.code, reason: error.reason };
   return {
