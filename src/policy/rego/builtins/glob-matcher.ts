@@ -1,5 +1,6 @@
 // Globs with `*`, `**`, `?`, `[a-z]`, `[!abc]` and `{a,b}`, run as an automaton: each character is
 // looked at once with the set of places the pattern may be at, so no pattern can explode.
+import { encodeUtf8 } from "../go/utf8.ts";
 import { fail } from "./operands.ts";
 
 type CharTest = (char: string) => boolean;
@@ -29,6 +30,12 @@ class Parser {
     return this.sequence(0);
   }
 
+  /** The place is counted in bytes. */
+  private wrong(reason: string): never {
+    const offset = encodeUtf8(this.chars.slice(0, this.at).join("")).length;
+    return fail(`glob: syntax error at ${offset}: ${reason}`);
+  }
+
   /** Reads up to the end, or inside braces up to `,` or `}`. */
   private sequence(depth: number): Node[] {
     if (depth > MAX_NESTING) fail("glob pattern is nested too deeply");
@@ -38,7 +45,7 @@ class Parser {
       if (depth > 0 && (char === "," || char === "}")) return nodes;
       nodes.push(this.node(depth));
     }
-    if (depth > 0) fail("glob: syntax error: unclosed `{`");
+    if (depth > 0) this.wrong("unclosed `{`");
     return nodes;
   }
 
@@ -82,7 +89,7 @@ class Parser {
       if (char === "\\") {
         this.at++;
         const escaped = this.chars[this.at];
-        if (escaped === undefined) return fail("glob: syntax error: trailing backslash");
+        if (escaped === undefined) return this.wrong("trailing backslash");
         text += escaped;
       } else text += char;
       this.at++;
@@ -96,23 +103,26 @@ class Parser {
     const low = this.chars[this.at];
     if (low !== undefined && this.chars[this.at + 1] === "-") {
       const high = this.chars[this.at + 2];
-      if (high === undefined) return fail("glob: syntax error: unexpected end of input");
-      if (this.chars[this.at + 3] !== "]")
-        return fail("glob: syntax error: expected close range character");
-      this.at += 4;
+      if (high === undefined) {
+        this.at = this.chars.length;
+        return this.wrong("unexpected end of input");
+      }
+      const closed = this.chars[this.at + 3];
+      this.at = Math.min(this.at + 4, this.chars.length);
+      if (closed === undefined) return this.wrong("unexpected end of input");
+      if (closed !== "]") return this.wrong("expected close range character");
       const [from, to] = [low.codePointAt(0) ?? 0, high.codePointAt(0) ?? 0];
-      if (to < from)
-        return fail("glob: syntax error: hi character should be greater than lo character");
+      if (to < from) return this.wrong("range hi character is less than lo");
       return (char) => {
         const code = char.codePointAt(0) ?? 0;
         return (code >= from && code <= to) !== negated;
       };
     }
     const listed = this.text("]");
-    if (this.chars[this.at] !== "]") return fail("glob: syntax error: unexpected end of input");
+    if (this.chars[this.at] !== "]") return this.wrong("unexpected end of input");
     this.at++;
     const set = new Set(listed.kind === "text" ? listed.text : "");
-    if (set.size === 0) return fail("glob: syntax error: could not parse range");
+    if (set.size === 0) return this.wrong("could not parse range");
     return (char) => set.has(char) !== negated;
   }
 }

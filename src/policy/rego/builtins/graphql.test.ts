@@ -18,7 +18,7 @@ describe("graphql.parse_query", () => {
   test.each([
     ["{", "Expected Name, found <EOF> in GraphQL string at location 1:2"],
     ["...", "Unexpected ... in GraphQL string at location 1:1"],
-    ["{ a(x: 01) }", "Invalid number, unexpected digit after 0"],
+    ["{ a(x: 01) }", "Unexpected <Invalid> in GraphQL string at location 1:9"],
     [
       "notanoperation Foo { field }",
       'Unexpected Name "notanoperation" in GraphQL string at location 1:1',

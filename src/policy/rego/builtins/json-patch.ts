@@ -13,6 +13,14 @@ type Path = readonly Value[];
 /** undefined: the whole document was removed. */
 type Doc = Value | undefined;
 
+const GO_TYPES: Readonly<Record<string, string>> = {
+  null: "ast.Null",
+  boolean: "ast.Boolean",
+  number: "ast.Number",
+  string: "ast.String",
+};
+const goType = (value: Value): string => GO_TYPES[typeName(value)] ?? typeName(value);
+
 function index(length: number, key: Value): number {
   if (key === "-") return length;
   if (typeof key !== "string" && !isNumber(key)) return fail("invalid type for indexing");
@@ -44,7 +52,7 @@ function child(value: Value, key: Value): Value {
     );
   }
   return fail(
-    `expected composite type for path ${valueText(key)}, found value: ${valueText(value)}`,
+    `expected composite type for path ${valueText(key)}, found value: ${valueText(value)} (type: ${goType(value)})`,
   );
 }
 
@@ -56,7 +64,10 @@ function insert(value: Value, key: Value, item: Value): Value {
     }
     return RegoSet.of([...value.items(), item]);
   }
-  if (!isArray(value)) return fail(`expected composite type, found value: ${valueText(value)}`);
+  if (!isArray(value))
+    return fail(
+      `expected composite type, found value: ${valueText(value)} (type: ${goType(value)})`,
+    );
   const at = index(value.length, key);
   if (at < 0 || at > value.length) return fail("index for array insertion out of bounds");
   return value.toSpliced(at, 0, item);
@@ -71,7 +82,10 @@ function drop(value: Value, key: Value): Value {
     if (!value.has(key)) fail(`cannot delete child key ${valueText(key)} that does not exist`);
     return RegoSet.of(value.items().filter((item) => !equal(item, key)));
   }
-  if (!isArray(value)) return fail(`expected composite type, found value: ${valueText(value)}`);
+  if (!isArray(value))
+    return fail(
+      `expected composite type, found value: ${valueText(value)} (type: ${goType(value)})`,
+    );
   const at = index(value.length, key);
   if (at < 0 || at >= value.length) return fail("index for array delete out of bounds");
   return value.toSpliced(at, 1);

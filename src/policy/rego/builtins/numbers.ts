@@ -200,7 +200,7 @@ export const NUMBERS: readonly Builtin[] = [
     const from = bigInt(a, 1);
     const to = bigInt(a, 2);
     const step = bigInt(a, 3);
-    if (step <= 0n) return fail("step must be a positive integer");
+    if (step <= 0n) return fail("numbers.range_step: step must be a positive integer");
     return range(from, to, step, ctx);
   }),
   fn("rand.intn", [STRING, NUMBER], NUMBER, randomInt, {

@@ -17,7 +17,9 @@ function compileText(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
-    if (error instanceof RE2JSException) return fail(error.message);
+    // Go quotes the offending part even where it is empty.
+    if (error instanceof RE2JSException)
+      return fail(error.message.replace(/ at end of expression$/, "$&: ``"));
     throw error;
   }
 }

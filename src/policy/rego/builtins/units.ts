@@ -9,8 +9,10 @@ import type { Args } from "./operands.ts";
 const MAX_EXPONENT_DIGITS = 6;
 const isDigit = (char: string): boolean => char >= "0" && char <= "9";
 
+// OPA repeats the name of the built-in inside these messages.
+
 /** Splits "1.5e3Ki" into amount and unit; an exponent needs a digit or sign after the e. */
-function splitAmount(text: string): readonly [amount: string, unit: string] {
+function splitAmount(text: string, name: string): readonly [amount: string, unit: string] {
   let i = 0;
   for (; i < text.length; i++) {
     const char = text.charAt(i);
@@ -23,7 +25,7 @@ function splitAmount(text: string): readonly [amount: string, unit: string] {
     if (next === "+" || next === "-") i++;
     let digits = 0;
     while (isDigit(text.charAt(i + 1 + digits))) digits++;
-    if (digits > MAX_EXPONENT_DIGITS) fail("exponent too large");
+    if (digits > MAX_EXPONENT_DIGITS) fail(`${name}: exponent too large`);
   }
   return [text.slice(0, i), text.slice(i)];
 }
@@ -46,14 +48,14 @@ const FRACTION_DIGITS = 10;
 
 function parse(args: Args): Value {
   const text = string(args, 1).replaceAll('"', "");
-  if (text.includes(" ")) return fail("spaces not allowed in resource strings");
-  const [amount, rawUnit] = splitAmount(text);
-  if (amount === "") return fail("no amount provided");
+  if (text.includes(" ")) return fail("units.parse: spaces not allowed in resource strings");
+  const [amount, rawUnit] = splitAmount(text, "units.parse");
+  if (amount === "") return fail("units.parse: no amount provided");
   const unit = rawUnit.charAt(0) + rawUnit.slice(1).toLowerCase();
   const scale = unit === "m" ? MILLI : { num: factor(unit), den: 1n };
-  if (scale.num === undefined) return fail(`unit ${unit} not recognized`);
+  if (scale.num === undefined) return fail(`units.parse: unit ${unit} not recognized`);
   const decimal = float.parseDecimal(amount);
-  if (decimal === undefined) return fail("could not parse amount to a number");
+  if (decimal === undefined) return fail("units.parse: could not parse amount to a number");
   const shift = 10n ** BigInt(Math.abs(decimal.exp10));
   const num =
     (decimal.neg ? -decimal.digits : decimal.digits) *
@@ -76,13 +78,15 @@ function fixedPoint(num: bigint, den: bigint): Value {
 
 function parseBytes(args: Args): Value {
   const text = string(args, 1).toLowerCase().replaceAll('"', "");
-  if (text.includes(" ")) return fail("spaces not allowed in resource strings");
-  const [amount, unit] = splitAmount(text);
-  if (amount === "") return fail("no byte amount provided");
+  if (text.includes(" ")) return fail("units.parse_bytes: spaces not allowed in resource strings");
+  const [amount, unit] = splitAmount(text, "units.parse_bytes");
+  if (amount === "") return fail("units.parse_bytes: no byte amount provided");
   const scale = factor(unit.replace(/b$/, ""));
-  if (scale === undefined || unit === "b") return fail(`byte unit ${unit} not recognized`);
+  if (scale === undefined || unit === "b")
+    return fail(`units.parse_bytes: byte unit ${unit} not recognized`);
   const value = float.parseBigFloat(amount);
-  if (value === undefined) return fail("could not parse byte amount to a number");
+  if (value === undefined)
+    return fail("units.parse_bytes: could not parse byte amount to a number");
   return numberFromBigInt(
     float.toBigInt(float.multiply(value, { ...float.fromBigInt(scale), prec: 64 })),
   );

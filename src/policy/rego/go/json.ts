@@ -43,7 +43,7 @@ class Parser {
 
   private unexpected(where: string): JsonError {
     const code = this.text.codePointAt(this.at);
-    if (code === undefined) return new JsonError("unexpected end of JSON input");
+    if (code === undefined) return new JsonError(/\S/.test(this.text) ? "unexpected EOF" : "EOF");
     return new JsonError(`invalid character ${quoteChar(code)} ${where}`);
   }
 

@@ -5,6 +5,8 @@ export interface Token {
   readonly kind: string;
   readonly value: string;
   readonly at: Position;
+  /** Why the token is "<Invalid>". */
+  readonly problem?: GraphqlError;
 }
 
 const PUNCTUATION = "!$&():=@[]{}|";
@@ -64,6 +66,15 @@ export class Lexer {
   }
 
   next(): Token {
+    try {
+      return this.read();
+    } catch (error) {
+      if (!(error instanceof GraphqlError)) throw error;
+      return { kind: "<Invalid>", value: "", at: error.at ?? this.here(), problem: error };
+    }
+  }
+
+  private read(): Token {
     this.space();
     const at = this.here();
     const char = this.chars[this.pos];

@@ -48,6 +48,7 @@ export class Parser {
 
   next(): Token {
     const token = this.peek();
+    if (token.problem !== undefined) throw token.problem;
     this.peeked = undefined;
     this.comment = undefined;
     return token;
