@@ -10,7 +10,7 @@ import { keyText } from "../../src/policy/rego/json.ts";
 import { regoPowers } from "./rego-powers.ts";
 import type { Evaluation, Value } from "../../src/policy/rego/index.ts";
 
-interface Case {
+export interface Case {
   readonly note: string;
   readonly query: string;
   readonly modules?: readonly string[] | null;
@@ -39,7 +39,7 @@ export function runFolder(folder: string): readonly Outcome[] {
   );
 }
 
-function caseFiles(folder: string): string[] {
+export function caseFiles(folder: string): string[] {
   if (statSync(folder).isFile()) return [folder];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.ya?ml$/.test(name))
@@ -47,7 +47,7 @@ function caseFiles(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-function readCases(file: string): readonly Case[] {
+export function readCases(file: string): readonly Case[] {
   // Integers beyond 2^53 must stay exact.
   const document = parseDocument(readFileSync(file, "utf8"), { intAsBigInt: true });
   const parsed = document.toJS({ maxAliasCount: -1 }) as { cases?: readonly Case[] } | null;
