@@ -4,7 +4,7 @@ import { keyText } from "./json.ts";
 import { writtenName } from "./names.ts";
 import { operatorName, stringPath } from "./terms.ts";
 import { NIL, hasNil, keysOf, or, select, unifies, valuesOf } from "./type-ops.ts";
-import { TypeEnv, typeOf, typeOfRef } from "./type-env.ts";
+import { TypeEnv, nodeType, typeOf, typeOfRef } from "./type-env.ts";
 import { unifyTerm, unifyTerms } from "./type-unify.ts";
 import { ANY, objectOf, setOf } from "./types.ts";
 import { headTail } from "./tree.ts";
@@ -27,8 +27,6 @@ export function checkTypes(
       const type = ruleType(env, owned, errors);
       if (type !== NIL) node.type = node.type ? merge(node.type, type) : type;
     }
-    // Rules with longer heads below add to what a partial object holds.
-    if (node.kind === "object" && node.children.size > 0) node.type = objectOf(ANY, ANY);
   }
 }
 
@@ -170,7 +168,8 @@ function inferKeys(env: TypeEnv, path: readonly Term[]): void {
 function dataStart(env: TypeEnv, path: readonly Term[]): [Type, readonly Term[]] {
   let node = env.tree.root;
   for (const [i, key] of path.entries()) {
-    if (node.type && !env.isRelaxed) return [node.type, path.slice(i)];
+    const type = nodeType(node);
+    if (type && !env.isRelaxed) return [type, path.slice(i)];
     const child =
       key.kind === "scalar" && typeof key.value === "string"
         ? node.children.get(key.value)

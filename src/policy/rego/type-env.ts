@@ -132,8 +132,8 @@ export function typeOfRef(env: TypeEnv, terms: readonly Term[]): Type {
 function dataType(env: TypeEnv, node: RuleNode, path: readonly Term[]): Type {
   const [key, ...rest] = path;
   // Functions keep their type: they are called, not looked into.
-  if (node.type && (!env.isRelaxed || node.type.kind === "function"))
-    return selectPath(node.type, path);
+  const own = nodeType(node);
+  if (own && (!env.isRelaxed || own.kind === "function")) return selectPath(own, path);
   if (env.isRelaxed && node.rules.length > 0) return ANY;
   if (!key) return extent(env, node);
   const constant = constantOf(key);
@@ -142,12 +142,29 @@ function dataType(env: TypeEnv, node: RuleNode, path: readonly Term[]): Type {
   return child ? dataType(env, child, rest) : ANY;
 }
 
+/** The type of a node's rules. Rules with longer heads add to what a partial object holds. */
+export function nodeType(node: RuleNode): Type | undefined {
+  const { type, children } = node;
+  if (!type || children.size === 0 || type.kind !== "object") return type;
+  let value = type.value ?? NIL;
+  for (const child of children.values()) value = or(value, childType(child));
+  return { kind: "object", props: new Map(), key: or(type.key ?? NIL, STRING), value };
+}
+
+function childType(node: RuleNode): Type {
+  const own = nodeType(node);
+  if (own) return own;
+  let value: Type = NIL;
+  for (const child of node.children.values()) value = or(value, childType(child));
+  return { kind: "object", props: new Map(), key: STRING, value: value === NIL ? ANY : value };
+}
+
 /** A package: its rules, and whatever base documents lie beside them. */
 function extent(env: TypeEnv, node: RuleNode): Type {
   if (env.isRelaxed) return ANY;
   const props = new Map<string, Type>();
   for (const [name, child] of node.children) {
-    if (child.kind !== "function") props.set(name, child.type ?? extent(env, child));
+    if (child.kind !== "function") props.set(name, nodeType(child) ?? extent(env, child));
   }
   return { kind: "object", props, key: STRING, value: ANY };
 }
