@@ -8,5 +8,5 @@ describe("mutated Rego modules", () => {
     // Both must occur, or the mutations prove nothing.
     expect(report.compiled).toBeGreaterThan(50);
     expect(report.refused).toBeGreaterThan(50);
-  });
+  }, 60_000);
 });

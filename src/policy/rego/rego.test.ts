@@ -231,13 +231,13 @@ describe("hostile input", () => {
   it("never exhausts the stack through the policy itself", () => {
     const deep = `package p\na := ${"[".repeat(100_000)}1${"]".repeat(100_000)}`;
     expect(firstError(deep).code).toBe("rego_parse_error");
-    const long = `package p\na := ${"1 + ".repeat(50_000)}1`;
+    const long = `package p\na := ${"1 + ".repeat(20_000)}1`;
     expect(compile({ "p.rego": long }).ok).toBe(false);
     const rules = Array.from(
-      { length: 20_000 },
+      { length: 3_000 },
       (_, i) => `r${String(i)} := r${String(i + 1)}`,
     ).join("\n");
-    const result = compile({ "p.rego": `package p\n${rules}\nr5000 := 1` });
+    const result = compile({ "p.rego": `package p\n${rules}\nr3000 := 1` });
     if (!result.ok) return;
     const evaluation = result.policy.evaluate("data.p.r0");
     expect(evaluation.ok || evaluation.error.code === "eval_internal_error").toBe(true);
