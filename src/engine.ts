@@ -113,7 +113,7 @@ export function createEngine(p: EnginePowers): Engine {
       if (!runner)
         throw new AppError("UNSUPPORTED_PROVIDER", "native", "no runner for this provider");
       const ended = await runWithDeadline(runner, call, {
-        abort: entry.abort,
+        abort: (reason) => entry.abort(reason),
         late: () => p.metrics.late(),
       });
       return ended.kind === "finished"

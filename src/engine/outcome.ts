@@ -5,24 +5,23 @@ import { VISIBLE } from "../gate/index.ts";
 import type { RunResult } from "../run/index.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
-/** What most outcomes have in common; each kind says what differs. */
-const PLAIN = {
-  output: null as Json,
-  error: null as Fault | null,
-  cancelReason: null as CancelReason | null,
-  visible: true,
-  metadata: {} as JsonObject,
-};
-
-interface Facts extends Partial<typeof PLAIN> {
+interface Facts {
   readonly status: Status;
+  readonly output: Json;
+  readonly error: Fault | null;
+  readonly cancelReason: CancelReason | null;
   readonly gates: readonly Verdict[];
+  readonly visible: boolean;
   readonly dispatched: boolean;
   readonly endedAt: number | null;
+  readonly metadata: JsonObject;
 }
 
+const NOTHING = Object.freeze({});
+
+/** Field by field: one is made for every call, and copying objects is what would cost. */
 function outcome(call: Call, facts: Facts): Outcome {
-  const { visible, ...all } = { ...PLAIN, ...facts };
+  const { status, visible, endedAt } = facts;
   // Resolving an alias of a hidden tool would tell that it exists.
   const tool = visible ? call.tool : null;
   return {
@@ -30,13 +29,20 @@ function outcome(call: Call, facts: Facts): Outcome {
     toolName: tool?.name ?? call.requestedName,
     requestedName: call.requestedName,
     category: tool?.category ?? "unknown",
-    ...all,
-    success: facts.status === "success",
+    status,
+    success: status === "success",
+    output: facts.output,
+    error: facts.error,
+    cancelReason: facts.cancelReason,
+    gates: facts.gates,
     visible,
+    dispatched: facts.dispatched,
     startedAt: call.startedAt,
+    endedAt,
     // The clock may step back; a duration never does.
-    latencyMs: facts.endedAt === null ? 0 : Math.max(0, facts.endedAt - call.startedAt),
+    latencyMs: endedAt === null ? 0 : Math.max(0, endedAt - call.startedAt),
     timeoutMs: call.timeoutMs,
+    metadata: facts.metadata,
     trace: call.trace,
     replayed: false,
   };
@@ -48,7 +54,7 @@ export function acceptedOutcome(
   gates: readonly Verdict[],
   status: "running" | "pending",
 ): Outcome {
-  return outcome(call, { status, gates, dispatched: true, endedAt: null });
+  return outcome(call, { status, output: null, error: null, cancelReason: null, gates, visible: true, dispatched: true, endedAt: null, metadata: NOTHING }); // prettier-ignore
 }
 
 export function finishedOutcome(
@@ -58,7 +64,7 @@ export function finishedOutcome(
   endedAt: number,
 ): Outcome {
   const { output, error, metadata } = result;
-  return outcome(call, { status: error ? "failed" : "success", output, error, gates, dispatched: true, endedAt, metadata }); // prettier-ignore
+  return outcome(call, { status: error ? "failed" : "success", output, error, cancelReason: null, gates, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
 }
 
 export function refusedOutcome(
@@ -69,7 +75,7 @@ export function refusedOutcome(
 ): Outcome {
   // One of the hiding stages said no, or could not say: the caller learns nothing about the name.
   const visible = gates.slice(0, VISIBLE.length).every((gate) => gate.verdict === "allow");
-  return outcome(call, { status: "failed", error, gates, visible, dispatched: false, endedAt });
+  return outcome(call, { status: "failed", output: null, error, cancelReason: null, gates, visible, dispatched: false, endedAt, metadata: NOTHING }); // prettier-ignore
 }
 
 export interface Cancelled {
@@ -86,8 +92,8 @@ export function cancelledOutcome(
   endedAt: number,
 ): Outcome {
   const { reason, partial, dispatched, note } = cancelled;
-  const metadata = note === null ? {} : { cancelNote: note };
-  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, gates, dispatched, endedAt, metadata }); // prettier-ignore
+  const metadata = note === null ? NOTHING : { cancelNote: note };
+  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, gates, visible: true, dispatched, endedAt, metadata }); // prettier-ignore
 }
 
 function cancelFault(call: Call, reason: CancelReason): Fault {
@@ -110,7 +116,7 @@ export function replayedOutcome(call: Call, record: ExecutionRecord): Outcome {
   const { status, cancelReason, result: output, endTime: endedAt } = record;
   const gates = record.gates as unknown as readonly Verdict[];
   const metadata = record.resultMetadata ?? {};
-  return { ...outcome(earlier, { status, output, error: faultOfRecord(record), cancelReason, gates, dispatched: true, endedAt, metadata }), replayed: true }; // prettier-ignore
+  return { ...outcome(earlier, { status, output, error: faultOfRecord(record), cancelReason, gates, visible: true, dispatched: true, endedAt, metadata }), replayed: true }; // prettier-ignore
 }
 
 function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {

@@ -38,11 +38,14 @@ export function createMetrics(p: MetricsPowers): Metrics {
   new Gauge({ name: "ostiary_build_info", help: "Version of this server", labelNames: ["version"], registers }).set({ version: p.version }, 1); // prettier-ignore
   const agents = bounded();
   const users = bounded();
+  // Counted in plain maps on the hot path, and handed over when somebody reads the page.
   const allowed = new Map<string, number>();
-  // Allow verdicts are the hot path: counted in a plain map and handed over when somebody reads the page.
+  const ends = new Map<string, Map<string, number>>();
   const flush = (): void => {
     for (const [stage, count] of allowed) verdicts.inc({ stage, verdict: "allow" }, count);
+    for (const [tool_name, counts] of ends) for (const [status, count] of counts) total.inc({ tool_name, status }, count); // prettier-ignore
     allowed.clear();
+    ends.clear();
   };
 
   return {
@@ -60,10 +63,12 @@ export function createMetrics(p: MetricsPowers): Metrics {
       // A hidden tool must not differ from an invented name, not even in a label.
       const tool_name = outcome.visible ? outcome.toolName : "unknown";
       const status = outcome.cancelReason === "timeout" ? "timeout" : outcome.status;
-      total.inc({ tool_name, status });
+      let counts = ends.get(tool_name);
+      if (!counts) ends.set(tool_name, (counts = new Map<string, number>()));
+      add(counts, status);
       if (outcome.dispatched) duration.observe({ tool_name }, outcome.latencyMs / 1000);
       for (const gate of outcome.gates) {
-        if (gate.verdict === "allow") allowed.set(gate.stage, (allowed.get(gate.stage) ?? 0) + 1);
+        if (gate.verdict === "allow") add(allowed, gate.stage);
         else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
       }
       if (outcome.error?.code === "FORBIDDEN" || outcome.error?.code === "NOT_FOUND") {
@@ -72,9 +77,13 @@ export function createMetrics(p: MetricsPowers): Metrics {
         );
       }
     },
-    late: () => late.inc(),
+    late: () => void late.inc(),
     mcpPath: (path) => paths.inc({ path }),
   };
+}
+
+function add(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /** A caller must not be able to create series without end. */

@@ -14,8 +14,17 @@ interface Bodies {
 }
 
 export function createRecent(maxEntries: number): Recent {
-  // In order of arrival, so the first is the oldest.
   const kept = new Map<string, Bodies>();
+  // Ids in order of arrival, used round and round: the place of the next one holds the oldest.
+  const order: string[] = [];
+  let at = 0;
+  const keep = (id: string, bodies: Bodies): void => {
+    const oldest = order[at];
+    if (oldest !== undefined) kept.delete(oldest);
+    kept.set(id, bodies);
+    order[at] = id;
+    at = (at + 1) % maxEntries;
+  };
   return {
     get size() {
       return kept.size;
@@ -23,14 +32,13 @@ export function createRecent(maxEntries: number): Recent {
     add({ event }) {
       const { executionId: id, action, body } = event;
       if (id === null || maxEntries === 0) return;
-      if (action === "tool.execution.start") kept.set(id, { start: body, end: null });
-      else if (action === "tool.execution.denied") kept.set(id, { start: body, end: body });
+      if (action === "tool.execution.start") keep(id, { start: body, end: null });
+      else if (action === "tool.execution.denied") keep(id, { start: body, end: body });
       else {
         const known = kept.get(id);
         // The first end is the end; a later one changes nothing.
         if (known?.end === null) known.end = body;
       }
-      if (kept.size > maxEntries) for (const oldest of kept.keys()) if (kept.delete(oldest)) break;
     },
     get(id) {
       const bodies = kept.get(id);

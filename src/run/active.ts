@@ -34,7 +34,7 @@ export interface Active {
 }
 
 export function createActive(): Active {
-  const entries = new Map<string, ActiveEntry>();
+  const entries = new Map<string, Entry>();
 
   const view = ({ call, status }: ActiveEntry, now: number): ActiveView => ({
     id: call.id,
@@ -50,38 +50,8 @@ export function createActive(): Active {
       return entries.size;
     },
     add(incoming, client) {
-      const controller = new AbortController();
-      const abort = (reason: CancelReason): void => {
-        if (!controller.signal.aborted) controller.abort(reason);
-      };
-      // A client that goes away cancels what it waits for.
-      const onGone = (): void => abort("user");
-      const { signal } = client;
-      if (signal?.aborted) onGone();
-      else signal?.addEventListener("abort", onGone, { once: true });
-      client.whenGone?.(onGone);
-      const call: Call = Object.assign(incoming, { signal: controller.signal });
-      let closed: () => void = () => undefined;
-      let ended: Promise<void> | null = null;
-      const entry: ActiveEntry = {
-        call,
-        status: "running",
-        note: null,
-        abort,
-        get ended() {
-          // Made only when somebody waits for it: most calls end unwatched.
-          ended ??= entries.has(call.id)
-            ? new Promise<void>((resolve) => (closed = resolve))
-            : Promise.resolve();
-          return ended;
-        },
-        close() {
-          signal?.removeEventListener("abort", onGone);
-          entries.delete(call.id);
-          closed();
-        },
-      };
-      entries.set(call.id, entry);
+      const entry = new Entry(incoming, client, entries);
+      entries.set(incoming.id, entry);
       return entry;
     },
     get: (id) => entries.get(id) ?? null,
@@ -95,4 +65,47 @@ export function createActive(): Active {
         .map((entry) => view(entry, now)),
     all: () => [...entries.values()],
   };
+}
+
+/** A class, not closures: one is made for every call. */
+class Entry implements ActiveEntry {
+  readonly call: Call;
+  status: "pending" | "running" = "running";
+  note: string | null = null;
+  readonly #controller = new AbortController();
+  readonly #entries: Map<string, Entry>;
+  readonly #client: AbortSignal | undefined;
+  #ended: PromiseWithResolvers<void> | null = null;
+
+  constructor(
+    incoming: Omit<Call, "signal">,
+    client: Pick<CallRequest, "signal" | "whenGone">,
+    entries: Map<string, Entry>,
+  ) {
+    this.call = { ...incoming, signal: this.#controller.signal };
+    this.#entries = entries;
+    this.#client = client.signal;
+    // A client that goes away cancels what it waits for.
+    if (client.signal?.aborted) this.abort("user");
+    else client.signal?.addEventListener("abort", this.#onGone, { once: true });
+    client.whenGone?.(this.#onGone);
+  }
+
+  readonly #onGone = (): void => this.abort("user");
+
+  abort(reason: CancelReason): void {
+    if (!this.#controller.signal.aborted) this.#controller.abort(reason);
+  }
+
+  get ended(): Promise<void> {
+    if (!this.#entries.has(this.call.id)) return Promise.resolve();
+    // Made only when somebody waits for it: most calls end unwatched.
+    return (this.#ended ??= Promise.withResolvers<void>()).promise;
+  }
+
+  close(): void {
+    this.#client?.removeEventListener("abort", this.#onGone);
+    this.#entries.delete(this.call.id);
+    this.#ended?.resolve();
+  }
 }

@@ -33,17 +33,21 @@ export function createIds(): Ids {
     return text;
   };
 
+  // These ids name things and grant nothing: unique by instance and count, they need no randomness of their own.
+  const instance = random(10);
+  let count = 0;
+
   return {
     execution: (now) => `exec_${now}_${random(26)}`,
-    next(prefix, now) {
-      let time = "";
-      let rest = now;
-      for (let i = 0; i < 9; i++) {
-        time = (ALPHABET[rest % 32] ?? "") + time;
-        rest = Math.floor(rest / 32);
-      }
-      return `${prefix}_${time}${random(17)}`;
-    },
+    next: (prefix, now) => `${prefix}_${base32(now, 9)}${instance}${base32(count++, 7)}`,
     hex: (bytes) => take(bytes).toString("hex"),
   };
+}
+
+function base32(value: number, length: number): string {
+  let text = "";
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) {
+    text = (ALPHABET[rest % 32] ?? "") + text;
+  }
+  return text;
 }

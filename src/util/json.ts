@@ -1,5 +1,5 @@
 // JSON as we accept it and as we hash it: one parse, no ambiguity, canonical form by RFC 8785.
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { Json } from "../call.ts";
 
 export class JsonFault extends Error {
@@ -17,8 +17,7 @@ const MAX_DEPTH = 64;
  * JSON.parse does the work; one walk over the value and one scan over the text find what it lets through.
  */
 export function parseStrict(body: Uint8Array): Json {
-  if (!isUtf8(body)) throw new JsonFault("syntax", "the body is not valid UTF-8");
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  const text = textOf(Buffer.isBuffer(body) ? body : Buffer.from(body));
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -36,6 +35,13 @@ export function parseStrict(body: Uint8Array): Json {
     );
   }
   return value;
+}
+
+function textOf(body: Buffer): string {
+  // Most bodies are plain ASCII, which needs no decoding.
+  if (isAscii(body)) return body.toString("latin1");
+  if (!isUtf8(body)) throw new JsonFault("syntax", "the body is not valid UTF-8");
+  return body.toString("utf8");
 }
 
 function walk(value: Json, depth: number, seen: { keys: number; bigNumber: boolean }): void {

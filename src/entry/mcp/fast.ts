@@ -103,12 +103,17 @@ export const fastFailure = (id: string | number, cause: unknown): string =>
 export function fastAnswer(id: string | number, outcome: Outcome, version: string): string {
   if (isUnknown(outcome))
     return JSON.stringify({ jsonrpc: "2.0", id, error: unknownTool(outcome.requestedName) });
-  const { _meta, ...result } = toolResult(outcome);
-  const meta = { ..._meta, [`${PREFIX}serverInfo`]: serverInfo(version) };
+  const result = toolResult(outcome);
   return JSON.stringify({
     jsonrpc: "2.0",
     id,
-    result: { resultType: "complete", ...result, _meta: meta },
+    result: {
+      resultType: "complete",
+      content: result.content,
+      structuredContent: result.structuredContent,
+      isError: result.isError,
+      _meta: { ...result._meta, [`${PREFIX}serverInfo`]: serverInfo(version) },
+    },
   });
 }
 

@@ -19,6 +19,8 @@ export type PowersFor = (
   signal?: AbortSignal,
 ) => Partial<ToolPowers>;
 
+const NO_POWERS: Partial<ToolPowers> = Object.freeze({});
+
 /** Builds, per call, exactly the powers that are asked for. */
 export function nativePowers(settings: PowersSettings): PowersFor {
   const files = filesPower(settings.files);
@@ -32,5 +34,7 @@ export function nativePowers(settings: PowersSettings): PowersFor {
     clock: () => clock,
   };
   return (needs, call, signal = call.signal) =>
-    Object.fromEntries(needs.map((name) => [name, build[name](call, signal)]));
+    needs.length === 0
+      ? NO_POWERS
+      : Object.fromEntries(needs.map((name) => [name, build[name](call, signal)]));
 }
