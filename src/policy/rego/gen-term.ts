@@ -127,7 +127,11 @@ export function genMatch(gen: Gen, term: Term): Match {
   }
   if (term.kind === "array") return genArrayMatch(gen, term.items);
   if (term.kind === "object") return genObjectMatch(gen, term.entries);
-  throw new Error(`a ${term.kind} is not a pattern`);
+  // As in OPA, a set with parts that are not known yet equals nothing.
+  termVars(term, (name) => {
+    if (!isRoot(name) && !gen.bound.has(name)) gen.bind(name);
+  });
+  return () => false;
 }
 
 function genArrayMatch(gen: Gen, items: readonly Term[]): Match {
