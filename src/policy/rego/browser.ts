@@ -1,5 +1,6 @@
 // The entry for browsers: the same evaluator without the built-ins that need powers no browser grants
-// (synchronous cryptography, requests) and without GraphQL, which would take the bundle over its size.
+// (synchronous cryptography, requests) and without GraphQL and JSON Schema, which
+// would take the bundle over its size.
 // A policy that uses them is refused when it is loaded.
 import { AGGREGATES } from "./builtins/aggregates.ts";
 import { ARRAYS } from "./builtins/arrays.ts";
@@ -11,7 +12,6 @@ import { GLOB } from "./builtins/glob.ts";
 import { GRAPH_BUILTINS } from "./builtins/graph.ts";
 import { JSON_PATCH } from "./builtins/json-patch.ts";
 import { JSON_PATHS } from "./builtins/json-paths.ts";
-import { JSON_SCHEMA } from "./builtins/json-schema.ts";
 import { JSON_BUILTINS } from "./builtins/json.ts";
 import { NET } from "./builtins/net.ts";
 import { NUMBERS } from "./builtins/numbers.ts";
@@ -59,7 +59,6 @@ const BROWSER_BUILTINS: readonly Builtin[] = [
   ...JSON_BUILTINS,
   ...JSON_PATHS,
   ...JSON_PATCH,
-  ...JSON_SCHEMA,
   ...TIME,
   ...UUID,
   ...SEMVER,
