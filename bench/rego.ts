@@ -1,5 +1,5 @@
 // Decisions per second of our Rego evaluator beside opa-wasm and OPA over HTTP, on the same policies in one run.
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -69,7 +69,8 @@ export async function run(options: BenchOptions): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "ostiary-rego-"));
   try {
     const opa = findOpa();
-    if (opa === undefined) options.note("skipped opa-wasm and OPA: no `opa` (set OPA to its path)");
+    if (opa === undefined)
+      options.note("skipped opa-wasm and OPA: no `opa` (scripts/services build opa)");
     const rows: Row[] = [];
     for (const subject of subjects()) {
       rows.push(...(await compared(subject, { opa, folder, options })));
@@ -164,13 +165,20 @@ function compileTime({ quick }: BenchOptions): Row {
 }
 
 function findOpa(): string | undefined {
-  const candidate = process.env["OPA"] ?? "opa";
+  const candidate = process.env["OPA"] ?? builtOpa() ?? "opa";
   try {
     execFileSync(candidate, ["version"], { stdio: "ignore" });
     return candidate;
   } catch {
     return undefined;
   }
+}
+
+/** What the tests against real servers have built. */
+function builtOpa(): string | undefined {
+  const services = join(ROOT, "scripts/services");
+  const found = spawnSync(services, ["locate", "opa"], { encoding: "utf8" });
+  return found.status === 0 ? found.stdout.trim() : undefined;
 }
 
 interface WasmPolicy {
