@@ -13,7 +13,17 @@ import type { Builtin, BuiltinContext, CryptoPower } from "./builtin.ts";
 import { cryptoOf } from "./crypto.ts";
 import { checkRequest } from "./http.ts";
 import { marshal } from "./json.ts";
-import { asInt64, badOperand, fail, fn, number, object, orElse, wrongType } from "./operands.ts";
+import {
+  arg,
+  asInt64,
+  badOperand,
+  fail,
+  fn,
+  number,
+  object,
+  orElse,
+  wrongType,
+} from "./operands.ts";
 import type { Args } from "./operands.ts";
 
 const REQUIRED = ["aws_service", "aws_access_key", "aws_secret_access_key", "aws_region"];
@@ -122,7 +132,9 @@ function sign({ request, config, nanos, unsignedPayload, crypto }: Signing): Val
 
 function signRequest(args: Args, ctx: BuiltinContext): Value {
   const request = object(args, 1);
-  const config = object(args, 2);
+  const given = arg(args, 2);
+  // OPA counts this one as the first too.
+  const config = given instanceof RegoObject ? given : wrongType(1, given, "object");
   checkConfig(config);
   const nanos =
     asInt64(number(args, 3)) ??

@@ -1,10 +1,11 @@
 // Keys for tokens: certificates, public keys in PEM, JSON web keys and sets of them.
 import { toJson } from "../json.ts";
-import { RegoObject, isArray } from "../value.ts";
+import { RegoObject, isArray, typeName } from "../value.ts";
 import type { Value } from "../value.ts";
 import { JsonError, parseJson } from "../go/json.ts";
 import { decodePem } from "../go/pem.ts";
 import { X509Error, parseCertificates } from "../go/x509.ts";
+import { BuiltinError } from "./builtin.ts";
 import type { CryptoKeyInput } from "./builtin.ts";
 import { base64UrlBytes } from "./encoding.ts";
 import { fail } from "./operands.ts";
@@ -37,6 +38,9 @@ export const ALGORITHMS = new Set([
   "EdDSA",
 ]);
 
+const SOLE = "jwk.Parse: failed to parse sole key: jwk.ParseKey";
+const PROBE = `${SOLE}: jwk.Parse: failed to probe data: probe: failed to unmarshal data`;
+
 const KINDS: Readonly<Record<string, KeyKind>> = { RSA: "RSA", EC: "EC", OKP: "OKP", oct: "oct" };
 
 /** Members without which a key of a kind is none. */
@@ -53,14 +57,13 @@ const text = (object: RegoObject, name: string): string => {
 };
 
 function readJwk(value: Value): TokenKey {
-  if (!(value instanceof RegoObject)) return fail("failed to unmarshal JWK: not an object");
+  if (!(value instanceof RegoObject))
+    return fail(`${PROBE}: json: cannot unmarshal ${typeName(value)} into Go value`);
   const kty = text(value, "kty");
   const kind = KINDS[kty];
-  if (kind === undefined)
-    return fail(`failed to unmarshal JWK: invalid key type from JSON (${kty})`);
+  if (kind === undefined) return fail(`${SOLE}: invalid key type from JSON (${kty})`);
   const missing = REQUIRED[kty]?.find((name) => text(value, name) === "");
-  if (missing !== undefined)
-    return fail(`failed to unmarshal JWK: required field ${missing} is missing`);
+  if (missing !== undefined) return fail(`${SOLE}: required field ${missing} is missing`);
   return {
     alg: text(value, "alg"),
     kid: text(value, "kid"),
@@ -76,18 +79,28 @@ export function parseJwks(source: string): TokenKey[] {
   try {
     parsed = parseJson(source);
   } catch (error) {
-    if (error instanceof JsonError) return fail(`failed to unmarshal JWK set: ${error.message}`);
+    if (error instanceof JsonError) return fail(`${PROBE}: ${error.message}`);
     throw error;
   }
   const keys = parsed instanceof RegoObject ? parsed.get("keys") : undefined;
   return keys !== undefined && isArray(keys) ? keys.map(readJwk) : [readJwk(parsed)];
 }
 
+function jwksOf(source: string): TokenKey[] {
+  try {
+    return parseJwks(source);
+  } catch (error) {
+    if (!(error instanceof BuiltinError)) throw error;
+    const where = "failed to parse a JWK key (set): jwk.ParseString: failed to parse string";
+    return fail(`${where}: ${error.message}`);
+  }
+}
+
 /** Keys to verify with: a PEM certificate, a PEM public key or JSON web keys. */
 export function verificationKeys(source: string): TokenKey[] {
   const pem = decodePem(source);
   if (pem === undefined) {
-    return parseJwks(source).filter((key) => key.alg === "" || ALGORITHMS.has(key.alg));
+    return jwksOf(source).filter((key) => key.alg === "" || ALGORITHMS.has(key.alg));
   }
   if (pem.rest.length > 0) return fail("extra data after a PEM certificate block");
   const { type, bytes } = pem.block;

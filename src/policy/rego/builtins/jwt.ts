@@ -148,8 +148,9 @@ const hmacVerifier = (alg: string): Builtin =>
     [STRING, STRING],
     BOOLEAN,
     (a, ctx) => {
-      const token = split(string(a, 1));
+      const encoded = string(a, 1);
       const key = secretKey(string(a, 2));
+      const token = split(encoded);
       const bytes = base64UrlBytes(token.signature);
       return verifySignature(alg, key, { data: signedBytes(token), bytes }, cryptoOf(ctx));
     },

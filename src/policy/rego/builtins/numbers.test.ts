@@ -56,6 +56,11 @@ describe("rounding", () => {
     expect(call("round", 2.4)).toBe("2");
   });
 
+  test("between -1 and 0 they agree with OPA, not with mathematics", () => {
+    expect(call("ceil", -0.5)).toBe("1");
+    expect(call("floor", -0.5)).toBe("0");
+  });
+
   test("ceil, floor and abs", () => {
     expect(call("ceil", 1.2)).toBe("2");
     expect(call("ceil", -1.2)).toBe("-1");

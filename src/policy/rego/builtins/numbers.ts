@@ -123,14 +123,16 @@ function round(f: BigFloat): BigFloat {
   return float.fromBigInt(float.toBigInt(float.add(f, f.neg ? float.negate(HALF) : HALF)));
 }
 
+// Between -1 and 0 OPA's ceil is 1 and its floor 0, because the cut-off part leaves a positive zero;
+// the same policy must decide the same here.
 function ceil(f: BigFloat): BigFloat {
   const whole = float.toBigInt(f);
-  return float.fromBigInt(float.isInteger(f) || f.neg ? whole : whole + 1n);
+  return float.fromBigInt(float.isInteger(f) || whole < 0n ? whole : whole + 1n);
 }
 
 function floor(f: BigFloat): BigFloat {
   const whole = float.toBigInt(f);
-  return float.fromBigInt(float.isInteger(f) || !f.neg ? whole : whole - 1n);
+  return float.fromBigInt(float.isInteger(f) || whole >= 0n ? whole : whole - 1n);
 }
 
 const unary = (

@@ -15,7 +15,7 @@ import { BuiltinError } from "./builtin.ts";
 import type { Builtin, BuiltinContext } from "./builtin.ts";
 import { cryptoOf } from "./crypto.ts";
 import { base64Bytes } from "./encoding.ts";
-import { asInt64, fail, fn, object, string } from "./operands.ts";
+import { arg, asInt64, fail, fn, object, string, wrongType } from "./operands.ts";
 import type { Args } from "./operands.ts";
 import { verifyChain } from "./x509-chain.ts";
 import type { ChainOptions } from "./x509-chain.ts";
@@ -218,6 +218,9 @@ function rsaPrivateKey(args: Args, ctx: BuiltinContext): Value {
 }
 
 function keyPair(args: Args, ctx: BuiltinContext): Value {
+  const second = arg(args, 2);
+  // OPA counts the key as the first operand too.
+  if (typeof second !== "string") return wrongType(1, second, "string");
   const [certText, keyText] = [string(args, 1), string(args, 2)].map((text) =>
     text.startsWith("-----BEGIN ") ? text : decodeUtf8(base64Bytes(text)),
   );

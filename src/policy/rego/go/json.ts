@@ -37,8 +37,14 @@ class Parser {
   run(): Value {
     const value = this.value(0);
     this.space();
-    if (this.at < this.text.length) throw this.unexpected("after top-level value");
+    if (this.at < this.text.length) throw this.unexpected(this.afterValue());
     return value;
+  }
+
+  /** Go reads on for a second value before it complains. */
+  private afterValue(): string {
+    const start = /^["{[\-0-9tfn]/.test(this.text.slice(this.at, this.at + 1));
+    return start ? "after top-level value" : "looking for beginning of value";
   }
 
   private unexpected(where: string): JsonError {

@@ -115,6 +115,7 @@ export class Compiler {
   }
 
   compile(): Node {
+    if (isArray(this.root)) throw new SchemaError("schema is invalid");
     return this.node(this.root, 0);
   }
 
