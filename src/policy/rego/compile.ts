@@ -195,6 +195,7 @@ function flattenRule(names: NameSource, rule: Rule): Rule {
 
 /** Makes the code of all rules; again with tracing when somebody wants to see them work. */
 export function generate(program: Program): void {
+  program.tree.sortChildren();
   for (const node of program.tree.nodes) {
     const { kind, rules } = node;
     if (kind === "complete") node.evaluate = genComplete(program, node, rules);

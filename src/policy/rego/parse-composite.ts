@@ -80,7 +80,17 @@ function withoutDoubles(
   if (entries.length < 2) return entries;
   const byKey = new Map<string, readonly [Term, Term]>();
   for (const entry of entries) byKey.set(keyId(entry[0]), entry);
-  return byKey.size === entries.length ? entries : [...byKey.values()];
+  return inKeyOrder([...byKey.values()]);
+}
+
+/** Lookups as keys may turn out alike; then the last counts, and OPA has them sorted. */
+function inKeyOrder(
+  entries: readonly (readonly [Term, Term])[],
+): readonly (readonly [Term, Term])[] {
+  const lookups = entries.filter(([key]) => key.kind === "ref");
+  if (lookups.length < 2) return entries;
+  const sorted = lookups.toSorted(([a], [b]) => (keyId(a) < keyId(b) ? -1 : 1));
+  return [...entries.filter(([key]) => key.kind !== "ref"), ...sorted];
 }
 
 function keyId(term: Term): string {

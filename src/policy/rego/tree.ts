@@ -1,4 +1,5 @@
 // The rules of all modules as a tree of path segments, beside which the base documents lie.
+import { compare } from "./value.ts";
 import type { Context } from "./context.ts";
 import type { Module, Rule, Term } from "./ast.ts";
 import type { Type } from "./types.ts";
@@ -72,6 +73,16 @@ export class RuleTree {
       node = child;
     }
     return node;
+  }
+
+  /** Documents are made in the order of their keys, so that of several errors the same one comes first as in OPA. */
+  sortChildren(): void {
+    for (const { children } of this.nodes) {
+      if (children.size < 2) continue;
+      const sorted = [...children].sort(([a], [b]) => compare(a, b));
+      children.clear();
+      for (const [name, child] of sorted) children.set(name, child);
+    }
   }
 
   find(path: readonly string[]): RuleNode | undefined {
