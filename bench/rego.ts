@@ -89,24 +89,29 @@ interface Bench {
 
 async function compared(subject: Subject, bench: Bench): Promise<Row[]> {
   const { label } = subject;
-  const ours = await rate(ourDecision(subject), bench.options);
-  const rows: Row[] = [row(`${label}, ours`, ours, "decisions/s")];
-  if (bench.opa === undefined) return rows;
-  const wasm = await wasmDecision(subject, bench.opa, bench);
-  if (wasm !== undefined) {
-    const speed = await rate(wasm, bench.options);
-    rows.push(row(`${label}, opa-wasm`, speed, "decisions/s"));
-    rows.push({ ...row(`${label}, ours / opa-wasm`, ours / speed, "x"), target: 1 });
+  const mine = ourDecision(subject);
+  if (bench.opa === undefined) {
+    const [ours = 0] = await rates([mine], bench.options);
+    return [row(`${label}, ours`, ours, "decisions/s")];
   }
+  const wasm = await wasmDecision(subject, bench.opa, bench);
   const server = await startServer(subject, bench.opa, bench.folder);
   try {
-    const speed = await rate(server.decide, bench.options);
-    rows.push(row(`${label}, OPA over HTTP`, speed, "decisions/s"));
-    rows.push({ ...row(`${label}, ours / HTTP`, ours / speed, "x"), target: HTTP_TARGET });
+    const [ours = 0, http = 0, speed] = await rates([mine, server.decide, ...(wasm ? [wasm] : [])], bench.options); // prettier-ignore
+    return [
+      row(`${label}, ours`, ours, "decisions/s"),
+      ...(speed === undefined
+        ? []
+        : [
+            row(`${label}, opa-wasm`, speed, "decisions/s"),
+            { ...row(`${label}, ours / opa-wasm`, ours / speed, "x"), target: 1 },
+          ]),
+      row(`${label}, OPA over HTTP`, http, "decisions/s"),
+      { ...row(`${label}, ours / HTTP`, ours / http, "x"), target: HTTP_TARGET },
+    ];
   } finally {
     server.stop();
   }
-  return rows;
 }
 
 const row = (name: string, value: number, unit: string): Row => ({
@@ -116,23 +121,29 @@ const row = (name: string, value: number, unit: string): Row => ({
   better: "higher",
 });
 
-/** Median of rounds, after one that only warms up. */
-async function rate(decide: Decide, { quick }: BenchOptions): Promise<number> {
-  const roundMs = quick ? 200 : 1_000;
-  const rates: number[] = [];
+/** Medians of rounds, after one that only warms up; all take turns, so that what else runs slows each of them alike. */
+async function rates(deciders: readonly Decide[], { quick }: BenchOptions): Promise<number[]> {
+  const measured = deciders.map((): number[] => []);
   for (let round = 0; round <= (quick ? 3 : 5); round++) {
-    let count = 0;
-    const began = performance.now();
-    for (let now = began; now - began < roundMs; now = performance.now()) {
-      // Synchronous deciders are not slowed down by a promise for each decision.
-      for (let i = 0; i < 16; i++, count++) {
-        const pending = decide();
-        if (pending !== undefined) await pending;
-      }
+    for (const [i, decide] of deciders.entries()) {
+      const rate = await oneRound(decide, quick ? 200 : 1_000);
+      if (round > 0) measured[i]?.push(rate);
     }
-    if (round > 0) rates.push((count * 1000) / (performance.now() - began));
   }
-  return median(rates);
+  return measured.map(median);
+}
+
+async function oneRound(decide: Decide, roundMs: number): Promise<number> {
+  let count = 0;
+  const began = performance.now();
+  for (let now = began; now - began < roundMs; now = performance.now()) {
+    // Synchronous deciders are not slowed down by a promise for each decision.
+    for (let i = 0; i < 16; i++, count++) {
+      const pending = decide();
+      if (pending !== undefined) await pending;
+    }
+  }
+  return (count * 1000) / (performance.now() - began);
 }
 
 function ourDecision({ source, path, input, data }: Subject): Decide {
