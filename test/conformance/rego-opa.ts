@@ -88,7 +88,8 @@ export function freshAnswer(bin: string, { module, inputs, strict }: Pair, name:
     writeFileSync(join(folder, "data.json"), JSON.stringify({ base: BASE }));
     writeFileSync(join(folder, "input.json"), inputText(inputs[0]));
     const args = ["eval", "--format", "json", "--disable-indexing", "-d", `${name}.rego`, "-d", "data.json", "-i", "input.json"]; // prettier-ignore
-    const { stdout } = spawnSync(bin, [...args, ...(strict ? ["--strict-builtin-errors"] : []), `data.${name}`], { cwd: folder, encoding: "utf8" }); // prettier-ignore
+    const { stdout, stderr } = spawnSync(bin, [...args, ...(strict ? ["--strict-builtin-errors"] : []), `data.${name}`], { cwd: folder, encoding: "utf8" }); // prettier-ignore
+    if (stdout === "") return { kind: "error", codes: ["opa_crashed"], text: stderr };
     const body = parseJson(stdout);
     if (!(body instanceof RegoObject)) throw new TypeError(`OPA said ${stdout}`);
     if (body.has("errors")) return errorOf({ status: 500, text: stdout });
@@ -148,7 +149,9 @@ function asJson(value: Value): Value {
   if (value instanceof RegoSet) return value.items().map(asJson);
   if (isArray(value)) return value.map(asJson);
   if (!(value instanceof RegoObject)) return value;
-  return RegoObject.of(value.entries().map(([key, item]) => [keyText(key), asJson(item)] as const));
+  return RegoObject.of(
+    value.entries().map(([key, item]) => [keyText(key).toWellFormed(), asJson(item)] as const),
+  );
 }
 
 /** Numbers beyond 2^53 are bigints here. */
