@@ -44,8 +44,10 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
     const url = await listen(app, config, exactPort);
     if (!isLoopback(config.server.host))
       cli.term.warn(`! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`); // prettier-ignore
+    // Listened for before anybody is told that we are ready: who starts us may stop us at once.
+    const stopped = untilSignal(() => app.close(), (text) => cli.term.note(text)); // prettier-ignore
     await announce(cli, app, config, { url, open: options.open });
-    await untilSignal(() => app.close(), (text) => cli.term.note(text)); // prettier-ignore
+    await stopped;
   } catch (cause) {
     await app.close();
     throw cause;

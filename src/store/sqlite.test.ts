@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { asOrdinaryUser } from "../../test/fixtures/user.ts";
 import { bind } from "./bind.ts";
 import { PROBE } from "./database.ts";
 import { openStore, storeConfig } from "./store.ts";
@@ -55,10 +56,12 @@ describe("opening", () => {
     );
   });
 
-  test.skipIf(process.getuid?.() === 0)("a directory without write permission", async () => {
+  test("a directory without write permission", async () => {
     const dataDir = folder();
-    chmodSync(dataDir, 0o500);
-    expect(await refused(dataDir)).toMatch(/it cannot be written \(EACCES\); check/);
+    chmodSync(dataDir, 0o555);
+    expect(await asOrdinaryUser(() => refused(dataDir))).toMatch(
+      /it cannot be written \(EACCES\); check/,
+    );
   });
 
   test("a path that is a directory cannot be opened", async () => {

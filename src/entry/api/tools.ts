@@ -1,6 +1,5 @@
 // The tools a caller may see: list, details, figures.
 import { z } from "zod";
-import type { JsonObject } from "../../call.ts";
 import { CATEGORIES, EFFECTS, RISKS, type Tool } from "../../tools/tool.ts";
 import { functionDefinition, parametersOf } from "../../tools/render.ts";
 import { filterTools, type ToolFilter } from "../../tools/registry.ts";
@@ -108,8 +107,8 @@ const detailView = (tool: Tool): z.input<typeof detailed> => ({
   openWorld: tool.openWorld,
   deprecated: tool.deprecated,
   examples: tool.examples.map((example) => ({ ...example })),
-  parameters: parametersOf(tool) as z.input<typeof detailed>["parameters"],
-  functionDefinition: { ...functionDefinition(tool) } as unknown as JsonObject,
+  parameters: parametersOf(tool),
+  functionDefinition: { ...functionDefinition(tool) },
 });
 
 export const getToolDetails = endpoint({

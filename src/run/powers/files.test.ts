@@ -1,11 +1,12 @@
 // The escape suite of the files power, run through the tools that use it.
 import { execFileSync } from "node:child_process";
-import { existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"; // prettier-ignore
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"; // prettier-ignore
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
+import { asOrdinaryUser } from "../../../test/fixtures/user.ts";
 import { AppError, type Fault } from "../../errors.ts";
 import list from "../../tools/file/list.ts";
 import read from "../../tools/file/read.ts";
@@ -317,11 +318,13 @@ describe("kinds", () => {
     expect(await bench.run(read, { path: "hard" })).toMatchObject({ content: "inside" });
   });
 
-  test.skipIf(process.getuid?.() === 0)("what the user may not open is permission_denied", async () => {
+  test("what the user may not open is permission_denied", async () => {
     put("workspace/closed.txt", "x");
     execFileSync("chmod", ["000", join(bench.workspace, "closed.txt")]);
-    expect(await readFault("closed.txt")).toMatchObject({ reason: "permission_denied" });
-  }); // prettier-ignore
+    for (const folder of [bench.workspace, dirname(bench.workspace)]) chmodSync(folder, 0o755);
+    const fault = await asOrdinaryUser(() => readFault("closed.txt"));
+    expect(fault).toMatchObject({ reason: "permission_denied" });
+  });
 
   test("names beyond what the system takes do not exist", async () => {
     expect(await readFault("x".repeat(300))).toMatchObject({ reason: "path_not_found" });
