@@ -21,7 +21,7 @@ const KNOWN: readonly { readonly why: string; readonly seeds: readonly number[] 
   { why: "broken text that OPA still reads as a module", seeds: [4695, 6169, 6308] },
   { why: "strict mode: another of several failing functions is met first", seeds: [2594, 5332, 10079] },
   { why: "OPA itself fails on the number literal .5", seeds: [6589] },
-  { why: "a value differs; to be found", seeds: [9934] },
+  { why: "two calls as keys of one object come out alike, and another of them wins", seeds: [9934] },
 ]; // prettier-ignore
 const KNOWN_SEEDS = new Set(KNOWN.flatMap(({ seeds }) => seeds));
 
