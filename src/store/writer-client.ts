@@ -34,7 +34,7 @@ export function spawnWriter(file: string): Worker {
 }
 
 /** The thread merges what has arrived, so it is kept supplied while one commit waits for the disk. */
-const PACE: Pace = { ahead: 8, fullAt: 16 };
+const PACE: Pace = { ahead: 3, fullAt: 48 };
 
 interface InFlight {
   readonly items: number;
