@@ -27,7 +27,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   let guard: Guard = createGuard(doors.settings.allowedHosts, "127.0.0.1");
   let web: Promise<WebHandler> | null = null;
 
-  const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 330_000 }, (req, res) => {
+  // A client that trickles its request is cut off; how long an answer takes is another matter.
+  const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, (req, res) => {
     const requestId = doors.ids.next("req", doors.now());
     answer(req, res, requestId).catch((cause: unknown) => fail(doors, req, res, cause, requestId));
   }); // prettier-ignore
