@@ -66,18 +66,29 @@ const STALE_GRACE_MS = 60_000;
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const dataDir = openDataDir(config.dataDir);
+  let store: Store | null = null;
+  try {
+    const opened = await openStore(config.store, { dataDir: dataDir.path });
+    store = options.wrapStore?.(opened) ?? opened;
+    return await compose(config, options, dataDir, store);
+  } catch (cause) {
+    // A start that fails leaves nothing held.
+    await store?.close();
+    dataDir.release();
+    throw cause;
+  }
+}
+
+async function compose(
+  config: Config,
+  options: AppOptions,
+  dataDir: DataDir,
+  store: Store,
+): Promise<App> {
   const log = pino(
     { level: config.log.level, base: { app: "ostiary" } },
     pino.destination({ fd: 2, sync: true }),
   );
-  let store: Store;
-  try {
-    const opened = await openStore(config.store, { dataDir: dataDir.path });
-    store = options.wrapStore?.(opened) ?? opened;
-  } catch (cause) {
-    dataDir.release();
-    throw cause;
-  }
   const now = options.now ?? Date.now;
   const ids = createIds();
   const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
@@ -107,7 +118,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     isNative: (name) => registry.get(name)?.provider === "native",
   });
   const sessions = createSessions(store.facts, now);
-  const identity = createIdentity({ store, serverSecret, sessions, now, anonymousUserId: config.server.authEnabled ? null : OWNER }); // prettier-ignore
+  const identity = createIdentity({ store, serverSecret, sessions, now, onSignIn: (userId) => recorder.note("login.used", { tenantId: LOCAL_TENANT, userId }, {}), anonymousUserId: config.server.authEnabled ? null : OWNER }); // prettier-ignore
   const directory = createDirectory({
     store,
     serverSecret,
@@ -119,6 +130,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       capsules.forget();
     },
     toolName: (name) => registry.get(name)?.name ?? null,
+    setToolEnabled: (name, enabled) => registry.setEnabled(name, enabled),
   });
 
   // Gate and run.
@@ -199,7 +211,6 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       allowedHosts: config.server.allowedHosts,
       fastPath: config.server.fastPath,
       mcpSessionTimeoutMs: config.server.sessionTimeoutSeconds * 1000,
-      authEnabled: config.server.authEnabled,
       baseUrl: "",
     },
   };

@@ -137,7 +137,6 @@ export function createEngine(p: EnginePowers): Engine {
         if (!outcome.replayed) await p.recorder.refuse(call, outcome);
       } else {
         outcome = await run(entry, admission);
-        if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
         // Appended at once, so that a quick call is one group; judged after its start.
         const ended = p.recorder.end(call, outcome).catch((cause: unknown) => {
           throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
@@ -145,6 +144,7 @@ export function createEngine(p: EnginePowers): Engine {
         ended.catch(() => undefined);
         await admission.begun; // without a durable start no effect has happened: a refusal, not an unknown outcome
         await ended;
+        if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
       }
       p.metrics.ended(call.caller, outcome);
       return outcome;

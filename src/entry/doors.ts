@@ -32,8 +32,6 @@ export interface DoorSettings {
   readonly allowedHosts: readonly string[];
   readonly fastPath: boolean;
   readonly mcpSessionTimeoutMs: number;
-  /** False only on loopback: then a request without a credential acts as `owner`. */
-  readonly authEnabled: boolean;
   /** Base URL for links, known once the listener is up. */
   baseUrl: string;
 }

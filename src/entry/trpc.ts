@@ -13,7 +13,7 @@ import { adminOnly, explainCall } from "./api/explain.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
-import { getToolDetails, listTools, registryStats } from "./api/tools.ts";
+import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
@@ -93,6 +93,7 @@ const router = t.router({
     getActiveExecutions: query(getActiveExecutions),
     getToolDetails: query(getToolDetails),
     getRegistryStats: query(registryStats),
+    switchTool: mutation(switchTool),
   }),
   explain: t.router({ explainCall: query(explainCall) }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),

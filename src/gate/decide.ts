@@ -17,15 +17,16 @@ export async function decide(
     const judged = judge(stage, subject, powers);
     const verdict = judged instanceof Promise ? await judged : judged;
     gates.push(verdict);
-    if (verdict.verdict !== "deny") continue;
+    // Only a plain allow goes on: a hold must never count as one.
+    if (verdict.verdict === "allow") continue;
     refusal = refusal && verdict.code !== "UNAVAILABLE" ? refusal : faultOfVerdict(verdict);
     if (refusal.code !== "NOT_FOUND") break;
   }
   return refusal;
 }
 
-/** A verdict that denies has a code, a reason and a message by construction. */
-function faultOfVerdict({ code, reason, message, remedy, errors }: Verdict): Fault {
+/** A verdict that is no allow has a reason and a message by construction; a hold has no code of its own. */
+function faultOfVerdict({ code = "FORBIDDEN", reason, message, remedy, errors }: Verdict): Fault {
   const told = { code, reason, message } as Pick<Fault, "code" | "reason" | "message">;
   return { ...told, ...(remedy === undefined ? {} : { remedy }), ...(errors ? { errors } : {}) };
 }

@@ -86,3 +86,17 @@ it("C23: after a hiding no only an outage of another hiding engine changes the a
   expect(await ask(hiding(no), hiding(out), never)).toBe("UNAVAILABLE");
   expect(await ask(hiding(allow()), hiding(allow()))).toBeUndefined();
 });
+
+it("a hold stops the call: nobody runs what a person has not let through", async () => {
+  const held = stage(() => ({
+    kind: "hold",
+    reason: "approval_not_presented",
+    message: "waiting",
+  }));
+  const never = stage(() => {
+    throw new Error("must not be asked");
+  });
+  const gates: Verdict[] = [];
+  expect(await decide([held, never], testSubject(), testPowers(), gates)).toEqual({ code: "FORBIDDEN", reason: "approval_not_presented", message: "waiting" }); // prettier-ignore
+  expect(gates).toHaveLength(1);
+});

@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { mkdtempSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startApp } from "../../test/fixtures/app.ts";
@@ -48,5 +49,8 @@ it("a lost or revoked key file is replaced at the next start", async () => {
 
 it("a preset key that looks like ours but is damaged stops the start", async () => {
   const damaged = `ost_local_${"a".repeat(49)}`;
-  await expect(startApp({ listen: false, flags: { adminKey: damaged } })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+  const dataDir = mkdtempSync(join(tmpdir(), "ostiary-test-"));
+  await expect(startApp({ listen: false, dataDir, flags: { adminKey: damaged } })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+  // Nothing is held: the same folder starts once the key is right.
+  await (await startApp({ listen: false, dataDir })).close();
 });

@@ -64,6 +64,8 @@ export interface Directory {
   getCapsule(actor: Caller, id: string): Promise<CapsuleRow>;
   listCapsules(actor: Caller, page: ListPage): Promise<CapsuleRow[]>;
   updateCapsule(actor: Caller, id: string, change: CapsuleChange): Promise<CapsuleRow>;
+  /** Switches a tool on or off for everybody (R033); effective with the next call. */
+  switchTool(actor: Caller, name: string, enabled: boolean): Promise<void>;
   /** The caller that a user would be through the tenant's default capsule: for `explain --as`. */
   callerFor(actor: Caller, userId: string): Promise<Caller>;
 }
@@ -77,6 +79,7 @@ export interface DirectoryPowers {
   /** Drops caches; called after the store has the change and before anybody is told. */
   readonly changed: () => void;
   readonly toolName: (name: string) => string | null;
+  readonly setToolEnabled: (name: string, enabled: boolean) => Promise<boolean>;
 }
 
 /** Keys run out unless told otherwise (threats §3). */
@@ -241,6 +244,14 @@ export function createDirectory(p: DirectoryPowers): Directory {
         change: clean,
       });
       return row;
+    },
+    async switchTool(actor, name, enabled) {
+      if (!(await p.setToolEnabled(name, enabled))) {
+        throw new AppError("NOT_FOUND", "unknown", `Tool '${name}' not found`, {
+          remedy: "list the tools first",
+        });
+      }
+      await commit(actor, "tool.changed", { tool: name, enabled });
     },
     async callerFor(actor, userId) {
       ours(actor, await p.store.users.get(userId), "user", userId);

@@ -1,4 +1,6 @@
 // Who is calling, through the real store and directory.
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../../test/fixtures/app.ts";
 import type { Caller } from "../call.ts";
@@ -206,6 +208,9 @@ describe("console sessions", () => {
     const { token } = await identity.createLoginToken("owner");
     const session = await identity.redeemLoginToken(token);
     expect(await identity.redeemLoginToken(token)).toBeNull();
+    using log = new DatabaseSync(join(app.dataDir, "ostiary.db"), { readOnly: true });
+    const used = log.prepare("select actor from events where action = 'login.used'").all();
+    expect(used.map((event) => event["actor"])).toEqual(["owner"]);
     const cookie = `theme=dark; ${SESSION_COOKIE}=${session?.cookie}`;
     expect(await identity.identify({ authorization: undefined, cookie })).toMatchObject({ userId: "owner", via: "console", role: "admin", capsuleId: "all", keyId: null }); // prettier-ignore
     await identity.signOut(cookie);
@@ -245,6 +250,7 @@ describe("when things are missing", () => {
     serverSecret: "s",
     sessions: createSessions(app.app.store.facts, () => clock),
     now: () => clock,
+    onSignIn: () => Promise.resolve(),
     anonymousUserId: null,
   });
 

@@ -31,6 +31,8 @@ export interface IdentityPowers {
   readonly serverSecret: string;
   readonly sessions: Sessions;
   readonly now: () => number;
+  /** Told of every sign-in before the session is handed out. */
+  readonly onSignIn: (userId: string) => Promise<void>;
   /** Set only on loopback with authentication switched off: who a request without credential is. */
   readonly anonymousUserId: string | null;
 }
@@ -104,7 +106,11 @@ export function createIdentity(p: IdentityPowers): Identity {
 
   return {
     createLoginToken: p.sessions.createLoginToken,
-    redeemLoginToken: p.sessions.redeemLoginToken,
+    async redeemLoginToken(token) {
+      const session = await p.sessions.redeemLoginToken(token);
+      if (session) await p.onSignIn(session.userId);
+      return session;
+    },
     signOut: p.sessions.signOut,
     identify({ authorization, cookie }, connection) {
       if (authorization !== undefined) {

@@ -19,7 +19,7 @@ export const ACTIONS = [
   "tool.execution.denied", "tool.execution.held",
   "server.started", "server.stopped", "config.changed",
   "user.created", "user.changed", "key.created", "key.revoked", "key.rotated", "capsule.created", "capsule.changed",
-  "tool.registered", "tool.changed", "login.used",
+  "tool.changed", "login.used",
 ] as const; // prettier-ignore
 export type Action = (typeof ACTIONS)[number];
 

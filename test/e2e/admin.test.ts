@@ -199,3 +199,31 @@ describe("users, keys and capsules", () => {
     });
   });
 });
+
+describe("the switch of a tool", () => {
+  it("R033: what is switched off does not exist, for administrators too, until it is switched on", async () => {
+    const own = await startApp();
+    try {
+      const echo = () =>
+        own.api("POST", "/executions", { body: { name: "echo", arguments: { text: "x" } } });
+      const flip = (enabled: boolean, key = own.adminKey) =>
+        own.api("PATCH", "/tools/system/echo", { key, body: { enabled } });
+      expect((await flip(false, own.cliKey)).status).toBe(403);
+      expect((await echo()).status).toBe(200);
+      expect((await flip(false)).body).toMatchObject({ name: "system/echo", enabled: false });
+      expect((await echo()).body).toMatchObject({
+        status: 404,
+        code: "NOT_FOUND",
+        detail: "Tool 'echo' not found",
+      });
+      expect((await own.api("GET", "/tools/system/echo")).status).toBe(404);
+      expect((await flip(true)).status).toBe(200);
+      expect((await echo()).status).toBe(200);
+      expect(
+        (await own.api("PATCH", "/tools/system/none", { body: { enabled: true } })).status,
+      ).toBe(404);
+    } finally {
+      await own.close();
+    }
+  });
+});

@@ -8,12 +8,13 @@ import { getActiveExecutions, getToolHistory } from "./history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
-import { getToolDetails, listTools, registryStats } from "./tools.ts";
+import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 
 export const endpoints: readonly AnyEndpoint[] = [
   listTools,
   getToolDetails,
+  switchTool,
   registryStats,
   getToolMetrics,
   executeTool,

@@ -154,6 +154,21 @@ export const getToolDetails = endpoint({
   },
 });
 
+export const switchTool = endpoint({
+  name: "tools.switchTool",
+  method: "PATCH",
+  path: "/tools/{category}/{tool}",
+  fromPath: ({ category, tool }) => ({ name: `${category}/${tool}` }),
+  access: "admin",
+  summary: "Switch a tool on or off for everybody; off means it does not exist",
+  input: z.strictObject({ name: toolName, enabled: z.boolean() }),
+  output: z.object({ success: served, name: z.string(), enabled: z.boolean() }),
+  async run({ name, enabled }, { caller, doors }) {
+    await doors.directory.switchTool(caller, name, enabled);
+    return { success: true as const, name, enabled };
+  },
+});
+
 export const registryStats = endpoint({
   name: "tools.getRegistryStats",
   method: "GET",
