@@ -17,6 +17,16 @@ export type Status = (typeof STATUSES)[number];
 
 export type CancelReason = "user" | "timeout" | "shutdown";
 
+export const MODES = ["NORMAL", "ALERT", "DEGRADED", "LOCKDOWN", "RECOVERY"] as const;
+/** How careful the whole house is at the moment. */
+export type Mode = (typeof MODES)[number];
+
+export interface KeyLimits {
+  readonly perMinute?: number;
+  readonly perHour?: number;
+  readonly perDay?: number;
+}
+
 /** Who is calling. Built by identity/ from a credential, never from what the request says of itself. */
 export interface Caller {
   readonly tenantId: string;
@@ -30,6 +40,8 @@ export interface Caller {
   readonly scopes: readonly string[];
   readonly capsuleId: string | null;
   readonly keyId: string | null;
+  /** Rate windows of the API key itself. */
+  readonly limits: KeyLimits | null;
   /** How the caller proved itself. */
   readonly via: "key" | "console" | "anonymous";
 }
@@ -52,6 +64,8 @@ export interface CallRequest {
   readonly context?: { readonly sessionId?: string; readonly metadata?: JsonObject };
   readonly idempotencyKey?: string;
   readonly entry: Entry;
+  /** Address of the client as the listener saw it. */
+  readonly ip?: string;
   /** Fires when the client goes away: that is a cancel by the user. */
   readonly signal?: AbortSignal;
   /** The same without a signal: is handed the function that cancels. */
@@ -68,9 +82,15 @@ export interface Progress {
   readonly message?: string;
 }
 
+/** A person's yes to one call. It is not trusted: the approval stage compares and uses it up. */
+export interface Grant {
+  readonly approvalId: string;
+}
+
 /** One attempt to use a tool. Immutable; the tool is absent when the name is unknown. */
 export interface Call {
   readonly id: string;
+  readonly action: "execute";
   readonly caller: Caller;
   readonly requestedName: string;
   readonly tool: Tool | null;
@@ -80,6 +100,9 @@ export interface Call {
   readonly metadata: JsonObject | null;
   readonly idempotencyKey: string | null;
   readonly entry: Entry;
+  readonly ip: string | null;
+  /** Set when a held call goes on after a person's yes. */
+  readonly grant: Grant | null;
   readonly trace: Trace;
   readonly startedAt: number;
   readonly signal: AbortSignal;
@@ -100,7 +123,32 @@ export interface Verdict {
   /** The engine that was missing or that decided. */
   readonly engine?: string;
   readonly errors?: readonly FieldFault[];
+  /** The stage agrees, but a person must be asked: why. */
+  readonly asks?: string;
+  /** What a policy in trial would have said, when it differs. */
+  readonly shadow?: { readonly version: string; readonly verdict: "allow" | "deny"; readonly reason: string };
+  /** Only in explanations: the rule as it is written, and the data the stage looked at. */
+  readonly ruleText?: string;
+  readonly read?: Json;
+} // prettier-ignore
+
+/** One rate window as answers and headers tell it. */
+export interface RateWindow {
+  readonly name: string;
+  readonly quota: number;
+  readonly windowSeconds: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
 }
+
+/** What a caller learns about the approval its call waits for. */
+export interface ApprovalNotice {
+  readonly id: string;
+  readonly state: "pending" | "approved" | "declined" | "expired" | "not_presented" | "cancelled" | "consumed";
+  readonly expiresAt: number;
+  /** How long a door may keep the caller waiting before it answers `pending`. */
+  readonly holdSeconds: number;
+} // prettier-ignore
 
 /** Same fields whatever happened. */
 export interface Outcome {
@@ -126,4 +174,8 @@ export interface Outcome {
   readonly trace: Trace;
   /** True when an earlier answer was repeated for its idempotency key. */
   readonly replayed: boolean;
+  /** Set while the call waits for a person, and on what became of it. */
+  readonly approval: ApprovalNotice | null;
+  /** The rate windows this call counted in; empty when none applies. */
+  readonly rate: readonly RateWindow[];
 }

@@ -1,26 +1,79 @@
 // What a stage is and how one is judged: in order, timed, and failing closed in one place.
-import type { Call, Verdict } from "../call.ts";
+import type { ApprovalGate } from "../approval/approval.ts";
+import type { Call, Json, Mode, RateWindow, Verdict } from "../call.ts";
 import type { Code, FieldFault } from "../errors.ts";
+import type { Allowlist, Governance } from "../governance/governance.ts";
+import type { Budgets } from "../limits/budget.ts";
+import type { Rates } from "../limits/rate.ts";
+import type { ModeAuthority } from "../mode/mode.ts";
+import type { Policies } from "../policy/policy.ts";
+import type { Relations } from "../relation/relation.ts";
 import type { Validators } from "./validators.ts";
 
-/** The part of a call that a stage may look at; discovery asks with no arguments. */
-export type Subject = Pick<Call, "caller" | "tool" | "requestedName" | "arguments">;
+/** What a stage decides about: a Call, or (discovery, explain) the same without an execution. */
+export interface Subject extends Pick<
+  Call,
+  "caller" | "tool" | "requestedName" | "arguments" | "sessionId" | "ip" | "grant"
+> {
+  readonly action: "view" | "execute";
+  /** The execution; null when nothing is executed. */
+  readonly id: string | null;
+  /** Present: only a question. Nothing is counted, reserved or used up; verdicts carry `ruleText` and `read`. */
+  readonly suppose?: Suppose;
+}
 
-/** What stages may use. Each later engine (relations, policy, state, …) is one more field. */
+export interface Suppose {
+  readonly mode?: Mode;
+  /** Epoch ms. */
+  readonly at?: number;
+}
+
+/** What stages may use: one field per engine. */
 export interface GatePowers {
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
+  readonly relations: Pick<Relations, "check" | "expand">;
+  readonly policies: Pick<Policies, "decide">;
+  readonly allowlist: Allowlist;
+  readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
+  readonly governance: Governance;
   readonly validators: Validators;
+  readonly rates: Rates;
+  readonly budgets: Pick<Budgets, "reserve" | "peek">;
+  readonly approvals: ApprovalGate;
+  readonly now: () => number;
 }
 
 export interface CapsuleTools {
   has(toolName: string): boolean;
 }
 
+/** Why a person must be asked, and how. Collected from the stages, answered by the last one. */
+export interface Ask {
+  /** Slug: mode_asks, tool_asks, command_asks, host_asks, … */
+  readonly reason: string;
+  /** For the approver: a sentence. */
+  readonly message: string;
+  readonly rule?: string;
+}
+
 export type Decision =
-  | { readonly kind: "allow" }
+  | Allow
   | ({ readonly kind: "deny"; readonly code: Code; readonly reason: string } & Told)
   | ({ readonly kind: "hold"; readonly reason: string } & Told);
+
+interface Allow {
+  readonly kind: "allow";
+  readonly ask?: Ask;
+  /** Gives back what this yes took, when the call is refused after all. */
+  readonly undo?: () => void | Promise<void>;
+  readonly windows?: readonly RateWindow[];
+  readonly rule?: string;
+  readonly engine?: string;
+  readonly shadow?: NonNullable<Verdict["shadow"]>;
+  readonly ruleText?: string;
+  readonly read?: Json;
+}
 
 interface Told {
   readonly message: string;
@@ -28,7 +81,22 @@ interface Told {
   readonly rule?: string;
   readonly engine?: string;
   readonly errors?: readonly FieldFault[];
+  readonly retryAfterSeconds?: number;
+  readonly windows?: readonly RateWindow[];
+  readonly shadow?: NonNullable<Verdict["shadow"]>;
+  readonly ruleText?: string;
+  readonly read?: Json;
 }
+
+/** What one pass through the gate leaves behind. */
+export interface Trail {
+  readonly gates: Verdict[];
+  readonly asks: Ask[];
+  readonly undo: (() => void | Promise<void>)[];
+  windows: readonly RateWindow[];
+}
+
+export const newTrail = (): Trail => ({ gates: [], asks: [], undo: [], windows: [] });
 
 export interface Stage {
   readonly name: string;
@@ -36,8 +104,11 @@ export interface Stage {
   readonly engine: string;
   /** True: a no means that the tool does not exist for this caller. */
   readonly hides: boolean;
-  decide(subject: Subject, powers: GatePowers): Decision | Promise<Decision>;
-}
+  /** Longest it may think before its engine counts as missing, ms (threats §6). */
+  readonly limitMs?: number;
+  /** `trail` is what the stages before it left: to be read only. */
+  decide(subject: Subject, powers: GatePowers, trail: Readonly<Trail>): Decision | Promise<Decision>;
+} // prettier-ignore
 
 const ALLOW: Decision = Object.freeze({ kind: "allow" });
 export const allow = (): Decision => ALLOW;
@@ -47,7 +118,6 @@ export const deny = (code: Code, reason: string, told: Told): Decision => ({ kin
 export const notFound = (subject: Subject): Decision =>
   deny("NOT_FOUND", "unknown", { message: `Tool '${subject.requestedName}' not found`, remedy: "list the tools you may use" }); // prettier-ignore
 
-/** Longest a stage may think before its engine counts as missing. */
 const STAGE_LIMIT_MS = 500;
 
 /** A stage that throws or is too slow denies, and says which engine was missing. No stage has its own catch. */
@@ -55,26 +125,36 @@ export function judge(
   stage: Stage,
   subject: Subject,
   powers: GatePowers,
+  trail: Trail,
 ): Verdict | Promise<Verdict> {
   const began = performance.now();
   try {
-    const decision = stage.decide(subject, powers);
-    if (!(decision instanceof Promise)) return stamp(stage, decision, began);
-    return settle(stage, decision, began);
+    const decision = stage.decide(subject, powers, trail);
+    if (!(decision instanceof Promise)) return stamp(stage, decision, began, trail);
+    return settle(stage, decision, began, trail);
   } catch {
-    return stamp(stage, unavailable(stage), began);
+    return stamp(stage, unavailable(stage), began, trail);
   }
 }
 
-async function settle(stage: Stage, pending: Promise<Decision>, began: number): Promise<Verdict> {
+async function settle(
+  stage: Stage,
+  pending: Promise<Decision>,
+  began: number,
+  trail: Trail,
+): Promise<Verdict> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Decision>((resolve) => {
-    timer = setTimeout(() => resolve(unavailable(stage)), STAGE_LIMIT_MS);
+    timer = setTimeout(() => {
+      resolve(unavailable(stage));
+      // What a late yes has taken is given back: nobody will use it.
+      pending.then((decision) => decision.kind === "allow" && decision.undo?.()).catch(() => undefined); // prettier-ignore
+    }, stage.limitMs ?? STAGE_LIMIT_MS);
   });
   try {
-    return stamp(stage, await Promise.race([pending, late]), began);
+    return stamp(stage, await Promise.race([pending, late]), began, trail);
   } catch {
-    return stamp(stage, unavailable(stage), began);
+    return stamp(stage, unavailable(stage), began, trail);
   } finally {
     clearTimeout(timer);
   }
@@ -88,9 +168,16 @@ function unavailable(stage: Stage): Decision {
   });
 }
 
-function stamp(stage: Stage, decision: Decision, began: number): Verdict {
+function stamp(stage: Stage, decision: Decision, began: number, trail: Trail): Verdict {
   const ms = Math.round((performance.now() - began) * 1000) / 1000;
-  if (decision.kind === "allow") return { stage: stage.name, verdict: "allow", ms };
-  const { kind, ...rest } = decision;
+  if (decision === ALLOW) return { stage: stage.name, verdict: "allow", ms };
+  if (decision.windows) trail.windows = decision.windows;
+  if (decision.kind === "allow") {
+    const { kind, ask, undo, windows: _windows, ...rest } = decision;
+    if (ask) trail.asks.push(ask);
+    if (undo) trail.undo.push(undo);
+    return { stage: stage.name, verdict: kind, ms, ...rest, ...(ask ? { asks: ask.reason } : {}) };
+  }
+  const { kind, windows: _windows, ...rest } = decision;
   return { stage: stage.name, verdict: kind, ms, ...rest };
 }

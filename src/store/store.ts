@@ -1,6 +1,7 @@
 // The store port: durable and transactional. SQLite on one machine, PostgreSQL beyond it; one suite proves both alike.
 import { z } from "zod";
-import type { CancelReason, Json, JsonObject, Level, Plan, Status } from "../call.ts";
+import type { CancelReason, Json, JsonObject, KeyLimits, Level, Plan, Status } from "../call.ts";
+import type { DocumentKind, DocumentState, DocumentVersion } from "../governance/governance.ts";
 import type { Tool } from "../tools/tool.ts";
 
 export const storeConfig = z
@@ -20,6 +21,10 @@ export const ACTIONS = [
   "server.started", "server.stopped", "config.changed",
   "user.created", "user.changed", "key.created", "key.revoked", "key.rotated", "capsule.created", "capsule.changed",
   "tool.changed", "login.used",
+  "approval.requested", "approval.voted", "approval.approved", "approval.declined", "approval.expired",
+  "approval.not_presented", "approval.cancelled", "approval.consumed", "approval.rule_created", "approval.rule_revoked",
+  "mode.changed", "mode.proposed", "sensor.warning",
+  "policy.changed", "governance.changed", "relations.changed",
 ] as const; // prettier-ignore
 export type Action = (typeof ACTIONS)[number];
 
@@ -59,6 +64,14 @@ export interface StartBody {
   readonly entry: string;
   readonly instanceId: string;
   readonly gates: readonly Json[];
+  /** Set when the call waits, or waited, for a person. */
+  readonly approvalId: string | null;
+  /** What it uses of the tenant's budget, counted when it starts (not when it is held). */
+  readonly budget: Readonly<Record<string, number>>;
+  /** True when `usage.reserve` made a reservation for it: the start turns that into use. */
+  readonly reserved: boolean;
+  readonly mode: string;
+  readonly roles: readonly string[];
 }
 
 /** Body of `.complete`, `.failed`, `.cancelled`. */
@@ -78,6 +91,8 @@ export interface EndBody {
   readonly category: string;
   readonly userId: string;
   readonly startTime: number;
+  /** Correction of what the start counted: negative when the tool was never reached, the difference when it used more or less. */
+  readonly budgetDelta: Readonly<Record<string, number>>;
 }
 
 /** A denied call is one event: start and end together. */
@@ -98,7 +113,8 @@ export interface ExecutionRecord extends StartBody {
 
 export interface HistoryFilter {
   readonly tenantId: string;
-  readonly userId: string;
+  /** Absent: everybody's of the tenant. */
+  readonly userId?: string;
   readonly toolName?: string;
   readonly category?: string;
   readonly status?: Status;
@@ -158,6 +174,8 @@ export interface KeyRow {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;
+  /** Calls of this key; null: no window of its own. */
+  readonly limits: KeyLimits | null;
 }
 
 export interface CapsuleRow {
@@ -182,6 +200,86 @@ export interface MemoryRow {
   readonly expiresAt: number | null;
 }
 
+/** A relationship as it is stored; absent subject relation, caveat and context are empty texts. */
+export interface TupleRow {
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly relation: string;
+  readonly subjectType: string;
+  readonly subjectId: string;
+  readonly subjectRelation: string;
+  readonly caveat: string;
+  /** JSON text. */
+  readonly caveatContext: string;
+  readonly expiresAt: number | null;
+}
+export type TupleKey = Omit<TupleRow, "caveat" | "caveatContext" | "expiresAt">;
+
+export interface TupleChange {
+  readonly operation: "create" | "touch" | "delete";
+  readonly tuple: TupleRow;
+}
+
+export const APPROVAL_STATES = [
+  "pending", "approved", "declined", "expired", "not_presented", "cancelled", "consumed",
+] as const; // prettier-ignore
+
+export interface ApprovalVote {
+  readonly userId: string;
+  readonly decision: "approve" | "decline";
+  readonly comment: string | null;
+  readonly at: number;
+}
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly executionId: string;
+  readonly requester: string;
+  readonly keyId: string | null;
+  readonly capsuleId: string | null;
+  readonly toolName: string;
+  readonly toolPin: string;
+  readonly policyVersion: string;
+  /** SHA-256 over caller, tool pin, canonical arguments and policy version; of the edited arguments once edited. */
+  readonly binding: string;
+  /** What people see: secrets masked. */
+  readonly arguments: JsonObject;
+  /** The approver's version, masked; null when nobody edited. */
+  readonly editedArguments: JsonObject | null;
+  /** The call to go on with, encrypted; null once it ended. */
+  readonly sealed: string | null;
+  readonly editedSealed: string | null;
+  readonly risk: string;
+  /** Why a person is asked. */
+  readonly reasons: readonly { readonly reason: string; readonly message: string; readonly rule?: string }[];
+  readonly state: (typeof APPROVAL_STATES)[number];
+  /** How many different people must agree. */
+  readonly needed: number;
+  readonly votes: readonly ApprovalVote[];
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** First time that somebody who may decide saw it; null: nobody has. */
+  readonly presentedAt: number | null;
+  readonly decidedAt: number | null;
+} // prettier-ignore
+
+/** Calls like one that was approved need no new yes until it ends. Waives asking, never a refusal. */
+export interface StandingRuleRow {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly toolName: string;
+  readonly toolPin: string;
+  /** By JSON pointer: the value must be equal, or (a text) match the glob. Empty: any arguments. */
+  readonly matches: readonly { readonly pointer: string; readonly equals?: Json; readonly glob?: string }[];
+  readonly fromApproval: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly revokedAt: number | null;
+} // prettier-ignore
+
 /** Thrown by a write that would break uniqueness; `what` names the noun. */
 export class AlreadyExists extends Error {
   readonly what: string;
@@ -190,6 +288,9 @@ export class AlreadyExists extends Error {
     this.what = what;
   }
 }
+
+/** Thrown when a condition of a write does not hold; nothing was written. */
+export class PreconditionFailed extends Error {}
 
 export interface Store {
   readonly kind: "sqlite" | "postgres";
@@ -216,7 +317,10 @@ export interface Store {
     figures(filter: HistoryFilter): Promise<Figures>;
     /** Per tool, of one user or (userId absent) of the tenant; all time. */
     usage(filter: { tenantId: string; userId?: string; toolName?: string }): Promise<UsageRow[]>;
-    /** Running or pending rows of an instance, or of any instance when started before `startedBefore`. */
+    /**
+     * Running or pending rows of an instance, or of any instance when started before `startedBefore`. Not those that
+     * wait for a person: they have no process that could have died.
+     */
     open(filter: { instanceId: string } | { startedBefore: number }): Promise<ExecutionRecord[]>;
   };
 
@@ -280,6 +384,113 @@ export interface Store {
     /** Atomic: with `ifVersion` the write happens only when the stored version equals it (0 = must be absent). Null = stale. */
     put(row: { tenantId: string; namespace: string; key: string; value: Json; tags: readonly string[]; at: number; expiresAt: number | null; ifVersion?: number }): Promise<{ version: number; created: boolean } | null>;
     get(tenantId: string, namespace: string, key: string, now: number): Promise<MemoryRow | null>;
+  }; // prettier-ignore
+
+  /** Relationships of the embedded engine. Expired ones may be swept by any write. */
+  readonly tuples: {
+    all(): Promise<{ revision: number; tuples: TupleRow[] }>;
+    /** What changed after a revision, oldest first; null when that is too long ago and `all` must be read. */
+    since(revision: number): Promise<{ revision: number; changes: TupleChange[] } | null>;
+    /**
+     * Atomic, preconditions included; answers the new revision. Throws AlreadyExists("relationship") for a `create` of what
+     * is there (an expired one is not there), PreconditionFailed when one does not hold.
+     */
+    write(
+      changes: readonly TupleChange[],
+      preconditions: readonly { matches: boolean; filter: Partial<TupleKey> }[],
+      now: number,
+    ): Promise<number>;
+  };
+
+  /** Policies, governance files and the relation schema, each version kept. */
+  readonly documents: {
+    /** Takes the next version number of its kind. */
+    create(row: Omit<DocumentVersion, "version">): Promise<DocumentVersion>;
+    get(kind: DocumentKind, version: number): Promise<DocumentVersion | null>;
+    inState(kind: DocumentKind, state: "enforced" | "shadow"): Promise<DocumentVersion | null>;
+    /** Newest first, files included. */
+    list(kind: DocumentKind, page: { limit: number; before?: number }): Promise<DocumentVersion[]>;
+    /** To enforced or shadow: whoever had that state retires in the same transaction. Null when there is no such version. */
+    setState(
+      kind: DocumentKind,
+      version: number,
+      state: DocumentState,
+      at: number,
+    ): Promise<DocumentVersion | null>;
+  };
+
+  readonly approvals: {
+    /** Unique among pending ones by (tenant, requester, binding): answers the one that is there instead. */
+    request(row: ApprovalRow): Promise<{ row: ApprovalRow; joined: boolean }>;
+    get(id: string): Promise<ApprovalRow | null>;
+    ofExecution(executionId: string): Promise<ApprovalRow | null>;
+    /** Newest first. */
+    list(
+      filter: { tenantId: string; requester?: string; state?: ApprovalRow["state"] },
+      page: { limit: number; after?: { createdAt: number; id: string } },
+    ): Promise<ApprovalRow[]>;
+    pendingOf(tenantId: string, requester: string): Promise<number>;
+    presented(ids: readonly string[], at: number): Promise<void>;
+    /**
+     * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and
+     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, or the voter is the
+     * requester, which the statement itself refuses.
+     */
+    vote(
+      id: string,
+      vote: ApprovalVote,
+      edit?: { arguments: JsonObject; sealed: string; binding: string },
+    ): Promise<ApprovalRow | null>;
+    /** approved -> consumed, by exactly one of all that try; only with the same binding and before it expires. */
+    consume(id: string, binding: string, at: number): Promise<boolean>;
+    /** pending (or approved) -> the given end; drops the sealed call. False when it was not. */
+    end(
+      id: string,
+      from: "pending" | "approved",
+      to: "cancelled" | "expired" | "not_presented",
+      at: number,
+    ): Promise<boolean>;
+    /** Pending or approved ones whose time is over. */
+    overdue(now: number, limit: number): Promise<ApprovalRow[]>;
+    /** Approved before `decidedBefore` and not used: whoever should have gone on with them died. */
+    stranded(decidedBefore: number, limit: number): Promise<ApprovalRow[]>;
+  };
+
+  readonly standingRules: {
+    create(row: StandingRuleRow): Promise<void>;
+    /** Not revoked; expired ones left out. */
+    active(tenantId: string, now: number): Promise<StandingRuleRow[]>;
+    get(id: string): Promise<StandingRuleRow | null>;
+    revoke(id: string, at: number): Promise<boolean>;
+  };
+
+  /** Budgets per tenant and month. Use is counted by the log itself (start and end events), in the same transaction. */
+  readonly usage: {
+    /**
+     * Atomic over all amounts: each `used + reserved + amount` must stay within its limit (null: none), else nothing is
+     * taken and the first that does not fit is named. Repeating it for the same execution takes nothing more.
+     */
+    reserve(row: {
+      executionId: string;
+      instanceId: string;
+      tenantId: string;
+      period: string;
+      at: number;
+      amounts: readonly { metric: string; amount: number; limit: number | null }[];
+    }): Promise<{ ok: true } | { ok: false; metric: string; used: number }>;
+    release(executionId: string): Promise<void>;
+    /** Reservations of an instance whose execution neither started nor waits for a person: at its next start. */
+    releaseOrphans(instanceId: string): Promise<number>;
+    of(
+      tenantId: string,
+      period: string,
+    ): Promise<{ metric: string; used: number; reserved: number }[]>;
+  };
+
+  /** Numbers that rise when something changed, so that every instance notices: policy, governance, relations, mode, tools … */
+  readonly revisions: {
+    bump(name: string): Promise<number>;
+    all(): Promise<Readonly<Record<string, number>>>;
   }; // prettier-ignore
 
   /** Small durable facts of the installation: instance id, server secret, one-time login links. */

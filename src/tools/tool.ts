@@ -55,9 +55,30 @@ export interface Tool {
   readonly openWorld: boolean;
   readonly enabled: boolean;
   readonly linkState: "linked" | "pending_link";
+  /** Arguments that reach outside: judged by the rules of governance before the tool runs. */
+  readonly touches: readonly Touch[];
+  /** What a call uses of a budget besides itself. */
+  readonly meters: readonly Meter[];
   /** SHA-256 over name, description, schemas and annotations. */
   readonly pin: string;
   readonly native: NativeTool | null;
+}
+
+/** One argument that names something outside. A list of texts is judged entry by entry. */
+export interface Touch {
+  /** JSON pointer, e.g. `/path`. An absent argument is not judged unless `absentMeans` stands in for it. */
+  readonly argument: string;
+  /** command: a line of shell; argv: a program and its arguments as a list. */
+  readonly kind: "path" | "command" | "argv" | "url" | "text";
+  /** Of a path. */
+  readonly access?: "read" | "write";
+  readonly absentMeans?: string;
+}
+
+/** A budget metric a call uses: a number, or what an argument says. The tool settles it with `note({ usage: { tokens: 12 } })`. */
+export interface Meter {
+  readonly metric: string;
+  readonly estimate: number | { readonly argument: string; readonly otherwise: number };
 }
 
 /** The powers a native tool may declare in `needs`; each has one owner in run/powers/. */
@@ -148,6 +169,8 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   requiresSandbox?: boolean;
   rateLimitPerHour?: number;
   deprecated?: { since: string; replacement?: string };
+  touches?: readonly Touch[];
+  meters?: readonly Meter[];
   /** Default: read_only and health checks may be repeated, others not. */
   idempotent?: boolean;
   openWorld?: boolean;
@@ -195,6 +218,8 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     openWorld: d.openWorld ?? d.effects === "network",
     enabled: true,
     linkState: "linked",
+    touches: d.touches ?? [],
+    meters: d.meters ?? [],
     native: {
       needs: d.needs,
       run: (input, powers, context) =>

@@ -1,0 +1,149 @@
+// What the governance files say, ready to be asked: rule per tool and mode, argument rules, limits, plans (C5, C35).
+import type { Caller, JsonObject, Mode, Plan } from "../call.ts";
+import type { Metric } from "../limits/budget.ts";
+import type { Tool } from "../tools/tool.ts";
+
+/** Where a rule is written, and its text. */
+export interface RuleSource {
+  /** `tools.yaml:14`. */
+  readonly at: string;
+  readonly text: string;
+}
+
+export interface ModeRule {
+  readonly verdict: "run" | "approval" | "no";
+  readonly rule: RuleSource;
+}
+
+/** One thing that an argument rule has to say about a call. */
+export interface ArgumentFinding {
+  /** deny refuses; ask lets a person decide. */
+  readonly kind: "deny" | "ask";
+  /** path_forbidden, path_not_allowed, command_forbidden, size_exceeded, egress_blocked; of an ask command_asks, host_asks. */
+  readonly reason: string;
+  /** JSON pointer of the argument. */
+  readonly path: string;
+  /** The value that was judged, after resolving. */
+  readonly value: string;
+  readonly message: string;
+  readonly suggestion: string;
+  readonly rule: RuleSource;
+}
+
+export interface ArgumentSubject {
+  readonly caller: Caller;
+  readonly tool: Tool;
+  readonly arguments: JsonObject;
+  readonly sessionId: string | null;
+  readonly mode: Mode;
+}
+
+export interface ApprovalRules {
+  readonly expiresInSeconds: number;
+  /** How many different people must agree. */
+  readonly approvals: number;
+  /** How long a door keeps a caller waiting; 0 answers pending at once. */
+  readonly holdSeconds: number;
+}
+
+export interface Governance {
+  /** Version of the enforced governance documents. */
+  readonly version: string;
+  modeRule(tool: Tool, mode: Mode): ModeRule;
+  /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
+  judgeArguments(subject: ArgumentSubject): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
+  approvalRules(tool: Tool): ApprovalRules;
+  /** Null: no window. */
+  readonly limits: {
+    /** Calls per minute of one user of this plan (null = no plan). */
+    ofPlan(plan: Plan | null): number | null;
+    ofCategory(category: string): number | null;
+    /** Calls per hour of one tool, and whose calls are counted together. */
+    ofTool(tool: Tool): { readonly perHour: number; readonly scope: "caller" | "tenant" | "global" } | null;
+    /** Calls per minute of one caller in this mode. */
+    ofMode(mode: Mode): number | null;
+    readonly perIp: number | null;
+  };
+  /** Null: unlimited. */
+  budget(plan: Plan | null, metric: Metric): number | null;
+  readonly sensors: Readonly<Record<string, SensorRule>>;
+  readonly transitions: readonly TransitionRule[];
+} // prettier-ignore
+
+export interface SensorRule {
+  readonly action: "off" | "warn" | "act";
+  readonly threshold: number;
+  /** Value below which it is quiet again. */
+  readonly clearBelow: number;
+  readonly forSeconds: number;
+}
+
+export interface TransitionRule {
+  readonly from: Mode;
+  readonly to: Mode;
+  /** Names of sensors; any of them firing, or (going back) all of them quiet. */
+  readonly when: { readonly firing: readonly string[] } | { readonly quietSeconds: number };
+  readonly needsHuman: boolean;
+}
+
+/** `TOOL_WHITELIST` and the flag `tools_policy` (C6). */
+export interface Allowlist {
+  /** off: nothing configured, grants nothing and refuses nothing. */
+  readonly state: "off" | "on";
+  /** True only through an entry or the literal `*`. */
+  has(toolName: string): boolean;
+  readonly entries: readonly string[];
+}
+
+/** A governed set of texts with versions: policies, governance files, the relation schema. */
+export const DOCUMENT_KINDS = ["policy", "governance", "relations"] as const;
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
+export const DOCUMENT_STATES = ["draft", "shadow", "enforced", "retired"] as const;
+export type DocumentState = (typeof DOCUMENT_STATES)[number];
+
+export interface DocumentVersion {
+  readonly kind: DocumentKind;
+  /** 1, 2, 3 … per kind. */
+  readonly version: number;
+  readonly state: DocumentState;
+  readonly files: Readonly<Record<string, string>>;
+  /** SHA-256 over the canonical files. */
+  readonly hash: string;
+  readonly note: string;
+  /** `import` for what a start read from files. */
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly enforcedAt: number | null;
+}
+
+/** One fault in a text: `file:line:column message`. */
+export interface DocumentFault {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** What a kind of document brings along. */
+export interface DocumentHandler {
+  /** Compiles, validates, runs the tests beside it; empty when it may be published. */
+  check(files: Readonly<Record<string, string>>): Promise<readonly DocumentFault[]>;
+  /** Makes it effective in this process; with null the shadow goes. Called at start, after publishing, and when another instance published. */
+  apply(state: "enforced" | "shadow", document: DocumentVersion | null): Promise<void>;
+} // prettier-ignore
+
+/** Every change is validated, audited as `policy.changed`, `governance.changed` or `relations.changed`, and effective before it is acknowledged. */
+export interface Documents {
+  list(kind: DocumentKind, page: { limit: number; before?: number }): Promise<readonly DocumentVersion[]>;
+  get(kind: DocumentKind, version: number): Promise<DocumentVersion>;
+  enforced(kind: DocumentKind): Promise<DocumentVersion>;
+  check(kind: DocumentKind, files: Readonly<Record<string, string>>): Promise<readonly DocumentFault[]>;
+  /** Stored as a draft, faults and all: they are listed in the answer. */
+  draft(actor: Caller, kind: DocumentKind, files: Readonly<Record<string, string>>, note: string): Promise<{ document: DocumentVersion; faults: readonly DocumentFault[] }>;
+  /** BAD_REQUEST with every fault when it does not check; the former one retires. */
+  publish(actor: Caller, kind: DocumentKind, version: number, as: "enforced" | "shadow"): Promise<DocumentVersion>;
+  /** Ends a trial. */
+  unshadow(actor: Caller, kind: DocumentKind): Promise<void>;
+  /** Enforces an earlier version again; without one the last that was enforced before. */
+  rollback(actor: Caller, kind: DocumentKind, version?: number): Promise<DocumentVersion>;
+} // prettier-ignore

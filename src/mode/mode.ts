@@ -1,0 +1,44 @@
+// The one authority on the operating mode (R075-R080): what it is, who changed it and why, and when it ends.
+import type { Caller, Mode, Verdict } from "../call.ts";
+
+export interface ModeState {
+  readonly mode: Mode;
+  readonly reason: string;
+  /** A user id, or `sensor:<name>`. */
+  readonly by: string;
+  readonly since: number;
+  /** Null: until somebody changes it. At this moment it goes back to `revertTo`. */
+  readonly until: number | null;
+  readonly revertTo: Mode | null;
+  /** A change that sensors ask for and the table leaves to a human. */
+  readonly proposal: { readonly mode: Mode; readonly reason: string; readonly at: number } | null;
+}
+
+export interface SensorReading {
+  readonly name: string;
+  readonly value: number;
+  readonly threshold: number;
+  /** off: not looked at; warn: told only; act: moves the mode. */
+  readonly action: "off" | "warn" | "act";
+  readonly firing: boolean;
+}
+
+/** What the authority watches beside the machine itself. */
+export type ModeSignal =
+  | { readonly kind: "ended"; readonly failed: boolean }
+  | { readonly kind: "denied"; readonly caller: Caller; readonly dangerous: boolean; readonly verdict: Verdict | null }
+  | { readonly kind: "audit_failed" }
+  | { readonly kind: "disk_full" }; // prettier-ignore
+
+export interface ModeAuthority {
+  /** Throws when it cannot be confirmed (a shared store that does not answer): the gate then denies. */
+  current(): ModeState;
+  /** Durable, audited as `mode.changed` and told to all listeners before it resolves. */
+  switch(actor: Caller, change: { mode: Mode; reason: string; forMs?: number }): Promise<ModeState>;
+  readings(): readonly SensorReading[];
+  signal(signal: ModeSignal): void;
+  /** Calls per minute this caller is held to after too many refusals or dangerous attempts; null when not. */
+  throttleOf(caller: Caller): number | null;
+  onChange(listener: (state: ModeState, before: Mode) => void): () => void;
+  close(): Promise<void>;
+}
