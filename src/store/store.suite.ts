@@ -167,6 +167,17 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.log.since(await store.log.head(), ann, 10)).toEqual([]);
       });
 
+      test("since also answers actions of the tenant and of the house, whoever did them", async () => {
+        const event = (action: LogEvent["action"], tenantId: string): LogEvent =>
+          ({ tenantId, at: T0, action, actor: "bob", executionId: null, body: "{}" }); // prettier-ignore
+        await store.log.append(event("approval.requested", "local"));
+        await store.log.append(event("approval.requested", "other"));
+        await store.log.append(event("mode.changed", "other"));
+        await store.log.append(event("key.created", "local"));
+        const told = await store.log.since(0, { tenantId: "local", actor: "ann", tenantActions: ["approval.requested"], houseActions: ["mode.changed"] }, 10); // prettier-ignore
+        expect(told.map((e) => e.seq)).toEqual([1, 3]);
+      });
+
       test("1,000 parallel appends are all there, in the order of the calls", async () => {
         const all = Array.from({ length: 1000 }, (_, i) => started({ id: `e${i}`, at: T0 + i }));
         const seqs = await Promise.all(all.map((e) => store.log.append(e)));
@@ -667,6 +678,16 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.facts.get("f")).toBe("3");
         expect(await store.facts.take("f")).toBe("3");
         expect(await store.facts.take("f")).toBeNull();
+      });
+
+      test("replace writes only over what it expects; of 50 at once exactly one does", async () => {
+        expect(await store.facts.replace("r", "0", "1")).toBe(false);
+        expect(await store.facts.replace("r", null, "1")).toBe(true);
+        expect(await store.facts.replace("r", null, "2")).toBe(false);
+        expect(await store.facts.replace("r", "1", "2")).toBe(true);
+        const stores: [Store, Store] = [store, await another()];
+        const written = await atOnce(50, stores, (s, i) => s.facts.replace("r", "2", `v${i}`));
+        expect(written.filter(Boolean)).toHaveLength(1);
       });
 
       test("of 50 at once exactly one puts and exactly one takes", async () => {

@@ -39,6 +39,16 @@ export interface LogEvent {
   readonly body: string;
 }
 
+/** Events of the actor's executions in the tenant, and what else a listener is told. */
+export interface LogFilter {
+  readonly tenantId: string;
+  readonly actor: string;
+  /** Also events of these actions in the tenant, whoever did them. */
+  readonly tenantActions?: readonly Action[];
+  /** Also events of these actions in any tenant. */
+  readonly houseActions?: readonly Action[];
+}
+
 /** Body of `tool.execution.start`, and (with the end merged in) of `.denied`: an execution's first event. */
 export interface StartBody {
   readonly toolName: string;
@@ -305,7 +315,7 @@ export interface Store {
      */
     append(event: LogEvent): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
-    since(seq: number, filter: { tenantId: string; actor: string }, limit: number): Promise<(LogEvent & { seq: number })[]>;
+    since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
     /** Sequence number of the newest event, 0 when empty. */
     head(): Promise<number>;
   }; // prettier-ignore
@@ -499,6 +509,8 @@ export interface Store {
     /** Sets only when absent; answers what is stored afterwards. */
     putIfAbsent(name: string, value: string): Promise<string>;
     set(name: string, value: string): Promise<void>;
+    /** Sets only while it still holds `from` (null: while it is absent); answers whether it did. */
+    replace(name: string, from: string | null, to: string): Promise<boolean>;
     /** Deletes and answers whether it was there: a one-time token is used by exactly one caller. */
     take(name: string): Promise<string | null>;
   };

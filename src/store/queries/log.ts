@@ -12,7 +12,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "he
   }
   return {
     head,
-    async since(seq, { tenantId, actor }, limit) {
+    async since(seq, { tenantId, actor, tenantActions = [], houseActions = [] }, limit) {
       const last = await head();
       const found: (LogEvent & { seq: number })[] = [];
       for (let from = seq; from < last && found.length < limit; from += STRETCH) {
@@ -30,9 +30,17 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "he
           ]) // prettier-ignore
           .where("seq", ">", from)
           .where("seq", "<=", Math.min(from + STRETCH, last))
-          .where("tenant_id", "=", tenantId)
-          .where("actor", "=", actor)
-          .where("execution_id", "is not", null)
+          .where((is) => {
+            const tenant = is("tenant_id", "=", tenantId);
+            // PostgreSQL knows no empty list.
+            return is.or([
+              is.and([tenant, is("actor", "=", actor), is("execution_id", "is not", null)]),
+              ...(tenantActions.length > 0
+                ? [is.and([tenant, is("action", "in", tenantActions)])]
+                : []),
+              ...(houseActions.length > 0 ? [is("action", "in", houseActions)] : []),
+            ]);
+          }) // prettier-ignore
           .orderBy("seq")
           .limit(limit - found.length)
           .execute();
