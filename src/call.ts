@@ -123,6 +123,7 @@ export interface Verdict {
   /** The engine that was missing or that decided. */
   readonly engine?: string;
   readonly errors?: readonly FieldFault[];
+  readonly retryAfterSeconds?: number;
   /** The stage agrees, but a person must be asked: why. */
   readonly asks?: string;
   /** What a policy in trial would have said, when it differs. */

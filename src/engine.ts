@@ -1,11 +1,14 @@
 // The one way to a tool: who (the door) → may it? (gate) → note it (record) → do it (run) → note it → answer.
-import type { Call, Caller, CallRequest, CancelReason, Outcome, Verdict } from "./call.ts";
-import { discover, find } from "./engine/discover.ts";
-import { explain, type Explanation } from "./engine/explain.ts";
+import type { Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts";
+import type { Approvals } from "./approval/approval.ts";
+import { discover, find, type Shown } from "./engine/discover.ts";
+import { explain, type ExplainRequest, type Explanation } from "./engine/explain.ts";
+import { follow } from "./engine/follow.ts";
+import { hold, isUsed } from "./engine/hold.ts";
 import { acceptedOutcome, cancelledOutcome, finishedOutcome, refusedOutcome, replayedOutcome } from "./engine/outcome.ts"; // prettier-ignore
 import { cancel, drain } from "./engine/stop.ts";
-import { AppError, faultOf } from "./errors.ts";
-import { decide, EXECUTE, type GatePowers } from "./gate/index.ts";
+import { AppError, faultOf, type Fault } from "./errors.ts";
+import { decide, EXECUTE, faultOf as faultOfVerdict, newTrail, undo, type GatePowers, type Trail } from "./gate/index.ts"; // prettier-ignore
 import type { Idempotency } from "./record/idempotency.ts";
 import type { Recorder } from "./record/index.ts";
 import type { Metrics } from "./record/metrics.ts";
@@ -13,10 +16,11 @@ import type { Active, ActiveEntry, ActiveView } from "./run/active.ts";
 import { runWithDeadline } from "./run/deadline.ts";
 import type { Runners } from "./run/index.ts";
 import type { Slots, Ticket } from "./run/slots.ts";
+import type { ExecutionRecord } from "./store/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
 
-export type { ActiveView, Explanation };
+export type { ActiveView, Explanation, ExplainRequest };
 
 export interface Engine {
   /** Tools this caller may see, bytewise by wire name. Throws UNAVAILABLE when an engine of a VISIBLE stage is out. */
@@ -27,8 +31,12 @@ export interface Engine {
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
   /** `wait:false`: answers once the start is durable (`running`, or `pending` in the queue), or with the refusal. */
   start(caller: Caller, request: CallRequest): Promise<Outcome>;
+  /** A call of this caller that waits for a person: its outcome once it has one, or still `pending` when the wait is over. */
+  follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
+  /** Goes on with a held call after a person's yes: the whole gate again, then the run. Resolves when it has ended. */
+  resume(approvalId: string): Promise<void>;
   /** All stages' verdicts; nothing runs, nothing is recorded. Null when `reader` may not know the tool. */
-  explain(caller: Caller, request: Pick<CallRequest, "name" | "arguments">, reader?: Caller): Promise<Explanation | null>;
+  explain(caller: Caller, request: ExplainRequest, reader?: Caller): Promise<Explanation | null>;
   /** Running only, owner only, with a note for the record: NOT_FOUND for others' ids, CONFLICT / not_running for finished ones. */
   cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
@@ -47,49 +55,62 @@ export interface EnginePowers {
   readonly runners: Runners;
   readonly slots: Slots;
   readonly active: Active;
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, "discovered" | "late">;
+  /** Told of every call that ended, refused ones included, once that is recorded. */
+  readonly onEnded: (call: Call, outcome: Outcome) => void;
   readonly now: () => number;
   /** Call from request: ids, trace, resolved tool, deadline. */
   readonly open: (caller: Caller, request: CallRequest) => Omit<Call, "signal">;
-  /** Is there a recorded execution of this caller under the id? Tells "finished" from "unknown". */
-  readonly recorded: (caller: Caller, executionId: string) => Promise<boolean>;
+  readonly approvals: Approvals;
+  /** Equal text: the same tools are visible to the same caller. Null: every listing must ask anew. */
+  readonly visibleStamp: () => string | null;
+  /** The recorded execution of this caller under the id. */
+  readonly recordOf: (caller: Caller, executionId: string) => Promise<ExecutionRecord | null>;
   /** The one place for work nobody waits for; a failure is reported, never lost. */
   readonly background: (work: Promise<unknown>) => void;
 }
 
 interface Admitted {
-  readonly gates: readonly Verdict[];
+  readonly trail: Trail;
   readonly ticket: Ticket;
   readonly begun: Promise<void>;
 }
 
 export function createEngine(p: EnginePowers): Engine {
   let draining = false;
+  const shown: Shown = new WeakMap();
 
   /** Gate, slot, start of the record. Answers with the refusal, or with what is needed to run. */
   async function admit(entry: ActiveEntry): Promise<Admitted | Outcome> {
     const { call } = entry;
-    const gates: Verdict[] = [];
+    const trail = newTrail();
     try {
       if (draining) throw shuttingDown();
-      if (call.idempotencyKey !== null) {
+      if (call.idempotencyKey !== null && call.grant === null) {
         const earlier = await p.idempotency.replay(call);
-        if (earlier) return replayedOutcome(call, earlier);
+        if (earlier) return replayedOutcome(earlier);
       }
-      const refusal = await decide(EXECUTE, call, p.gate, gates);
-      if (refusal) return refusedOutcome(call, gates, refusal, p.now());
+      const stop = await decide(EXECUTE, call, p.gate, trail);
+      if (stop?.verdict === "hold") return await hold(call, trail, p);
+      if (stop) return refused(call, trail, faultOfVerdict(stop));
       const ticket = p.slots.enter(call.signal);
       // Awaited later; until then a failure must not count as unhandled.
       ticket.ready?.catch(() => undefined);
       entry.status = ticket.ready ? "pending" : "running";
       // The key is taken only once the call will run; what was refused may be tried again under it.
-      if (call.idempotencyKey !== null) await reserved(call, ticket);
-      const begun = p.recorder.begin(call, gates, entry.status);
+      if (call.idempotencyKey !== null && call.grant === null) await reserved(call, ticket);
+      const begun = p.recorder.begin(call, trail.gates, entry.status);
       begun.catch(() => undefined);
-      return { gates, ticket, begun };
+      return { trail, ticket, begun };
     } catch (cause) {
-      return refusedOutcome(call, gates, faultOf(cause), p.now());
+      return refused(call, trail, faultOf(cause));
     }
+  }
+
+  /** A call that will not run gives back what the gate took for it. */
+  function refused(call: Call, trail: Trail, fault: Fault): Outcome {
+    if (trail.undo.length > 0) p.background(undo(trail));
+    return refusedOutcome(call, trail, fault, p.now());
   }
 
   async function reserved(call: Call, ticket: Ticket): Promise<void> {
@@ -102,7 +123,7 @@ export function createEngine(p: EnginePowers): Engine {
   }
 
   /** Waits for the durable start and the slot, runs, and frees the slot. */
-  async function run(entry: ActiveEntry, { gates, ticket, begun }: Admitted): Promise<Outcome> {
+  async function run(entry: ActiveEntry, { trail, ticket, begun }: Admitted): Promise<Outcome> {
     const { call } = entry;
     try {
       // A tool without effects may run while its start is being made durable: its end is appended after it.
@@ -117,11 +138,11 @@ export function createEngine(p: EnginePowers): Engine {
         late: () => p.metrics.late(),
       });
       return ended.kind === "finished"
-        ? finishedOutcome(call, gates, ended.result, p.now())
-        : cancelledOutcome(call, gates, { ...ended, dispatched: true, note: entry.note }, p.now());
+        ? finishedOutcome(call, trail, ended.result, p.now())
+        : cancelledOutcome(call, trail, { ...ended, dispatched: true, note: entry.note }, p.now());
     } catch (cause) {
-      if (call.signal.aborted) return cancelledOutcome(call, gates, notStarted(entry), p.now());
-      return refusedOutcome(call, gates, faultOf(cause), p.now());
+      if (call.signal.aborted) return cancelledOutcome(call, trail, notStarted(entry), p.now());
+      return refusedOutcome(call, trail, faultOf(cause), p.now());
     } finally {
       ticket.release();
     }
@@ -134,7 +155,9 @@ export function createEngine(p: EnginePowers): Engine {
       let outcome: Outcome;
       if ("executionId" in admission) {
         outcome = admission;
-        if (!outcome.replayed) await p.recorder.refuse(call, outcome);
+        // What was told before, what waits and what another instance runs already is no new entry.
+        if (!outcome.replayed && outcome.status !== "pending" && !isUsed(outcome))
+          await p.recorder.refuse(call, outcome);
       } else {
         outcome = await run(entry, admission);
         // Appended at once, so that a quick call is one group; judged after its start.
@@ -146,7 +169,7 @@ export function createEngine(p: EnginePowers): Engine {
         await ended;
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
       }
-      p.metrics.ended(call.caller, outcome);
+      if (outcome.endedAt !== null && !outcome.replayed) p.onEnded(call, outcome);
       return outcome;
     } finally {
       entry.close();
@@ -162,12 +185,19 @@ export function createEngine(p: EnginePowers): Engine {
       const entry = p.active.add(p.open(caller, request), NOBODY_WAITS);
       const admission = await admit(entry);
       if ("executionId" in admission) return settle(entry, admission);
-      const accepted = acceptedOutcome(entry.call, admission.gates, entry.status);
+      const accepted = acceptedOutcome(entry.call, admission.trail, entry.status);
       p.background(settle(entry, admission));
       await admission.begun;
       return accepted;
     },
-    discover: (caller) => discover(caller, p),
+    follow: (caller, executionId, wait) => follow(caller, executionId, wait, p),
+    async resume(approvalId) {
+      const call = await p.approvals.reopen(approvalId);
+      if (call === null || p.active.has(call.id)) return;
+      const entry = p.active.add(call, NOBODY_WAITS);
+      await settle(entry, await admit(entry));
+    },
+    discover: (caller) => discover(caller, p, shown),
     find: (caller, name) => find(caller, name, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
     cancel: (caller, executionId, note) => cancel(caller, executionId, note ?? null, p),

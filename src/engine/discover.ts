@@ -1,34 +1,50 @@
 // Discovery is a prefix of execution: the same VISIBLE stages, so what is not listed cannot be called.
 import type { Caller } from "../call.ts";
 import { AppError } from "../errors.ts";
-import { decide, VISIBLE } from "../gate/index.ts";
+import {
+  decide,
+  faultOf,
+  newTrail,
+  VISIBLE,
+  type GatePowers,
+  type Subject,
+} from "../gate/index.ts";
 import type { Tool } from "../tools/tool.ts";
+import { together } from "./together.ts";
 import type { EnginePowers } from "../engine.ts";
 
-type Powers = Pick<EnginePowers, "registry" | "gate" | "metrics">;
+type Powers = Pick<EnginePowers, "registry" | "gate" | "metrics" | "visibleStamp">;
 
-export async function discover(caller: Caller, p: Powers): Promise<readonly Tool[]> {
-  const tools: Tool[] = [];
-  for (const tool of p.registry.all())
-    if (await isVisible(caller, tool, tool.name, p)) tools.push(tool);
+/** Tools a caller was shown, as long as nothing changed that could show others. */
+export type Shown = WeakMap<Caller, { readonly stamp: string; readonly tools: readonly Tool[] }>;
+
+export async function discover(caller: Caller, p: Powers, shown: Shown): Promise<readonly Tool[]> {
+  const stamp = p.visibleStamp();
+  const known = shown.get(caller);
+  if (known && stamp !== null && known.stamp === stamp) return known.tools;
+  const gate = { ...p.gate, relations: together(p.gate.relations) };
+  const all = p.registry.all();
+  const visible = await Promise.all(all.map((tool) => isVisible(caller, tool, tool.name, gate)));
+  const tools = all.filter((_, index) => visible[index]);
   p.metrics.discovered(caller, tools.length);
+  // Only what held all the while may be remembered.
+  if (stamp !== null && stamp === p.visibleStamp()) shown.set(caller, { stamp, tools });
   return tools;
 }
 
 export async function find(caller: Caller, name: string, p: Powers): Promise<Tool | null> {
   const tool = p.registry.get(name);
-  return tool !== null && (await isVisible(caller, tool, name, p)) ? tool : null;
+  return tool !== null && (await isVisible(caller, tool, name, p.gate)) ? tool : null;
 }
 
 /** An engine that is out fails the listing: an empty list would be a lie (C23). */
-async function isVisible(
-  caller: Caller,
-  tool: Tool,
-  requestedName: string,
-  p: Powers,
-): Promise<boolean> {
-  const refusal = await decide(VISIBLE, { caller, tool, requestedName, arguments: {} }, p.gate, []);
-  if (refusal?.code === "UNAVAILABLE")
-    throw new AppError(refusal.code, refusal.reason, refusal.message, refusal);
-  return refusal === null;
-}
+async function isVisible(caller: Caller, tool: Tool, requestedName: string, gate: GatePowers): Promise<boolean> {
+  const stop = await decide(VISIBLE, viewOf(caller, tool, requestedName), gate, newTrail());
+  if (stop?.code === "UNAVAILABLE") {
+    const fault = faultOf(stop);
+    throw new AppError(fault.code, fault.reason, fault.message, fault);
+  }
+  return stop === null;
+} // prettier-ignore
+
+const viewOf = (caller: Caller, tool: Tool, requestedName: string): Subject => ({ caller, tool, requestedName, action: "view", id: null, arguments: {}, sessionId: null, ip: null, grant: null }); // prettier-ignore

@@ -1,6 +1,6 @@
 // The ordered verdicts as sentences: what was decided, where, and what would change the answer.
-import type { Caller, CallRequest, Verdict } from "../call.ts";
-import { EXECUTE, judge, VISIBLE, type Subject } from "../gate/index.ts";
+import type { Caller, CallRequest, Mode, Verdict } from "../call.ts";
+import { EXECUTE, judge, newTrail, VISIBLE, type Subject } from "../gate/index.ts";
 import type { EnginePowers } from "../engine.ts";
 
 export interface Explanation {
@@ -13,24 +13,46 @@ export interface Explanation {
   readonly wouldChange: readonly string[];
 }
 
+/** The question: who, what, and (supposed) in which mode and when. */
+export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> {
+  readonly mode?: Mode;
+  /** Epoch ms. */
+  readonly at?: number;
+}
+
 /** Every stage is asked, also after a refusal. Null for a hidden tool: never an oracle, administrators excepted. */
 export async function explain(
   caller: Caller,
-  request: Pick<CallRequest, "name" | "arguments">,
+  request: ExplainRequest,
   p: Pick<EnginePowers, "registry" | "gate">,
   reader: Caller = caller,
 ): Promise<Explanation | null> {
-  const tool = p.registry.get(request.name);
+  const { name, mode, at } = request;
   const subject: Subject = {
     caller,
-    tool,
-    requestedName: request.name,
+    tool: p.registry.get(name),
+    requestedName: name,
+    action: "execute",
+    id: null,
     arguments: request.arguments ?? {},
+    sessionId: null,
+    ip: null,
+    grant: null,
+    suppose: { ...(mode ? { mode } : {}), ...(at === undefined ? {} : { at }) },
   };
-  const gates: Verdict[] = [];
-  for (const stage of EXECUTE) gates.push(await judge(stage, subject, p.gate));
-  const hidden = gates.slice(0, VISIBLE.length).some((gate) => gate.verdict !== "allow");
-  return hidden && reader.role !== "admin" ? null : told(subject, gates);
+  const trail = newTrail();
+  for (const stage of EXECUTE) trail.gates.push(await judge(stage, subject, p.gate, trail));
+  const hidden = trail.gates.some(
+    ({ verdict, code }, index) =>
+      index < VISIBLE.length && verdict !== "allow" && code !== "FORBIDDEN",
+  );
+  if (reader.role === "admin") return told(subject, trail.gates);
+  return hidden ? null : told(subject, trail.gates.map(withoutData));
+}
+
+/** What a stage read may tell of other people: for administrators. */
+function withoutData({ read: _read, ...verdict }: Verdict): Verdict {
+  return verdict;
 }
 
 function told(subject: Subject, gates: readonly Verdict[]): Explanation {
@@ -38,9 +60,11 @@ function told(subject: Subject, gates: readonly Verdict[]): Explanation {
   const who = subject.caller.userId;
   const refusing = gates.filter((gate) => gate.verdict !== "allow");
   const [first] = refusing;
-  const summary = first
-    ? `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason}): ${first.message}`
-    : `${who} may run ${tool}: all ${gates.length} stages allow it.`;
+  const summary = !first
+    ? `${who} may run ${tool}: all ${gates.length} stages allow it.`
+    : first.verdict === "hold"
+      ? `${who} may run ${tool} once a person agrees: ${first.message}`
+      : `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason}): ${first.message}`;
   return {
     tool,
     verdict: first?.verdict ?? "allow",

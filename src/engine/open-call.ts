@@ -34,6 +34,7 @@ export function openCall(
   const startedAt = p.now();
   return {
     id: p.ids.execution(startedAt),
+    action: "execute",
     caller,
     requestedName: request.name,
     tool,
@@ -43,6 +44,8 @@ export function openCall(
     metadata: request.context?.metadata ?? null,
     idempotencyKey: key,
     entry: request.entry,
+    ip: request.ip ?? null,
+    grant: null,
     trace: traceFrom(request.traceparent, p.ids),
     startedAt,
     onProgress: request.onProgress ?? null,

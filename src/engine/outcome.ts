@@ -1,7 +1,7 @@
 // The ways a call can end, each with the same fields.
-import type { Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "../call.ts";
+import type { ApprovalNotice, Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "../call.ts"; // prettier-ignore
 import type { Code, Fault } from "../errors.ts";
-import { VISIBLE } from "../gate/index.ts";
+import { VISIBLE, type Trail } from "../gate/index.ts";
 import type { RunResult } from "../run/index.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
@@ -10,12 +10,16 @@ interface Facts {
   readonly output: Json;
   readonly error: Fault | null;
   readonly cancelReason: CancelReason | null;
-  readonly gates: readonly Verdict[];
+  readonly trail: Told;
   readonly visible: boolean;
   readonly dispatched: boolean;
   readonly endedAt: number | null;
   readonly metadata: JsonObject;
+  readonly approval?: ApprovalNotice;
 }
+
+/** What the gate left behind for the answer. */
+export type Told = Pick<Trail, "gates" | "windows">;
 
 const NOTHING = Object.freeze({});
 
@@ -34,7 +38,7 @@ function outcome(call: Call, facts: Facts): Outcome {
     output: facts.output,
     error: facts.error,
     cancelReason: facts.cancelReason,
-    gates: facts.gates,
+    gates: facts.trail.gates,
     visible,
     dispatched: facts.dispatched,
     startedAt: call.startedAt,
@@ -45,38 +49,43 @@ function outcome(call: Call, facts: Facts): Outcome {
     metadata: facts.metadata,
     trace: call.trace,
     replayed: false,
+    approval: facts.approval ?? null,
+    rate: facts.trail.windows,
   };
 }
 
 /** Accepted and durable: it runs, or waits for a slot. */
-export function acceptedOutcome(
-  call: Call,
-  gates: readonly Verdict[],
-  status: "running" | "pending",
-): Outcome {
-  return outcome(call, { status, output: null, error: null, cancelReason: null, gates, visible: true, dispatched: true, endedAt: null, metadata: NOTHING }); // prettier-ignore
+export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pending"): Outcome {
+  return outcome(call, { status, output: null, error: null, cancelReason: null, trail, visible: true, dispatched: true, endedAt: null, metadata: NOTHING }); // prettier-ignore
 }
 
 export function finishedOutcome(
   call: Call,
-  gates: readonly Verdict[],
+  trail: Told,
   result: RunResult,
   endedAt: number,
 ): Outcome {
   const { output, error, metadata } = result;
-  return outcome(call, { status: error ? "failed" : "success", output, error, cancelReason: null, gates, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
+  return outcome(call, { status: error ? "failed" : "success", output, error, cancelReason: null, trail, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
 }
 
-export function refusedOutcome(
-  call: Call,
-  gates: readonly Verdict[],
-  error: Fault,
-  endedAt: number,
-): Outcome {
-  // One of the hiding stages said no, or could not say: the caller learns nothing about the name.
-  const visible = gates.slice(0, VISIBLE.length).every((gate) => gate.verdict === "allow");
-  return outcome(call, { status: "failed", output: null, error, cancelReason: null, gates, visible, dispatched: false, endedAt, metadata: NOTHING }); // prettier-ignore
+export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {
+  const visible = !trail.gates.some(hides);
+  return outcome(call, { status: "failed", output: null, error, cancelReason: null, trail, visible, dispatched: false, endedAt, metadata: NOTHING }); // prettier-ignore
 }
+
+/** A hiding stage said no, or could not say: the caller learns nothing about the name. FORBIDDEN is said of visible tools only. */
+function hides({ stage, verdict, code }: Verdict): boolean {
+  return verdict !== "allow" && code !== "FORBIDDEN" && HIDING.has(stage);
+}
+
+const HIDING = new Set(VISIBLE.map((stage) => stage.name));
+
+/** Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came before. */
+export function heldOutcome(call: Call, trail: Told, approval: ApprovalNotice, id: string): Outcome {
+  const held = outcome(call, { status: "pending", output: null, error: null, cancelReason: null, trail, visible: true, dispatched: false, endedAt: null, metadata: NOTHING, approval });
+  return id === call.id ? held : { ...held, executionId: id, replayed: true };
+} // prettier-ignore
 
 export interface Cancelled {
   readonly reason: CancelReason;
@@ -87,13 +96,13 @@ export interface Cancelled {
 
 export function cancelledOutcome(
   call: Call,
-  gates: readonly Verdict[],
+  trail: Told,
   cancelled: Cancelled,
   endedAt: number,
 ): Outcome {
   const { reason, partial, dispatched, note } = cancelled;
   const metadata = note === null ? NOTHING : { cancelNote: note };
-  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, gates, visible: true, dispatched, endedAt, metadata }); // prettier-ignore
+  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, trail, visible: true, dispatched, endedAt, metadata }); // prettier-ignore
 }
 
 function cancelFault(call: Call, reason: CancelReason): Fault {
@@ -109,15 +118,43 @@ function cancelFault(call: Call, reason: CancelReason): Fault {
   return { code: "CANCELLED", reason, message };
 }
 
-/** An earlier answer, told again for its idempotency key. The record is of a finished execution. */
-export function replayedOutcome(call: Call, record: ExecutionRecord): Outcome {
-  const { id, startTime: startedAt, timeout: timeoutMs, traceId, spanId } = record;
-  const earlier: Call = { ...call, id, startedAt, timeoutMs, trace: { traceId, spanId } };
-  const { status, cancelReason, result: output, endTime: endedAt } = record;
-  const gates = record.gates as unknown as readonly Verdict[];
-  const metadata = record.resultMetadata ?? {};
-  return { ...outcome(earlier, { status, output, error: faultOfRecord(record), cancelReason, gates, visible: true, dispatched: true, endedAt, metadata }), replayed: true }; // prettier-ignore
+/** What the record says of an execution, as the answer would have been. */
+export function recordedOutcome(record: ExecutionRecord, approval: ApprovalNotice | null): Outcome {
+  const { id, status, startTime: startedAt, endTime: endedAt } = record;
+  return {
+    executionId: id,
+    toolName: record.toolName,
+    requestedName: record.requestedName,
+    category: record.category,
+    status,
+    success: status === "success",
+    output: record.result,
+    error: faultOfRecord(record),
+    cancelReason: record.cancelReason,
+    gates: record.gates as unknown as readonly Verdict[],
+    visible: true,
+    // A refusal after the yes of a person has its code in the record, and never reached the tool.
+    dispatched: endedAt !== null && !NOT_DISPATCHED.has(record.errorCode ?? ""),
+    startedAt,
+    endedAt,
+    latencyMs: endedAt === null ? 0 : Math.max(0, endedAt - startedAt),
+    timeoutMs: record.timeout,
+    metadata: record.resultMetadata ?? NOTHING,
+    trace: { traceId: record.traceId, spanId: record.spanId },
+    replayed: false,
+    approval,
+    rate: [],
+  };
 }
+
+const NOT_DISPATCHED = new Set(["FORBIDDEN", "NOT_FOUND", "TOO_MANY_REQUESTS", "BUDGET_EXHAUSTED", "UNAVAILABLE", "BAD_REQUEST"]); // prettier-ignore
+
+/** An earlier answer, told again for its idempotency key. */
+export const replayedOutcome = (record: ExecutionRecord): Outcome => ({
+  ...recordedOutcome(record, null),
+  dispatched: true,
+  replayed: true,
+});
 
 function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {
   if (errorCode === null) return null;

@@ -4,14 +4,16 @@ import { AppError } from "../errors.ts";
 import type { EnginePowers } from "../engine.ts";
 
 /** Answers once the end is recorded. Foreign ids look like unknown ones. */
-export async function cancel(caller: Caller, executionId: string, note: string | null, p: Pick<EnginePowers, "active" | "recorded">): Promise<void> {
+export async function cancel(caller: Caller, executionId: string, note: string | null, p: Pick<EnginePowers, "active" | "approvals" | "recordOf">): Promise<void> {
   const entry = p.active.get(executionId);
   if (entry && entry.call.caller.userId === caller.userId && entry.call.caller.tenantId === caller.tenantId) {
     entry.note = note;
     entry.abort("user");
     return entry.ended;
   }
-  if (await p.recorded(caller, executionId)) {
+  if ((await p.recordOf(caller, executionId)) !== null) {
+    // It waits for a person: whoever asked may take the question back.
+    if (await p.approvals.withdraw(caller, executionId)) return;
     throw new AppError("CONFLICT", "not_running", `execution ${executionId} is not running`, {
       remedy: "only running executions can be cancelled",
     });

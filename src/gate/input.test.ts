@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { testPowers, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import { ask, testTool } from "../../test/fixtures/gate.ts";
 import type { JsonObject } from "../call.ts";
 import { input } from "./input.ts";
 
-const decide = (args: JsonObject) => input.decide(testSubject({ arguments: args }), testPowers());
+const decide = (args: JsonObject) => ask(input, { arguments: args });
 
 it("R095: arguments that fit the schema pass", () => {
   expect(decide({ text: "hi" })).toEqual({ kind: "allow" });
@@ -68,17 +68,14 @@ it("names with slashes and tildes become JSON pointers", () => {
 });
 
 it("a call without a tool never gets past it", () => {
-  expect(input.decide(testSubject({ tool: null }), testPowers())).toMatchObject({
+  expect(ask(input, { tool: null })).toMatchObject({
     code: "NOT_FOUND",
   });
 });
 
 it("tools without parameters, and schemas of any shape, give readable faults", () => {
   const asked = (schema: JsonObject, args: JsonObject) =>
-    input.decide(
-      testSubject({ tool: testTool({ inputSchema: schema }), arguments: args }),
-      testPowers(),
-    );
+    ask(input, { tool: testTool({ inputSchema: schema }), arguments: args });
   expect(asked({ type: "object", additionalProperties: false }, { a: 1 })).toMatchObject({ errors: [{ suggestion: "known parameters: none" }] }); // prettier-ignore
   expect(asked({ not: {} }, {})).toMatchObject({
     errors: [{ path: "", message: "must NOT be valid, got {}" }],

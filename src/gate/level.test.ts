@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { testCaller, testPowers, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import { ask, testCaller, testPowers, testTool } from "../../test/fixtures/gate.ts";
 import { LEVELS, type Caller } from "../call.ts";
+import type { CheckRequest } from "../relation/relation.ts";
 import { RISKS, type Risk } from "../tools/tool.ts";
 import { level } from "./level.ts";
+import type { GatePowers } from "./stage.ts";
 
 const ALL_SCOPES = RISKS.map((risk) => `agent:execute:${risk}`);
 const decide = (risk: Risk, caller: Partial<Caller>) =>
-  level.decide(testSubject({ tool: testTool({ risk }), caller: testCaller(caller) }), testPowers());
+  ask(level, { tool: testTool({ risk }), caller: testCaller(caller) });
 
 describe("AC-007: four levels against three risks", () => {
   // An independent table, written from R060 and R061.
@@ -47,16 +49,29 @@ it("R053: a key without the scope of the risk is refused, whatever its level", (
   });
 });
 
-it("R070: a special permission is asked of everybody but administrators", () => {
-  const tool = testTool({ requiredPermissions: ["tool:shell:execute"] });
-  const asked = (caller: Partial<Caller>) => level.decide(testSubject({ tool, caller: testCaller(caller) }), testPowers()); // prettier-ignore
-  expect(asked({})).toMatchObject({ code: "FORBIDDEN", reason: "permission_missing" });
-  expect(asked({ scopes: [...ALL_SCOPES, "tool:shell:execute"] })).toEqual({ kind: "allow" });
-  expect(asked({ role: "admin" })).toEqual({ kind: "allow" });
+it("R070 C31 C42: a special permission is a relation to the caller's tenant", async () => {
+  const granted = new Set(["shell_execute"]);
+  const asked: CheckRequest[] = [];
+  const relations: GatePowers["relations"] = {
+    ...testPowers().relations,
+    check(request) {
+      asked.push(request);
+      return { has: granted.has(request.permission) ? "yes" : "no" };
+    },
+  };
+  const asks = (...requiredPermissions: string[]) => ask(level, { tool: testTool({ requiredPermissions }) }, { relations }); // prettier-ignore
+  expect(await asks("tool:shell:execute")).toEqual({ kind: "allow" });
+  expect(asked[0]).toEqual({ resource: { type: "tenant", id: "local" }, permission: "shell_execute", subject: { type: "user", id: "ada" } }); // prettier-ignore
+  const refused = { code: "FORBIDDEN", reason: "permission_missing" };
+  expect(await asks("tool:shell:execute", "tool:create")).toMatchObject(refused);
+  expect(await asks("tool:pkg:install")).toMatchObject(refused);
+  // One that no relation stands for is held by nobody.
+  expect(await asks("tool:anything")).toMatchObject(refused);
+  expect(asked.map(({ permission }) => permission)).toEqual(["shell_execute", "shell_execute", "tool_create", "package_install"]); // prettier-ignore
 });
 
 it("a call without a tool never gets past it", () => {
-  expect(level.decide(testSubject({ tool: null }), testPowers())).toMatchObject({
+  expect(ask(level, { tool: null })).toMatchObject({
     code: "NOT_FOUND",
   });
 });

@@ -1,13 +1,14 @@
 // Permission level against risk, scopes of the key, and the special permissions a tool asks for (R060-R070).
 import { LEVELS, type Caller } from "../call.ts";
 import { LEVEL_FOR, type Risk, type Tool } from "../tools/tool.ts";
-import { allow, deny, notFound, type Stage } from "./stage.ts";
+import { allow, deny, notFound, type Decision, type GatePowers, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
 
 export const level: Stage = {
   name: "level",
-  engine: "identity",
+  // Levels and scopes cannot fail to answer; the special permissions ask the relations.
+  engine: "relation",
   hides: false,
-  decide(subject) {
+  decide(subject, powers) {
     const { caller, tool } = subject;
     if (tool === null) return notFound(subject);
     // A risk nobody declared counts as the highest (R063).
@@ -26,12 +27,7 @@ export const level: Stage = {
         remedy: `ask an administrator for a key with scope ${scope}`,
       });
     }
-    const missing = missingPermission(caller, tool);
-    if (missing === null) return allow();
-    return deny("FORBIDDEN", "permission_missing", {
-      message: `${tool.name} needs the permission ${missing}`,
-      remedy: `ask an administrator to grant ${missing}`,
-    });
+    return tool.requiredPermissions.length === 0 ? allow() : permitted(subject, tool, powers);
   },
 };
 
@@ -39,7 +35,30 @@ function holds(caller: Caller, scope: string): boolean {
   return caller.scopes.includes(scope) || caller.scopes.includes("*");
 }
 
-function missingPermission(caller: Caller, tool: Tool): string | null {
-  if (caller.role === "admin") return null;
-  return tool.requiredPermissions.find((permission) => !caller.scopes.includes(permission)) ?? null;
+/** The permission strings of tools as permissions on the caller's tenant (C9, C31). */
+const ON_TENANT: Readonly<Record<string, string>> = {
+  "tool:shell:execute": "shell_execute",
+  "tool:package_manager:install": "package_install",
+  "tool:pkg:install": "package_install",
+  "tool:create": "tool_create",
+};
+
+/** One no is enough; a permission nobody knows is held by nobody. */
+async function permitted(
+  { caller }: Subject,
+  tool: Tool,
+  { relations }: GatePowers,
+): Promise<Decision> {
+  for (const needed of tool.requiredPermissions) {
+    const permission = ON_TENANT[needed];
+    const held =
+      permission !== undefined &&
+      (await relations.check({ resource: { type: "tenant", id: caller.tenantId }, permission, subject: { type: "user", id: caller.userId } })).has === "yes"; // prettier-ignore
+    if (held) continue;
+    return deny("FORBIDDEN", "permission_missing", {
+      message: `${tool.name} needs the permission ${needed}`,
+      remedy: `ask an administrator to grant ${needed}`,
+    });
+  }
+  return allow();
 }

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { testCaller, testPowers, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import { ask, testCaller, testTool } from "../../test/fixtures/gate.ts";
 import { registry } from "./registry.ts";
+import type { Subject } from "./stage.ts";
 
-const decide = (change: Parameters<typeof testSubject>[0]) =>
-  registry.decide(testSubject(change), testPowers());
+const decide = (change: Partial<Subject>) => ask(registry, change);
 const NOT_FOUND = {
   kind: "deny",
   code: "NOT_FOUND",
@@ -37,4 +37,8 @@ it("C18: a provider without a runner is hidden, and named to administrators only
 
 it("a native tool that lost its handler is hidden", () => {
   expect(decide({ tool: testTool({ native: null }) })).toMatchObject(NOT_FOUND);
+});
+
+it("R024 C30: with the flag mcp_tools off no tool exists", () => {
+  expect(ask(registry, {}, { toolsOn: false })).toMatchObject(NOT_FOUND);
 });

@@ -5,9 +5,9 @@ export const registry: Stage = {
   name: "registry",
   engine: "registry",
   hides: true,
-  decide(subject) {
+  decide(subject, { toolsOn }) {
     const { tool, caller } = subject;
-    if (!tool?.enabled || tool.linkState !== "linked") return notFound(subject);
+    if (!toolsOn || !tool?.enabled || tool.linkState !== "linked") return notFound(subject);
     if (tool.provider === "native" && tool.native) return allow();
     // Hidden from everybody else until a runner exists; administrators learn why (C18).
     if (caller.role !== "admin") return notFound(subject);

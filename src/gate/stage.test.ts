@@ -1,7 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { testPowers, testSubject } from "../../test/fixtures/gate.ts";
-import type { Verdict } from "../call.ts";
-import { decide, EXECUTE, judge, VISIBLE, type Stage } from "./index.ts";
+import { decide, EXECUTE, faultOf, judge, newTrail, undo, VISIBLE, type Stage } from "./index.ts";
 import { allow, deny } from "./stage.ts";
 
 const stage = (decideIt: Stage["decide"]): Stage => ({
@@ -13,8 +12,16 @@ const stage = (decideIt: Stage["decide"]): Stage => ({
 const UNAVAILABLE = { stage: "probe", verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "test" }; // prettier-ignore
 
 it("C10: the order of the stages", () => {
-  expect(VISIBLE.map(({ name }) => name)).toEqual(["registry", "capsule"]);
-  expect(EXECUTE.map(({ name }) => name)).toEqual(["registry", "capsule", "level", "input"]);
+  expect(VISIBLE.map(({ name }) => name)).toEqual([
+    "registry",
+    "capsule",
+    "relationship",
+    "policy",
+  ]);
+  expect(EXECUTE.map(({ name }) => name)).toEqual([
+    "registry", "capsule", "relationship", "policy",
+    "allowlist", "level", "mode", "input", "arguments", "rate", "budget", "approval",
+  ]); // prettier-ignore
   expect(EXECUTE.slice(0, VISIBLE.length)).toEqual(VISIBLE);
   expect(EXECUTE.filter(({ hides }) => hides)).toEqual(VISIBLE);
 });
@@ -25,7 +32,7 @@ it("a stage that throws denies, at once or later", async () => {
   });
   const rejecter = stage(() => Promise.reject(new Error("secret detail")));
   for (const broken of [thrower, rejecter]) {
-    const verdict = await judge(broken, testSubject(), testPowers());
+    const verdict = await judge(broken, testSubject(), testPowers(), newTrail());
     expect(verdict).toMatchObject(UNAVAILABLE);
     expect(JSON.stringify(verdict)).not.toContain("secret detail");
   }
@@ -34,7 +41,7 @@ it("a stage that throws denies, at once or later", async () => {
 it("a stage that is too slow denies within its limit", async () => {
   vi.useFakeTimers();
   try {
-    const judged = judge(stage(() => new Promise(() => undefined)), testSubject(), testPowers()); // prettier-ignore
+    const judged = judge(stage(() => new Promise(() => undefined)), testSubject(), testPowers(), newTrail()); // prettier-ignore
     await vi.advanceTimersByTimeAsync(500);
     expect(await judged).toMatchObject(UNAVAILABLE);
   } finally {
@@ -47,6 +54,7 @@ it("verdicts carry the stage and the time taken", async () => {
     stage(() => Promise.resolve(allow())),
     testSubject(),
     testPowers(),
+    newTrail(),
   );
   expect(verdict).toEqual({ stage: "probe", verdict: "allow", ms: expect.any(Number) as number });
 });
@@ -63,10 +71,11 @@ it("stages are asked in order and the first refusal ends the questions", async (
     },
   });
   const stages = [named("a", allow()), named("b", deny("FORBIDDEN", "policy_denied", { message: "no", remedy: "ask" })), named("c", allow())]; // prettier-ignore
-  const gates: Verdict[] = [];
-  expect(await decide(stages, testSubject(), testPowers(), gates)).toEqual({ code: "FORBIDDEN", reason: "policy_denied", message: "no", remedy: "ask" }); // prettier-ignore
+  const trail = newTrail();
+  const stop = await decide(stages, testSubject(), testPowers(), trail);
+  expect(stop && faultOf(stop)).toEqual({ code: "FORBIDDEN", reason: "policy_denied", message: "no", remedy: "ask" }); // prettier-ignore
   expect(asked).toEqual(["a", "b"]);
-  expect(gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
+  expect(trail.gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
 });
 
 it("C23: after a hiding no only an outage of another hiding engine changes the answer", async () => {
@@ -77,7 +86,7 @@ it("C23: after a hiding no only an outage of another hiding engine changes the a
   const no = deny("NOT_FOUND", "unknown", { message: "not found" });
   const out = deny("UNAVAILABLE", "engine_unavailable", { message: "out" });
   const ask = async (...stages: Stage[]) =>
-    (await decide(stages, testSubject(), testPowers(), []))?.code;
+    (await decide(stages, testSubject(), testPowers(), newTrail()))?.code;
   const never = stage(() => {
     throw new Error("must not be asked");
   });
@@ -96,7 +105,55 @@ it("a hold stops the call: nobody runs what a person has not let through", async
   const never = stage(() => {
     throw new Error("must not be asked");
   });
-  const gates: Verdict[] = [];
-  expect(await decide([held, never], testSubject(), testPowers(), gates)).toEqual({ code: "FORBIDDEN", reason: "approval_not_presented", message: "waiting" }); // prettier-ignore
-  expect(gates).toHaveLength(1);
+  const trail = newTrail();
+  const stop = await decide([held, never], testSubject(), testPowers(), trail);
+  expect(stop).toMatchObject({ verdict: "hold" });
+  expect(stop && faultOf(stop)).toEqual({ code: "FORBIDDEN", reason: "approval_not_presented", message: "waiting" }); // prettier-ignore
+  expect(trail.gates).toHaveLength(1);
+});
+
+it("what stages took is given back once, also what a late yes took", async () => {
+  const given: string[] = [];
+  const taking = (name: string): Stage =>
+    stage(() => ({ kind: "allow", undo: () => void given.push(name), ask: { reason: name, message: name }, windows: [] })); // prettier-ignore
+  const trail = newTrail();
+  expect(await decide([taking("a"), taking("b")], testSubject(), testPowers(), trail)).toBeNull();
+  expect(trail.gates).toMatchObject([{ verdict: "allow", asks: "a" }, { asks: "b" }]);
+  expect(trail.asks.map(({ reason }) => reason)).toEqual(["a", "b"]);
+  await undo(trail);
+  await undo(trail);
+  expect(given).toEqual(["a", "b"]);
+
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof allow>>();
+  const slow: Stage = { ...stage(() => promise), limitMs: 1 };
+  expect(await judge(slow, testSubject(), testPowers(), newTrail())).toMatchObject(UNAVAILABLE);
+  resolve({ kind: "allow", undo: () => void given.push("late") });
+  await promise;
+  await Promise.resolve();
+  expect(given).toEqual(["a", "b", "late"]);
+});
+
+it("a late no, a late failure and a yes that took nothing leave nothing to give back", async () => {
+  for (const answer of [
+    Promise.resolve(allow()),
+    Promise.resolve(deny("FORBIDDEN", "policy_denied", { message: "no" })),
+    Promise.reject(new Error("late")),
+  ]) {
+    // prettier-ignore
+    const late = new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => answer);
+    const slow: Stage = { ...stage(() => late), limitMs: 1 };
+    expect(await judge(slow, testSubject(), testPowers(), newTrail())).toMatchObject(UNAVAILABLE);
+    await late.catch(() => undefined);
+  }
+});
+
+it("a refusal keeps its faults, its wait and the windows it counted in", async () => {
+  const windows = [{ name: "user", quota: 1, windowSeconds: 60, remaining: 0, resetSeconds: 9 }];
+  const errors = [{ path: "/a", message: "b" }];
+  const no = stage(() => deny("TOO_MANY_REQUESTS", "rate_user", { message: "no", retryAfterSeconds: 9, errors, windows })); // prettier-ignore
+  const trail = newTrail();
+  const stop = await decide([no], testSubject(), testPowers(), trail);
+  expect(stop && faultOf(stop)).toEqual({ code: "TOO_MANY_REQUESTS", reason: "rate_user", message: "no", retryAfterSeconds: 9, errors }); // prettier-ignore
+  expect(trail.windows).toEqual(windows);
+  expect(stop).not.toHaveProperty("windows");
 });

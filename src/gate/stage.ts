@@ -30,9 +30,11 @@ export interface Suppose {
 
 /** What stages may use: one field per engine. */
 export interface GatePowers {
+  /** The flag `mcp_tools`: off, no tool exists for anybody (C30). */
+  readonly toolsOn: boolean;
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
-  readonly relations: Pick<Relations, "check" | "expand">;
+  readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
   readonly policies: Pick<Policies, "decide">;
   readonly allowlist: Allowlist;
   readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;

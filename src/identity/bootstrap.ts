@@ -31,16 +31,21 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
     plan: "enterprise",
     createdAt: now,
   });
-  await ensureCapsule(p, "starter", "Starter", p.tools.filter((tool) => tool.risk !== "dangerous").map((tool) => tool.name), true); // prettier-ignore
+  await ensureCapsule(p, "starter", "Starter", p.tools.filter(isForStarters).map((tool) => tool.name), true); // prettier-ignore
   await ensureCapsule(p, "all", "All native tools", ["*"], false);
   await ensureUser(p, OWNER, "Owner", "admin");
   await ensureUser(p, CLI, "Command line", "user");
 
   const newAdminKey = await ensureKey(p, { userId: OWNER, name: "admin", file: "admin.key", preset: p.presetAdminKey, scopes: ["*"], level: "admin", capsuleId: "all" }); // prettier-ignore
+  // A level that lets dangerous tools reach the approval stage: there a person decides (C8).
   const scopes = ["agent:execute:safe", "agent:execute:moderate", "agent:execute:dangerous"];
-  await ensureKey(p, { userId: CLI, name: "cli", file: "cli.key", preset: null, scopes, level: "execute_advanced", capsuleId: "starter" }); // prettier-ignore
+  await ensureKey(p, { userId: CLI, name: "cli", file: "cli.key", preset: null, scopes, level: "admin", capsuleId: "starter" }); // prettier-ignore
   return { newAdminKey };
 }
+
+/** What asks for a special permission, or can do anything to the machine, is linked by a person. */
+const isForStarters = (tool: Tool): boolean =>
+  tool.requiredPermissions.length === 0 && tool.effects !== "system_dangerous";
 
 async function ensureCapsule(p: BootstrapPowers, id: string, name: string, capabilities: string[], isDefault: boolean): Promise<void> {
   if (await p.store.capsules.get(id)) return;

@@ -6,6 +6,8 @@ export interface CapsuleTools {
 }
 
 export interface Capsules {
+  /** Rises with every change that this process learns of. */
+  readonly revision: number;
   /** Null when there is no such active capsule. */
   find(id: string): CapsuleTools | null | Promise<CapsuleTools | null>;
   forget(): void;
@@ -40,6 +42,9 @@ export function createCapsules(p: CapsulesPowers): Capsules {
   };
 
   return {
+    get revision() {
+      return epoch;
+    },
     find(id) {
       const hit = known.get(id);
       if (hit && (!p.store.shared || p.now() - hit.learntAt < SHARED_LEASE_MS)) return hit.tools;

@@ -78,6 +78,10 @@ export interface DirectoryPowers {
   readonly note: (action: Action, who: Caller, body: Record<string, unknown>) => Promise<void>;
   /** Drops caches; called after the store has the change and before anybody is told. */
   readonly changed: () => void;
+  /** Tells the relation engine what a user is to their tenant. */
+  readonly relate: (user: UserRow) => Promise<void>;
+  /** May this caller configure the tool, by the relations? */
+  readonly mayConfigure: (actor: Caller, toolName: string) => Promise<boolean>;
   readonly toolName: (name: string) => string | null;
   readonly setToolEnabled: (name: string, enabled: boolean) => Promise<boolean>;
 }
@@ -154,6 +158,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
         createdAt: now,
       };
       await created(p.store.users.create(row), "user", row.id);
+      await p.relate(row);
       await commit(actor, "user.created", { userId: row.id, role: row.role, plan: row.plan });
       return row;
     },
@@ -162,6 +167,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
     async updateUser(actor, id, change) {
       ours(actor, await p.store.users.get(id), "user", id);
       const row = ours(actor, await p.store.users.update(id, change), "user", id);
+      await p.relate(row);
       await commit(actor, "user.changed", { userId: id, change });
       return row;
     },
@@ -246,6 +252,10 @@ export function createDirectory(p: DirectoryPowers): Directory {
       return row;
     },
     async switchTool(actor, name, enabled) {
+      const known = p.toolName(name);
+      if (known !== null && !(await p.mayConfigure(actor, known))) {
+        throw new AppError("FORBIDDEN", "permission_missing", `${actor.userId} may not configure ${known}`, { remedy: `grant it: ostiary relations write tool:${known}#tenant@tenant:${actor.tenantId}` }); // prettier-ignore
+      }
       if (!(await p.setToolEnabled(name, enabled))) {
         throw new AppError("NOT_FOUND", "unknown", `Tool '${name}' not found`, {
           remedy: "list the tools first",

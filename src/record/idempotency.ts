@@ -24,7 +24,10 @@ export function createIdempotency(
       if (earlier === null) return null;
       assertSame(call, earlier.requestHash);
       const record = await store.executions.get(earlier.executionId);
-      if (record === null || record.endTime === null) throw inFlight(earlier.executionId);
+      // A call that waits for a person is told again as it stands.
+      const waits = record?.status === "pending" && record.approvalId !== null;
+      if (record === null || (record.endTime === null && !waits))
+        throw inFlight(earlier.executionId);
       return record;
     },
     async reserve(call) {

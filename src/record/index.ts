@@ -1,5 +1,5 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
-import type { Call, Json, Outcome, Verdict } from "../call.ts";
+import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
 import { maskSecrets } from "../util/mask.ts";
@@ -9,9 +9,21 @@ export interface Recorded {
   readonly event: LogEvent;
 }
 
+/** What a call uses of its tenant's budget, as the record counts it. */
+export interface BudgetBook {
+  /** Counted at the start. */
+  amounts(call: Call): Readonly<Record<string, number>>;
+  /** Was a reservation made for it, that the start turns into use? */
+  isReserved(call: Call): boolean;
+  /** Corrections at the end. */
+  settle(call: Call, outcome: Outcome): Readonly<Record<string, number>>;
+}
+
 export interface Recorder {
   /** The start of an execution; durable when it resolves. */
   begin(call: Call, gates: readonly Verdict[], status: "running" | "pending"): Promise<void>;
+  /** A call that waits for a person: it has a record, but has not begun. */
+  hold(call: Call, gates: readonly Verdict[], approvalId: string): Promise<void>;
   /** The end of an execution that was begun. */
   end(call: Call, outcome: Outcome): Promise<void>;
   /** A call that was refused: start and end in one event. */
@@ -24,6 +36,10 @@ export interface RecorderPowers {
   readonly log: Store["log"];
   readonly instanceId: string;
   readonly now: () => number;
+  readonly mode: () => Mode;
+  readonly budget: BudgetBook;
+  /** Told when an event could not be written. */
+  readonly onFailed: (cause: unknown) => void;
   /** Told of each event once it is durable. */
   readonly onRecorded: (recorded: Recorded) => void;
 }
@@ -40,6 +56,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     try {
       seq = await p.log.append(event);
     } catch (cause) {
+      p.onFailed(cause);
       throw new AppError(
         "UNAVAILABLE",
         "engine_unavailable",
@@ -64,22 +81,22 @@ export function createRecorder(p: RecorderPowers): Recorder {
   return {
     begin: (call, gates, status) =>
       append(
-        event(
-          "tool.execution.start",
-          call,
-          call.startedAt,
-          startBody(call, gates, status, p.instanceId),
-        ),
+        event("tool.execution.start", call, call.startedAt, startBody(call, gates, status, p)),
+      ),
+    hold: (call, gates, approvalId) =>
+      append(
+        event("tool.execution.held", call, call.startedAt, { ...startBody(call, gates, "pending", p), approvalId }), // prettier-ignore
       ),
     end: (call, outcome) => {
-      const body = endBody(call, outcome, p.now());
+      const body = endBody(call, outcome, p.now(), p.budget.settle(call, outcome));
       const status =
         outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
       return append(event(END_ACTION[status], call, body.endTime, body));
     },
     refuse: (call, outcome) => {
-      const end = endBody(call, outcome, p.now());
-      const start = startBody(call, outcome.gates, "failed", p.instanceId);
+      // Nothing was counted yet: a refused call has nothing to settle.
+      const end = endBody(call, outcome, p.now(), NOTHING);
+      const start = startBody(call, outcome.gates, "failed", p);
       const body: DeniedBody = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
       return append(event("tool.execution.denied", call, end.endTime, body));
     },
@@ -92,7 +109,7 @@ function startBody(
   call: Call,
   gates: readonly Verdict[],
   status: StartBody["status"],
-  instanceId: string,
+  p: Pick<RecorderPowers, "instanceId" | "mode" | "budget">,
 ): StartBody {
   const { caller, tool } = call;
   return {
@@ -116,8 +133,13 @@ function startBody(
     toolPin: tool?.pin ?? null,
     runner: tool?.provider ?? null,
     entry: call.entry,
-    instanceId,
+    instanceId: p.instanceId,
     gates: gates as unknown as readonly Json[],
+    approvalId: call.grant?.approvalId ?? null,
+    budget: p.budget.amounts(call),
+    reserved: p.budget.isReserved(call),
+    mode: p.mode(),
+    roles: caller.roles,
   };
 }
 
@@ -138,7 +160,9 @@ function hidden(call: Call, gates: readonly Verdict[]): object {
   };
 }
 
-function endBody(call: Call, outcome: Outcome, now: number): EndBody {
+const NOTHING = Object.freeze({});
+
+function endBody(call: Call, outcome: Outcome, now: number, budgetDelta: EndBody["budgetDelta"]): EndBody {
   const { error } = outcome;
   return {
     status: outcome.status,
@@ -155,5 +179,6 @@ function endBody(call: Call, outcome: Outcome, now: number): EndBody {
     category: outcome.category,
     userId: call.caller.userId,
     startTime: call.startedAt,
+    budgetDelta,
   };
-}
+} // prettier-ignore

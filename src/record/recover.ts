@@ -49,6 +49,8 @@ async function closeOne(p: RecoverPowers, row: ExecutionRecord, reason: string):
     category: row.category,
     userId: row.userId,
     startTime: row.startTime,
+    // It may have run: what was counted stays counted.
+    budgetDelta: {},
   };
   const event = {
     tenantId: row.tenantId,

@@ -1,0 +1,35 @@
+// Waiting for what becomes of a held call, wherever it is let through and run.
+import type { Caller, Outcome } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { EnginePowers } from "../engine.ts";
+import { recordedOutcome } from "./outcome.ts";
+
+type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now">;
+
+/** How often another instance's work is looked at; our own wakes us. */
+const LOOK_EVERY_MS = 250;
+
+export async function follow(
+  caller: Caller,
+  executionId: string,
+  { ms, signal }: { ms: number; signal?: AbortSignal },
+  p: Powers,
+): Promise<Outcome> {
+  const until = performance.now() + ms;
+  for (;;) {
+    const record = await p.recordOf(caller, executionId);
+    if (record === null) throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, { remedy: "list your executions" }); // prettier-ignore
+    const approval = await p.approvals.ofExecution(executionId);
+    const left = until - performance.now();
+    if (record.endTime !== null || left <= 0 || signal?.aborted) return recordedOutcome(record, approval); // prettier-ignore
+    if (approval?.state === "pending") await p.approvals.settled(executionId, left, signal);
+    else await ended(executionId, Math.min(left, LOOK_EVERY_MS), p);
+  }
+}
+
+async function ended(executionId: string, ms: number, { active }: Powers): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([active.get(executionId)?.ended ?? late, late]);
+  clearTimeout(timer);
+}
