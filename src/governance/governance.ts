@@ -17,9 +17,12 @@ export interface ModeRule {
 
 /** One thing that an argument rule has to say about a call. */
 export interface ArgumentFinding {
-  /** deny refuses; ask lets a person decide. */
-  readonly kind: "deny" | "ask";
-  /** path_forbidden, path_not_allowed, command_forbidden, size_exceeded, egress_blocked; of an ask command_asks, host_asks. */
+  /** deny refuses; ask lets a person decide; waive says that nobody need be asked on account of the mode. */
+  readonly kind: "deny" | "ask" | "waive";
+  /**
+   * Of a denial path_forbidden, path_not_allowed, command_forbidden, size_exceeded, egress_blocked; of an ask command_asks,
+   * host_asks; of a waiver unattended_path, listed_command.
+   */
   readonly reason: string;
   /** JSON pointer of the argument. */
   readonly path: string;
@@ -46,10 +49,53 @@ export interface ApprovalRules {
   readonly holdSeconds: number;
 }
 
+/** Where a path leads, and whether it may be touched there. One judge for the gate and for the power that opens files. */
+export interface Territory {
+  /** Says the same about what is refused, whether it exists or not. */
+  locate(given: string, access: Access): Promise<Located | Refused>;
+  /** The rules for a real path that was reached another way, e.g. an entry of a folder or an opened descriptor. */
+  allows(real: string, access: Access): boolean;
+  /** For answers: relative to the workspace where inside it. */
+  show(real: string): string;
+  /** The line that lets this real path be written without asking; null when none does. */
+  unattended(real: string): RuleSource | null;
+}
+
+export type Access = "read" | "write";
+
+/** A path that has passed the rules: absolute, free of links, inside an allowed folder. */
+export interface Located {
+  readonly ok: true;
+  readonly path: string;
+  readonly shown: string;
+}
+
+export interface Refused {
+  readonly ok: false;
+  /** path_not_found: its links lead in a circle. */
+  readonly reason: "path_forbidden" | "path_not_allowed" | "path_not_found";
+  readonly message: string;
+  readonly remedy: string;
+  readonly rule: RuleSource;
+}
+
+export interface FileRules {
+  readonly territory: Territory;
+  readonly maxReadBytes: number;
+  readonly maxWriteBytes: number;
+  readonly maxListEntries: number;
+  /** How many entries a listing may look at, accepted or not. */
+  readonly maxVisitedEntries: number;
+}
+
 export interface Governance {
   /** Version of the enforced governance documents. */
   readonly version: string;
   modeRule(tool: Tool, mode: Mode): ModeRule;
+  /** A few words on what the mode means. */
+  describe(mode: Mode): string;
+  /** What the files power goes by for this call; without a tool the general rules. */
+  filesFor(subject: { readonly caller: Caller; readonly tool: Tool | null; readonly sessionId: string | null }): Promise<FileRules>;
   /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
   judgeArguments(subject: ArgumentSubject): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
   approvalRules(tool: Tool): ApprovalRules;
@@ -66,6 +112,8 @@ export interface Governance {
   };
   /** Null: unlimited. */
   budget(plan: Plan | null, metric: Metric): number | null;
+  /** Part of a budget from which on a warning is given, e.g. 0.8. */
+  readonly lowWarning: number;
   readonly sensors: Readonly<Record<string, SensorRule>>;
   readonly transitions: readonly TransitionRule[];
 } // prettier-ignore
@@ -75,7 +123,10 @@ export interface SensorRule {
   readonly threshold: number;
   /** Value below which it is quiet again. */
   readonly clearBelow: number;
+  /** cpu, memory, disk: how long it must last; all others: over which time is counted. */
   readonly forSeconds: number;
+  /** Of sensors that count per caller: what a caller over the threshold is held to, and how long. */
+  readonly throttle?: { readonly callsPerMinute: number; readonly forSeconds: number };
 }
 
 export interface TransitionRule {
