@@ -1,13 +1,16 @@
 // What the queries are written against; SQLite and PostgreSQL each provide it.
-import type { Compilable, Kysely } from "kysely";
+import { sql, type Compilable, type Expression, type Kysely, type SqlBool } from "kysely";
 import type { Row } from "./writer-client.ts";
 import { AlreadyExists } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 export interface Database {
   readonly kysely: Kysely<Tables>;
-  /** One transaction, all or nothing; answers the rows of each statement. */
-  readonly batch: (queries: readonly Compilable[]) => Promise<Row[][]>;
+  /**
+   * One transaction, all or nothing; answers the rows of each statement. Batches that name the same turn run one after
+   * the other, whichever instance they come from; on SQLite all do.
+   */
+  readonly batch: (queries: readonly Compilable[], turn?: string) => Promise<Row[][]>;
 }
 
 /** Changes nothing, yet must be written: tells whether a log that failed can be written again. */
@@ -15,11 +18,27 @@ export const PROBE = "update migrations set applied_at = applied_at where id = 1
 
 const SQLITE_CONSTRAINTS: readonly unknown[] = [1555, 2067]; // primary key, unique
 const POSTGRES_UNIQUE = "23505";
+const SQLITE_CHECK = 275;
+const POSTGRES_CHECK = "23514";
 
 export function isDuplicate(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
   if ("errcode" in cause) return SQLITE_CONSTRAINTS.includes(cause.errcode);
   return "code" in cause && cause.code === POSTGRES_UNIQUE;
+}
+
+/** Ends its batch, and undoes it, where `broken` holds: conditions and writes become one step. */
+export function guard(kysely: Kysely<Tables>, broken: Expression<SqlBool>): Compilable {
+  return kysely
+    .insertInto("guards")
+    .columns(["holds"])
+    .expression(kysely.selectNoFrom(sql.lit(0).as("holds")).where(broken));
+}
+
+export function isGuarded(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  if ("errcode" in cause) return cause.errcode === SQLITE_CHECK;
+  return "code" in cause && cause.code === POSTGRES_CHECK;
 }
 
 /** Turns the databases' words for a broken uniqueness into ours. */

@@ -13,6 +13,7 @@ import type { Row } from "./writer-client.ts";
 
 const INT8 = 20;
 const MIGRATING = 0x6f737470;
+const TURNS = 0x6f737471;
 const MAX_CONNECTIONS = 10;
 /** Deadlock and serialization failure: the same statements may succeed at once. */
 const RETRY: readonly unknown[] = ["40P01", "40001"];
@@ -51,7 +52,7 @@ export async function openPostgres(address: string): Promise<Store> {
         return rows;
       }),
     }),
-    batch: (list) => transaction(pool, list.map((query) => query.compile())), // prettier-ignore
+    batch: (list, turn) => transaction(pool, list.map((query) => query.compile()), turn), // prettier-ignore
   };
   return {
     kind: "postgres",
@@ -76,12 +77,14 @@ function parserOf(...[oid, format]: Parameters<typeof pg.types.getTypeParser>): 
 
 type Statements = readonly { sql: string; parameters: readonly unknown[] }[];
 
-async function transaction(pool: pg.Pool, statements: Statements): Promise<Row[][]> {
+async function transaction(pool: pg.Pool, statements: Statements, turn?: string): Promise<Row[][]> {
   for (let attempt = 1; ; attempt++) {
     const client = await pool.connect();
     let broken: Error | undefined;
     try {
       await client.query("begin");
+      // Held until the end; the statements after it see what the one before it committed.
+      if (turn !== undefined) await client.query("select pg_advisory_xact_lock($1, hashtext($2))", [TURNS, turn]); // prettier-ignore
       const results: Row[][] = [];
       for (const { sql, parameters } of statements)
         results.push((await client.query<Row>(sql, parameters.map(bind))).rows);

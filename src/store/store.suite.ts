@@ -6,16 +6,15 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CancelReason, Status } from "../call.ts";
+import { documentsSuite } from "./documents.suite.ts";
+import { ANN, atOnce, ended, endBody, event, finish, HOUR, ids, NONE, started, startBody, T0, type Sample } from "./samples.suite.ts"; // prettier-ignore
 import {
   AlreadyExists,
   openStore,
   type CapsuleRow,
-  type EndBody,
-  type ExecutionRecord,
   type HistoryFilter,
   type KeyRow,
   type LogEvent,
-  type StartBody,
   type Store,
   type StoredTool,
   type UserRow,
@@ -28,103 +27,6 @@ export interface Ground {
   exec(sql: string): Promise<void>;
   dispose(): Promise<void>;
 }
-
-const T0 = Date.UTC(2026, 0, 1);
-const HOUR = 3_600_000;
-
-interface Sample {
-  id: string;
-  tenantId?: string;
-  userId?: string;
-  toolName?: string;
-  at?: number;
-  ms?: number;
-  status?: "success" | "failed" | "cancelled";
-  cancelReason?: CancelReason | null;
-  instanceId?: string;
-}
-
-const ACTION = {
-  success: "tool.execution.complete",
-  failed: "tool.execution.failed",
-  cancelled: "tool.execution.cancelled",
-} as const;
-
-function startBody(s: Sample): StartBody {
-  const toolName = s.toolName ?? "system/echo";
-  return {
-    toolName,
-    requestedName: toolName.replace("/", "_"),
-    category: toolName.split("/")[0] ?? "",
-    status: "running",
-    arguments: { text: "hé\u0000 😀" },
-    startTime: s.at ?? T0,
-    timeout: 30_000,
-    userId: s.userId ?? "ann",
-    tenantId: s.tenantId ?? "local",
-    capsuleId: "starter",
-    keyId: null,
-    sessionId: null,
-    metadata: { from: "caller" },
-    idempotencyKey: null,
-    traceId: "0af7651916cd43dd8448eb211c80319c",
-    spanId: "b7ad6b7169203331",
-    toolVersion: "1.0.0",
-    toolPin: null,
-    runner: "native",
-    entry: "rest",
-    instanceId: s.instanceId ?? "one",
-    gates: [{ stage: "registry", verdict: "allow", ms: 0.02 }],
-  };
-}
-
-function endBody(s: Sample): EndBody {
-  const { toolName, category, userId, startTime } = startBody(s);
-  const status = s.status ?? "success";
-  const failed = status === "failed";
-  return {
-    status,
-    endTime: startTime + Math.ceil(s.ms ?? 5),
-    executionTime: s.ms ?? 5,
-    result: status === "success" ? { text: "done" } : null,
-    error: failed ? "it broke" : null,
-    errorCode: failed ? "EXECUTION_FAILED" : null,
-    errorReason: failed ? "unexpected" : null,
-    remedy: null,
-    cancelReason: s.cancelReason ?? (status === "cancelled" ? "user" : null),
-    metadata: { from: "runner" },
-    toolName,
-    category,
-    userId,
-    startTime,
-  };
-}
-
-function event(s: Sample, action: LogEvent["action"], body: object): LogEvent {
-  return {
-    tenantId: s.tenantId ?? "local",
-    at: s.at ?? T0,
-    action,
-    actor: s.userId ?? "ann",
-    executionId: s.id,
-    body: JSON.stringify(body),
-  };
-}
-const started = (s: Sample) => event(s, "tool.execution.start", startBody(s));
-const ended = (s: Sample) => event(s, ACTION[s.status ?? "success"], endBody(s));
-
-const ANN = { tenantId: "local", userId: "ann" };
-const NONE = { total: 0, success: 0, failed: 0, cancelled: 0, timeout: 0, averageExecutionTime: 0 };
-const ids = (records: readonly ExecutionRecord[]) => records.map((record) => record.id);
-
-async function finish(store: Store, ...samples: Sample[]): Promise<void> {
-  await Promise.all(samples.flatMap((s) => [started(s), ended(s)]).map((e) => store.log.append(e)));
-}
-
-/** Runs `count` times in parallel, by turns on either instance. */
-function atOnce<T>(count: number, [one, two]: readonly [Store, Store], run: (store: Store, i: number) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: count }, (_, i) => run(i % 2 === 0 ? one : two, i)));
-} // prettier-ignore
 
 export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
   describe(name, () => {
@@ -508,6 +410,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       const key: KeyRow = {
         id: "k1", tenantId: "local", userId: "ann", name: "laptop", prefix: "ost_abcd", salt: "s", hash: "h",
         scopes: ["*"], level: "admin", capsuleId: "all", createdAt: T0, expiresAt: null, revokedAt: null, lastUsedAt: null,
+        limits: null,
       }; // prettier-ignore
 
       test("create, find, list", async () => {
@@ -515,7 +418,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.keys.get("k1")).toEqual(key);
         expect(await store.keys.get("k9")).toBeNull();
         await expect(store.keys.create(key)).rejects.toThrow(AlreadyExists);
-        const second = { ...key, id: "k2", userId: "bob", level: null, capsuleId: null };
+        const second = { ...key, id: "k2", userId: "bob", level: null, capsuleId: null, limits: { perMinute: 5, perDay: 100 } }; // prettier-ignore
         await store.keys.create(second);
         expect(await store.keys.byPrefix("ost_abcd")).toEqual([key, second]);
         expect(await store.keys.byPrefix("ost_none")).toEqual([]);
@@ -589,7 +492,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         category: name.split("/")[0] ?? "", provider: "native", inputSchema: { type: "object" }, outputSchema: null,
         risk: "safe", effects: "read_only", requiresApproval: false, requiresSandbox: false, timeoutMs: 1000,
         rateLimitPerHour: null, tags: ["a"], version: "1.0.0", requiredPermissions: [], deprecated: null, aliases: [],
-        examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", pin,
+        examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", touches: [], meters: [], pin,
       }); // prettier-ignore
 
       test("saved by name; every definition stays under its pin", async () => {
@@ -668,6 +571,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         await expect(store.memory.put({ ...row, key: "a\ud800" })).rejects.toThrow(/surrogate/);
       });
     });
+
+    documentsSuite(() => store, another);
 
     describe("facts", () => {
       test("get, set, put if absent, take", async () => {

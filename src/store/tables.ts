@@ -1,6 +1,7 @@
 // The tables as Kysely sees them: text ids, epoch ms, JSON as text, booleans as 0/1, alike on both databases.
 import type { CancelReason, Level, Plan, Status } from "../call.ts";
-import type { Action, CapsuleRow, UserRow } from "./store.ts";
+import type { DocumentKind, DocumentState } from "../governance/governance.ts";
+import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 
 interface EventsTable {
   seq: number;
@@ -31,6 +32,7 @@ export interface ExecutionsTable {
   instance_id: string;
   start_seq: number;
   end_seq: number | null;
+  approval_id: string | null;
 }
 
 /** A timeout is a cancelled execution that is counted apart. */
@@ -80,6 +82,53 @@ interface MemoryTable {
   expires_at: number | null;
 }
 
+interface TuplesTable {
+  resource_type: string;
+  resource_id: string;
+  relation: string;
+  subject_type: string;
+  subject_id: string;
+  subject_relation: string;
+  caveat: string;
+  caveat_context: string;
+  expires_at: number | null;
+}
+
+interface ApprovalsTable {
+  id: string;
+  tenant_id: string;
+  execution_id: string;
+  requester: string;
+  key_id: string | null;
+  capsule_id: string | null;
+  tool_name: string;
+  tool_pin: string;
+  policy_version: string;
+  /** As it was asked for; an edit changes `binding` only, so asking again still finds the one that is pending. */
+  requested_binding: string;
+  binding: string;
+  arguments: string;
+  edited_arguments: string | null;
+  sealed: string | null;
+  edited_sealed: string | null;
+  risk: string;
+  reasons: string;
+  state: ApprovalRow["state"];
+  needed: number;
+  created_at: number;
+  expires_at: number;
+  presented_at: number | null;
+  decided_at: number | null;
+}
+
+export interface UsageTable {
+  tenant_id: string;
+  /** Month in UTC: `2026-11`. */
+  period: string;
+  metric: string;
+  used: number;
+}
+
 export interface Tables {
   events: EventsTable;
   executions: ExecutionsTable;
@@ -116,6 +165,7 @@ export interface Tables {
     expires_at: number | null;
     revoked_at: number | null;
     last_used_at: number | null;
+    limits: string | null;
   };
   capsules: {
     id: string;
@@ -132,4 +182,52 @@ export interface Tables {
   definitions: { pin: string; body: string };
   memory: MemoryTable;
   facts: { name: string; value: string };
+  /** Never holds a row; see the migration. */
+  guards: { holds: number };
+  tuples: TuplesTable;
+  /** JSON of what one write did. */
+  tuple_changes: { revision: number; changes: string };
+  documents: {
+    kind: DocumentKind;
+    version: number;
+    state: DocumentState;
+    files: string;
+    hash: string;
+    note: string;
+    created_by: string;
+    created_at: number;
+    enforced_at: number | null;
+  };
+  approvals: ApprovalsTable;
+  approval_votes: {
+    approval_id: string;
+    user_id: string;
+    decision: ApprovalVote["decision"];
+    comment: string | null;
+    at_ms: number;
+  };
+  standing_rules: {
+    id: string;
+    tenant_id: string;
+    user_id: string;
+    tool_name: string;
+    tool_pin: string;
+    matches: string;
+    from_approval: string;
+    created_by: string;
+    created_at: number;
+    expires_at: number;
+    revoked_at: number | null;
+  };
+  usage: UsageTable;
+  reservations: {
+    execution_id: string;
+    metric: string;
+    tenant_id: string;
+    period: string;
+    amount: number;
+    instance_id: string;
+    at_ms: number;
+  };
+  revisions: { name: string; revision: number };
 }

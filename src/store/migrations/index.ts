@@ -1,6 +1,7 @@
 // The ordered list of schema changes. Each is written once; the few words that differ per database are filled in.
 import { createHash } from "node:crypto";
 import { initial } from "./001-initial.ts";
+import { gate } from "./002-gate.ts";
 
 export interface ColumnTypes {
   int: string;
@@ -37,6 +38,7 @@ const POSTGRES: ColumnTypes = {
 
 const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[] = [
   { name: "initial", statements: initial },
+  { name: "gate", statements: gate },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -10,8 +10,9 @@ export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
 
 /** The one translation of a filter; the terms on end_seq let the partial indexes serve a status. */
 export function filtered<O>(query: ExecutionQuery<O>, filter: HistoryFilter): ExecutionQuery<O> {
-  const { toolName, category, status, from, to } = filter;
-  let q = query.where("tenant_id", "=", filter.tenantId).where("user_id", "=", filter.userId);
+  const { userId, toolName, category, status, from, to } = filter;
+  let q = query.where("tenant_id", "=", filter.tenantId);
+  if (userId !== undefined) q = q.where("user_id", "=", userId);
   if (toolName !== undefined) q = q.where("tool_name", "=", toolName);
   if (category !== undefined) q = q.where("category", "=", category);
   if (status !== undefined) q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null); // prettier-ignore
@@ -73,7 +74,9 @@ export function executions(database: Database): Store["executions"] {
     figures: (filter) => figures(database, filter),
     usage: (filter) => usage(database, filter),
     async open(filter) {
-      const all = select().where("end_seq", "is", null);
+      const all = select()
+        .where("end_seq", "is", null)
+        .where((is) => is.or([is("status", "<>", "pending"), is("approval_id", "is", null)]));
       return records(
         "instanceId" in filter
           ? all.where("instance_id", "=", filter.instanceId)
@@ -94,7 +97,7 @@ interface RecordRow {
 }
 
 function toRecord(row: RecordRow): ExecutionRecord {
-  const start = JSON.parse(row.start_body) as StartBody;
+  const start = JSON.parse(row.start_body) as StoredStart;
   const end = row.end_body === null ? null : (JSON.parse(row.end_body) as EndBody);
   const oneEvent = row.start_seq === row.end_seq;
   return {
@@ -114,14 +117,19 @@ function toRecord(row: RecordRow): ExecutionRecord {
   };
 }
 
+/** Events are never rewritten: those of the first release lack what the whole gate added. */
+type Later = "approvalId" | "budget" | "reserved" | "mode" | "roles";
+type StoredStart = Omit<StartBody, Later> & Partial<Pick<StartBody, Later>>;
+
 /** The fields of a start, without those of an end that share its event. */
-function pick(start: StartBody): StartBody {
+function pick(start: StoredStart): StartBody {
   const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
   const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
   const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
+  const { approvalId = null, budget = {}, reserved = false, mode = "NORMAL", roles = [] } = start;
   return {
     toolName, requestedName, category, status, arguments: start.arguments, startTime, timeout, userId, tenantId,
     capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry,
-    instanceId, gates,
+    instanceId, gates, approvalId, budget, reserved, mode, roles,
   }; // prettier-ignore
 }

@@ -1,4 +1,5 @@
 // Counts and averages from the rollups; only the two broken hours at the ends of a date range are counted from rows.
+import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
 import { rollupStatus } from "../projection.ts";
 import type { Figures, HistoryFilter, Store, UsageRow } from "../store.ts";
@@ -60,7 +61,7 @@ async function fromRollups({ kysely }: Database, filter: HistoryFilter, firstHou
     .selectFrom("rollups")
     .select((of) => ["status", of.fn.sum("count").as("count"), of.fn.sum("total_ms").as("totalMs")])
     .where("tenant_id", "=", filter.tenantId)
-    .where("user_id", "=", filter.userId)
+    .where(usersOf(filter, firstHour))
     .where("hour", ">=", firstHour)
     .where("hour", "<=", lastHour);
   if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
@@ -70,6 +71,18 @@ async function fromRollups({ kysely }: Database, filter: HistoryFilter, firstHou
   // PostgreSQL sums integers into a numeric, which arrives as text.
   return rows.map((r) => ({ status: r.status, count: Number(r.count), totalMs: Number(r.totalMs) }));
 } // prettier-ignore
+
+/** Only the sum of all time is kept for the whole tenant; the rest adds up its users, each found by a step in the key. */
+function usersOf({ tenantId, userId }: HistoryFilter, hour: number): RawBuilder<SqlBool> {
+  if (userId !== undefined) return sql`user_id = ${userId}`;
+  if (hour === ALL_TIME) return sql`user_id = ${WHOLE_TENANT}`;
+  const after = (name: RawBuilder<unknown>) =>
+    sql`(select min(user_id) from rollups where tenant_id = ${tenantId} and user_id > ${name})`;
+  return sql`user_id in (with recursive found (name) as (
+    select ${after(sql.lit(WHOLE_TENANT))} union all
+    select ${after(sql`found.name`)} from found where found.name is not null
+  ) select name from found where name is not null)`;
+}
 
 async function fromRows({ kysely }: Database, filter: HistoryFilter): Promise<Sum[]> {
   const query = kysely

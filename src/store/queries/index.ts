@@ -1,15 +1,21 @@
 // The one set of queries, the same on both databases.
 import type { Database } from "../database.ts";
 import type { Store } from "../store.ts";
+import { approvals } from "./approvals.ts";
 import { capabilities } from "./capabilities.ts";
 import { capsules } from "./capsules.ts";
+import { documents } from "./documents.ts";
 import { executions } from "./executions.ts";
 import { facts } from "./facts.ts";
 import { idempotency } from "./idempotency.ts";
 import { keys } from "./keys.ts";
 import { logReads } from "./log.ts";
 import { memory } from "./memory.ts";
+import { revisions } from "./revisions.ts";
+import { standingRules } from "./standing-rules.ts";
 import { tenants } from "./tenants.ts";
+import { tuples } from "./tuples.ts";
+import { usage } from "./usage.ts";
 import { users } from "./users.ts";
 
 export function queries(
@@ -26,6 +32,12 @@ export function queries(
     capsules: capsules(database),
     capabilities: capabilities(database),
     memory: memory(database),
+    tuples: tuples(database),
+    documents: documents(database),
+    approvals: approvals(database),
+    standingRules: standingRules(database),
+    usage: usage(database),
+    revisions: revisions(database),
     facts: facts(database),
   };
 }

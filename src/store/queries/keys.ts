@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import type { KeyLimits } from "../../call.ts";
 import { unique, type Database } from "../database.ts";
 import type { KeyRow, Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
@@ -81,6 +82,7 @@ function toRow(key: KeyRow): Tables["keys"] {
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
     last_used_at: key.lastUsedAt,
+    limits: key.limits && JSON.stringify(key.limits),
   };
 }
 
@@ -100,5 +102,6 @@ function fromRow(row: Selectable<Tables["keys"]>): KeyRow {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
+    limits: row.limits === null ? null : (JSON.parse(row.limits) as KeyLimits),
   };
 }

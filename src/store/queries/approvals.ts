@@ -1,0 +1,190 @@
+// Approvals. Each change is a statement with its condition, or a batch behind a guard: of many that try, one succeeds.
+import { sql, type Selectable, type SqlBool } from "kysely";
+import { guard, isDuplicate, isGuarded, type Database } from "../database.ts";
+import { AlreadyExists, type ApprovalRow, type Store } from "../store.ts";
+import type { Tables } from "../tables.ts";
+import type { Row } from "../writer-client.ts";
+import { fromRow, toRow } from "./approval-rows.ts";
+
+type Found = Selectable<Tables["approvals"]>;
+
+/** The sealed call goes as soon as nobody can go on with it. */
+const UNSEALED = { sealed: null, edited_sealed: null } as const;
+/** How often a request looks again when the one it would join ends meanwhile. */
+const ATTEMPTS = 10;
+
+export function approvals({ kysely, batch }: Database): Store["approvals"] {
+  const select = () => kysely.selectFrom("approvals").selectAll();
+  const votesOf = (ids: readonly string[]) =>
+    kysely
+      .selectFrom("approval_votes")
+      .selectAll()
+      .where("approval_id", "in", ids)
+      .orderBy("at_ms")
+      .orderBy("user_id");
+
+  async function rows(query: ReturnType<typeof select>): Promise<ApprovalRow[]> {
+    return withVotes(await query.execute());
+  }
+  async function withVotes(found: readonly Found[]): Promise<ApprovalRow[]> {
+    if (found.length === 0) return [];
+    const votes = await votesOf(found.map((row) => row.id)).execute();
+    const byId = Map.groupBy(votes, (vote) => vote.approval_id);
+    return found.map((row) => fromRow(row, byId.get(row.id) ?? []));
+  }
+  async function first(query: ReturnType<typeof select>): Promise<ApprovalRow | null> {
+    return (await rows(query.limit(1)))[0] ?? null;
+  }
+
+  async function request(row: ApprovalRow, attempt = 1): ReturnType<Store["approvals"]["request"]> {
+    const like = sql<SqlBool>`tenant_id = ${row.tenantId} and requester = ${row.requester}
+      and requested_binding = ${row.binding} and state = 'pending'`;
+    const runOut = kysely
+      .updateTable("approvals")
+      .set({ ...UNSEALED, state: endOfUnanswered(), decided_at: row.createdAt })
+      .where(like)
+      .where("expires_at", "<=", row.createdAt)
+      .returningAll();
+    const insert = kysely
+      .insertInto("approvals")
+      .values(toRow(row))
+      .onConflict((c) => c.doNothing())
+      .returning("id");
+    const [over = [], mine = [], found = []] = await batch([runOut, insert, select().where(like)]);
+    const ended = await withVotes(over as unknown as Found[]);
+    if (mine.length > 0) return { row: { ...row, votes: [] }, joined: false, ended };
+    const [there] = await withVotes(found as unknown as Found[]);
+    if (there) return { row: there, joined: true, ended };
+    if (attempt === ATTEMPTS) throw new AlreadyExists("approval");
+    const again = await request(row, attempt + 1);
+    return { ...again, ended: [...ended, ...again.ended] };
+  }
+
+  return {
+    request: (row) => request(row),
+    get: (id) => first(select().where("id", "=", id)),
+    ofExecution: (executionId) => first(select().where("execution_id", "=", executionId).orderBy("created_at", "desc")), // prettier-ignore
+    list({ tenantId, requester, state }, { limit, after }) {
+      let query = select().where("tenant_id", "=", tenantId);
+      if (requester !== undefined) query = query.where("requester", "=", requester);
+      if (state !== undefined) query = query.where("state", "=", state);
+      if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`); // prettier-ignore
+      return rows(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
+    },
+    async pendingOf(tenantId, requester) {
+      const row = await kysely
+        .selectFrom("approvals")
+        .select((of) => of.fn.countAll().as("count"))
+        .where("tenant_id", "=", tenantId)
+        .where("requester", "=", requester)
+        .where("state", "=", sql.lit("pending"))
+        .executeTakeFirst();
+      return Number(row?.count ?? 0);
+    },
+    async presented(ids, at) {
+      if (ids.length === 0) return;
+      await kysely
+        .updateTable("approvals")
+        .set({ presented_at: at })
+        .where("id", "in", ids)
+        .where("presented_at", "is", null)
+        .where("state", "=", "pending")
+        .execute();
+    },
+    async vote(id, vote, edit) {
+      // Takes the row first: whoever would end it meanwhile waits until the vote is counted.
+      const take = kysely
+        .updateTable("approvals")
+        .set({ state: sql`state` })
+        .where("id", "=", id);
+      const refused = sql<SqlBool>`not exists (select 1 from approvals where id = ${id} and state = 'pending'
+        and expires_at > ${vote.at} and requester <> ${vote.userId})`;
+      const insert = kysely.insertInto("approval_votes").values({
+        approval_id: id,
+        user_id: vote.userId,
+        decision: vote.decision,
+        comment: vote.comment,
+        at_ms: vote.at,
+      });
+      const startOver = kysely
+        .deleteFrom("approval_votes")
+        .where("approval_id", "=", id)
+        .where("user_id", "<>", vote.userId);
+      const agreed = sql`(select count(*) from approval_votes where approval_id = ${id})`;
+      const update = kysely
+        .updateTable("approvals")
+        .set({
+          ...(edit && {
+            edited_arguments: JSON.stringify(edit.arguments),
+            edited_sealed: edit.sealed,
+            binding: edit.binding,
+          }),
+          ...(vote.decision === "approve"
+            ? {
+                state: sql`case when ${agreed} >= needed then 'approved' else state end`,
+                decided_at: sql`case when ${agreed} >= needed then ${epoch(vote.at)} else decided_at end`,
+              }
+            : { ...UNSEALED, state: "declined", decided_at: vote.at }),
+        })
+        .where("id", "=", id);
+      const write = [take, guard(kysely, refused), insert, ...(edit ? [startOver] : []), update];
+      let results: Row[][];
+      try {
+        results = await batch([...write, select().where("id", "=", id), votesOf([id])]);
+      } catch (cause) {
+        // Not theirs or not open (the guard), or voted before (the key of the votes).
+        if (isGuarded(cause) || isDuplicate(cause)) return null;
+        throw cause;
+      }
+      const [[row] = [], votes = []] = results.slice(-2) as unknown as [Found[], Selectable<Tables["approval_votes"]>[]]; // prettier-ignore
+      return row ? fromRow(row, votes) : null;
+    },
+    async consume(id, binding, at) {
+      const used = await kysely
+        .updateTable("approvals")
+        .set({ ...UNSEALED, state: "consumed" })
+        .where("id", "=", id)
+        .where("state", "=", "approved")
+        .where("binding", "=", binding)
+        .where("expires_at", ">", at)
+        .returning("id")
+        .execute();
+      return used.length > 0;
+    },
+    async end(id, from, to, at) {
+      const ended = await kysely
+        .updateTable("approvals")
+        .set({
+          ...UNSEALED,
+          state: to,
+          decided_at: sql<number>`coalesce(decided_at, ${epoch(at)})`,
+        })
+        .where("id", "=", id)
+        .where("state", "=", from)
+        .returning("id")
+        .execute();
+      return ended.length > 0;
+    },
+    overdue(now, limit) {
+      // The words of the partial index, so that it serves.
+      const open = sql<SqlBool>`state in ('pending', 'approved')`;
+      return rows(select().where(open).where("expires_at", "<=", now).orderBy("expires_at").limit(limit)); // prettier-ignore
+    },
+    stranded(decidedBefore, limit) {
+      const approved = sql<SqlBool>`state in ('pending', 'approved') and state = 'approved'`;
+      return rows(select().where(approved).where("decided_at", "<", decidedBefore).orderBy("decided_at").limit(limit)); // prettier-ignore
+    },
+  };
+}
+
+/** Nobody who could decide ever saw it, or nobody did in time. */
+function endOfUnanswered() {
+  return sql<
+    "not_presented" | "expired"
+  >`case when presented_at is null then 'not_presented' else 'expired' end`;
+}
+
+/** PostgreSQL must be told that a parameter is a number. */
+function epoch(at: number) {
+  return sql<number>`cast(${at} as bigint)`;
+}
