@@ -65,7 +65,7 @@ export interface CallRequest {
   readonly idempotencyKey?: string;
   readonly entry: Entry;
   /** Address of the client as the listener saw it. */
-  readonly ip?: string;
+  readonly ip?: string | undefined;
   /** Fires when the client goes away: that is a cancel by the user. */
   readonly signal?: AbortSignal;
   /** The same without a signal: is handed the function that cancels. */

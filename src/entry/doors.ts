@@ -32,6 +32,8 @@ export interface DoorSettings {
   readonly allowedHosts: readonly string[];
   readonly fastPath: boolean;
   readonly mcpSessionTimeoutMs: number;
+  /** Signs what travels through clients and back; the same on every instance. */
+  readonly stateKey: Uint8Array;
   /** Base URL for links, known once the listener is up. */
   baseUrl: string;
 }

@@ -63,21 +63,23 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     if (bytes && body === undefined) return;
     const fast =
       body !== undefined && doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
-    if (fast) return answerFast(fast, caller, res, requestId);
+    if (fast && (await answerFast(fast, caller, req, res, requestId))) return;
     res.setHeader("Request-Id", requestId);
     if (!bytes) return mcp.handle(req, res, caller, undefined, { traceparent: trace });
     doors.metrics.mcpPath("sdk");
     return mcp.handle(req, res, caller, body, { traceparent: trace });
   }
 
-  async function answerFast({ id, request }: FastCall, caller: Caller, res: ServerResponse, requestId: string): Promise<void> {
+  /** False: the call waits for a person. The SDK asks again, joins the waiting call, and knows how this client can wait. */
+  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<boolean> {
     doors.metrics.mcpPath("fast");
     // A client that closes the connection before the answer cancels the call.
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
     let status = 200;
     let text: string;
     try {
-      const outcome = await doors.engine.execute(caller, { ...request, whenGone });
+      const outcome = await doors.engine.execute(caller, { ...request, ip: req.socket.remoteAddress, whenGone });
+      if (outcome.approval?.state === "pending") return false;
       text = fastAnswer(id, outcome, doors.settings.version);
     } catch (cause) {
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
@@ -88,6 +90,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     res.writeHead(status, ["Content-Type", "application/json", "Content-Length", String(bytes), "Request-Id", requestId]);
     // One byte a character means plain ASCII, which travels without being encoded.
     res.end(text, bytes === text.length ? "latin1" : "utf8");
+    return true;
   } // prettier-ignore
 
   async function answerHealth(

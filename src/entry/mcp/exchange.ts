@@ -12,10 +12,15 @@ export interface HttpExchange extends Exchange {
   release: (() => void) | null;
 }
 
-export function newExchange(caller: Caller, traceparent: string | undefined): HttpExchange {
+export function newExchange(
+  caller: Caller,
+  traceparent: string | undefined,
+  ip: string | undefined,
+): HttpExchange {
   const exchange: HttpExchange = {
     caller,
     traceparent,
+    ip,
     checked: null,
     unrecorded: false,
     release: null,

@@ -76,7 +76,7 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
 
   return {
     async handle(req, res, caller, body, { traceparent }) {
-      const exchange = newExchange(caller, traceparent);
+      const exchange = newExchange(caller, traceparent, req.socket.remoteAddress);
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
         await respond(authenticated as Parameters<typeof respond>[0], flushing(res), body);

@@ -16,6 +16,7 @@ const caller = (userId = "u"): Caller => ({
   scopes: [],
   capsuleId: null,
   keyId: "k",
+  limits: null,
   via: "key",
 });
 

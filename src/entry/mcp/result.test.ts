@@ -23,6 +23,8 @@ const outcome = (facts: Partial<Outcome>): Outcome => ({
   metadata: {},
   trace: { traceId: "t", spanId: "s" },
   replayed: false,
+  approval: null,
+  rate: [],
   ...facts,
 });
 const success = (output: Json) => toolResult(outcome({ output }));

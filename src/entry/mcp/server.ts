@@ -1,9 +1,10 @@
 // The SDK server behind every slow leg: two handlers that ask the engine. Holds no caller; each request brings its own.
 import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
-import type { Caller, CallRequest, Entry, JsonObject, Progress } from "../../call.ts";
+import type { Caller, CallRequest, Entry, JsonObject, Outcome, Progress } from "../../call.ts";
 import { faultOf } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
+import { comesBackTo, linkToApproval, opensLinks, stateCodec, stillPending, waitForPerson } from "./held.ts"; // prettier-ignore
 import { listable, page } from "./listing.ts";
 import {
   INTERNAL,
@@ -21,6 +22,7 @@ import type { Sdk } from "./sdk.ts";
 export interface Exchange {
   readonly caller: Caller;
   readonly traceparent: string | undefined;
+  readonly ip?: string | undefined;
   /** Called when the record could not be written: the answer then carries HTTP 503. */
   notRecorded?(): void;
   /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
@@ -56,11 +58,12 @@ export function buildCheckedServer(face: Face, tool: Tool): McpServer {
   return product;
 }
 
-const identity = ({ doors }: Face) =>
+const identity = (face: Face) =>
   [
-    serverInfo(doors.settings.version),
+    serverInfo(face.doors.settings.version),
     {
       capabilities: { tools: { listChanged: true } },
+      requestState: { verify: stateCodec(face).verify },
       cacheHints: { "tools/list": CACHE, "server/discover": CACHE },
     },
   ] as const;
@@ -70,7 +73,7 @@ function install(server: Server, face: Face): Server {
     guarded(face, () => listTools(face, face.exchangeOf(ctx), request.params?.cursor)),
   );
   server.setRequestHandler("tools/call", (request, ctx) =>
-    guarded(face, () => callTool(face, ctx, request.params.name, request.params.arguments)),
+    guarded(face, () => callTool(face, ctx, server, request.params.name, request.params.arguments)),
   );
   return server;
 }
@@ -87,25 +90,46 @@ async function listTools(face: Face, { caller }: Exchange, cursor: string | unde
 async function callTool(
   face: Face,
   ctx: ServerContext,
+  server: Server,
   name: string,
   args: Record<string, unknown> | undefined,
 ) {
   const { doors, entry } = face;
   const exchange = face.exchangeOf(ctx);
   const progress = progressSink(face, ctx);
+  const signal = signalOf(ctx);
   const request: CallRequest = {
     name,
     arguments: (args ?? {}) as JsonObject, // parsed JSON
     entry,
-    signal: signalOf(ctx),
+    signal,
+    ...(exchange.ip === undefined ? {} : { ip: exchange.ip }),
     ...traceOf(ctx, exchange),
     ...(progress && { onProgress: progress.report }),
   };
-  const outcome = await doors.engine.execute(exchange.caller, request).catch((cause: unknown) => {
+  const back = await comesBackTo(face, ctx, name, (args ?? {}) as JsonObject);
+  const ask = async (): Promise<Outcome> =>
+    back === null
+      ? doors.engine.execute(exchange.caller, request)
+      : doors.engine.follow(exchange.caller, back, { ms: 0 });
+  let outcome = await ask().catch((cause: unknown) => {
     exchange.notRecorded?.();
     doors.log.error({ err: cause, tool: name }, "execution was not recorded");
     throw new Refusal(notRecorded(cause));
   });
+  if (outcome.approval?.state === "pending") {
+    const legacy = server.getClientCapabilities() as JsonObject | undefined;
+    const link = opensLinks(face, ctx, legacy);
+    // The first time the link is shown at once; whoever comes back waits, so that rounds are not burnt.
+    if (!link || back !== null) {
+      const { executionId, approval } = outcome;
+      outcome = await waitForPerson(face, exchange, { executionId, holdSeconds: approval.holdSeconds }, progress?.report, signal); // prettier-ignore
+    }
+    await progress?.end();
+    const { approval } = outcome;
+    if (outcome.endedAt === null && approval)
+      return link ? linkToApproval(face, ctx, outcome, approval) : stillPending(face, outcome, approval); // prettier-ignore
+  }
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
