@@ -18,22 +18,55 @@ interface Explanation {
 export function define(command: Command, cli: Cli): void {
   command
     .usage("<exec_…|tool> [name=value…] [options]")
-    .argument("<what>", "an execution id, or a tool for a call that is only imagined")
+    .argument("[what]", "an execution id, or a tool for a call that is only imagined")
     .argument("[pairs...]", "arguments of the imagined call")
     .option("--args <json>", "all arguments as JSON, @file, or - for stdin")
     .option("--as <user>", "as this user would be answered (administrators)")
-    .action(async (what: string, pairs: string[], options: { args?: string; as?: string }) => {
+    .option("--mode <mode>", "as if the house were in this mode")
+    .option("--at <time>", "as if it were then, e.g. 2026-01-31T08:00:00Z")
+    .option("--missing", "every tool the user does not see, and why (administrators)")
+    .action(async (what: string | undefined, pairs: string[], options: Options) => {
+      if (options.missing) return explainMissing(cli, what, options.as);
+      if (what === undefined) throw usage("name a tool or an execution, or give --missing");
       const past = /^exec_/.test(what);
-      if (past && (pairs.length > 0 || options.args !== undefined || options.as !== undefined))
-        throw usage("arguments and --as go with a tool, not with a past execution");
+      if (past && (pairs.length > 0 || Object.keys(options).length > 0))
+        throw usage("arguments and options go with a tool, not with a past execution");
       const api = await cli.connect(options.as === undefined ? "caller" : "admin");
       if (past) return explainCall(cli, api, { executionId: what });
       const args = await callArguments(api, what, pairs, options.args);
-      await explainCall(cli, api, { tool: what, arguments: args, ...(options.as === undefined ? {} : { as: options.as }) }); // prettier-ignore
+      const { args: _args, missing: _missing, ...supposed } = options;
+      await explainCall(cli, api, { tool: what, arguments: args, ...supposed });
     });
 }
 
-type Question = { executionId: string } | { tool: string; arguments: JsonObject; as?: string };
+interface Options {
+  readonly args?: string;
+  readonly as?: string;
+  readonly mode?: string;
+  readonly at?: string;
+  readonly missing?: boolean;
+}
+
+type Question =
+  | { executionId: string }
+  | { tool: string; arguments: JsonObject; as?: string; mode?: string; at?: string };
+
+interface Missing {
+  readonly user: string;
+  readonly visible: number;
+  readonly missing: readonly { tool: string; stage: string; rule?: string; remedy?: string }[];
+}
+
+async function explainMissing(cli: Cli, what: string | undefined, as: string | undefined): Promise<void> {
+  if (what !== undefined) throw usage("--missing lists all tools; it takes no tool");
+  const api = await cli.connect("admin");
+  const answer = await api.post<Missing>("explain/missing", as === undefined ? {} : { as });
+  if (cli.flags.json) return cli.term.printJson(answer);
+  const { term } = cli;
+  term.print(`${answer.user} sees ${answer.visible} tools; ${answer.missing.length} are hidden`);
+  const lines = answer.missing.map((one) => ["  ◌", one.tool, one.stage, one.rule ?? "", one.remedy ?? ""]);
+  for (const line of table(lines)) term.print(line);
+} // prettier-ignore
 
 /** Exit code as the call itself would have: 0 allowed, else that of the refusing stage. */
 export async function explainCall(cli: Cli, api: Api, question: Question): Promise<void> {
@@ -50,7 +83,8 @@ export async function explainCall(cli: Cli, api: Api, question: Question): Promi
     gate.stage,
     milliseconds(gate.ms),
     [gate.code, gate.reason].filter(Boolean).join(" / "),
-    gate.message ?? "",
+    gate.message ?? (gate.asks === undefined ? "" : `asks a person (${gate.asks})`),
+    gate.rule ?? "",
   ]);
   for (const line of table(lines)) term.print(line);
   for (const remedy of answer.wouldChange) for (const line of row("remedy", remedy)) term.print(line); // prettier-ignore

@@ -1,5 +1,5 @@
 // What was recorded, each caller's own rows only.
-import type { Caller, Status } from "../call.ts";
+import type { Caller, Json, Status } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { ExecutionRecord, Figures, HistoryFilter, Store, UsageRow } from "../store/store.ts";
 import type { Recent } from "./recent.ts";
@@ -23,9 +23,16 @@ export interface HistoryResult {
   readonly next: string | null;
 }
 
+/** `audit`: what really happened to a call whose tool is hidden from its caller. */
+export type AuditedRecord = ExecutionRecord & {
+  readonly audit?: { readonly toolName: string | null; readonly gates: readonly Json[] };
+};
+
 export interface History {
   /** Own only; null for unknown and foreign ids alike. */
   get(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
+  /** For administrators: anybody's of the tenant, with what the owner is not told. Null for everybody else. */
+  audited(caller: Caller, executionId: string): Promise<AuditedRecord | null>;
   list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
@@ -38,6 +45,10 @@ export function createHistory(executions: Store["executions"], recent: Recent): 
     row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
   return {
     get: async (caller, id) => own(caller, recent.get(id) ?? (await executions.get(id))),
+    async audited(caller, id) {
+      const row = caller.role === "admin" ? await executions.get(id) : null;
+      return row?.tenantId === caller.tenantId ? row : null;
+    },
     async list(caller, { limit, offset, after, ...query }) {
       const filter: HistoryFilter = { tenantId: caller.tenantId, userId: caller.userId, ...query };
       const cursor = after === undefined ? undefined : cursorFrom(after);

@@ -1,12 +1,13 @@
 // Why a call is, would be or was allowed or refused: every stage's verdict.
 import { z } from "zod";
-import type { JsonObject, Verdict } from "../../call.ts";
+import { MODES, type JsonObject, type Verdict } from "../../call.ts";
 import type { Explanation } from "../../engine.ts";
 import { AppError } from "../../errors.ts";
+import type { AuditedRecord } from "../../record/history.ts";
 import type { ExecutionRecord } from "../../store/store.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { isHidden } from "./record.ts";
-import { executionId, executionNotFound, gatesView, jsonObject, toolName, toolNotFound, verdict } from "./shapes.ts"; // prettier-ignore
+import { executionId, executionNotFound, gatesView, jsonObject, moment, toMs, toolName, toolNotFound, verdict } from "./shapes.ts"; // prettier-ignore
 
 const explanation = z.object({
   tool: z.string(),
@@ -28,13 +29,15 @@ export const explainCall = endpoint({
       tool: toolName.optional(),
       arguments: jsonObject.optional(),
       as: z.string().min(1).max(64).optional().describe("A user's id; administrators only"),
+      mode: z.enum(MODES).optional().describe("As if this were the operating mode"),
+      at: moment.optional().describe("As if it were then"),
       executionId: executionId.optional().describe("A past execution instead of a tool"),
     })
     .superRefine((input, check) => {
       if ((input.tool === undefined) === (input.executionId === undefined)) {
         check.addIssue({ code: "custom", path: ["tool"], message: "give tool or executionId" });
       }
-      for (const field of ["arguments", "as"] as const) {
+      for (const field of ["arguments", "as", "mode", "at"] as const) {
         if (input.executionId !== undefined && input[field] !== undefined) {
           check.addIssue({ code: "custom", path: [field], message: "goes with tool only" });
         }
@@ -49,7 +52,12 @@ export const explainCall = endpoint({
     const asked =
       input.as === undefined ? caller : await doors.directory.callerFor(caller, input.as);
     const args = input.arguments as JsonObject | undefined;
-    const request = { name, ...(args === undefined ? {} : { arguments: args }) };
+    const request = {
+      name,
+      ...(args === undefined ? {} : { arguments: args }),
+      ...(input.mode === undefined ? {} : { mode: input.mode }),
+      ...(input.at === undefined ? {} : { at: toMs(input.at) }),
+    };
     const found = await doors.engine.explain(asked, request, caller);
     if (!found) throw toolNotFound(name);
     return view(found);
@@ -62,22 +70,57 @@ export const adminOnly = (): AppError =>
   });
 
 async function explainPast(id: string, { caller, doors }: ApiContext) {
+  const audited = await doors.history.audited(caller, id);
+  if (audited) return { ...view(pastOf(audited)), executionId: id };
   const record = await doors.history.get(caller, id);
   if (!record) throw executionNotFound(id);
-  if (!isHidden(record)) return { ...view(pastOf(record)), executionId: id };
-  // The owner's record says nothing about a hidden tool; administrators are told what the gate says now.
-  const request = { name: record.requestedName, arguments: record.arguments };
-  const found = caller.role === "admin" ? await doors.engine.explain(caller, request) : null;
-  if (!found) throw toolNotFound(record.requestedName);
-  return { ...view(found), executionId: id };
+  // The owner's record says nothing about a hidden tool.
+  if (isHidden(record)) throw toolNotFound(record.requestedName);
+  return { ...view(pastOf(record)), executionId: id };
 }
 
-function pastOf(record: ExecutionRecord): Explanation {
-  const gates = record.gates as unknown as readonly Verdict[];
+export const explainMissing = endpoint({
+  name: "explain.explainMissing",
+  method: "POST",
+  path: "/explain/missing",
+  access: "admin",
+  summary: "Every tool that a user does not see, and the stage that hides it",
+  input: z.strictObject({
+    as: z.string().min(1).max(64).optional().describe("A user's id; without it the caller"),
+  }),
+  output: z.object({
+    user: z.string(),
+    visible: z.int(),
+    missing: z.array(z.object({ tool: z.string(), stage: z.string(), reason: z.string(), rule: z.string().optional(), remedy: z.string().optional() })),
+  }),
+  async run({ as }, { caller, doors }) {
+    const asked = as === undefined ? caller : await doors.directory.callerFor(caller, as);
+    const seen = new Set((await doors.engine.discover(asked)).map((tool) => tool.name));
+    const missing = [];
+    for (const { name } of doors.registry.all()) {
+      if (seen.has(name)) continue;
+      const found = await doors.engine.explain(asked, { name }, caller);
+      const gate = found?.gates.find(({ verdict: answer }) => answer !== "allow");
+      if (gate) missing.push({ tool: name, stage: gate.stage, reason: gate.reason ?? "unknown", ...(gate.rule === undefined ? {} : { rule: gate.rule }), ...(gate.remedy === undefined ? {} : { remedy: HOW[gate.stage] ?? gate.remedy }) });
+    }
+    return { user: asked.userId, visible: seen.size, missing };
+  },
+}); // prettier-ignore
+
+/** To the caller a hidden tool has no remedy; an administrator wants to know what would show it. */
+const HOW: Readonly<Record<string, string>> = {
+  registry: "switch the tool on: PATCH /api/v1/tools/{category}/{tool}",
+  capsule: "link the tool to the capsule of the user's key: ostiary capsules edit",
+  relationship: "give the user a relation to it: ostiary relations write tool:<name>#executor@user:<id>", // prettier-ignore
+  policy: "change the policy: ostiary policy list",
+};
+
+function pastOf(record: AuditedRecord): Explanation {
+  const gates = (record.audit?.gates ?? record.gates) as unknown as readonly Verdict[];
   const refusals = gates.filter((gate) => gate.verdict !== "allow");
   const [first] = refusals;
   return {
-    tool: record.toolName,
+    tool: record.audit?.toolName ?? record.toolName,
     verdict: first?.verdict ?? "allow",
     summary: first ? refusedText(first) : endedText(record, gates.length),
     gates,

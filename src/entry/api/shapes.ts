@@ -28,6 +28,14 @@ export const verdict = z.object({
   rule: z.string().optional(),
   engine: z.string().optional(),
   errors: z.array(fieldFaultShape).optional(),
+  retryAfterSeconds: z.number().optional(),
+  asks: z.string().optional().describe("The stage agrees, but a person must be asked: why"),
+  shadow: z
+    .object({ version: z.string(), verdict: z.enum(["allow", "deny"]), reason: z.string() })
+    .optional()
+    .describe("What a policy in trial would have said, when it differs"),
+  ruleText: z.string().optional().describe("In explanations: the rule as it is written"),
+  read: z.unknown().optional().describe("In explanations for administrators: the data it read"),
 });
 
 export const executionId = z.string().min(1).max(128).describe("exec_<milliseconds>_<random>");

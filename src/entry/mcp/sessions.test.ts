@@ -32,6 +32,7 @@ const caller = (userId: string, keyId = "k"): Caller => ({
   scopes: [],
   capsuleId: null,
   keyId,
+  limits: null,
   via: "key",
 });
 
