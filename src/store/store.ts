@@ -371,13 +371,16 @@ export interface Store {
     presented(ids: readonly string[], at: number): Promise<void>;
     /**
      * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and
-     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, or the voter is the
-     * requester, which the statement itself refuses.
+     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, edited since (its
+     * binding is no longer the one `seen`), or the voter is the requester, which the statement itself refuses.
      */
     vote(
       id: string,
       vote: ApprovalVote,
-      edit?: { arguments: JsonObject; sealed: string; binding: string },
+      what: {
+        readonly seen: string;
+        readonly edit?: { arguments: JsonObject; sealed: string; binding: string } | undefined;
+      },
     ): Promise<ApprovalRow | null>;
     /** approved -> consumed, by exactly one of all that try; only with the same binding and before it expires. */
     consume(id: string, binding: string, at: number): Promise<boolean>;
@@ -392,6 +395,10 @@ export interface Store {
     overdue(now: number, limit: number): Promise<ApprovalRow[]>;
     /** Approved before `decidedBefore` and not used: whoever should have gone on with them died. */
     stranded(decidedBefore: number, limit: number): Promise<ApprovalRow[]>;
+    /** Pending, but their execution never got a record: whoever asked died in between. */
+    unheld(createdBefore: number, limit: number): Promise<ApprovalRow[]>;
+    /** Over without being used, but their execution still waits: whoever ended them died in between. */
+    unended(decidedBefore: number, limit: number): Promise<ApprovalRow[]>;
   };
 
   readonly standingRules: {

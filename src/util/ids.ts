@@ -5,12 +5,16 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"; // Crockford base32: no i, 
 const BLOCK = 4096;
 
 export type IdPrefix = "usr" | "key" | "cap" | "req" | "inst";
+/** What travels in links and to other people: a name nobody guesses. */
+export type HandlePrefix = "apr" | "rul" | "msg";
 
 export interface Ids {
   /** `exec_<milliseconds>_<random>` (C12); 130 random bits, a name nobody guesses. */
   execution(now: number): string;
   /** `<prefix>_<time><random>`: sorts by time, selects whole on a double click. */
   next(prefix: IdPrefix, now: number): string;
+  /** `<prefix>_<time><random>`: sorts by time, 130 random bits. */
+  handle(prefix: HandlePrefix, now: number): string;
   hex(bytes: number): string;
 }
 
@@ -40,6 +44,7 @@ export function createIds(): Ids {
   return {
     execution: (now) => `exec_${now}_${random(26)}`,
     next: (prefix, now) => `${prefix}_${base32(now, 9)}${instance}${base32(count++, 7)}`,
+    handle: (prefix, now) => `${prefix}_${base32(now, 9)}${random(26)}`,
     hex: (bytes) => take(bytes).toString("hex"),
   };
 }

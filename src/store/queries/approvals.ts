@@ -91,14 +91,14 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
         .where("state", "=", "pending")
         .execute();
     },
-    async vote(id, vote, edit) {
+    async vote(id, vote, { seen, edit }) {
       // Takes the row first: whoever would end it meanwhile waits until the vote is counted.
       const take = kysely
         .updateTable("approvals")
         .set({ state: sql`state` })
         .where("id", "=", id);
       const refused = sql<SqlBool>`not exists (select 1 from approvals where id = ${id} and state = 'pending'
-        and expires_at > ${vote.at} and requester <> ${vote.userId})`;
+        and expires_at > ${vote.at} and requester <> ${vote.userId} and binding = ${seen})`;
       const insert = kysely.insertInto("approval_votes").values({
         approval_id: id,
         user_id: vote.userId,
@@ -173,6 +173,16 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     stranded(decidedBefore, limit) {
       const approved = sql<SqlBool>`state in ('pending', 'approved') and state = 'approved'`;
       return rows(select().where(approved).where("decided_at", "<", decidedBefore).orderBy("decided_at").limit(limit)); // prettier-ignore
+    },
+    unheld(createdBefore, limit) {
+      const waiting = sql<SqlBool>`state in ('pending', 'approved') and state = 'pending'`;
+      const unrecorded = sql<SqlBool>`not exists (select 1 from executions where executions.id = approvals.execution_id)`;
+      return rows(select().where(waiting).where("created_at", "<", createdBefore).where(unrecorded).orderBy("created_at").limit(limit)); // prettier-ignore
+    },
+    unended(decidedBefore, limit) {
+      const over = sql<SqlBool>`state in ('declined', 'expired', 'not_presented', 'cancelled')`;
+      const waits = sql<SqlBool>`execution_id in (select id from executions where end_seq is null and status = 'pending')`;
+      return rows(select().where(over).where("decided_at", "<", decidedBefore).where(waits).orderBy("decided_at").limit(limit)); // prettier-ignore
     },
   };
 }

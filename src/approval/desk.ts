@@ -1,0 +1,190 @@
+// What people do with approvals: see them, agree (perhaps to other arguments), or say no.
+import type { Caller, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { ApprovalRow, ApprovalVote } from "../store/store.ts";
+import { canonicalJson } from "../util/json.ts";
+import { maskSecrets } from "../util/mask.ts";
+import type { ApprovalDesk, ApprovalView } from "./approval.ts";
+import { bindingOf } from "./binding.ts";
+import type { Deciders, Refusal } from "./deciders.ts";
+import { type Ending, faultOf } from "./ending.ts";
+import type { ApprovalPowers } from "./powers.ts";
+import type { Seal } from "./seal.ts";
+import { unmask } from "./unmask.ts";
+import type { Waiting } from "./waiting.ts";
+
+export interface DeskParts {
+  readonly seal: Seal;
+  readonly deciders: Deciders;
+  readonly ending: Ending;
+  readonly waiting: Waiting;
+  /** Lets the call go on; nobody waits for it here. */
+  readonly carryOn: (approvalId: string) => void;
+}
+
+/** Rows read for one page before it is handed out as it is, with a cursor to go on from. */
+const MAX_SCANNED = 1_000;
+const BATCH = 100;
+
+interface Edit {
+  readonly arguments: JsonObject;
+  readonly sealed: string;
+  readonly binding: string;
+}
+
+export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
+  const { seal, deciders, ending, waiting, carryOn } = parts;
+  const { approvals } = p.store;
+
+  /** The row and whether this caller may decide it; NOT_FOUND for whoever has nothing to do with it. */
+  const seen = async (caller: Caller, id: string): Promise<{ row: ApprovalRow; refusal: Refusal | null }> => {
+    const row = await approvals.get(id);
+    if (row?.tenantId !== caller.tenantId) throw notFound(id);
+    const refusal = await deciders.refusal(caller, row);
+    // Whoever could decide with another credential is told so; to anybody else it does not exist (T6).
+    if (refusal?.fault.reason === "permission_missing") throw notFound(id);
+    return { row, refusal };
+  }; // prettier-ignore
+
+  const present = async (rows: readonly ApprovalRow[]): Promise<void> => {
+    const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
+    if (unseen.length > 0) await approvals.presented(unseen.map((row) => row.id), p.now()); // prettier-ignore
+  };
+
+  const decidable = async (
+    caller: Caller,
+    id: string,
+    seenVersion: string | undefined,
+  ): Promise<ApprovalRow> => {
+    const { row, refusal } = await seen(caller, id);
+    if (refusal) throw refusal;
+    if (row.state !== "pending" || row.expiresAt <= p.now()) throw stale(row);
+    // A yes or no is to what its voter read, not to what somebody made of it meanwhile.
+    if (seenVersion !== undefined && seenVersion !== seal.version(row.binding)) throw edited(row);
+    return row;
+  };
+
+  const editOf = (row: ApprovalRow, wanted: JsonObject): Edit | undefined => {
+    const call = seal.open(row.id, row.editedSealed ?? row.sealed ?? "");
+    const { arguments: args, faults } = unmask(wanted, call.arguments);
+    if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
+    const tool = p.registry.get(row.toolName);
+    if (tool?.pin !== row.toolPin) throw new AppError("CONFLICT", "stale", `${row.toolName} is no longer the tool that was asked for`, { remedy: "deny it; the caller may ask again" }); // prettier-ignore
+    const errors = faults.length > 0 ? faults : p.validate(tool, args);
+    if (errors) throw new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors[0]?.path || "/"}: ${errors[0]?.message}`, { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` }); // prettier-ignore
+    return {
+      arguments: maskSecrets(args),
+      sealed: seal.close(row.id, { ...call, arguments: args }),
+      binding: bindingOf(row, args),
+    };
+  };
+
+  const vote = async (caller: Caller, row: ApprovalRow, one: ApprovalVote, edit?: Edit): Promise<ApprovalRow> => {
+    const after = await approvals.vote(row.id, one, { seen: row.binding, edit });
+    if (after === null) {
+      const now = (await approvals.get(row.id)) ?? row;
+      throw now.state === "pending" && now.binding !== row.binding ? edited(now) : stale(now, caller);
+    }
+    const { id: approvalId, executionId, toolName } = row;
+    const { decision, comment } = one;
+    const body = { approvalId, executionId, toolName, decision, comment };
+    await p.note("approval.voted", caller, edit ? { ...body, editedArguments: edit.arguments, binding: edit.binding } : body);
+    if (after.state === "approved" || after.state === "declined") {
+      await p.note(`approval.${after.state}`, caller, { approvalId, executionId, toolName, votes: after.votes.map(({ userId }) => userId), needed: after.needed });
+    }
+    return after;
+  }; // prettier-ignore
+
+  const viewOf = (row: ApprovalRow, refusal: Refusal | null): ApprovalView => {
+    const { sealed: _sealed, editedSealed: _edited, binding, ...rest } = row;
+    const shown = { ...rest, version: seal.version(binding) };
+    if (refusal) return { ...shown, mayDecide: false, mayNot: refusal.message };
+    return row.state === "pending" && row.expiresAt > p.now()
+      ? { ...shown, mayDecide: true }
+      : { ...shown, mayDecide: false, mayNot: `it is ${row.state} already` };
+  };
+
+  return {
+    async list(caller, { state, mine, limit, after }) {
+      const onlyMine = mine === true || !deciders.isPerson(caller);
+      const filter = { tenantId: caller.tenantId, ...(onlyMine ? { requester: caller.userId } : {}), ...(state === undefined ? {} : { state }) }; // prettier-ignore
+      let last = after === undefined ? null : await approvals.get(after);
+      if (after !== undefined && last?.tenantId !== caller.tenantId) throw badCursor();
+      const found: { row: ApprovalRow; refusal: Refusal | null }[] = [];
+      const byTool = new Map<string, Refusal | null>();
+      let more = true;
+      for (let scanned = 0; more && found.length < limit && scanned < MAX_SCANNED;) {
+        const page = await approvals.list(filter, { limit: BATCH, ...(last ? { after: { createdAt: last.createdAt, id: last.id } } : {}) }); // prettier-ignore
+        more = page.length === BATCH;
+        for (const row of page) {
+          if (found.length === limit) {
+            more = true;
+            break;
+          }
+          last = row;
+          scanned++;
+          const own = row.requester === caller.userId;
+          const known = own ? undefined : byTool.get(row.toolName);
+          const refusal = known === undefined ? await deciders.refusal(caller, row) : known;
+          if (!own) byTool.set(row.toolName, refusal);
+          if (own || refusal === null) found.push({ row, refusal });
+        }
+      }
+      await present(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
+      return { items: found.map(({ row, refusal }) => viewOf(row, refusal)), next: more && last ? last.id : null }; // prettier-ignore
+    },
+
+    async show(caller, id) {
+      const { row, refusal } = await seen(caller, id);
+      if (refusal === null) await present([row]);
+      return viewOf(row, refusal);
+    },
+
+    async approve(caller, id, { comment, arguments: wanted, version }) {
+      const row = await decidable(caller, id, version);
+      const edit = wanted === undefined ? undefined : editOf(row, wanted);
+      await present([row]);
+      const one = { userId: caller.userId, decision: "approve", comment: comment ?? null, at: p.now() } as const; // prettier-ignore
+      const after = await vote(caller, row, one, edit);
+      if (after.state === "approved") {
+        waiting.wake(after.executionId);
+        p.tell("decided", after);
+        carryOn(after.id);
+      }
+      return viewOf(after, null);
+    },
+
+    async decline(caller, id, { comment, version }) {
+      const row = await decidable(caller, id, version);
+      await present([row]);
+      const one = { userId: caller.userId, decision: "decline", comment: comment ?? null, at: p.now() } as const; // prettier-ignore
+      const after = await vote(caller, row, one);
+      await ending.ended(after, faultOf("declined", after));
+      return viewOf(after, null);
+    },
+  };
+}
+
+const notFound = (id: string): AppError =>
+  new AppError("NOT_FOUND", "unknown", `Approval '${id}' not found`, {
+    remedy: "list those you may decide: ostiary approvals list",
+  });
+
+function stale({ id, state, expiresAt, votes }: ApprovalRow, caller?: Caller): AppError {
+  const voted = state === "pending" && votes.some((vote) => vote.userId === caller?.userId);
+  const what = voted ? "has your vote already" : state === "pending" ? `ran out at ${new Date(expiresAt).toISOString()}` : `is ${state} already`; // prettier-ignore
+  return new AppError("CONFLICT", "stale", `approval ${id} ${what}`, {
+    remedy: voted ? "wait for the others" : "nothing is left to decide",
+  });
+}
+
+const edited = ({ id }: ApprovalRow): AppError =>
+  new AppError("CONFLICT", "stale", `somebody changed the arguments of ${id} meanwhile`, {
+    remedy: "read it again, then decide",
+  });
+
+const badCursor = (): AppError =>
+  new AppError("BAD_REQUEST", "invalid_input", "after: not a cursor of this list", {
+    remedy: "pass `next` of the page before",
+    errors: [{ path: "/after", message: "not a cursor of this list" }],
+  });
