@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+import { testCaller, testGovernance, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import type { Caller, Mode, RateWindow } from "../call.ts";
+import type { Subject } from "../gate/stage.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { ModeState } from "../mode/mode.ts";
+import { createMemoryState } from "../state/memory.ts";
+import type { State } from "../state/state.ts";
+import type { RateAnswer } from "./rate.ts";
+import { createRates } from "./rates.ts";
+
+interface House {
+  limits?: Partial<Governance["limits"]>;
+  mode?: Mode;
+  throttle?: number | null;
+  enabled?: boolean;
+  verdict?: "run" | "approval" | "no";
+}
+
+/** Rates on a real state; what a test gives can be changed while it runs. */
+function house(settings: House = {}) {
+  const low: [Caller, RateWindow][] = [];
+  let now = 1_000_000;
+  const state = createMemoryState({ now: () => now });
+  const asked = { version: "1", ...settings };
+  const rates = createRates({
+    state,
+    governance: () =>
+      testGovernance({
+        version: asked.version,
+        limits: { ofPlan: () => null, ofCategory: () => null, ofTool: () => null, ofMode: () => null, perIp: null, ...asked.limits }, // prettier-ignore
+        modeRule: () => ({ verdict: asked.verdict ?? "run", rule: { at: "modes.yaml:1", text: "" } }), // prettier-ignore
+      }),
+    mode: {
+      current: () => ({ mode: asked.mode ?? "NORMAL" }) as ModeState,
+      throttleOf: () => asked.throttle ?? null,
+    },
+    enabled: settings.enabled ?? true,
+    now: () => now,
+    onLow: (caller, window) => low.push([caller, window]),
+  });
+  const take = (change: Partial<Subject> = {}): RateAnswer =>
+    rates.take(testSubject(change)) as RateAnswer; // memory answers at once
+  const kinds = (answer: RateAnswer) => answer.violated.map(({ kind }) => kind);
+  /** How many of twenty pass. */
+  const passing = (change: Partial<Subject> = {}): number =>
+    Array.from({ length: 20 }, () => take(change)).filter(({ ok }) => ok).length;
+  return { asked, low, take, kinds, passing, later: (ms: number) => (now += ms) };
+}
+
+describe("rates", () => {
+  test("nobody is limited by no window, and that answer is one constant", () => {
+    const { take } = house();
+    expect(take()).toBe(take());
+    expect(take()).toEqual({ ok: true, windows: [], violated: [] });
+    expect(house({ limits: { ofPlan: () => 1 } }).take({ tool: null })).toBe(take());
+  });
+
+  test("R170, R171: calls per minute of a user by plan, over all of that user's keys", () => {
+    const { passing, take, kinds, later } = house({ limits: { ofPlan: (plan) => (plan === "free" ? 3 : 7) } }); // prettier-ignore
+    const free = testCaller({ plan: "free" });
+    expect(passing({ caller: free })).toBe(3);
+    expect(kinds(take({ caller: { ...free, keyId: "key_2" } }))).toEqual(["user"]);
+    expect(passing({ caller: testCaller({ plan: null, userId: "bob" }) })).toBe(7);
+    later(65_000);
+    expect(take({ caller: free }).ok).toBe(true);
+  });
+
+  test("R174: windows per category", () => {
+    const { passing } = house({ limits: { ofCategory: (name) => (name === "file" ? 2 : null) } });
+    const file = testTool({ name: "file/a", category: "file" });
+    expect(passing({ tool: file })).toBe(2);
+    expect(passing({ tool: testTool({ name: "file/b", category: "file" }) })).toBe(0);
+    expect(passing()).toBe(20);
+  });
+
+  test.each([
+    ["caller", { same: 0, tenant: 2, other: 2 }],
+    ["tenant", { same: 0, tenant: 0, other: 2 }],
+    ["global", { same: 0, tenant: 0, other: 0 }],
+  ] as const)("R175: calls per hour of a tool, counted per %s", (scope, left) => {
+    const { passing, later } = house({ limits: { ofTool: () => ({ perHour: 2, scope }) } });
+    const ada = testCaller();
+    expect(passing({ caller: ada })).toBe(2);
+    later(120_000);
+    expect(passing({ caller: ada })).toBe(left.same);
+    expect(passing({ caller: testCaller({ userId: "bob" }) })).toBe(left.tenant);
+    expect(passing({ caller: testCaller({ tenantId: "acme", userId: "eve" }) })).toBe(left.other);
+  });
+
+  test("R053: windows of the key itself: minute, hour and day", () => {
+    const { passing, take, later } = house();
+    const caller = testCaller({ limits: { perMinute: 3, perHour: 5, perDay: 6 } });
+    expect(passing({ caller })).toBe(3);
+    later(70_000);
+    expect(passing({ caller })).toBe(2);
+    later(4_000_000);
+    expect(passing({ caller })).toBe(1);
+    expect(take({ caller }).violated.map(({ window }) => window.name)).toEqual(["key-day"]);
+    expect(passing({ caller: { ...caller, keyId: null } })).toBe(20);
+  });
+
+  test("R176: who has no key or user of its own is counted by address", () => {
+    const { passing } = house({ limits: { perIp: 4 } });
+    const caller = testCaller({ via: "anonymous" });
+    expect(passing({ caller, ip: "10.0.0.1" })).toBe(4);
+    expect(passing({ caller, ip: "10.0.0.2" })).toBe(4);
+    expect(passing({ caller, ip: null })).toBe(20);
+    expect(passing({ ip: "10.0.0.1" })).toBe(20);
+  });
+
+  test("C19: the mode's window; health checks are exempt", () => {
+    const { asked, passing } = house({ mode: "ALERT", limits: { ofMode: (mode) => ({ NORMAL: null, ALERT: 15, DEGRADED: 5, LOCKDOWN: 0, RECOVERY: 10 })[mode] } }); // prettier-ignore
+    const caller = testCaller();
+    expect(passing({ caller })).toBe(15);
+    asked.mode = "DEGRADED";
+    expect(passing({ caller })).toBe(0);
+    expect(passing({ caller: testCaller({ userId: "bob" }) })).toBe(5);
+    const health = testTool({ effects: "essential_health_check" });
+    asked.mode = "LOCKDOWN";
+    expect(passing({ tool: health })).toBe(20);
+    expect(passing()).toBe(0);
+    asked.mode = "NORMAL";
+    expect(passing({ caller })).toBe(20);
+  });
+
+  test("C29: LOCKDOWN spares what a person approves, asking for it included", () => {
+    const { asked, passing, take } = house({ mode: "LOCKDOWN", limits: { ofMode: () => 0 } });
+    expect(take().ok).toBe(false);
+    expect(take({ grant: { approvalId: "apr_1" } }).ok).toBe(true);
+    asked.verdict = "approval";
+    asked.version = "2";
+    expect(passing()).toBe(20);
+  });
+
+  test("a throttled caller is held to the smaller number, also without a plan's window", () => {
+    const caller = testCaller();
+    const { asked, passing, later } = house({ limits: { ofPlan: () => 10 } });
+    asked.throttle = 4;
+    expect(passing({ caller })).toBe(4);
+    asked.throttle = null;
+    expect(passing({ caller })).toBe(6);
+    later(65_000);
+    const free = house({ throttle: 2 });
+    expect(free.passing()).toBe(2);
+  });
+
+  test("R177, R291: switched off, only the mode's window and the throttle stay", () => {
+    const limits = { ofPlan: () => 1, ofCategory: () => 1, ofTool: () => ({ perHour: 1, scope: "global" as const }), perIp: 1 }; // prettier-ignore
+    const caller = testCaller({ limits: { perMinute: 1 } });
+    expect(house({ enabled: false, limits }).passing({ caller })).toBe(20);
+    expect(house({ enabled: false, limits, throttle: 3 }).passing({ caller })).toBe(3);
+    const alert = house({ enabled: false, mode: "ALERT", limits: { ...limits, ofMode: () => 5 } });
+    expect(alert.passing({ caller })).toBe(5);
+  });
+
+  test("pitfall 20: all windows or none, and every one without room is named", () => {
+    const { take, kinds, asked } = house({ limits: { ofPlan: () => 5, ofCategory: () => 1 } });
+    const caller = testCaller({ limits: { perMinute: 1 } });
+    expect(take({ caller }).windows.map(({ name }) => name)).toEqual(["category-minute", "key-minute", "user-minute"]); // prettier-ignore
+    for (let i = 0; i < 3; i++) expect(kinds(take({ caller }))).toEqual(["category", "key"]);
+    asked.version = "2";
+    asked.limits = { ofPlan: () => 5 };
+    expect(take({ caller: { ...caller, limits: null } }).windows).toMatchObject([{ name: "user-minute", quota: 5, windowSeconds: 60, remaining: 3 }]); // prettier-ignore
+  });
+
+  test("what was taken can be given back", async () => {
+    const { take } = house({ limits: { ofPlan: () => 1 } });
+    const taken = take();
+    expect(take().ok).toBe(false);
+    await taken.refund?.();
+    expect(take().ok).toBe(true);
+    expect(take().refund).toBeUndefined();
+  });
+
+  test("a question counts nothing, and may suppose another mode", () => {
+    const { take, passing } = house({ limits: { ofPlan: () => 2, ofMode: (mode) => (mode === "ALERT" ? 0 : null) } }); // prettier-ignore
+    for (let i = 0; i < 5; i++) expect(take({ suppose: {} })).toMatchObject({ ok: true, windows: [{ remaining: 2 }] }); // prettier-ignore
+    expect(take({ suppose: { mode: "ALERT" } })).toMatchObject({ ok: false, violated: [{ kind: "mode" }] }); // prettier-ignore
+    expect(take({ suppose: {} }).refund).toBeUndefined();
+    expect(passing()).toBe(2);
+    expect(take({ suppose: {} }).ok).toBe(false);
+  });
+
+  test("a call that goes on after a yes was counted when it asked", () => {
+    const { take } = house({ limits: { ofPlan: () => 2 } });
+    take();
+    expect(take().windows).toMatchObject([{ remaining: 0 }]);
+    const going = take({ grant: { approvalId: "apr_1" } });
+    expect(going).toMatchObject({ ok: true, windows: [{ remaining: 0 }], violated: [] });
+    expect(going.refund).toBeUndefined();
+  });
+
+  test("at a fifth left it warns, once per window", () => {
+    const { take, low, later } = house({ limits: { ofPlan: () => 10 } });
+    for (let i = 0; i < 7; i++) take();
+    expect(low).toEqual([]);
+    for (let i = 0; i < 5; i++) take();
+    expect(low).toMatchObject([[{ userId: "ada" }, { name: "user-minute", remaining: 2, quota: 10 }]]); // prettier-ignore
+    later(70_000);
+    for (let i = 0; i < 9; i++) take();
+    expect(low).toHaveLength(2);
+  });
+
+  test("a state that answers later, or not, is passed on as it is", async () => {
+    const limits = testGovernance().limits;
+    const on = (state: Pick<State, "take" | "peek" | "refund">) =>
+      createRates({
+        state,
+        governance: () => testGovernance({ limits: { ...limits, ofPlan: () => 1 } }),
+        mode: { current: () => ({ mode: "NORMAL" }) as ModeState, throttleOf: () => null },
+        enabled: true,
+        now: () => 0,
+      });
+    const memory = createMemoryState();
+    const late = on({ ...memory, take: (windows) => Promise.resolve(memory.take(windows)) });
+    expect(await late.take(testSubject())).toMatchObject({ ok: true });
+    expect(await late.take(testSubject())).toMatchObject({ ok: false });
+    const broken = on({ ...memory, take: () => Promise.reject(new Error("BROKEN counter")) });
+    await expect(broken.take(testSubject())).rejects.toThrow("BROKEN");
+  });
+});
