@@ -80,7 +80,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   };
 
   const vote = async (caller: Caller, row: ApprovalRow, one: ApprovalVote, edit?: Edit): Promise<ApprovalRow> => {
-    const after = await approvals.vote(row.id, one, { seen: row.binding, edit });
+    const after = await approvals.vote(row.id, one, edit, row.binding);
     if (after === null) {
       const now = (await approvals.get(row.id)) ?? row;
       throw now.state === "pending" && now.binding !== row.binding ? edited(now) : stale(now, caller);

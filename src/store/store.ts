@@ -371,16 +371,14 @@ export interface Store {
     presented(ids: readonly string[], at: number): Promise<void>;
     /**
      * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and
-     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, edited since (its
+     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, edited since (the
      * binding is no longer the one `seen`), or the voter is the requester, which the statement itself refuses.
      */
     vote(
       id: string,
       vote: ApprovalVote,
-      what: {
-        readonly seen: string;
-        readonly edit?: { arguments: JsonObject; sealed: string; binding: string } | undefined;
-      },
+      edit?: { arguments: JsonObject; sealed: string; binding: string },
+      seen?: string,
     ): Promise<ApprovalRow | null>;
     /** approved -> consumed, by exactly one of all that try; only with the same binding and before it expires. */
     consume(id: string, binding: string, at: number): Promise<boolean>;

@@ -91,14 +91,15 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
         .where("state", "=", "pending")
         .execute();
     },
-    async vote(id, vote, { seen, edit }) {
+    async vote(id, vote, edit, seen) {
       // Takes the row first: whoever would end it meanwhile waits until the vote is counted.
       const take = kysely
         .updateTable("approvals")
         .set({ state: sql`state` })
         .where("id", "=", id);
+      const unchanged = seen === undefined ? sql`` : sql`and binding = ${seen}`;
       const refused = sql<SqlBool>`not exists (select 1 from approvals where id = ${id} and state = 'pending'
-        and expires_at > ${vote.at} and requester <> ${vote.userId} and binding = ${seen})`;
+        and expires_at > ${vote.at} and requester <> ${vote.userId} ${unchanged})`;
       const insert = kysely.insertInto("approval_votes").values({
         approval_id: id,
         user_id: vote.userId,
