@@ -2,13 +2,14 @@
 import type { Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts";
 import type { Approvals } from "./approval/approval.ts";
 import { discover, find, type Shown } from "./engine/discover.ts";
-import { explain, type ExplainRequest, type Explanation } from "./engine/explain.ts";
+import { explain, explainPast, type ExplainRequest, type Explanation } from "./engine/explain.ts";
 import { follow } from "./engine/follow.ts";
 import { hold, isUsed } from "./engine/hold.ts";
 import { acceptedOutcome, cancelledOutcome, finishedOutcome, refusedOutcome, replayedOutcome } from "./engine/outcome.ts"; // prettier-ignore
 import { cancel, drain } from "./engine/stop.ts";
 import { AppError, faultOf, type Fault } from "./errors.ts";
 import { decide, EXECUTE, faultOf as faultOfVerdict, newTrail, undo, type GatePowers, type Trail } from "./gate/index.ts"; // prettier-ignore
+import type { AuditedRecord } from "./record/history.ts";
 import type { Idempotency } from "./record/idempotency.ts";
 import type { Recorder } from "./record/index.ts";
 import type { Metrics } from "./record/metrics.ts";
@@ -37,6 +38,8 @@ export interface Engine {
   resume(approvalId: string): Promise<void>;
   /** All stages' verdicts; nothing runs, nothing is recorded. Null when `reader` may not know the tool. */
   explain(caller: Caller, request: ExplainRequest, reader?: Caller): Promise<Explanation | null>;
+  /** The same about a call on record. Null for others' (administrators excepted), unknown and hidden ones. */
+  explainPast(caller: Caller, executionId: string): Promise<Explanation | null>;
   /** Running only, owner only, with a note for the record: NOT_FOUND for others' ids, CONFLICT / not_running for finished ones. */
   cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
@@ -66,6 +69,8 @@ export interface EnginePowers {
   readonly visibleStamp: () => string | null;
   /** The recorded execution of this caller under the id. */
   readonly recordOf: (caller: Caller, executionId: string) => Promise<ExecutionRecord | null>;
+  /** Anybody's of the tenant, when the caller administers it. */
+  readonly auditedOf: (caller: Caller, executionId: string) => Promise<AuditedRecord | null>;
   /** The one place for work nobody waits for; a failure is reported, never lost. */
   readonly background: (work: Promise<unknown>) => void;
 }
@@ -200,6 +205,7 @@ export function createEngine(p: EnginePowers): Engine {
     discover: (caller) => discover(caller, p, shown),
     find: (caller, name) => find(caller, name, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
+    explainPast: (caller, executionId) => explainPast(caller, executionId, p),
     cancel: (caller, executionId, note) => cancel(caller, executionId, note ?? null, p),
     active: (caller) => p.active.of(caller, p.now()),
     activeCount: () => p.active.size,

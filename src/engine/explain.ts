@@ -2,6 +2,8 @@
 import type { Caller, CallRequest, Mode, Verdict } from "../call.ts";
 import { EXECUTE, judge, newTrail, VISIBLE, type Subject } from "../gate/index.ts";
 import type { EnginePowers } from "../engine.ts";
+import type { AuditedRecord } from "../record/history.ts";
+import type { ExecutionRecord } from "../store/store.ts";
 
 export interface Explanation {
   readonly tool: string;
@@ -72,4 +74,43 @@ function told(subject: Subject, gates: readonly Verdict[]): Explanation {
     gates,
     wouldChange: refusing.map((gate) => `${gate.stage}: ${gate.remedy ?? gate.message}`),
   };
+}
+
+/** What was decided about a call on record. */
+export function explainRecord(record: AuditedRecord): Explanation {
+  const gates = (record.audit?.gates ?? record.gates) as unknown as readonly Verdict[];
+  const refusals = gates.filter((gate) => gate.verdict !== "allow");
+  const [first] = refusals;
+  return {
+    tool: record.audit?.toolName ?? record.toolName,
+    verdict: first?.verdict ?? "allow",
+    summary: first ? refusedText(first) : endedText(record, gates.length),
+    gates,
+    wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
+  };
+}
+
+function refusedText({ stage, verdict, message, reason }: Verdict): string {
+  const word = verdict === "deny" ? "Refused" : "Held";
+  return `${word} by ${stage}: ${message ?? reason ?? "no reason recorded"}`;
+}
+
+function endedText(record: ExecutionRecord, stages: number): string {
+  const error = record.error === null ? "" : `: ${record.error}`;
+  if (stages === 0) return `No stage was asked; it ended as ${record.status}${error}`;
+  return `Allowed by all ${stages} stages; it ended as ${record.status}${error}`;
+}
+
+/** Administrators get what happened to anybody's call, others what happened to their own, as far as they may know. */
+export async function explainPast(
+  caller: Caller,
+  executionId: string,
+  p: Pick<EnginePowers, "recordOf" | "auditedOf">,
+): Promise<Explanation | null> {
+  const audited = await p.auditedOf(caller, executionId);
+  if (audited) return explainRecord(audited);
+  const record = await p.recordOf(caller, executionId);
+  // The owner's record says nothing about a hidden tool.
+  if (!record || (record.errorCode === "NOT_FOUND" && record.runner === null)) return null;
+  return explainRecord(record);
 }

@@ -29,6 +29,9 @@ export const EXECUTE: readonly Stage[] = [
   approval,
 ];
 
+/** Those whose rules people write and change: what a replay of recorded calls asks. */
+export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentRules];
+
 export { decide, faultOf, undo } from "./decide.ts";
 export { judge, newTrail } from "./stage.ts";
 export type { Ask, GatePowers, Stage, Subject, Suppose, Trail } from "./stage.ts";

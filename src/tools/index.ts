@@ -5,6 +5,7 @@ import memoryRetrieve from "./memory/retrieve.ts";
 import memoryStore from "./memory/store.ts";
 import systemCalculator from "./system/calculator.ts";
 import systemEcho from "./system/echo.ts";
+import systemExplain from "./system/explain.ts";
 import systemInfo from "./system/info.ts";
 import systemTime from "./system/time.ts";
 import type { Tool } from "./tool.ts";
@@ -16,6 +17,7 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   memoryStore,
   systemCalculator,
   systemEcho,
+  systemExplain,
   systemInfo,
   systemTime,
 ];

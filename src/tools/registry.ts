@@ -1,4 +1,5 @@
 // All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
+import type { Json } from "../call.ts";
 import { AppError, type FieldFault } from "../errors.ts";
 import type { Store, StoredTool } from "../store/store.ts";
 import { canonicalJson } from "../util/json.ts";
@@ -30,6 +31,8 @@ export interface Registry {
   registerAll(tools: readonly Tool[]): Promise<void>;
   unregister(name: string): Promise<boolean>;
   setEnabled(name: string, enabled: boolean): Promise<boolean>;
+  /** Takes over what another instance switched on or off. */
+  reload(): Promise<void>;
   stats(): RegistryStats;
   on(event: "toolRegistered" | "toolChanged", listener: (tool: Tool) => void): () => void;
 }
@@ -117,8 +120,7 @@ export async function openRegistry(
     const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
     place(tool);
     // Also what no model sees (tags, timeout, aliases) must be the same in the store.
-    if (!known || canonicalJson({ ...known }) !== canonicalJson({ ...storedOf(tool) }))
-      changed.push(tool);
+    if (!known || textOf(known) !== textOf(storedOf(tool))) changed.push(tool);
   }
   // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
   // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
@@ -151,6 +153,15 @@ export async function openRegistry(
       emit("toolChanged", next);
       return true;
     },
+    async reload() {
+      for (const { name, enabled } of await store.capabilities.all()) {
+        const tool = byName.get(name);
+        if (!tool || tool.enabled === enabled) continue;
+        const next = freezeTool({ ...tool, enabled });
+        place(next);
+        emit("toolChanged", next);
+      }
+    },
     stats() {
       const categories: Record<string, number> = {};
       for (const tool of byName.values())
@@ -163,6 +174,9 @@ export async function openRegistry(
     },
   };
 }
+
+/** Definitions are plain data: what differs shows in the text. */
+const textOf = (tool: StoredTool): string => canonicalJson({ ...tool } as unknown as Json);
 
 type Listener = (tool: Tool) => void;
 

@@ -1,7 +1,7 @@
 // What a tool is, how one is defined, and the powers it may be given. Nothing here runs anything.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Json, JsonObject, Level, Progress, Trace } from "../call.ts";
+import type { Json, JsonObject, Level, Progress, Trace, Verdict } from "../call.ts";
 import { AppError, type Code, type Fault } from "../errors.ts";
 import { canonicalJson } from "../util/json.ts";
 
@@ -87,8 +87,23 @@ export interface ToolPowers {
   store: StorePower;
   host: HostPower;
   clock: ClockPower;
+  engine: EnginePower;
 }
 export type PowerName = keyof ToolPowers;
+
+/** The engine, as far as a tool may ask it: on behalf of its own caller. */
+export interface EnginePower {
+  /** Null for whatever this caller may not know. */
+  explain(question: { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string }): Promise<Explained | null>;
+} // prettier-ignore
+
+export interface Explained {
+  readonly tool: string;
+  readonly verdict: "allow" | "deny" | "hold";
+  readonly summary: string;
+  readonly gates: readonly Verdict[];
+  readonly wouldChange: readonly string[];
+}
 
 export interface ClockPower {
   now(): number;

@@ -1,12 +1,9 @@
 // Why a call is, would be or was allowed or refused: every stage's verdict.
 import { z } from "zod";
-import { MODES, type JsonObject, type Verdict } from "../../call.ts";
+import { MODES, type JsonObject } from "../../call.ts";
 import type { Explanation } from "../../engine.ts";
 import { AppError } from "../../errors.ts";
-import type { AuditedRecord } from "../../record/history.ts";
-import type { ExecutionRecord } from "../../store/store.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
-import { isHidden } from "./record.ts";
 import { executionId, executionNotFound, gatesView, jsonObject, moment, toMs, toolName, toolNotFound, verdict } from "./shapes.ts"; // prettier-ignore
 
 const explanation = z.object({
@@ -70,13 +67,9 @@ export const adminOnly = (): AppError =>
   });
 
 async function explainPast(id: string, { caller, doors }: ApiContext) {
-  const audited = await doors.history.audited(caller, id);
-  if (audited) return { ...view(pastOf(audited)), executionId: id };
-  const record = await doors.history.get(caller, id);
-  if (!record) throw executionNotFound(id);
-  // The owner's record says nothing about a hidden tool.
-  if (isHidden(record)) throw toolNotFound(record.requestedName);
-  return { ...view(pastOf(record)), executionId: id };
+  const found = await doors.engine.explainPast(caller, id);
+  if (!found) throw executionNotFound(id);
+  return { ...view(found), executionId: id };
 }
 
 export const explainMissing = endpoint({
@@ -114,30 +107,6 @@ const HOW: Readonly<Record<string, string>> = {
   relationship: "give the user a relation to it: ostiary relations write tool:<name>#executor@user:<id>", // prettier-ignore
   policy: "change the policy: ostiary policy list",
 };
-
-function pastOf(record: AuditedRecord): Explanation {
-  const gates = (record.audit?.gates ?? record.gates) as unknown as readonly Verdict[];
-  const refusals = gates.filter((gate) => gate.verdict !== "allow");
-  const [first] = refusals;
-  return {
-    tool: record.audit?.toolName ?? record.toolName,
-    verdict: first?.verdict ?? "allow",
-    summary: first ? refusedText(first) : endedText(record, gates.length),
-    gates,
-    wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
-  };
-}
-
-function refusedText({ stage, verdict: answer, message, reason }: Verdict): string {
-  const word = answer === "deny" ? "Refused" : "Held";
-  return `${word} by ${stage}: ${message ?? reason ?? "no reason recorded"}`;
-}
-
-function endedText(record: ExecutionRecord, stages: number): string {
-  const error = record.error === null ? "" : `: ${record.error}`;
-  if (stages === 0) return `No stage was asked; it ended as ${record.status}${error}`;
-  return `Allowed by all ${stages} stages; it ended as ${record.status}${error}`;
-}
 
 function view(found: Explanation): z.input<typeof explanation> {
   const { tool, verdict: answer, summary, gates, wouldChange } = found;

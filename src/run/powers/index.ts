@@ -2,6 +2,7 @@
 import type { Call } from "../../call.ts";
 import type { PowerName, ToolPowers } from "../../tools/tool.ts";
 import { clockPower } from "./clock.ts";
+import { enginePower, type EngineSettings } from "./engine.ts";
 import { filesPower, type FilesSettings } from "./files.ts";
 import { hostPower, type HostSettings } from "./host.ts";
 import { storePower, type StoreSettings } from "./store.ts";
@@ -10,6 +11,7 @@ export interface PowersSettings {
   readonly files: FilesSettings;
   readonly host: HostSettings;
   readonly memory: StoreSettings["memory"];
+  readonly engine: () => EngineSettings;
   readonly now: () => number;
 }
 
@@ -27,11 +29,13 @@ export function nativePowers(settings: PowersSettings): PowersFor {
   const store = storePower({ memory: settings.memory, now: settings.now });
   const host = hostPower(settings.host);
   const clock = clockPower(settings.now);
+  const engine = enginePower(settings.engine);
   const build: { [Name in PowerName]: (call: Call, signal: AbortSignal) => ToolPowers[Name] } = {
     files: (_call, signal) => files(signal),
     store: (call) => store(call),
     host: () => host,
     clock: () => clock,
+    engine: (call) => engine(call),
   };
   return (needs, call, signal = call.signal) =>
     needs.length === 0

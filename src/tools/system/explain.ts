@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { defineTool, toolError } from "../tool.ts";
+
+const gate = z.strictObject({
+  stage: z.string(),
+  verdict: z.enum(["allow", "deny", "hold"]),
+  ms: z.number(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  remedy: z.string().optional(),
+  rule: z.string().optional().describe("File and line of the rule."),
+  asks: z.string().optional().describe("Why a person must be asked."),
+});
+
+export default defineTool({
+  name: "system/explain",
+  description:
+    "Say why a call of yours was refused, or what would happen to one, stage by stage, and what would have to change. " +
+    "Nothing is run. Give `executionId` of an earlier call, or `tool` with the `arguments` you have in mind.",
+  input: z
+    .strictObject({
+      tool: z.string().min(1).max(128).optional().describe("Name of a tool you can see."),
+      executionId: z.string().min(1).max(128).optional().describe("An earlier call of yours."),
+      arguments: z.record(z.string(), z.unknown()).optional().describe("Goes with `tool`."),
+    })
+    .meta({ oneOf: [{ required: ["tool"] }, { required: ["executionId"] }] }),
+  output: z.strictObject({
+    tool: z.string(),
+    verdict: z.enum(["allow", "deny", "hold"]),
+    summary: z.string().describe("One sentence."),
+    gates: z.array(gate),
+    wouldChange: z.array(z.string()).describe("What would have to change for another answer."),
+  }),
+  risk: "safe",
+  effects: "read_only",
+  needs: ["engine"],
+  timeoutMs: 5_000,
+  tags: ["diagnostics"],
+  examples: [{ tool: "file/read", arguments: { path: "notes.md" } }],
+  async run({ tool, executionId, arguments: args }, { engine }) {
+    const found =
+      executionId === undefined
+        ? await engine.explain({ tool: tool ?? "", ...(args ? { arguments: args as never } : {}) })
+        : await engine.explain({ executionId });
+    // The same words for what does not exist and for what this caller may not know.
+    if (!found) throw toolError("unknown", executionId === undefined ? `Tool '${tool}' not found` : `Execution '${executionId}' not found`, { code: "NOT_FOUND", remedy: "list the tools you may use, or your executions" }); // prettier-ignore
+    return {
+      tool: found.tool,
+      verdict: found.verdict,
+      summary: found.summary,
+      gates: found.gates.map(({ stage, verdict, ms, reason, message, remedy, rule, asks }) => ({ stage, verdict, ms, ...given({ reason, message, remedy, rule, asks }) })),
+      wouldChange: [...found.wouldChange],
+    }; // prettier-ignore
+  },
+});
+
+function given(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined)); // prettier-ignore
+}
