@@ -54,8 +54,12 @@ export interface PolicyEngine {
   setTools(tools: Readonly<Record<string, { enabled: boolean }>>): void | Promise<void>;
   /** Null when the slot is empty. Throws when the engine is out. `explain` adds rule, ruleText, read. */
   decide(slot: "enforced" | "shadow", input: PolicyInput, explain: boolean): PolicyDecision | null | Promise<PolicyDecision | null>;
-  /** True: answers of the enforced set depend on nothing but the input without `time`, so that they may be remembered. */
+  /** Of the set in this slot; null when it is empty. */
+  versionOf(slot: "enforced" | "shadow"): string | null;
+  /** True: answers of both sets depend on nothing but the input without `time` and `data.tools`, so that they may be remembered. */
   readonly timeless: boolean;
+  /** Rises whenever an answer may have changed: another set, another switch. */
+  readonly revision: number;
   ping(): Promise<void>;
   close(): Promise<void>;
 } // prettier-ignore
@@ -67,6 +71,16 @@ export interface Policies {
   readonly version: string;
   readonly timeless: boolean;
   decide(input: PolicyInput, options: { explain: boolean }): Judged | Promise<Judged>;
+  /** The view question, remembered for this caller and tool while nothing that it depends on changes. */
+  view(about: ViewOf, input: () => PolicyInput): Judged | Promise<Judged>;
+}
+
+/** Everything the input of a view question is made of, but for the time. */
+export interface ViewOf {
+  readonly caller: object;
+  readonly tool: object;
+  readonly mode: Mode;
+  readonly session: string | null;
 }
 
 export interface Judged extends PolicyDecision {

@@ -1,9 +1,7 @@
 // What `ostiary policy` reads: Rego modules, and documents of data laid out by folder as OPA does it.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { parseJson } from "../../policy/rego/go/json.ts";
-import { parseYaml } from "../../policy/rego/go/yaml.ts";
-import { keyText } from "../../policy/rego/json.ts";
+import { DataFault, parseDocument, withDocument as placed } from "../../policy/files.ts";
 import { RegoObject } from "../../policy/rego/value.ts";
 import type { Value } from "../../policy/rego/index.ts";
 import { usage } from "../fail.ts";
@@ -42,13 +40,8 @@ export function readSources(paths: readonly string[]): Sources {
   return { modules, data };
 }
 
-export function readDocument(file: string, text: string): Value {
-  try {
-    return /\.ya?ml$/.test(file) ? parseYaml(text) : parseJson(text);
-  } catch (cause) {
-    throw usage(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`);
-  }
-}
+export const readDocument = (file: string, text: string): Value =>
+  orUsage(file, () => parseDocument(file, text));
 
 export function readText(file: string | 0): string {
   const name = file === 0 ? "standard input" : file;
@@ -91,22 +84,14 @@ function unreadable(name: string, cause: unknown): unknown {
 
 function withDocument(data: RegoObject, root: string, file: string): RegoObject {
   const folders = file === root ? [] : relative(root, file).split(sep).slice(0, -1);
-  const document = readDocument(file, readText(file));
-  if (!(document instanceof RegoObject) && folders.length === 0)
-    throw usage(`${file} must hold an object: its keys are the top of data`);
-  const placed = folders.reduceRight<Value>((inner, name) => RegoObject.of([[name, inner]]), document);
-  return merged(data, placed as RegoObject, file, "data");
-} // prettier-ignore
+  return orUsage(file, () => placed(data, file, folders, readText(file)));
+}
 
-function merged(a: RegoObject, b: RegoObject, file: string, path: string): RegoObject {
-  const entries = new Map(a.entries());
-  for (const [key, value] of b.entries()) {
-    const old = entries.get(key);
-    const place = `${path}.${keyText(key)}`;
-    if (old === undefined) entries.set(key, value);
-    else if (old instanceof RegoObject && value instanceof RegoObject)
-      entries.set(key, merged(old, value, file, place));
-    else throw usage(`${file} gives ${place} a second time`);
+function orUsage<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof DataFault) throw usage(`${file}: ${cause.message}`);
+    throw cause;
   }
-  return RegoObject.of([...entries]);
 }

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { openEmbedded } from "./embedded.ts";
+import { openPolicyEngine } from "./open.ts";
+import { createPolicies } from "./policies.ts";
+import { ADA, CASE_SETS, changed, policySuite, POWERS, STARTER } from "./policy.suite.ts";
+
+policySuite("the embedded policy engine", (powers) => openPolicyEngine("embedded", powers));
+
+describe("answers that may be remembered", () => {
+  test("the cases say of which sets", async () => {
+    const judged = CASE_SETS.filter(({ timeless }) => timeless !== undefined);
+    for (const { name, path, starter, files, timeless } of judged) {
+      const engine = openEmbedded({ ...POWERS, ...(path === undefined ? {} : { path }) });
+      await engine.load("enforced", { version: "1", files: starter ? STARTER : (files ?? {}) });
+      expect(engine.timeless, name).toBe(timeless);
+    }
+    expect(judged.length).toBeGreaterThan(8);
+  });
+
+  const HEAD = "package ostiary.tools\n\ndefault allow := false\n\n";
+  test.each([
+    ["time.now_ns() > 0", false],
+    ["rand.intn(input.user_id, 2) == 0", false],
+    ['uuid.rfc4122(input.user_id) != ""', false],
+    ["opa.runtime().env.X", false],
+    ["io.jwt.decode_verify(input.user_id, {})[0]", false],
+    ["input.time < input.user_id", false],
+    ['input["time"]', false],
+    ['some key in ["time"]; input[key]', false],
+    ['f(input) == 1', false],
+    ['{"x": input}.x.user_id', false],
+    ["is_object(input) with input as {}", false],
+    ["f(input.user_id) == 1", true],
+    ["input.arguments.time", true],
+    ["data.time", true],
+    ['time.parse_rfc3339_ns(input.user_id) > 0', true],
+    ['$"{input.user_id}" == "a"', true],
+    ['$"{input.time}" == "a"', false],
+    ["every role in input.roles { role != input.time }", false],
+    ["[x | x := input.time][0]", false],
+  ])("`%s`: %s", async (expression, timeless) => {
+    const engine = openEmbedded(POWERS);
+    const text = `${HEAD}allow if {\n\tinput.user_id\n\t${expression}\n}\n\nf(x) := 1 if x`;
+    await engine.load("enforced", { version: "1", files: { "a.rego": text } });
+    expect(engine.timeless).toBe(timeless);
+  }); // prettier-ignore
+
+  test.each([
+    ["import input", false],
+    ["import input as i", false],
+    ["import input.time as t", false],
+    ["import input.user_id as who", true],
+  ])("`%s`: %s", async (line, timeless) => {
+    const engine = openEmbedded(POWERS);
+    const text = `package ostiary.tools\n\n${line}\n\ndefault allow := false\n`;
+    await engine.load("enforced", { version: "1", files: { "a.rego": text } });
+    expect(engine.timeless).toBe(timeless);
+  });
+
+  test("a trial that looks at the time ends it; tests do not count", async () => {
+    const engine = openEmbedded(POWERS);
+    expect(engine.timeless).toBe(false);
+    await engine.load("enforced", { version: "1", files: { ...STARTER, "x_test.rego": "package x_test\n\ntest_x if time.now_ns() > 0" } }); // prettier-ignore
+    expect(engine.timeless).toBe(true);
+    await engine.load("shadow", {
+      version: "2",
+      files: { "a.rego": `${HEAD}allow if input.time` },
+    });
+    expect(engine.timeless).toBe(false);
+  });
+
+  test("a view is asked once per caller, tool, mode and session, until anything changes", async () => {
+    const engine = openEmbedded(POWERS);
+    const policies = createPolicies(engine);
+    await engine.load("enforced", { version: "1", files: STARTER });
+    await engine.setTools({ "system/echo": { enabled: true } });
+    let asked = 0;
+    const about = { caller: {}, tool: {}, mode: "NORMAL", session: null } as const;
+    const view = async (change: Partial<typeof about> | { mode: "ALERT" } | { session: string } = {}) =>
+      policies.view({ ...about, ...change }, () => {
+        asked++;
+        return ADA;
+      });
+    for (let i = 0; i < 3; i++) expect((await view()).allow).toBe(true);
+    expect(asked).toBe(1);
+    await view({ mode: "ALERT" });
+    await view({ session: "s" });
+    await view({ tool: {} });
+    await view({ caller: {} });
+    expect(asked).toBe(5);
+    await engine.setTools({});
+    expect((await view()).allow).toBe(false);
+    await engine.load("enforced", { version: "2", files: { "a.rego": `${HEAD}allow if input.time` } });
+    expect((await view()).allow).toBe(true);
+    asked = 0;
+    await view();
+    await view();
+    expect(asked).toBe(2);
+  }); // prettier-ignore
+});
+
+test("without a policy nothing is decided", () => {
+  const policies = createPolicies(openEmbedded(POWERS));
+  expect(() => policies.decide(ADA, { explain: false })).toThrow("no policy is loaded");
+  expect(policies.version).toBe("");
+});
+
+test("a decision of the starter policy reads three fields, not the whole input", async () => {
+  const engine = openEmbedded(POWERS);
+  await engine.load("enforced", { version: "1", files: STARTER });
+  await engine.setTools({ "system/echo": { enabled: true } });
+  const trap = new Proxy(changed(ADA), {
+    get(target, key, receiver) {
+      if (key === "arguments" || key === "time") throw new Error(`${String(key)} was read`);
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+  });
+  expect(await engine.decide("enforced", trap, false)).toMatchObject({ allow: true });
+});

@@ -1,0 +1,73 @@
+// What the gate asks: the enforced set decides, the one in trial is heard beside it and changes nothing.
+import type { Judged, Policies, PolicyDecision, PolicyEngine, PolicyInput, ViewOf } from "./policy.ts"; // prettier-ignore
+
+interface Remembered extends ViewOf {
+  readonly revision: number;
+  readonly judged: Judged;
+}
+
+export function createPolicies(engine: PolicyEngine): Policies {
+  const views = new WeakMap<object, WeakMap<object, Remembered>>();
+
+  const decide: Policies["decide"] = (input, { explain }) => {
+    const decided = engine.decide("enforced", input, explain);
+    return decided instanceof Promise
+      ? decided.then((late) => withTrial(engine, input, late))
+      : withTrial(engine, input, decided);
+  };
+
+  return {
+    engine: engine.engine,
+    get version() {
+      return engine.versionOf("enforced") ?? "";
+    },
+    get timeless() {
+      return engine.timeless;
+    },
+    decide,
+    view(about, input) {
+      if (!engine.timeless) return decide(input(), { explain: false });
+      const known = views.get(about.caller)?.get(about.tool);
+      const { revision } = engine;
+      if (known?.revision === revision && known.mode === about.mode && known.session === about.session) return known.judged; // prettier-ignore
+      const judged = decide(input(), { explain: false });
+      if (judged instanceof Promise) return judged;
+      let ofCaller = views.get(about.caller);
+      if (!ofCaller) views.set(about.caller, (ofCaller = new WeakMap()));
+      ofCaller.set(about.tool, { ...about, revision, judged });
+      return judged;
+    },
+  };
+}
+
+function withTrial(
+  engine: PolicyEngine,
+  input: PolicyInput,
+  decided: PolicyDecision | null,
+): Judged | Promise<Judged> {
+  if (decided === null) throw new Error("no policy is loaded");
+  const version = engine.versionOf("shadow");
+  if (version === null) return decided;
+  try {
+    const trial = engine.decide("shadow", input, false);
+    if (!(trial instanceof Promise)) return compared(decided, trial);
+    return trial.then((late) => compared(decided, late), (cause: unknown) => failing(decided, version, cause)); // prettier-ignore
+  } catch (cause) {
+    return failing(decided, version, cause);
+  }
+}
+
+function compared(decided: PolicyDecision, trial: PolicyDecision | null): Judged {
+  if (trial === null || trial.allow === decided.allow) return decided;
+  const { version, allow, reasons, rule } = trial;
+  const said = reasons.length > 0 ? reasons.join("; ") : `the policy in trial ${allow ? "allows it" : "does not allow it"}`; // prettier-ignore
+  const reason = rule === undefined ? said : `${said} (${rule})`;
+  return { ...decided, shadow: { version, verdict: allow ? "allow" : "deny", reason } };
+}
+
+/** Enforced it would deny: that differs from a yes. */
+function failing(decided: PolicyDecision, version: string, cause: unknown): Judged {
+  if (!decided.allow) return decided;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return { ...decided, shadow: { version, verdict: "deny", reason } };
+}
