@@ -5,7 +5,7 @@ import * as convert from "./spicedb/convert.ts";
 import { faultOfServer, NOT_FOUND, serverFault, tokenRefused } from "./spicedb/faults.ts";
 import { createFreshness, type Freshness } from "./spicedb/freshness.ts";
 import type { CheckRequest, CheckResult, Relations } from "./relation.ts";
-import type { RelationPowers } from "./open.ts";
+import type { EmbeddedPowers } from "./embedded/index.ts";
 import { isObjectId } from "./text.ts";
 
 /** Checks that travel together. */
@@ -15,7 +15,7 @@ const MAX_PAGE = 999;
 /** Asked for instead of an id the server would refuse: an outage must look alike for every name. */
 const HARMLESS_ID = "_";
 
-export function openSpicedbRelations(address: string, { follower }: Pick<RelationPowers, "follower">): Relations {
+export function openSpicedbRelations(address: string, { follower }: Pick<EmbeddedPowers, "follower">): Relations {
   const where = parseAddress(address);
   const server = connectSpicedb(where);
   const freshness = createFreshness(where.alwaysFresh);
@@ -34,6 +34,7 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Relatio
     }
   };
   const fresh = async <A>(ask: (now: ReturnType<Freshness["next"]>) => Promise<A>): Promise<A> => {
+    if (mayHaveMissed(follower)) freshness.renew();
     try {
       return await ask(freshness.next());
     } catch (cause) {
@@ -161,6 +162,16 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Relatio
     },
   };
 } // prettier-ignore
+
+/** Others may have changed something unheard: only the newest state will do. */
+function mayHaveMissed(follower: EmbeddedPowers["follower"]): boolean {
+  try {
+    follower?.assertFresh();
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 const isLegal = ({ resource, subject }: CheckRequest): boolean =>
   isObjectId(resource.id) && (isObjectId(subject.id) || subject.id === "*");

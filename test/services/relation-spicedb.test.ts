@@ -1,12 +1,14 @@
 // The SpiceDB engine against a real server: what the port promises, tokens, outages, and refusals in our words.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Follower } from "../../src/relation/open.ts";
+import type { EmbeddedPowers } from "../../src/relation/embedded/index.ts";
 import type { CheckRequest, RelationChange, Relations } from "../../src/relation/relation.ts";
 import { openSpicedbRelations } from "../../src/relation/spicedb.ts";
 import { parseRelationship, parseSubject, relationshipText } from "../../src/relation/text.ts";
 import { until } from "../fixtures/contract.ts";
 import { emptied, spicedbServer, type SpicedbServer } from "../fixtures/spicedb.ts";
+
+type Follower = NonNullable<EmbeddedPowers["follower"]>;
 
 const address = process.env["OSTIARY_TEST_SPICEDB"];
 const bin = process.env["OSTIARY_TEST_SPICEDB_BIN"];
@@ -255,6 +257,7 @@ if (address && bin) {
             followers.add((own = listener));
             return () => void followers.delete(listener);
           },
+          assertFresh() {},
         };
       };
       const one = openSpicedbRelations(address, { follower: follower() });
@@ -271,6 +274,24 @@ if (address && bin) {
       stop();
       await Promise.all([one.close(), two.close()]);
       expect(followers.size).toBe(0);
+    });
+
+    test("an instance that may have missed a change reads the newest state", async () => {
+      const deaf = openSpicedbRelations(address, {
+        follower: {
+          on: () => () => undefined,
+          changed() {},
+          assertFresh() {
+            throw new Error("cut off");
+          },
+        },
+      });
+      for (let i = 0; i < 20; i++) {
+        const { has } = await deaf.check(check("tool:t#execute@user:ada"));
+        expect(has).toBe(i % 2 === 0 ? "no" : "yes");
+        await relations.write(change(i % 2 === 0 ? "touch" : "delete", "tool:t#owner@user:ada"));
+      }
+      await deaf.close();
     });
 
     test("a wrong key means that the engine is out, and is not repeated in the message", async () => {
