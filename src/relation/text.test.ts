@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../errors.ts";
 import type { Relationship } from "./relation.ts";
-import { isObjectId, objectText, parseObject, parseRelationship, parseSubject, relationshipText, subjectText } from "./text.ts"; // prettier-ignore
+import { isObjectId, objectText, parseObject, parsePattern, parseRelationship, parseSubject, relationshipText, subjectText } from "./text.ts"; // prettier-ignore
 
 const fault = (work: () => unknown): AppError => {
   try {
@@ -60,6 +60,16 @@ describe("text of relationships", () => {
     expect(fault(() => parseSubject("user")).message).toBe('expected a subject, got "user"');
     expect(["ada", "system/echo", "a=b+c|d-e_f"].every(isObjectId)).toBe(true);
     expect(["*", "", "a.b", "ä", "a b", "x".repeat(1025)].some(isObjectId)).toBe(false);
+  });
+
+  test("patterns leave out what does not matter", () => {
+    expect(parsePattern("tool")).toEqual({ type: "tool" });
+    expect(parsePattern("tool:a/b")).toEqual({ type: "tool", id: "a/b" });
+    expect(parsePattern("group#member")).toEqual({ type: "group", relation: "member" });
+    expect(parsePattern("group:g#member")).toEqual({ type: "group", id: "g", relation: "member" });
+    expect(parsePattern("user:*")).toEqual({ type: "user", id: "*" });
+    for (const text of ["", ":a", "Tool", "tool:", "tool:a b", "tool#", "tool#a#b"])
+      expect(fault(() => parsePattern(text)).fault.reason).toBe("invalid_input");
   });
 
   test("long garbage is cut in the message", () => {

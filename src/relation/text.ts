@@ -13,6 +13,7 @@ const SUBJECT = `(${TYPE}):(${ID}|\\*)(?:#(${NAME}|\\.\\.\\.))?`;
 const WHOLE_ID = new RegExp(`^${ID}$`);
 const WHOLE_OBJECT = new RegExp(`^${OBJECT}$`);
 const WHOLE_SUBJECT = new RegExp(`^${SUBJECT}$`);
+const WHOLE_PATTERN = new RegExp(`^(${TYPE})(?::(${ID}|\\*))?(?:#(${NAME}))?$`);
 const WHOLE_RELATIONSHIP = new RegExp(
   `^${OBJECT}#(${NAME})@${SUBJECT}(?:\\[(${TYPE})(?::(\\{.*\\}))?\\])??(?:\\[expiration:([^\\]]+)\\])?$`,
   "s",
@@ -33,6 +34,13 @@ export function parseSubject(text: string): SubjectRef {
   if (type === undefined || id === undefined)
     throw malformed(text, "a subject", "user:ada, user:* or group:eng#member");
   return subject(type, id, relation);
+}
+
+/** Side of a filter: `tool`, `tool:system/echo`, `group#member`, `group:eng#member`. */
+export function parsePattern(text: string): { type: string; id?: string; relation?: string } {
+  const [, type, id, relation] = WHOLE_PATTERN.exec(text) ?? [];
+  if (type === undefined) throw malformed(text, "a type or an object", "user, user:ada or group:eng#member"); // prettier-ignore
+  return { type, ...(id !== undefined && { id }), ...(relation !== undefined && { relation }) };
 }
 
 /** The same form asks (`tool:x#execute@user:ada`) and states; only a statement may carry a caveat or an end. */
