@@ -4,6 +4,8 @@ import { join, posix } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { AppError, CODES, faultOf, type Code } from "./errors.ts";
+import { METRICS } from "./limits/budget.ts";
+import { RATE_KINDS } from "./limits/rate.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const CODE_NAMES = Object.keys(CODES) as Code[];
@@ -138,10 +140,12 @@ describe("the sources", () => {
     expect([...new Set(unnamed)]).toEqual(Object.keys(GIVEN_ON));
   });
 
-  it("give a computed reason only where a tool or a provider has its own", () => {
+  it("give a computed reason only where a tool, a provider, a metric or a window has its own", () => {
     const computed = found.filter(({ code, reason }) => code !== null && reason === null);
     const codes = new Set(computed.map(({ code }) => code));
-    expect([...codes].sort()).toEqual(["EXECUTION_FAILED", "UNSUPPORTED_PROVIDER"]);
+    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "EXECUTION_FAILED", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
+    expect(METRICS.map((metric) => `budget_${metric}`)).toEqual(reasonsOf("BUDGET_EXHAUSTED"));
+    expect(reasonsOf("TOO_MANY_REQUESTS")).toEqual(expect.arrayContaining(RATE_KINDS.map((kind) => `rate_${kind}`))); // prettier-ignore
   });
 
   /** A tool gives reasons of its own under EXECUTION_FAILED; everything else is in the table. */

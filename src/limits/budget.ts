@@ -1,4 +1,5 @@
 // What the budget stage asks: one reservation per call on its tenant's plan, exact and durable (C38).
+import type { Caller, Plan } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 
 export const METRICS = [
@@ -7,8 +8,31 @@ export const METRICS = [
 export type Metric = (typeof METRICS)[number];
 
 export type Reserved =
-  | { readonly ok: true; readonly undo?: () => Promise<void>; readonly low?: readonly Metric[] }
+  | {
+      readonly ok: true;
+      readonly undo?: () => Promise<void>;
+      /** Metrics that have just come close to their limit: told once a period. */
+      readonly low?: readonly Metric[];
+      /** Only of a question. */
+      readonly seen?: readonly BudgetLine[];
+    }
   | { readonly ok: false; readonly metric: Metric; readonly used: number; readonly limit: number; readonly resetsAt: number }; // prettier-ignore
+
+/** What a call would take of one metric, and what has been taken. */
+export interface BudgetLine {
+  readonly metric: Metric;
+  readonly amount: number;
+  /** Reservations of running calls included. */
+  readonly used: number;
+  readonly limit: number | null;
+}
+
+/** What a plan includes; null: no limit. */
+export interface PlanView {
+  readonly plan: Plan | null;
+  readonly callsPerMinute: number | null;
+  readonly budgets: Readonly<Record<Metric, number | null>>;
+}
 
 export interface UsageView {
   readonly metric: Metric;
@@ -26,5 +50,7 @@ export interface Budgets {
   reserve(subject: Subject): Reserved | Promise<Reserved>;
   /** The same without taking anything. */
   peek(subject: Subject): Reserved | Promise<Reserved>;
-  usage(tenantId: string, period?: string): Promise<readonly UsageView[]>;
+  /** Of the caller's tenant, with the limits of the caller's plan; without a period of the present one. */
+  usage(caller: Pick<Caller, "tenantId" | "plan">, period?: string): Promise<readonly UsageView[]>;
+  plans(): readonly PlanView[];
 }

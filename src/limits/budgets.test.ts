@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testCaller, testGovernance, testSubject, testTool } from "../../test/fixtures/gate.ts";
+import type { Plan } from "../call.ts";
+import type { Subject } from "../gate/stage.ts";
+import { openStore, type Store } from "../store/store.ts";
+import type { Metric } from "./budget.ts";
+import { createBudgets, type LowBudget } from "./budgets.ts";
+import { periodEnd, periodOf } from "./period.ts";
+
+const NOW = Date.UTC(2026, 10, 30, 23, 59, 59);
+let folder = "";
+let store: Store;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ostiary-budgets-"));
+  store = await openStore("sqlite:a.db", { dataDir: folder });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+type Limits = Partial<Record<Metric, number>>;
+let tenants = 0;
+let executions = 0;
+
+/** Budgets on a real store, of a tenant of its own. */
+function house(plans: Partial<Record<Plan, Limits>>, usage: Store["usage"] = store.usage) {
+  const low: LowBudget[] = [];
+  const tenantId = `tenant_${++tenants}`;
+  const clock = { now: NOW };
+  const budgets = createBudgets({
+    usage,
+    governance: () => testGovernance({ budget: (plan, metric) => (plan === null ? null : (plans[plan]?.[metric] ?? null)) }), // prettier-ignore
+    now: () => clock.now,
+    instanceId: "inst_1",
+    onLow: (each) => low.push(each),
+  });
+  const subject = (change: Partial<Subject> = {}, plan: Plan | null = "free"): Subject =>
+    testSubject({ id: `exec_${++executions}`, caller: testCaller({ tenantId, plan }), ...change });
+  return { budgets, subject, low, tenantId, clock };
+}
+
+describe("budgets", () => {
+  let broken: Store["usage"];
+  beforeEach(() => {
+    const down = () => Promise.reject(new Error("the store does not answer"));
+    broken = { reserve: down, release: down, of: down, releaseOrphans: down };
+  });
+
+  test("R181: an unlimited plan is a constant yes that asks no store", () => {
+    const { budgets, subject } = house({ free: { tool_calls: 1 } }, broken);
+    const answer = budgets.reserve(subject({}, "enterprise"));
+    expect(answer).toEqual({ ok: true });
+    expect(budgets.reserve(subject({}, null))).toBe(answer);
+    expect(budgets.peek(subject({}, "enterprise"))).toBe(answer);
+  });
+
+  test("R180, L12: 100 of 1,000 parallel calls get a place, per tenant and month", async () => {
+    const { budgets, subject, clock } = house({ free: { tool_calls: 100 } });
+    const all = await Promise.all(
+      Array.from({ length: 1_000 }, async () => budgets.reserve(subject())),
+    );
+    expect(all.filter(({ ok }) => ok)).toHaveLength(100);
+    expect(all.find(({ ok }) => !ok)).toEqual({ ok: false, metric: "tool_calls", used: 100, limit: 100, resetsAt: Date.UTC(2026, 11, 1) }); // prettier-ignore
+    clock.now = Date.UTC(2026, 11, 1);
+    expect(await budgets.reserve(subject())).toMatchObject({ ok: true });
+  });
+
+  test("C38: what a refused call reserved is given back", async () => {
+    const { budgets, subject } = house({ free: { tool_calls: 1 } });
+    const first = await budgets.reserve(subject());
+    expect(await budgets.reserve(subject())).toMatchObject({ ok: false });
+    if (first.ok) await first.undo?.();
+    expect(await budgets.reserve(subject())).toMatchObject({ ok: true });
+  });
+
+  test("a held call that goes on keeps what it reserved", async () => {
+    const { budgets, subject } = house({ free: { tool_calls: 1 } });
+    const held = subject();
+    await budgets.reserve(held);
+    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({ ok: true }); // prettier-ignore
+  });
+
+  test("F01: the metric that does not fit is named, and nothing is taken", async () => {
+    const { budgets, subject, tenantId } = house({ free: { tool_calls: 9, images: 5 } });
+    const tool = testTool({ meters: [{ metric: "images", estimate: { argument: "/n", otherwise: 1 } }, { metric: "tokens", estimate: 7 }] }); // prettier-ignore
+    expect(await budgets.reserve(subject({ tool, arguments: { n: 4 } }))).toMatchObject({ ok: true }); // prettier-ignore
+    expect(await budgets.reserve(subject({ tool, arguments: { n: 2 } }))).toMatchObject({ ok: false, metric: "images", used: 4, limit: 5 }); // prettier-ignore
+    const usage = await budgets.usage({ tenantId, plan: "free" });
+    const shown = (metric: Metric) => usage.find((row) => row.metric === metric);
+    expect(shown("images")).toEqual({ metric: "images", used: 0, reserved: 4, limit: 5, period: "2026-11", resetsAt: Date.UTC(2026, 11, 1) }); // prettier-ignore
+    expect(shown("tokens")).toMatchObject({ reserved: 7, limit: null });
+    expect(shown("tool_calls")).toMatchObject({ reserved: 1, limit: 9 });
+    expect(usage).toHaveLength(10);
+    expect((await budgets.usage({ tenantId, plan: "free" }, "2026-10"))[0]).toMatchObject({ reserved: 0, period: "2026-10", resetsAt: Date.UTC(2026, 10, 1) }); // prettier-ignore
+  });
+
+  test("a question takes nothing and shows what it saw", async () => {
+    const { budgets, subject } = house({ free: { tool_calls: 1 } });
+    const seen = [{ metric: "tool_calls", amount: 1, used: 0, limit: 1 }];
+    expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
+    expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
+    await budgets.reserve(subject());
+    expect(await budgets.peek(subject())).toMatchObject({ ok: false, metric: "tool_calls", used: 1, limit: 1 }); // prettier-ignore
+  });
+
+  test("C38: at 80 % it warns, once per metric and period", async () => {
+    const { budgets, subject, low, tenantId, clock } = house({ free: { tool_calls: 10 } });
+    const answers = [];
+    for (let i = 0; i < 11; i++) answers.push(await budgets.reserve(subject()));
+    expect(answers.map((each) => (each.ok ? (each.low ?? []).length : -1))).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, -1]); // prettier-ignore
+    expect(low).toEqual([
+      { tenantId, period: "2026-11", metric: "tool_calls", used: 8, limit: 10 },
+    ]);
+    clock.now = Date.UTC(2026, 11, 3);
+    for (let i = 0; i < 9; i++) await budgets.reserve(subject());
+    expect(low).toHaveLength(2);
+  });
+
+  test("of a large budget it looks now and then", async () => {
+    let looks = 0;
+    const counting = { ...store.usage, of: (...who: [string, string]) => (looks++, store.usage.of(...who)) }; // prettier-ignore
+    const { budgets, subject, clock } = house({ team: { tool_calls: 10_000 } }, counting);
+    for (let i = 0; i < 20; i++) await budgets.reserve(subject({}, "team"));
+    expect(looks).toBe(1);
+    clock.now += 5_000;
+    await budgets.reserve(subject({}, "team"));
+    expect(looks).toBe(2);
+  });
+
+  test("a warning that cannot be looked up refuses nothing", async () => {
+    const { budgets, subject } = house(
+      { free: { tool_calls: 1 } },
+      { ...store.usage, of: broken.of },
+    );
+    expect(await budgets.reserve(subject())).toMatchObject({ ok: true });
+  });
+
+  test("threats §6: a store that does not answer, or answers nonsense, is a fault", async () => {
+    const { budgets, subject } = house({ free: { tool_calls: 1 } }, broken);
+    await expect(budgets.reserve(subject())).rejects.toThrow("the store does not answer");
+    await expect(budgets.peek(subject())).rejects.toThrow("the store does not answer");
+    await expect(budgets.reserve(subject({ id: null }))).rejects.toThrow(/for an execution/);
+    const odd = { ...store.usage, reserve: () => Promise.resolve({ ok: false, metric: "x", used: 1 } as const) }; // prettier-ignore
+    const other = house({ free: { tool_calls: 1 } }, odd);
+    await expect(other.budgets.reserve(other.subject())).rejects.toThrow(/'x', which has no limit/);
+  });
+
+  test("plans are told with their limits", () => {
+    const plans = house({ free: { tool_calls: 100 } }).budgets.plans();
+    expect(plans.map(({ plan }) => plan)).toEqual(["free", "starter", "team", "enterprise", null]);
+    expect(plans[0]).toMatchObject({ callsPerMinute: null, budgets: { tool_calls: 100, tokens: null } }); // prettier-ignore
+  });
+});
+
+test("a period is a calendar month in UTC", () => {
+  expect(periodOf(Date.UTC(2026, 11, 31, 23, 59))).toBe("2026-12");
+  expect(periodEnd("2026-12")).toBe(Date.UTC(2027, 0, 1));
+});

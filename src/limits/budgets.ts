@@ -1,0 +1,123 @@
+// Budgets of a tenant and a calendar month (C38): reserved durably before a call runs, exact however many run at once.
+import { PLANS } from "../call.ts";
+import type { Subject } from "../gate/stage.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Store } from "../store/store.ts";
+import { budgetOf, type Amounts } from "./amounts.ts";
+import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
+import { createLowWatch } from "./low.ts";
+import { periodEnd, periodOf } from "./period.ts";
+
+export interface BudgetsPowers {
+  readonly usage: Pick<Store["usage"], "reserve" | "release" | "of">;
+  readonly governance: () => Pick<Governance, "budget" | "limits"> & { readonly lowWarning?: number };
+  readonly now: () => number;
+  readonly instanceId: string;
+  /** BUDGET_LOW_WARNING: told once per tenant, period and metric. */
+  readonly onLow?: (low: LowBudget) => void;
+} // prettier-ignore
+
+export interface LowBudget {
+  readonly tenantId: string;
+  readonly period: string;
+  readonly metric: Metric;
+  readonly used: number;
+  readonly limit: number;
+}
+
+const UNLIMITED: Reserved = Object.freeze({ ok: true });
+
+export function createBudgets(p: BudgetsPowers): Budgets {
+  const low = createLowWatch(p);
+
+  /** Null when the plan limits nothing that this call uses: the log counts its use all the same. */
+  const limited = ({ caller, tool, arguments: args }: Subject): Line[] | null => {
+    const governance = p.governance();
+    const lines = linesOf(budgetOf({ tool, arguments: args }), (metric) =>
+      governance.budget(caller.plan, metric),
+    );
+    return lines.some(({ limit }) => limit !== null) ? lines : null;
+  };
+
+  const reserve = async (subject: Subject, lines: Line[]): Promise<Reserved> => {
+    const { id: executionId, caller } = subject;
+    if (executionId === null) throw new TypeError("a budget is reserved for an execution");
+    const at = p.now();
+    const period = periodOf(at);
+    const { tenantId } = caller;
+    const [answer, close] = await Promise.all([
+      p.usage.reserve({ executionId, instanceId: p.instanceId, tenantId, period, at, amounts: lines }),
+      low.look(tenantId, period, lines),
+    ]); // prettier-ignore
+    if (!answer.ok) return refusal(lines, answer.metric, answer.used, at);
+    const undo = (): Promise<void> => p.usage.release(executionId);
+    return { ok: true, undo, ...(close.length > 0 ? { low: close } : {}) };
+  };
+
+  const peek = async ({ caller }: Subject, lines: Line[]): Promise<Reserved> => {
+    const at = p.now();
+    const taken = await takenOf(p.usage, caller.tenantId, periodOf(at));
+    const seen = lines.map((line): BudgetLine => ({ ...line, used: taken.get(line.metric) ?? 0 }));
+    const misfit = seen.find(({ limit, used, amount }) => limit !== null && used + amount > limit);
+    return misfit ? refusal(lines, misfit.metric, misfit.used, at) : { ok: true, seen };
+  };
+
+  return {
+    reserve(subject) {
+      const lines = limited(subject);
+      return lines ? reserve(subject, lines) : UNLIMITED;
+    },
+    peek(subject) {
+      const lines = limited(subject);
+      return lines ? peek(subject, lines) : UNLIMITED;
+    },
+    async usage({ tenantId, plan }, period = periodOf(p.now())) {
+      const rows = await p.usage.of(tenantId, period);
+      const governance = p.governance();
+      return METRICS.map((metric) => {
+        const { used = 0, reserved = 0 } = rows.find((row) => row.metric === metric) ?? {};
+        const limit = governance.budget(plan, metric);
+        return { metric, used, reserved, limit, period, resetsAt: periodEnd(period) };
+      });
+    },
+    plans() {
+      const governance = p.governance();
+      return [...PLANS, null].map((plan) => ({
+        plan,
+        callsPerMinute: governance.limits.ofPlan(plan),
+        budgets: byMetric((metric) => governance.budget(plan, metric)),
+      }));
+    },
+  };
+}
+
+interface Line {
+  readonly metric: Metric;
+  readonly amount: number;
+  readonly limit: number | null;
+}
+
+function linesOf(amounts: Amounts, limitOf: (metric: Metric) => number | null): Line[] {
+  return (Object.keys(amounts) as Metric[]).map((metric) => ({
+    metric,
+    amount: amounts[metric] ?? 0,
+    limit: limitOf(metric),
+  }));
+}
+
+function refusal(lines: readonly Line[], name: string, used: number, at: number): Reserved {
+  const line = lines.find(({ metric }) => metric === name);
+  if (!line || line.limit === null) throw new Error(`the store refused '${name}', which has no limit`); // prettier-ignore
+  return { ok: false, metric: line.metric, used, limit: line.limit, resetsAt: periodEnd(periodOf(at)) }; // prettier-ignore
+}
+
+async function takenOf(usage: Pick<Store["usage"], "of">, tenantId: string, period: string): Promise<Map<string, number>> {
+  const rows = await usage.of(tenantId, period);
+  return new Map(rows.map(({ metric, used, reserved }) => [metric, used + reserved]));
+} // prettier-ignore
+
+const byMetric = (of: (metric: Metric) => number | null): Record<Metric, number | null> =>
+  Object.fromEntries(METRICS.map((metric) => [metric, of(metric)])) as Record<
+    Metric,
+    number | null
+  >;
