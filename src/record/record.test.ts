@@ -100,7 +100,7 @@ describe("the memory window", () => {
 describe("recovery", () => {
   const openRow = async (startTime: number, instanceId: string): Promise<string> => {
     const id = `exec_${startTime}_left${Math.random().toString(36).slice(2)}`;
-    const body: StartBody = { toolName: "system/slow", requestedName: "system/slow", category: "system", status: "running", arguments: {}, startTime, timeout: 30_000, userId: "cli", tenantId: "local", capsuleId: "starter", keyId: null, sessionId: null, metadata: null, idempotencyKey: null, traceId: "t", spanId: "s", toolVersion: null, toolPin: null, runner: "native", entry: "rest", instanceId, gates: [] }; // prettier-ignore
+    const body: StartBody = { toolName: "system/slow", requestedName: "system/slow", category: "system", status: "running", arguments: {}, startTime, timeout: 30_000, userId: "cli", tenantId: "local", capsuleId: "starter", keyId: null, sessionId: null, metadata: null, idempotencyKey: null, traceId: "t", spanId: "s", toolVersion: null, toolPin: null, runner: "native", entry: "rest", instanceId, gates: [], approvalId: null, budget: {}, reserved: false, mode: "NORMAL", roles: [] }; // prettier-ignore
     const event: LogEvent = { tenantId: "local", at: startTime, action: "tool.execution.start", actor: "cli", executionId: id, body: JSON.stringify(body) }; // prettier-ignore
     await app.app.store.log.append(event);
     return id;
@@ -193,14 +193,19 @@ describe("the live stream", () => {
 
 describe("a store that cannot write", () => {
   it("L06: refuses with 503 and says which engine", async () => {
+    const failed: string[] = [];
     const recorder = createRecorder({
       log: { append: () => Promise.reject(new Error("no space")), since: () => Promise.resolve([]), head: () => Promise.resolve(0) }, // prettier-ignore
       instanceId: "inst_1",
       now: Date.now,
+      mode: () => "NORMAL",
+      budget: { amounts: () => ({}), isReserved: () => false, settle: () => ({}) },
+      onFailed: (cause) => failed.push(String(cause)),
       onRecorded: () => undefined,
     });
-    const call = { id: "exec_1_x", caller: cli, tool: null, requestedName: "x", arguments: {}, trace: {}, metadata: null } as unknown as Call; // prettier-ignore
+    const call = { id: "exec_1_x", caller: cli, tool: null, requestedName: "x", arguments: {}, trace: {}, metadata: null, grant: null } as unknown as Call; // prettier-ignore
     await expect(recorder.begin(call, [], "running")).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+    expect(failed).toEqual(["Error: no space"]);
   });
 });
 
