@@ -35,7 +35,7 @@ export interface GatePowers {
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
   readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
-  readonly policies: Pick<Policies, "decide">;
+  readonly policies: Pick<Policies, "decide" | "view">;
   readonly allowlist: Allowlist;
   readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
   readonly governance: Governance;
@@ -67,6 +67,8 @@ export type Decision =
 interface Allow {
   readonly kind: "allow";
   readonly ask?: Ask;
+  /** Reason of an ask of an earlier stage that need not be put after all. */
+  readonly waives?: string;
   /** Gives back what this yes took, when the call is refused after all. */
   readonly undo?: () => void | Promise<void>;
   readonly windows?: readonly RateWindow[];
@@ -176,10 +178,15 @@ function stamp(stage: Stage, decision: Decision, began: number, trail: Trail): V
   if (decision.windows) trail.windows = decision.windows;
   if (decision.kind === "allow") {
     const { kind, ask, undo, windows: _windows, ...rest } = decision;
+    if (rest.waives !== undefined) withdraw(trail.asks, rest.waives);
     if (ask) trail.asks.push(ask);
     if (undo) trail.undo.push(undo);
     return { stage: stage.name, verdict: kind, ms, ...rest, ...(ask ? { asks: ask.reason } : {}) };
   }
   const { kind, windows: _windows, ...rest } = decision;
   return { stage: stage.name, verdict: kind, ms, ...rest };
+}
+
+function withdraw(asks: Ask[], reason: string): void {
+  for (let at = asks.length - 1; at >= 0; at--) if (asks[at]?.reason === reason) asks.splice(at, 1);
 }
