@@ -126,6 +126,8 @@ export interface Verdict {
   readonly retryAfterSeconds?: number;
   /** The stage agrees, but a person must be asked: why. */
   readonly asks?: string;
+  /** The stage takes an earlier question back: which. */
+  readonly waives?: string;
   /** What a policy in trial would have said, when it differs. */
   readonly shadow?: { readonly version: string; readonly verdict: "allow" | "deny"; readonly reason: string };
   /** Only in explanations: the rule as it is written, and the data the stage looked at. */

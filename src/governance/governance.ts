@@ -13,6 +13,8 @@ export interface RuleSource {
 export interface ModeRule {
   readonly verdict: "run" | "approval" | "no";
   readonly rule: RuleSource;
+  /** The tool itself asks for approval, whatever the mode: no argument can waive that. */
+  readonly byTool?: true;
 }
 
 /** One thing that an argument rule has to say about a call. */
@@ -117,6 +119,9 @@ export interface Governance {
   readonly sensors: Readonly<Record<string, SensorRule>>;
   readonly transitions: readonly TransitionRule[];
 } // prettier-ignore
+
+/** What the mode authority watches; a rule for anything else is a fault. */
+export const SENSORS = ["cpu", "memory", "disk", "tool_error_rate", "denials", "dangerous_calls", "audit_failures"] as const; // prettier-ignore
 
 export interface SensorRule {
   readonly action: "off" | "warn" | "act";

@@ -1,0 +1,27 @@
+// How the argument rules speak: findings of one argument, collected.
+import type { ArgumentFinding, ArgumentSubject, RuleSource, Territory } from "../governance.ts";
+
+/** What a judge of one argument may use. */
+export interface Judging {
+  readonly subject: ArgumentSubject;
+  /** JSON pointer of the argument. */
+  readonly at: string;
+  readonly territory: () => Promise<Territory>;
+  readonly findings: ArgumentFinding[];
+}
+
+type Said = Pick<ArgumentFinding, "reason" | "value" | "message" | "suggestion"> & {
+  rule: RuleSource;
+};
+
+export const denied = (j: Judging, said: Said): void => {
+  j.findings.push({ kind: "deny", path: j.at, ...said });
+};
+
+export const asked = (j: Judging, said: Said): void => {
+  j.findings.push({ kind: "ask", path: j.at, ...said });
+};
+
+export const waived = (j: Judging, said: Said): void => {
+  j.findings.push({ kind: "waive", path: j.at, ...said });
+};

@@ -1,0 +1,166 @@
+// The argument rules: what a call wants to touch, judged one by one. A tool that touches nothing costs nothing.
+import { lstat } from "node:fs/promises";
+import type { Json, JsonObject } from "../../call.ts";
+import type { Tool, Touch } from "../../tools/tool.ts";
+import { quote } from "../../util/quote.ts";
+import type { ArgumentFinding, ArgumentSubject, Territory } from "../governance.ts";
+import type { Ruled } from "../yaml.ts";
+import { judgeArgv, judgeCommandLine } from "./commands.ts";
+import { denied, waived, type Judging } from "./finding.ts";
+import type { Programs } from "./programs.ts";
+import { judgeUrl, type Hosts } from "./urls.ts";
+
+/** What the rules come to for one tool. */
+export interface ToolArguments {
+  readonly touches: readonly Touch[];
+  readonly programs: Programs;
+  readonly hosts: Hosts;
+  readonly maxReadBytes: Ruled<number>;
+  readonly maxWriteBytes: Ruled<number>;
+  territory(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<Territory>;
+}
+
+interface ArgumentRules {
+  of(tool: Tool): ToolArguments;
+  isPublic(address: string): boolean;
+}
+
+const NONE: readonly ArgumentFinding[] = Object.freeze([]);
+
+export function judgeArguments(
+  subject: ArgumentSubject,
+  rules: ArgumentRules,
+): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]> {
+  const tool = rules.of(subject.tool);
+  return tool.touches.length === 0 ? NONE : judgeTouches(subject, tool, rules.isPublic);
+}
+
+async function judgeTouches(
+  subject: ArgumentSubject,
+  tool: ToolArguments,
+  isPublic: (address: string) => boolean,
+): Promise<readonly ArgumentFinding[]> {
+  const findings: ArgumentFinding[] = [];
+  let surveyed: Promise<Territory> | null = null;
+  const territory = (): Promise<Territory> => (surveyed ??= tool.territory(subject));
+  let free = true;
+  for (const touch of tool.touches) {
+    for (const { at, value } of valuesAt(subject.arguments, touch)) {
+      const judging = { subject, at, territory, findings };
+      free = (await judge(judging, touch, value, tool, isPublic)) && free;
+    }
+  }
+  // One thing that must be asked about is enough for the question.
+  return free ? findings : findings.filter(({ kind }) => kind !== "waive");
+}
+
+/** False: this value does not let the question of the mode be waived. */
+async function judge(
+  j: Judging,
+  touch: Touch,
+  value: Json,
+  tool: ToolArguments,
+  isPublic: (address: string) => boolean,
+): Promise<boolean> {
+  if (touch.kind === "text") return judgeText(j, value, tool);
+  if (touch.kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
+  if (typeof value !== "string") {
+    wrongType(j, touch, value);
+    return false;
+  }
+  switch (touch.kind) {
+    case "path":
+      return judgePath(j, touch.access ?? "write", value, tool);
+    case "argv":
+    case "command":
+      return judgeCommandLine(j, value, tool.programs);
+    case "url":
+      judgeUrl(j, value, tool.hosts, isPublic);
+      return false;
+  }
+}
+
+async function judgePath(
+  j: Judging,
+  access: "read" | "write",
+  value: string,
+  { maxReadBytes }: ToolArguments,
+): Promise<boolean> {
+  const territory = await j.territory();
+  const found = await territory.locate(value, access);
+  if (!found.ok) {
+    const { message, remedy: suggestion, rule } = found;
+    const reason = found.reason === "path_not_found" ? "path_not_allowed" : found.reason;
+    denied(j, { reason, value, message, suggestion, rule });
+    return false;
+  }
+  if (access === "read") {
+    const stat = await lstat(found.path).catch(() => null);
+    if (stat?.isFile() && stat.size > maxReadBytes.value) tooLarge(j, found.shown, stat.size, maxReadBytes); // prettier-ignore
+    return true;
+  }
+  const rule = territory.unattended(found.path);
+  const { mode, tool } = j.subject;
+  if (!rule || mode !== "NORMAL" || tool.effects !== "system_write") return false;
+  const message = `${quote(found.shown)} may be written without asking`;
+  waived(j, { reason: "unattended_path", value: found.shown, message, suggestion: "", rule });
+  return true;
+}
+
+function judgeText(j: Judging, value: Json, { maxWriteBytes }: ToolArguments): boolean {
+  const bytes = Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
+  if (bytes > maxWriteBytes.value) tooLarge(j, "the text", bytes, maxWriteBytes);
+  return true;
+}
+
+function tooLarge(
+  j: Judging,
+  what: string,
+  bytes: number,
+  { value: limit, rule }: Ruled<number>,
+): void {
+  // prettier-ignore
+  denied(j, {
+    reason: "size_exceeded",
+    value: `${bytes} bytes`,
+    message: `${what} has ${bytes} bytes; at most ${limit} are allowed`,
+    suggestion: "use something smaller, or take it in parts",
+    rule,
+  });
+}
+
+const REFUSED_AS = { path: "path_forbidden", command: "command_forbidden", argv: "command_forbidden", url: "egress_blocked" } as const; // prettier-ignore
+
+function wrongType(j: Judging, { kind }: Touch, value: Json): void {
+  const expected = kind === "argv" ? "a list of texts" : "text";
+  denied(j, {
+    reason: kind === "text" ? "size_exceeded" : REFUSED_AS[kind],
+    value: quote(JSON.stringify(value)),
+    message: `expected ${expected}, got ${Array.isArray(value) ? "a list" : typeof value}`,
+    suggestion: `give ${expected}`,
+    rule: { at: "built in", text: "what cannot be judged is refused" },
+  });
+}
+
+const isTexts = (value: Json): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+/** The values a touch speaks of, each with its JSON pointer. A list of texts is judged entry by entry, but for argv. */
+function valuesAt(given: JsonObject, touch: Touch): { at: string; value: Json }[] {
+  const found = resolvePointer(given, touch.argument) ?? touch.absentMeans;
+  if (found === undefined) return [];
+  if (touch.kind === "argv" || touch.kind === "text" || !Array.isArray(found))
+    return [{ at: touch.argument, value: found }];
+  return found.map((value: Json, index) => ({ at: `${touch.argument}/${index}`, value }));
+}
+
+/** Undefined for what is absent or null. */
+function resolvePointer(given: JsonObject, pointer: string): Json | undefined {
+  let value: Json = given;
+  for (const step of pointer.split("/").slice(1)) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, Json>)[key] ?? null;
+  }
+  return value ?? undefined;
+}

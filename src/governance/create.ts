@@ -1,0 +1,123 @@
+// The governance files, read and ready to be asked. Immutable: a change is a new one.
+import { MODES, type Caller, type Mode } from "../call.ts";
+import type { Tool } from "../tools/tool.ts";
+import { judgeArguments, type ToolArguments } from "./arguments/index.ts";
+import { programsOf } from "./arguments/programs.ts";
+import { hostsOf } from "./arguments/urls.ts";
+import type { GovernanceFiles } from "./files.ts";
+import type { ApprovalRules, FileRules, Governance, Territory } from "./governance.ts";
+import { publicAddresses } from "./hosts.ts";
+import { rulesOf, type RulesByMode } from "./mode-rules.ts";
+import { survey, type Places, type Survey } from "./territory.ts";
+import type { PathRules, ToolRules } from "./tools-file.ts";
+
+export interface GovernanceOptions extends Places {
+  /** The folder of this session that nobody else has; null when there is none. */
+  scratchOf(caller: Caller, sessionId: string): string | null;
+  /** Calls per minute of a caller without a plan, where the configuration sets it. */
+  readonly defaultPerMinute?: number | null;
+}
+
+export function createGovernance(
+  { tools, modes, plans }: GovernanceFiles,
+  options: GovernanceOptions,
+  version: string,
+): Governance {
+  const rulesByMode = new WeakMap<Tool, RulesByMode>();
+  const argumentsOf = new WeakMap<Tool, ToolArguments>();
+  const approvalsOf = new WeakMap<Tool, ApprovalRules>();
+  const isPublic = publicAddresses();
+  const generalTerritory = territories(tools.paths, options);
+
+  const toolArguments = (tool: Tool): ToolArguments =>
+    remember(argumentsOf, tool, () => {
+      const own = tools.tools.get(tool.name);
+      return {
+        touches: [...tool.touches, ...(own?.touches ?? [])],
+        programs: programsOf(tools.commands, own?.commands ?? null),
+        hosts: hostsOf(tools.hosts, own?.hosts ?? null, tool.effects),
+        maxReadBytes: own?.maxFileBytes ?? tools.sizes.read,
+        maxWriteBytes: own?.maxFileBytes ?? tools.sizes.write,
+        territory: own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory, // prettier-ignore
+      };
+    });
+  const rules = { of: toolArguments, isPublic };
+  const { listEntries: maxListEntries, visitedEntries: maxVisitedEntries } = tools.sizes;
+
+  return Object.freeze<Governance>({
+    version,
+    modeRule(tool, mode) {
+      const known = remember(rulesByMode, tool, () => rulesOf(tool, tools));
+      // A mode nobody knows is the strictest one.
+      return (known as Partial<RulesByMode>)[mode] ?? known.LOCKDOWN;
+    },
+    describe: (mode) => modes.modes[mode].description,
+    async filesFor({ tool, caller, sessionId }): Promise<FileRules> {
+      const own = tool && toolArguments(tool);
+      return {
+        territory: await (own?.territory ?? generalTerritory)({ caller, sessionId }),
+        maxReadBytes: (own?.maxReadBytes ?? tools.sizes.read).value,
+        maxWriteBytes: (own?.maxWriteBytes ?? tools.sizes.write).value,
+        maxListEntries,
+        maxVisitedEntries,
+      };
+    },
+    judgeArguments: (subject) => judgeArguments(subject, rules),
+    approvalRules: (tool) =>
+      remember(approvalsOf, tool, () => Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals })), // prettier-ignore
+    limits: Object.freeze<Governance["limits"]>({
+      ofPlan: (plan) => plan === null ? (options.defaultPerMinute ?? plans.withoutPlan.callsPerMinute) : plans.plans[plan].callsPerMinute, // prettier-ignore
+      ofCategory: (category) => tools.categories.get(category) ?? null,
+      ofTool: toolLimits(tools.tools),
+      ofMode: (mode) => modeLimit(mode),
+      perIp: plans.perIp,
+    }),
+    budget: (plan, metric) => (plan === null ? plans.withoutPlan : plans.plans[plan]).budgets[metric], // prettier-ignore
+    lowWarning: plans.lowWarning,
+    sensors: Object.freeze(modes.sensors),
+    transitions: Object.freeze(modes.transitions),
+  });
+
+  function modeLimit(mode: Mode): number | null {
+    return modes.modes[MODES.includes(mode) ? mode : "LOCKDOWN"].callsPerMinute;
+  }
+}
+
+/** A file's word on a tool's window replaces the tool's own; `none` takes it away. */
+function toolLimits(entries: ReadonlyMap<string, ToolRules>): Governance["limits"]["ofTool"] {
+  const known = new WeakMap<Tool, { answer: ReturnType<Governance["limits"]["ofTool"]> }>();
+  return (tool) =>
+    remember(known, tool, () => {
+      const own = entries.get(tool.name);
+      const perHour = own?.perHour === undefined ? tool.rateLimitPerHour : own.perHour;
+      return { answer: perHour === null ? null : { perHour, scope: own?.scope ?? "caller" } };
+    }).answer;
+}
+
+function remember<T extends object>(known: WeakMap<Tool, T>, tool: Tool, make: () => T): T {
+  let found = known.get(tool);
+  if (found === undefined) known.set(tool, (found = make()));
+  return found;
+}
+
+const hasPaths = ({ allowed, forbidden, unattended }: ToolRules): boolean =>
+  allowed !== null || forbidden.length > 0 || unattended !== null;
+
+function withOwn(general: PathRules, own: ToolRules): PathRules {
+  return {
+    allowed: own.allowed ?? general.allowed,
+    forbidden: [...general.forbidden, ...own.forbidden],
+    forbiddenForWriting: general.forbiddenForWriting,
+    unattended: own.unattended ?? general.unattended,
+  };
+}
+
+/** Surveys once, and again as long as the workspace does not exist. */
+function territories(paths: PathRules, options: GovernanceOptions): ToolArguments["territory"] {
+  let surveyed: Promise<Survey> | null = null;
+  return async ({ caller, sessionId }): Promise<Territory> => {
+    const known = await (surveyed ??= survey(paths, options));
+    if (!known.lasting) surveyed = null;
+    return known.within(sessionId === null ? null : options.scratchOf(caller, sessionId));
+  };
+}

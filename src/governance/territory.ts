@@ -1,0 +1,285 @@
+// Where a path leads, decided component by component and without touching anything outside the allowed folders (C11).
+import { lstat, readlink, realpath } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { quote } from "../util/quote.ts";
+import type { Access, Located, Refused, RuleSource, Territory } from "./governance.ts";
+import { componentsBelow, componentsOf, foldBy, parsePattern, Region, type Fold, type Variable } from "./patterns.ts"; // prettier-ignore
+import type { PathRules } from "./tools-file.ts";
+import type { Ruled } from "./yaml.ts";
+
+/** What the variables of patterns stand for. */
+export interface Places {
+  /** The folder that relative paths start from. */
+  readonly workspace: string;
+  readonly home: string;
+  readonly dataDir: string;
+  readonly configFiles?: readonly string[];
+  /** The folder the governance files were read from. */
+  readonly governanceDir?: string | null;
+  /** Default: found out at the workspace. */
+  readonly caseInsensitive?: boolean;
+}
+
+const MAX_LINKS = 40;
+const CONTROL: RuleSource = { at: "built in", text: "a path holds no NUL or control characters" };
+const CIRCLE: RuleSource = { at: "built in", text: `a path leads through at most ${MAX_LINKS} links` }; // prettier-ignore
+/** What a rule is called in messages, where its text would say too little. */
+const CALLED: Partial<Record<string, string>> = {
+  $DATA_DIR: "the server's own data",
+  $CONFIG: "the server's own configuration",
+};
+
+interface Names {
+  readonly named: string;
+  /** With links resolved. */
+  readonly real: string;
+}
+
+interface RuledRegion extends Ruled<Region> {
+  /** `$DATA_DIR` itself: workspace and scratch folders inside it are excepted. */
+  readonly isData: boolean;
+}
+
+/** An allowed folder by both of its names, and what must fit below it. */
+interface Root extends Names {
+  readonly start: Variable | "/";
+  readonly region: Region;
+}
+
+/** The part of the survey that is the same for every session. */
+export interface Survey {
+  /** False when the workspace does not exist yet: it may become a link, so look again next time. */
+  readonly lasting: boolean;
+  /** For one session; null when it has no scratch folder. */
+  within(scratch: string | null): Promise<Territory>;
+}
+
+export async function survey(rules: PathRules, places: Places): Promise<Survey> {
+  const detected = places.caseInsensitive ?? (await foldsCase(places.workspace));
+  const fold = foldBy(detected);
+  // Forbidding folds wherever the system commonly does, whatever the workspace's own volume is like.
+  const foldForbidden = foldBy(places.caseInsensitive ?? (detected || process.platform !== "linux")); // prettier-ignore
+  const compile = (lists: readonly Ruled<string>[], by: Fold) =>
+    Promise.all(lists.map((one) => regionsOf(one, places, by))).then((found) => found.flat());
+  const perSession = ({ value }: Ruled<string>): boolean => parsePattern(value)?.start === "$SCRATCH"; // prettier-ignore
+  const general = rules.allowed.filter((one) => !perSession(one));
+  const [forbidden, unwritable, unattended, roots, workspace, data] = await Promise.all([
+    compile(rules.forbidden, foldForbidden),
+    compile(rules.forbiddenForWriting, foldForbidden),
+    compile(rules.unattended.filter((one) => !perSession(one)), fold),
+    Promise.all(general.map((one) => rootsOf(one, places, null, fold))).then((found) => found.flat()), // prettier-ignore
+    namesOf(places.workspace),
+    namesOf(places.dataDir),
+  ]); // prettier-ignore
+  const fixed = { forbidden, unwritable, roots, unattended, workspace, data, fold, places, allowedRule: rules.allowed[0]?.rule ?? CONTROL }; // prettier-ignore
+  const plain = territoryOf(fixed);
+  return {
+    lasting: await lstat(places.workspace).then(() => true, () => false),
+    async within(scratch) {
+      if (scratch === null) return plain;
+      const withScratch = { ...places, scratch };
+      const own = await Promise.all(rules.allowed.filter(perSession).map((one) => rootsOf(one, withScratch, scratch, fold))); // prettier-ignore
+      const free = await Promise.all(rules.unattended.filter(perSession).map((one) => regionsOf(one, withScratch, fold))); // prettier-ignore
+      return territoryOf({ ...fixed, roots: [...roots, ...own.flat()], unattended: [...unattended, ...free.flat()] }); // prettier-ignore
+    },
+  }; // prettier-ignore
+}
+
+interface Surveyed {
+  readonly forbidden: readonly RuledRegion[];
+  readonly unwritable: readonly RuledRegion[];
+  readonly unattended: readonly RuledRegion[];
+  readonly roots: readonly Root[];
+  readonly workspace: Names;
+  readonly data: Names;
+  readonly fold: Fold;
+  readonly places: Places;
+  readonly allowedRule: RuleSource;
+}
+
+function territoryOf(s: Surveyed): Territory {
+  const folders = s.roots.map((root) => ({ root, bases: [root.real, root.named].map((base) => componentsOf(base).map(s.fold)) })); // prettier-ignore
+  // Workspace and scratch folders may be kept in the data directory, but not the data directory in them.
+  const excepted = folders.filter(({ root }) => root.start === "$WORKSPACE" || root.start === "$SCRATCH"); // prettier-ignore
+  const dataBases = [s.data.named, s.data.real].map((base) => componentsOf(base).map(s.fold));
+  const isExcepted = (names: readonly string[]): boolean =>
+    excepted.some(({ bases }) =>
+      bases.some(
+        (base) =>
+          componentsBelow(base, names, s.fold) !== null &&
+          !dataBases.some((data) => componentsBelow(base, data, s.fold) !== null),
+      ),
+    );
+
+  function forbiddenBy(path: string, access: Access): RuledRegion | null {
+    const names = componentsOf(path);
+    for (const region of s.forbidden) {
+      if (!region.value.covers(names)) continue;
+      if (!region.isData || !isExcepted(names)) return region;
+    }
+    if (access === "read") return null;
+    return s.unwritable.find((region) => region.value.covers(names)) ?? null;
+  }
+
+  /** The root a path belongs to, by either of its names, and the way down from it. */
+  function place(path: string): { root: Root; names: readonly string[] } | null {
+    const names = componentsOf(path);
+    for (const { root, bases } of folders) {
+      for (const base of bases) {
+        const below = componentsBelow(base, names, s.fold);
+        if (below && root.region.covers(names)) return { root, names: below };
+      }
+    }
+    return null;
+  }
+
+  /** `path` is absolute and normalised. Follows links itself, so that each step is judged before it is taken. */
+  async function follow(path: string, given: string, access: Access): Promise<string | Refused> {
+    let wanted = path;
+    for (let links = 0; links <= MAX_LINKS; links++) {
+      const rule = forbiddenBy(wanted, access);
+      if (rule) return forbiddenPath(given, rule, access);
+      const found = place(wanted);
+      if (!found) return outside(given, s.allowedRule);
+      const real = join(found.root.real, ...found.names);
+      const ruleOnReal = forbiddenBy(real, access);
+      if (ruleOnReal) return forbiddenPath(given, ruleOnReal, access);
+      const next = await firstLink(found.root.real, found.names);
+      if (next === null) return real;
+      wanted = next;
+    }
+    return {
+      ok: false,
+      reason: "path_not_found",
+      message: `path ${quote(given)}: its links lead in a circle`,
+      remedy: "remove one of the links",
+      rule: CIRCLE,
+    };
+  }
+
+  function show(path: string): string {
+    for (const base of [s.workspace.real, s.workspace.named]) {
+      const below = componentsBelow(componentsOf(base).map(s.fold), componentsOf(path), s.fold);
+      if (below) return below.join("/") || ".";
+    }
+    return path;
+  }
+
+  return {
+    async locate(given, access): Promise<Located | Refused> {
+      if (/\p{Cc}/u.test(given)) return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access); // prettier-ignore
+      const path = resolve(s.workspace.named, expandHome(given, s.places.home));
+      const real = await follow(path, given, access);
+      return typeof real === "string" ? { ok: true, path: real, shown: show(real) } : real;
+    },
+    allows(real, access) {
+      const names = componentsOf(real);
+      if (forbiddenBy(real, access) !== null) return false;
+      return folders.some(({ root, bases: [base = []] }) => componentsBelow(base, names, s.fold) !== null && root.region.covers(names)); // prettier-ignore
+    },
+    show,
+    unattended(real) {
+      const names = componentsOf(real);
+      return s.unattended.find((region) => region.value.covers(names))?.rule ?? null;
+    },
+  };
+
+  function forbiddenPath(given: string, by: { value: Region | string; rule: RuleSource }, access: Access): Refused {
+    const text = typeof by.value === "string" ? by.value : `${CALLED[by.value.text] ?? by.value.text} is forbidden`;
+    const writing = access === "write" && s.unwritable.some((region) => region === by) ? " for writing" : "";
+    return {
+      ok: false,
+      reason: "path_forbidden",
+      message: `path ${quote(given)}: ${text}${writing}`,
+      remedy: "use a path inside the workspace; this rule has no exception",
+      rule: by.rule,
+    };
+  } // prettier-ignore
+}
+
+function outside(given: string, rule: RuleSource): Refused {
+  return {
+    ok: false,
+    reason: "path_not_allowed",
+    message: `path ${quote(given)} leads outside the workspace`,
+    remedy: "use a path inside the workspace, or ask an administrator to allow the folder",
+    rule,
+  };
+}
+
+/** The path that results from replacing the first link below the root, or null when there is none. */
+async function firstLink(root: string, names: readonly string[]): Promise<string | null> {
+  let current = root;
+  for (const [index, name] of names.entries()) {
+    current = join(current, name);
+    const stat = await lstat(current).catch(() => null);
+    if (!stat) return null; // the rest does not exist, so it holds no links
+    if (!stat.isSymbolicLink()) continue;
+    const target = await readlink(current).catch(() => null);
+    return target === null ? null : resolve(dirname(current), target, ...names.slice(index + 1));
+  }
+  return null;
+}
+
+/** The folders a pattern starts from; none when its variable stands for nothing here. */
+function startsOf(start: Variable | "/", places: Places & { scratch?: string }): readonly string[] {
+  const of: Record<Variable | "/", readonly string[]> = {
+    "/": ["/"],
+    $HOME: [places.home],
+    $WORKSPACE: [places.workspace],
+    $DATA_DIR: [places.dataDir],
+    $SCRATCH: places.scratch === undefined ? [] : [places.scratch],
+    $CONFIG: places.configFiles ?? [],
+    $GOVERNANCE: places.governanceDir ? [places.governanceDir] : [],
+  };
+  return of[start];
+}
+
+async function regionsOf({ value, rule }: Ruled<string>, places: Places & { scratch?: string }, fold: Fold): Promise<RuledRegion[]> {
+  const pattern = parsePattern(value);
+  if (!pattern) return [];
+  const bases = await Promise.all(
+    startsOf(pattern.start, places).map(async (start) => {
+      const { named, real } = await namesOf(join(resolve(start), ...pattern.names));
+      // The start may be a link itself while what is below it does not exist yet.
+      const realStart = await namesOf(start);
+      return [named, real, join(realStart.real, ...pattern.names)];
+    }),
+  );
+  if (bases.length === 0) return [];
+  const isData = value.replace(/\/(\*\*)?$/, "") === "$DATA_DIR";
+  return [{ value: new Region(value, bases.flat(), pattern.glob, fold), rule, isData }];
+} // prettier-ignore
+
+async function rootsOf(one: Ruled<string>, places: Places, scratch: string | null, fold: Fold): Promise<Root[]> {
+  const pattern = parsePattern(one.value);
+  if (!pattern) return [];
+  const all = scratch === null ? places : { ...places, scratch };
+  return Promise.all(
+    startsOf(pattern.start, all).map(async (start) => {
+      const { named, real } = await namesOf(join(resolve(start), ...pattern.names));
+      const region = new Region(one.value, [named, real], pattern.glob, fold);
+      return { named, real, start: pattern.start, region };
+    }),
+  );
+} // prettier-ignore
+
+async function namesOf(folder: string): Promise<Names> {
+  const named = resolve(folder);
+  return { named, real: await realpath(named).catch(() => named) };
+}
+
+/** Asks the file system itself: is the same folder there under a name in the other case? */
+async function foldsCase(folder: string): Promise<boolean> {
+  const real = await realpath(folder).catch(() => null);
+  const other = real === null ? null : real === real.toUpperCase() ? real.toLowerCase() : real.toUpperCase(); // prettier-ignore
+  if (real === null || other === null || other === real) return process.platform !== "linux";
+  const [one, two] = await Promise.all([real, other].map((path) => lstat(path).catch(() => null)));
+  return one != null && two != null && one.dev === two.dev && one.ino === two.ino;
+}
+
+/** Only at the start, and only as a whole component: `~user` and `$HOMER` are plain names. */
+function expandHome(path: string, home: string): string {
+  const match = /^(?:~|\$HOME|\$\{HOME\})(?=$|[/\\])/.exec(path);
+  return match ? join(home, path.slice(match[0].length)) : path;
+}
