@@ -59,7 +59,7 @@ const RIGHTS: Record<string, Right> = {
   },
   "a key": {
     user: "by_key",
-    take: async (keyId) => (await app.api("POST", `/keys/${keyId}/revoke`, { body: {} })).status,
+    take: async (keyId) => (await app.api("DELETE", `/keys/${keyId}`)).status,
   },
   "a policy": {
     user: "by_policy",
