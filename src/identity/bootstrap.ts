@@ -119,6 +119,7 @@ async function store(p: BootstrapPowers, wanted: WantedKey, key: MintedKey): Pro
     expiresAt: null,
     revokedAt: null,
     lastUsedAt: null,
+    limits: null,
   };
   await p.store.keys.create(row);
 }

@@ -1,5 +1,5 @@
 // Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
-import type { Caller, Level, Plan } from "../call.ts";
+import type { Caller, KeyLimits, Level, Plan } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { AlreadyExists, type Action, type CapsuleRow, type KeyRow, type Store, type UserRow } from "../store/store.ts"; // prettier-ignore
 import type { Ids } from "../util/ids.ts";
@@ -21,6 +21,8 @@ export interface NewKey {
   readonly capsuleId?: string;
   readonly level?: Level;
   readonly expiresAt?: number;
+  /** Calls of this key per window. */
+  readonly limits?: KeyLimits | null;
 }
 
 export interface NewCapsule {
@@ -139,6 +141,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
       expiresAt: key.expiresAt,
       revokedAt: null,
       lastUsedAt: null,
+      limits: key.limits ?? null,
     };
     await p.store.keys.create(row);
     await commit(actor, "key.created", { keyId: row.id, userId: row.userId, prefix, scopes: key.scopes });
@@ -205,6 +208,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
         scopes,
         ...(old.capsuleId === null ? {} : { capsuleId: old.capsuleId }),
         ...(old.level === null ? {} : { level: old.level }),
+        limits: old.limits,
         expiresAt: now + life,
       });
       await p.store.keys.expire(

@@ -161,6 +161,7 @@ export async function callerOf(
     scopes,
     capsuleId: key?.capsuleId ?? (user.role === "admin" && !key ? "all" : (fallback?.id ?? null)),
     keyId: key?.id ?? null,
+    limits: key?.limits ?? null,
     via: key ? "key" : "console",
   } satisfies Caller);
 }

@@ -2,8 +2,9 @@
 import type { Client } from "pg";
 import { failure, groups, type Failure, type Flat, type Result } from "./group.ts";
 import { EVENT, eventFields, itemsOf } from "./message.ts";
-import { project, rollupsOf, type Change, type Changes, type Ended } from "./projection.ts";
+import { project, rollupsOf, type Changes } from "./projection.ts";
 import type { LogEvent } from "./store.ts";
+import { tally } from "./tally.ts";
 
 /**
  * Instances take turns: a number is given out only after the group before it is committed. So no reader that follows
@@ -15,10 +16,12 @@ const BEGIN = `begin; select pg_advisory_xact_lock(${TURN}); select max(seq) as 
 const INSERT_EVENTS = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
   select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])`;
 const UPSERT_EXECUTIONS = `insert into executions (seq, start_seq, id, tenant_id, user_id, tool_name, category, status,
-    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq)
+    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq, approval_id)
   select * from unnest($1::bigint[], $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-    $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::float8[], $12::bigint[], $13::text[], $14::bigint[])
+    $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::float8[], $12::bigint[], $13::text[], $14::bigint[],
+    $15::text[])
   on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
+    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, executions.approval_id),
     end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
     instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
   where executions.end_seq is null
@@ -36,6 +39,19 @@ const ADD_ROLLUPS = `insert into rollups
   on conflict (tenant_id, user_id, hour, tool_name, category, status) do update set
     count = rollups.count + excluded.count, total_ms = rollups.total_ms + excluded.total_ms,
     last_start_ms = greatest(rollups.last_start_ms, excluded.last_start_ms)`;
+
+/** Only one log writes at a time (TURN), so a sum that is not inserted here is there to be updated. Never below zero. */
+const ADD_USAGE = `with added as (
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::float8[]) as a (tenant_id, period, metric, amount)
+  ), made as (
+    insert into usage (tenant_id, period, metric, used)
+    select tenant_id, period, metric, greatest(0, amount) from added
+    on conflict do nothing returning tenant_id, period, metric
+  )
+  update usage u set used = greatest(0, u.used + a.amount) from added a
+  where (u.tenant_id, u.period, u.metric) = (a.tenant_id, a.period, a.metric)
+    and not exists (select 1 from made m where (m.tenant_id, m.period, m.metric) = (a.tenant_id, a.period, a.metric))`;
+const SETTLE_RESERVATIONS = "delete from reservations where execution_id = any($1::text[])";
 
 export interface PostgresLog {
   append(event: LogEvent): Promise<number>;
@@ -127,7 +143,7 @@ async function writeChanges(on: Client, changes: Changes): Promise<void> {
       starts.push([
         start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
         end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
-        start.instanceId, end?.seq ?? null,
+        start.instanceId, end?.seq ?? null, start.approvalId,
       ]); // prettier-ignore
     } else if (end) {
       ends.push([id, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq]);
@@ -136,14 +152,15 @@ async function writeChanges(on: Client, changes: Changes): Promise<void> {
   const changed: { id: string }[] = [];
   if (starts.length > 0) changed.push(...(await on.query<{ id: string }>(UPSERT_EXECUTIONS, columns(starts))).rows); // prettier-ignore
   if (ends.length > 0) changed.push(...(await on.query<{ id: string }>(END_EXECUTIONS, columns(ends))).rows); // prettier-ignore
-  const rollups = rollupsOf(changed.flatMap(({ id }) => endOf(changes.get(id))));
-  if (rollups.length === 0) return;
+  const taken = changed.flatMap(({ id }) => changes.get(id) ?? []);
+  const budgets = tally();
+  for (const change of taken) budgets.add(change);
+  const rollups = rollupsOf(taken.flatMap(({ end }) => end ?? []));
   const rows = rollups.map((r): Flat[] => [r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms]); // prettier-ignore
-  await on.query(ADD_ROLLUPS, columns(rows));
-}
-
-function endOf(change: Change | undefined): Ended[] {
-  return change?.end ? [change.end] : [];
+  if (rows.length > 0) await on.query(ADD_ROLLUPS, columns(rows));
+  const sums = budgets.sums().map((u): Flat[] => [u.tenant_id, u.period, u.metric, u.used]);
+  if (sums.length > 0) await on.query(ADD_USAGE, columns(sums));
+  if (budgets.settled.length > 0) await on.query(SETTLE_RESERVATIONS, [budgets.settled]);
 }
 
 /** Rows to columns: one array per parameter, whatever the number of rows. */

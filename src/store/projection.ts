@@ -21,6 +21,11 @@ export interface Started {
   readonly startMs: number;
   readonly timeoutMs: number;
   readonly instanceId: string;
+  readonly approvalId: string | null;
+  /** Counted when the row takes this start; nothing while it is held. */
+  readonly budget: Amounts | null;
+  /** Its reservation becomes use. */
+  readonly reserved: boolean;
 }
 
 export interface Ended {
@@ -34,7 +39,12 @@ export interface Ended {
   readonly startMs: number;
   readonly endMs: number;
   readonly durationMs: number;
+  /** Corrects what the start counted. */
+  readonly budget: Amounts | null;
 }
+
+/** Per metric; a wrong one would spoil the sums of a whole tenant, so each is checked. */
+export type Amounts = Readonly<Record<string, number>>;
 
 /** All that one group of events does to one execution: at most one write. */
 export interface Change {
@@ -53,7 +63,8 @@ export function project(event: LogEvent): Effect | null {
   switch (event.action) {
     case "tool.execution.start":
     case "tool.execution.held": {
-      const start = startOf(tenantId, JSON.parse(event.body) as StartBody);
+      const body = JSON.parse(event.body) as StartBody;
+      const start = startOf(tenantId, body, event.action === "tool.execution.start");
       if (start.status !== "pending" && start.status !== "running")
         throw new TypeError(`a start event has the status ${JSON.stringify(start.status)}`);
       return (seq, changes) => begin(changes, executionId, { ...start, seq });
@@ -66,7 +77,7 @@ export function project(event: LogEvent): Effect | null {
     }
     case "tool.execution.denied": {
       const body = JSON.parse(event.body) as StartBody & EndBody;
-      const start = startOf(tenantId, body);
+      const start = startOf(tenantId, body, false);
       const end = endOf(tenantId, body);
       return (seq, changes) => {
         begin(changes, executionId, { ...start, seq });
@@ -92,7 +103,7 @@ function finish(changes: Changes, id: string, end: Ended): void {
   else change.end ??= end;
 }
 
-function startOf(tenantId: string, body: StartBody): Omit<Started, "seq"> {
+function startOf(tenantId: string, body: StartBody, runs: boolean): Omit<Started, "seq"> {
   return {
     tenantId,
     userId: text(body.userId, "userId"),
@@ -102,6 +113,9 @@ function startOf(tenantId: string, body: StartBody): Omit<Started, "seq"> {
     startMs: integer(body.startTime, "startTime"),
     timeoutMs: integer(body.timeout, "timeout"),
     instanceId: text(body.instanceId, "instanceId"),
+    approvalId: body.approvalId == null ? null : text(body.approvalId, "approvalId"),
+    budget: runs ? amounts(body.budget, "budget") : null,
+    reserved: runs && body.reserved === true,
   };
 }
 
@@ -120,7 +134,19 @@ function endOf(tenantId: string, body: EndBody): Omit<Ended, "seq"> {
     startMs: integer(body.startTime, "startTime"),
     endMs: integer(body.endTime, "endTime"),
     durationMs: finite(body.executionTime, "executionTime"),
+    budget: amounts(body.budgetDelta, "budgetDelta"),
   };
+}
+
+/** Null when there is nothing to count: in events of the first release, and in most ends. */
+function amounts(value: unknown, field: string): Amounts | null {
+  if (value === undefined || value === null) return null;
+  let some = false;
+  for (const metric in value) {
+    finite((value as Amounts)[metric], `${field}.${metric}`);
+    some = true;
+  }
+  return some ? (value as Amounts) : null;
 }
 
 /** Sums of what ended, in key order so that two writers lock rows alike. */

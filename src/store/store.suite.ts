@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CancelReason, Status } from "../call.ts";
+import { approvalsSuite } from "./approvals.suite.ts";
 import { documentsSuite } from "./documents.suite.ts";
 import { ANN, atOnce, ended, endBody, event, finish, HOUR, ids, NONE, started, startBody, T0, type Sample } from "./samples.suite.ts"; // prettier-ignore
 import {
@@ -19,6 +20,7 @@ import {
   type StoredTool,
   type UserRow,
 } from "./store.ts";
+import { usageSuite } from "./usage.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
 export interface Ground {
@@ -573,6 +575,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     });
 
     documentsSuite(() => store, another);
+    approvalsSuite(() => store, another);
+    usageSuite(() => store, another);
 
     describe("facts", () => {
       test("get, set, put if absent, take", async () => {

@@ -5,16 +5,17 @@ import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { EVENT, itemsOf, type Statement } from "./message.ts";
 import { project, rollupsOf, type Changes, type Ended } from "./projection.ts";
 import type { LogEvent } from "./store.ts";
+import { tally } from "./tally.ts";
 
 const MAX_PREPARED = 500;
 
 const INSERT_EVENT = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
   values (?, ?, ?, ?, ?, ?, ?)`;
 const UPSERT_EXECUTION = `insert into executions (seq, id, tenant_id, user_id, tool_name, category, status,
-    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq)
-  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14)
+    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id)
+  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15)
   on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
-    end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
+    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
     instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
   where executions.end_seq is null`;
 const END_EXECUTION = `update executions set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?
@@ -24,6 +25,9 @@ const ADD_ROLLUP = `insert into rollups
   values (?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict do update set count = count + excluded.count, total_ms = total_ms + excluded.total_ms,
     last_start_ms = max(last_start_ms, excluded.last_start_ms)`;
+const ADD_USAGE = `insert into usage (tenant_id, period, metric, used) values (?1, ?2, ?3, max(0, ?4))
+  on conflict do update set used = max(0, used + ?4)`;
+const SETTLE_RESERVATION = "delete from reservations where execution_id = ?";
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -84,19 +88,25 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
 
   function writeChanges(changes: Changes): void {
     const ended: Ended[] = [];
-    for (const { id, start, end } of changes.values()) {
+    const budgets = tally();
+    for (const change of changes.values()) {
+      const { id, start, end } = change;
       const changed = start
         ? run(UPSERT_EXECUTION, start.seq, id, start.tenantId, start.userId, start.toolName, start.category,
             end?.status ?? start.status, end?.cancelReason ?? null, start.startMs, end?.endMs ?? null,
-            end?.durationMs ?? null, start.timeoutMs, start.instanceId, end?.seq ?? null)
+            end?.durationMs ?? null, start.timeoutMs, start.instanceId, end?.seq ?? null, start.approvalId)
         : end
           ? run(END_EXECUTION, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, id)
           : 0; // prettier-ignore
-      if (end && changed > 0) ended.push(end);
+      if (changed === 0) continue;
+      if (end) ended.push(end);
+      budgets.add(change);
     }
     for (const r of rollupsOf(ended)) {
       run(ADD_ROLLUP, r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms); // prettier-ignore
     }
+    for (const u of budgets.sums()) run(ADD_USAGE, u.tenant_id, u.period, u.metric, u.used);
+    for (const id of budgets.settled) run(SETTLE_RESERVATION, id);
   }
 
   function head(): number {
