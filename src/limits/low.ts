@@ -2,8 +2,7 @@
 import type { BudgetLine, Metric } from "./budget.ts";
 import type { BudgetsPowers } from "./budgets.ts";
 
-/** It looks again after so much of a limit was taken here, or after this time (others take too). */
-const LOOK_EVERY_PART = 0.01;
+/** How often the store is looked at again, since others take too. In between this process adds up its own. */
 const LOOK_EVERY_MS = 5_000;
 const DEFAULT_WARNING = 0.8;
 /** Tenants watched at once; the one forgotten is warned a second time at most. */
@@ -12,8 +11,10 @@ const MAX_TENANTS = 10_000;
 interface Watch {
   readonly period: string;
   readonly told: Set<Metric>;
-  readonly since: Map<Metric, number>;
+  /** What was taken when it was last looked up, and what this process has taken since. */
+  readonly taken: Map<string, number>;
   lookedAt: number;
+  looking: boolean;
 }
 
 type Line = Omit<BudgetLine, "used">;
@@ -25,7 +26,7 @@ export function createLowWatch(p: BudgetsPowers) {
     let watch = watches.get(tenantId);
     if (watch?.period !== period) {
       if (watches.size >= MAX_TENANTS) watches.clear();
-      watch = { period, told: new Set(), since: new Map(), lookedAt: -Infinity };
+      watch = { period, told: new Set(), taken: new Map(), lookedAt: -Infinity, looking: false };
       watches.set(tenantId, watch);
     }
     return watch;
@@ -35,34 +36,32 @@ export function createLowWatch(p: BudgetsPowers) {
     /** Metrics that this call brings close to their limit and nobody was told of yet. */
     async look(tenantId: string, period: string, lines: readonly Line[]): Promise<Metric[]> {
       const watch = watchOf(tenantId, period);
-      const open = lines.filter(({ metric, limit }) => limit !== null && !watch.told.has(metric));
-      if (!isDue(watch, open, p.now())) return [];
-      const rows = await p.usage.of(tenantId, period).catch(() => []);
       const part = p.governance().lowWarning ?? DEFAULT_WARNING;
-      const close: Metric[] = [];
-      for (const { metric, amount, limit } of open) {
-        const row = rows.find((each) => each.metric === metric);
-        const used = (row ? row.used + row.reserved : 0) + amount;
-        if (limit === null || used < limit * part || watch.told.has(metric)) continue;
-        watch.told.add(metric);
-        close.push(metric);
-        p.onLow?.({ tenantId, period, metric, used: Math.min(used, limit), limit });
+      const isClose = ({ metric, amount, limit }: Line): boolean =>
+        limit !== null &&
+        !watch.told.has(metric) &&
+        (watch.taken.get(metric) ?? 0) + amount >= limit * part;
+      const now = p.now();
+      // Whoever comes while one looks leaves the warning to that one.
+      if (watch.looking) return [];
+      if (lines.some(isClose) || now - watch.lookedAt >= LOOK_EVERY_MS) {
+        watch.lookedAt = now;
+        watch.looking = true;
+        const rows = await p.usage.of(tenantId, period).catch(() => null);
+        watch.looking = false;
+        if (rows === null) return [];
+        watch.taken.clear();
+        for (const { metric, used, reserved } of rows) watch.taken.set(metric, used + reserved);
       }
-      return close;
+      const close = lines.filter(isClose);
+      for (const { metric, amount } of lines)
+        watch.taken.set(metric, (watch.taken.get(metric) ?? 0) + amount);
+      for (const { metric, limit } of close) {
+        watch.told.add(metric);
+        const used = Math.min(watch.taken.get(metric) ?? 0, limit ?? 0);
+        p.onLow?.({ tenantId, period, metric, used, limit: limit ?? 0 });
+      }
+      return close.map(({ metric }) => metric);
     },
   };
-}
-
-/** Counts what this call takes, and says whether it is time to look. */
-function isDue(watch: Watch, open: readonly Line[], now: number): boolean {
-  let due = open.length > 0 && now - watch.lookedAt >= LOOK_EVERY_MS;
-  for (const { metric, amount, limit } of open) {
-    const since = (watch.since.get(metric) ?? 0) + amount;
-    watch.since.set(metric, since);
-    if (since >= (limit ?? Infinity) * LOOK_EVERY_PART) due = true;
-  }
-  if (!due) return false;
-  watch.lookedAt = now;
-  watch.since.clear();
-  return true;
 }
