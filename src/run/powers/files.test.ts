@@ -5,14 +5,15 @@ import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { governanceOf, shippedFiles } from "../../../test/fixtures/governance.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { asOrdinaryUser } from "../../../test/fixtures/user.ts";
 import { AppError, type Fault } from "../../errors.ts";
 import list from "../../tools/file/list.ts";
 import read from "../../tools/file/read.ts";
 import type { FilesPower } from "../../tools/tool.ts";
-import { FILE_RULES } from "./files-rules.ts";
-import { filesPower, type FilesSettings } from "./files.ts";
+import type { GovernanceOptions } from "../../governance/create.ts";
+import { filesPower } from "./files.ts";
 
 const CANARY = "CANARY-7f3a";
 const CORPUS = resolve(import.meta.dirname, "../../../../shared/corpora/traversal/traversal.txt");
@@ -48,10 +49,15 @@ function put(name: string, content: string): string {
   return path;
 }
 
-const power = (settings: Partial<FilesSettings> = {}): FilesPower =>
-  filesPower({ workspace: bench.workspace, home: bench.home, dataDir: bench.dataDir, ...settings })(
-    new AbortController().signal,
-  );
+const power = (
+  settings: Partial<GovernanceOptions> = {},
+  rules: Readonly<Record<string, string>> = {},
+): FilesPower => {
+  const { workspace, home, dataDir } = bench;
+  const governance = governanceOf({ workspace, home, dataDir, ...settings }, shippedFiles(rules));
+  const rulesFor = governance.filesFor;
+  return filesPower({ rulesFor })(bench.call(), new AbortController().signal);
+};
 
 async function faultOf(promise: Promise<unknown>): Promise<Fault> {
   const cause: unknown = await promise.then(
@@ -337,7 +343,10 @@ describe("kinds", () => {
 describe("C11: forbidden beats allowed", () => {
   test("every rule holds, existing or not, with the home folder as workspace", async () => {
     const files = power({ workspace: bench.home });
-    for (const rule of FILE_RULES.forbidden) {
+    const list =
+      /^ {2}forbidden:\n((?: {4}- .*\n)+)/m.exec(shippedFiles()["tools.yaml"] ?? "")?.[1] ?? "";
+    const forbidden = [...list.matchAll(/- (\$HOME\/\S+|\/\S+)/g)].map(([, rule = ""]) => rule);
+    for (const rule of forbidden) {
       for (const path of [
         rule,
         `${rule}/below`,
@@ -349,7 +358,7 @@ describe("C11: forbidden beats allowed", () => {
         expect(fault.message).toContain(rule);
       }
     }
-    expect(FILE_RULES.forbidden).toEqual(expect.arrayContaining(["$HOME/.ssh", "$HOME/.aws", "$HOME/.bashrc", "/etc", "/proc", "/dev"])); // prettier-ignore
+    expect(forbidden).toEqual(expect.arrayContaining(["$HOME/.ssh", "$HOME/.aws", "$HOME/.bashrc", "/etc", "/proc", "/dev"])); // prettier-ignore
   });
 
   test("components are compared: .sshx and .ssh.txt are not .ssh", async () => {
@@ -407,15 +416,21 @@ describe("C11: forbidden beats allowed", () => {
 
   test("a folder that an administrator adds is allowed and shown as it is", async () => {
     const outside = join(bench.root, "outside");
-    const files = power({ rules: { ...FILE_RULES, allowed: [outside] } });
+    const files = power(
+      {},
+      { "allowed:\n    - $WORKSPACE": `allowed:\n    - $WORKSPACE\n    - ${outside}` },
+    );
     const file = await files.read("../outside/secret.txt", { maxBytes: 100 });
     expect(file.path).toBe(join(realpathSync(outside), "secret.txt"));
     expect(await faultOf(files.read("../workspace-evil/secret.txt", { maxBytes: 100 }))).toMatchObject({ reason: "path_not_allowed" }); // prettier-ignore
   });
 
   test("the limits of the rules hold whatever the tool asks", async () => {
-    const files = power({ rules: { ...FILE_RULES, maxReadBytes: 3, maxListEntries: 2, maxVisitedEntries: 3 } }); // prettier-ignore
-    expect(await faultOf(files.read("inside.txt", { maxBytes: 100 }))).toMatchObject({ code: "FORBIDDEN", reason: "size_exceeded" }); // prettier-ignore
+    const files = power({}, {
+      "read_mb: 10, write_mb: 10, list_entries: 10000, visited_entries: 200000": "read_mb: 0.001, write_mb: 10, list_entries: 2, visited_entries: 3",
+    }); // prettier-ignore
+    put("workspace/kilobytes.txt", "x".repeat(1_049));
+    expect(await faultOf(files.read("kilobytes.txt", { maxBytes: 10_000 }))).toMatchObject({ code: "FORBIDDEN", reason: "size_exceeded" }); // prettier-ignore
     const listing = await files.list(".", { depth: 5, includeHidden: true, maxEntries: 100 });
     expect(listing.entries.length).toBeLessThanOrEqual(2);
     expect(listing.truncated).toBe(true);

@@ -3,22 +3,15 @@ import { createHash } from "node:crypto";
 import { constants, existsSync, type BigIntStats } from "node:fs";
 import { lstat, open, opendir, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
+import type { Call } from "../../call.ts";
 import { AppError } from "../../errors.ts";
+import type { FileRules, Located, Territory } from "../../governance/governance.ts";
 import type { FilesPower, FileStat } from "../../tools/tool.ts";
-import { FILE_RULES, type FileRules } from "./files-rules.ts";
-import { failed, quote, surveyTerritory, type Located, type Territory } from "./paths.ts";
+import { quote } from "../../util/quote.ts";
 
 export interface FilesSettings {
-  /** The folder that relative paths start from. */
-  readonly workspace: string;
-  readonly home: string;
-  /** Forbidden, but for a workspace kept inside it. */
-  readonly dataDir: string;
-  /** The server's own configuration, forbidden wherever it lies. */
-  readonly configFiles?: readonly string[];
-  readonly rules?: FileRules;
-  /** Default: true on macOS and Windows. */
-  readonly caseInsensitive?: boolean;
+  /** What governance says about files, for this call. */
+  readonly rulesFor: (call: Call) => Promise<FileRules>;
 }
 
 const CHUNK_BYTES = 262_144;
@@ -26,28 +19,18 @@ const STAT_BATCH = 64;
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER_FLAGS = READ_FLAGS | constants.O_DIRECTORY;
 
-/** Reads the rules once; the returned function binds them to one call. */
-export function filesPower(settings: FilesSettings): (signal: AbortSignal) => FilesPower {
-  const rules = settings.rules ?? FILE_RULES;
-  const caseInsensitive = settings.caseInsensitive ?? process.platform !== "linux";
-  let surveyed: Promise<Territory> | null = null;
-  const territory = (): Promise<Territory> => {
-    // A workspace that does not exist yet may become a link: look again next time.
-    if (surveyed && existsSync(settings.workspace)) return surveyed;
-    const survey = surveyTerritory({ ...settings, rules, caseInsensitive });
-    surveyed = existsSync(settings.workspace) ? survey : null;
-    return survey;
-  };
-  return (signal) => ({
+export function filesPower({ rulesFor }: FilesSettings) {
+  return (call: Call, signal: AbortSignal): FilesPower => ({
     read: async (path, { maxBytes }) => {
       signal.throwIfAborted();
-      const limit = Math.min(maxBytes, rules.maxReadBytes);
-      return readFile(await territory(), path, limit, signal);
+      const { territory, maxReadBytes } = await rulesFor(call);
+      return readFile(territory, path, Math.min(maxBytes, maxReadBytes), signal);
     },
     list: async (path, options) => {
       signal.throwIfAborted();
-      const area = await territory();
-      const located = await area.locate(path);
+      const rules = await rulesFor(call);
+      const area = rules.territory;
+      const located = await locate(area, path);
       const listing = new Listing(area, rules, options, signal);
       await withOpened(area, path, located, FOLDER_FLAGS, (handle) =>
         listing.walk(pathOf(handle, located.path), located.path, "", options.depth),
@@ -57,13 +40,22 @@ export function filesPower(settings: FilesSettings): (signal: AbortSignal) => Fi
   });
 }
 
+/** The gate has judged the path before; what is opened is what is judged here, now. */
+async function locate(area: Territory, given: string): Promise<Located> {
+  const found = await area.locate(given, "read");
+  if (found.ok) return found;
+  const { reason, message, remedy } = found;
+  const code = reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN";
+  throw new AppError(code, reason, message, { remedy });
+}
+
 async function readFile(
   area: Territory,
   given: string,
   limit: number,
   signal: AbortSignal,
 ): ReturnType<FilesPower["read"]> {
-  const located = await area.locate(given);
+  const located = await locate(area, given);
   return withOpened(area, given, located, READ_FLAGS, async (handle, stat) => {
     if (stat.size > BigInt(limit)) throw sizeExceeded(given, limit);
     const hash = createHash("sha256");
@@ -120,7 +112,7 @@ async function stillThere(
   handle: FileHandle,
   stat: BigIntStats,
 ): Promise<boolean> {
-  if (hasDescriptorPaths()) return area.allows(await readlink(descriptorPath(handle)));
+  if (hasDescriptorPaths()) return area.allows(await readlink(descriptorPath(handle)), "read");
   if ((await realpath(located.path)) !== located.path) return false;
   const again = await lstat(located.path, { bigint: true });
   return again.dev === stat.dev && again.ino === stat.ino;
@@ -212,7 +204,7 @@ class Listing {
       }
       if (names.length % 512 === 0) this.#signal.throwIfAborted();
       if (name.startsWith(".") && !this.#options.includeHidden) continue;
-      if (this.#area.allows(join(real, name))) names.push(name);
+      if (this.#area.allows(join(real, name), "read")) names.push(name);
     }
     return names.sort();
   }
@@ -241,6 +233,10 @@ function requireKind(given: string, stat: BigIntStats, flags: number): void {
   } else if (!stat.isFile()) {
     throw failed("not_a_file", given, "is a device, socket or pipe", "name a regular file");
   }
+}
+
+function failed(reason: string, given: string, message: string, remedy: string): AppError {
+  return new AppError("EXECUTION_FAILED", reason, `path ${quote(given)}: ${message}`, { remedy });
 }
 
 function sizeExceeded(given: string, limit: number): AppError {

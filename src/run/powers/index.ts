@@ -31,7 +31,7 @@ export function nativePowers(settings: PowersSettings): PowersFor {
   const clock = clockPower(settings.now);
   const engine = enginePower(settings.engine);
   const build: { [Name in PowerName]: (call: Call, signal: AbortSignal) => ToolPowers[Name] } = {
-    files: (_call, signal) => files(signal),
+    files,
     store: (call) => store(call),
     host: () => host,
     clock: () => clock,

@@ -61,6 +61,7 @@ export default defineTool({
   risk: "safe",
   effects: "read_only",
   needs: ["files"],
+  touches: [{ argument: "/path", kind: "path", access: "read" }],
   timeoutMs: 30_000,
   aliases: ["read_file", "read"],
   tags: ["files"],
