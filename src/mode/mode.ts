@@ -4,7 +4,7 @@ import type { Caller, Mode, Verdict } from "../call.ts";
 export interface ModeState {
   readonly mode: Mode;
   readonly reason: string;
-  /** A user id, or `sensor:<name>`. */
+  /** A user id, `sensor:<name>`, `timer`, or `system` (the stored mode could not be read). */
   readonly by: string;
   readonly since: number;
   /** Null: until somebody changes it. At this moment it goes back to `revertTo`. */
@@ -12,6 +12,8 @@ export interface ModeState {
   readonly revertTo: Mode | null;
   /** A change that sensors ask for and the table leaves to a human. */
   readonly proposal: { readonly mode: Mode; readonly reason: string; readonly at: number } | null;
+  /** It holds here, but the store could not be written yet; that is tried again until it can. */
+  readonly unsaved?: true;
 }
 
 export interface SensorReading {
@@ -23,7 +25,7 @@ export interface SensorReading {
   readonly firing: boolean;
 }
 
-/** What the authority watches beside the machine itself. */
+/** What the authority watches beside the machine itself. A held call is `denied` too, with no verdict: it was attempted. */
 export type ModeSignal =
   | { readonly kind: "ended"; readonly failed: boolean }
   | { readonly kind: "denied"; readonly caller: Caller; readonly dangerous: boolean; readonly verdict: Verdict | null }
