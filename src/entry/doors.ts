@@ -1,13 +1,17 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
-import type { Caller } from "../call.ts";
+import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
 import type { History } from "../record/history.ts";
 import type { Live } from "../record/live.ts";
+import type { Budgets } from "../limits/budget.ts";
 import type { Metrics } from "../record/metrics.ts";
+import type { Relations } from "../relation/relation.ts";
+import type { Action } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
+import type { Attempts } from "./attempts.ts";
 
 export interface Doors {
   readonly engine: Engine;
@@ -17,6 +21,13 @@ export interface Doors {
   readonly history: History;
   readonly live: Live;
   readonly metrics: Metrics;
+  readonly relations: Relations;
+  /** Notes an administrator's change; durable when it resolves. */
+  readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
+  /** The only tenant of the installation; null when there are several. */
+  readonly soleTenant: () => Promise<string | null>;
+  readonly budgets: Pick<Budgets, "usage" | "plans">;
+  readonly attempts: Attempts;
   readonly health: Health;
   readonly log: Log;
   readonly ids: Ids;
@@ -56,5 +67,7 @@ export interface RequestContext {
   readonly requestId: string;
   readonly signal: AbortSignal;
   readonly traceparent: string | undefined;
+  /** Address of the client as the listener saw it. */
+  readonly ip?: string | undefined;
   readonly doors: Doors;
 }

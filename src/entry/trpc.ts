@@ -13,11 +13,20 @@ import { adminOnly, explainCall } from "./api/explain.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
+import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
-import { admit, noteUnexpected, parseBody, readJson, requestIdOf, type WebEnv } from "./request.ts";
+import {
+  admit,
+  ipOf,
+  noteUnexpected,
+  parseBody,
+  readJson,
+  requestIdOf,
+  type WebEnv,
+} from "./request.ts";
 
 const MAX_BATCH = 20;
 
@@ -116,6 +125,15 @@ const router = t.router({
     getCapsule: query(getCapsule),
     updateCapsule: mutation(updateCapsule),
   }),
+  relationships: t.router({
+    listRelationships: query(listRelationships),
+    writeRelationships: mutation(writeRelationships),
+    checkRelationship: query(checkRelationship),
+    expandRelationship: query(expandRelationship),
+    lookupResources: query(lookupResources),
+    lookupSubjects: query(lookupSubjects),
+    getRelationSchema: query(getRelationSchema),
+  }),
 });
 
 /** For clients: `createTRPCClient<AppRouter>`. */
@@ -134,7 +152,7 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   const requestId = requestIdOf(c, doors);
   let response: Response;
   try {
-    const caller = await admit(doors, c.req.method, (name) => c.req.header(name));
+    const caller = await admit(doors, c);
     const request = await cleanRequest(c, doors);
     const reply: Reply = { headers: {} };
     const { signal } = c.req.raw;
@@ -144,7 +162,7 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
       req: request,
       router,
       maxBatchSize: MAX_BATCH,
-      createContext: (): ApiContext => ({ caller, requestId, signal, traceparent, doors, entry: "trpc", reply }), // prettier-ignore
+      createContext: (): ApiContext => ({ caller, requestId, signal, traceparent, ip: ipOf(c), doors, entry: "trpc", reply }), // prettier-ignore
       responseMeta: ({ errors: [first] }) => ({
         headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) },
       }),

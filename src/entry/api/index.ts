@@ -3,11 +3,12 @@ import { createLoginLink, whoami } from "./account.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
-import { explainCall } from "./explain.ts";
+import { explainCall, explainMissing } from "./explain.ts";
 import { getActiveExecutions, getToolHistory } from "./history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
+import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 
@@ -23,6 +24,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getToolStatus,
   cancelToolExecution,
   explainCall,
+  explainMissing,
   events,
   whoami,
   createLoginLink,
@@ -39,4 +41,11 @@ export const endpoints: readonly AnyEndpoint[] = [
   listCapsules,
   getCapsule,
   updateCapsule,
+  listRelationships,
+  writeRelationships,
+  checkRelationship,
+  expandRelationship,
+  lookupResources,
+  lookupSubjects,
+  getRelationSchema,
 ];
