@@ -29,7 +29,7 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
   );
   app.get("/x/:id", async (c) => explained(c, doors, await signedIn(c, doors)));
   app.post("/logout", async (c) => {
-    await admit(doors, "POST", (name) => c.req.header(name));
+    await admit(doors, c, "POST");
     await doors.identity.signOut(c.req.header("cookie"));
     c.header("Set-Cookie", `${cookieName(doors)}=; ${cookieFlags(doors)}; Max-Age=0`);
     return c.redirect("/", 303);
@@ -37,8 +37,7 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
   return app;
 }
 
-const signedIn = (c: Context<WebEnv>, doors: Doors): Promise<Caller> =>
-  admit(doors, "GET", (name) => c.req.header(name));
+const signedIn = (c: Context<WebEnv>, doors: Doors): Promise<Caller> => admit(doors, c, "GET");
 
 async function signIn(c: Context<WebEnv>, doors: Doors, token: string): Promise<Response> {
   const session = await doors.identity.redeemLoginToken(token);

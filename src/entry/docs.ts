@@ -21,7 +21,7 @@ export function createDocs(doors: Doors): Hono<WebEnv> {
   app.onError((cause, c) => refusePage(c, doors, cause));
   const signedIn = createMiddleware<WebEnv>(async (c, next) => {
     requestIdOf(c, doors);
-    await admit(doors, c.req.method, (name) => c.req.header(name));
+    await admit(doors, c);
     await next();
   });
   app.get("/openapi.json", signedIn, (c) =>

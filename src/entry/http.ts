@@ -3,13 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Caller, Json } from "../call.ts";
 import { AppError, CODES, faultOf } from "../errors.ts";
+import type { Credentials } from "../identity/index.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
 import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { fastAnswer, fastCall, fastFailure, type FastCall } from "./mcp/fast.ts";
 import { createMcpDoor } from "./mcp/index.ts";
-import { faultHeaders, problemOf } from "./problem.ts";
+import { faultHeaders, problemOf, rateHeaders } from "./problem.ts";
 
 export interface HttpDoor {
   /** Resolves with the base URL once requests are answered. */
@@ -55,7 +56,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   ): Promise<void> {
     const { authorization, traceparent } = req.headers;
     // Agents bring a key. The console's cookie would travel with requests of other local pages too.
-    const known = doors.identity.identify({ authorization, cookie: undefined }, req.socket);
+    const known = knownCaller(req, { authorization, cookie: undefined });
     const caller = known instanceof Promise ? await known : known;
     const trace = typeof traceparent === "string" ? traceparent : undefined;
     const bytes = req.method === "POST" ? await readBody(req, doors.settings.maxBodyBytes) : null;
@@ -70,6 +71,19 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     return mcp.handle(req, res, caller, body, { traceparent: trace });
   }
 
+  /** Who keeps guessing credentials is told to wait. */
+  function knownCaller(req: IncomingMessage, credentials: Credentials): Caller | Promise<Caller> {
+    const refused = (cause: unknown): never => {
+      throw doors.attempts.refused(cause, req.socket.remoteAddress);
+    };
+    try {
+      const known = doors.identity.identify(credentials, req.socket);
+      return known instanceof Promise ? known.catch(refused) : known;
+    } catch (cause) {
+      return refused(cause);
+    }
+  }
+
   /** False: the call waits for a person. The SDK asks again, joins the waiting call, and knows how this client can wait. */
   async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<boolean> {
     doors.metrics.mcpPath("fast");
@@ -77,9 +91,11 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
     let status = 200;
     let text: string;
+    const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     try {
       const outcome = await doors.engine.execute(caller, { ...request, ip: req.socket.remoteAddress, whenGone });
       if (outcome.approval?.state === "pending") return false;
+      if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       text = fastAnswer(id, outcome, doors.settings.version);
     } catch (cause) {
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
@@ -87,7 +103,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       text = fastFailure(id, cause);
     }
     const bytes = Buffer.byteLength(text);
-    res.writeHead(status, ["Content-Type", "application/json", "Content-Length", String(bytes), "Request-Id", requestId]);
+    headers.push("Content-Length", String(bytes));
+    res.writeHead(status, headers);
     // One byte a character means plain ASCII, which travels without being encoded.
     res.end(text, bytes === text.length ? "latin1" : "utf8");
     return true;
@@ -104,7 +121,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
 
   async function answerMetrics(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { authorization, cookie } = req.headers;
-    await doors.identity.identify({ authorization, cookie });
+    await knownCaller(req, { authorization, cookie });
     const text = await doors.metrics.text();
     res.writeHead(200, { "Content-Type": doors.metrics.contentType, "Cache-Control": "no-store" });
     res.end(text);

@@ -51,6 +51,18 @@ describe("problemOf", () => {
     expect(problem.type).toBe("https://iana.org/assignments/http-problem-types#quota-exceeded");
   });
 
+  it("R173: a refused call names the windows without room, in the body and in the headers", () => {
+    const full = { name: "key-minute", quota: 60, windowSeconds: 60, remaining: 0, resetSeconds: 23 };
+    const roomy = { ...full, name: "user-minute", remaining: 9 };
+    const fault = { code: "TOO_MANY_REQUESTS", reason: "rate_key", message: "slow", retryAfterSeconds: 23 } as const;
+    const cause = new CallError(fault, "exec_1_a", [], [full, roomy]);
+    expect(problemOf(cause, context)["violated-policies"]).toEqual(["key-minute"]);
+    expect(faultHeaders(cause)).toEqual({ "RateLimit-Policy": '"key-minute";q=60;w=60', RateLimit: '"key-minute";r=0;t=23', "Retry-After": "23" });
+    const other = new CallError({ ...fault, reason: "concurrency" }, "exec_1_a", [], [roomy]);
+    expect(problemOf(other, context)).not.toHaveProperty("violated-policies");
+    expect(faultHeaders(new CallError({ code: "FORBIDDEN", reason: "mode_forbids", message: "no" }, "exec_1_a", [], [full]))).toHaveProperty("RateLimit");
+  }); // prettier-ignore
+
   it("leaves out what is not known", () => {
     const failure = failureOf(new AppError("NOT_FOUND", "unknown", "Tool 'a' not found"));
     expect(Object.keys(failure)).toEqual(["code", "reason", "message"]);

@@ -1,23 +1,31 @@
 // A fault as HTTP says it: RFC 9457 body, status and headers. The same four words feed tRPC's `data.error`.
-import type { Outcome, Verdict } from "../call.ts";
+import { serializeList } from "structured-headers";
+import type { Outcome, RateWindow, Verdict } from "../call.ts";
 import { AppError, CODES, type Fault, faultOf, type FieldFault } from "../errors.ts";
 
 /** A call that did not succeed, with what is known about it. `gates` is absent when the tool is invisible. */
 export class CallError extends AppError {
   readonly executionId: string;
   readonly gates: readonly Verdict[] | undefined;
+  readonly rate: readonly RateWindow[];
 
-  constructor(fault: Fault, executionId: string, gates: readonly Verdict[] | undefined) {
+  constructor(
+    fault: Fault,
+    executionId: string,
+    gates: readonly Verdict[] | undefined,
+    rate: readonly RateWindow[] = [],
+  ) {
     const { code, reason, message, ...rest } = fault;
     super(code, reason, message, rest);
     this.name = "CallError";
     this.executionId = executionId;
     this.gates = gates;
+    this.rate = rate;
   }
 
   static of(outcome: Outcome): CallError {
-    const fault = outcome.error ?? faultOf(null);
-    return new CallError(fault, outcome.executionId, outcome.visible ? outcome.gates : undefined);
+    const { executionId, visible, gates, rate } = outcome;
+    return new CallError(outcome.error ?? faultOf(null), executionId, visible ? gates : undefined, rate); // prettier-ignore
   }
 }
 
@@ -67,6 +75,8 @@ export interface Problem {
   readonly execution_id?: string;
   readonly gates?: readonly Verdict[];
   readonly errors?: readonly FieldFault[];
+  /** Names of the rate windows without room. */
+  readonly "violated-policies"?: readonly string[];
   readonly doc_url: string;
   readonly explain_url?: string;
 }
@@ -91,15 +101,22 @@ export function problemOf(cause: unknown, context: ProblemContext): Problem {
     ...(id === undefined ? {} : { execution_id: id }),
     ...(failure.gates ? { gates: failure.gates } : {}),
     ...(failure.errors ? { errors: failure.errors } : {}),
+    ...violatedPolicies(cause),
     doc_url: docUrl,
     ...(id === undefined ? {} : { explain_url: `${context.baseUrl}/x/${id}` }),
   };
 }
 
+function violatedPolicies(cause: unknown): Pick<Problem, "violated-policies"> {
+  if (!(cause instanceof CallError) || cause.code !== "TOO_MANY_REQUESTS") return {};
+  const names = cause.rate.filter(({ remaining }) => remaining < 1).map(({ name }) => name);
+  return names.length > 0 ? { "violated-policies": names } : {};
+}
+
 /** Headers that a fault asks for beside the body. */
 export function faultHeaders(cause: unknown): Record<string, string> {
   const fault = faultOf(cause);
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = cause instanceof CallError ? rateHeaders(cause.rate) : {};
   const wait = fault.retryAfterSeconds ?? (fault.code === "UNAVAILABLE" ? 1 : undefined);
   if (wait !== undefined) headers["Retry-After"] = String(Math.max(1, Math.ceil(wait)));
   if (fault.code === "UNAUTHORIZED") {
@@ -121,25 +138,17 @@ export function problemResponse(cause: unknown, context: ProblemContext): Respon
   });
 }
 
-/** One rate window as its headers tell it. */
-export interface RateWindow {
-  readonly name: string;
-  readonly quota: number;
-  readonly windowSeconds: number;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
 /** RateLimit and RateLimit-Policy (structured fields) for the tightest window. */
 export function rateHeaders(windows: readonly RateWindow[]): Record<string, string> {
   const [first, ...others] = windows;
   if (!first) return {};
   const share = (w: RateWindow): number => w.remaining / Math.max(1, w.quota);
   const tightest = others.reduce((best, w) => (share(w) < share(best) ? w : best), first);
-  const name = `"${tightest.name.replaceAll(/[^A-Za-z0-9_.:-]/g, "_")}"`;
-  const whole = (n: number): number => Math.max(0, Math.ceil(n));
+  const { name, quota, windowSeconds, remaining, resetSeconds } = tightest;
+  const field = (...parameters: [string, number][]): string =>
+    serializeList([[name, new Map(parameters)]]);
   return {
-    "RateLimit-Policy": `${name};q=${whole(tightest.quota)};w=${whole(tightest.windowSeconds)}`,
-    RateLimit: `${name};r=${Math.max(0, Math.floor(tightest.remaining))};t=${whole(tightest.resetSeconds)}`,
+    "RateLimit-Policy": field(["q", quota], ["w", Math.ceil(windowSeconds)]),
+    RateLimit: field(["r", remaining], ["t", Math.ceil(resetSeconds)]),
   };
 }

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Caller, Json } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
+import type { Credentials } from "../identity/index.ts";
 import type { Doors } from "./doors.ts";
 import { problemResponse } from "./problem.ts";
 
@@ -35,18 +36,38 @@ export function noteUnexpected(doors: Doors, cause: unknown, requestId: string):
   doors.log.error({ err: cause, requestId }, "request failed");
 }
 
-type HeaderOf = (name: string) => string | undefined;
-
 /** Who is calling. A console cookie travels with requests of other pages too, so a change needs our own origin. */
-export async function admit(doors: Doors, method: string, header: HeaderOf): Promise<Caller> {
-  const caller = await doors.identity.identify({
-    authorization: header("authorization"),
-    cookie: header("cookie"),
-  });
+export async function admit(
+  doors: Doors,
+  c: Context<WebEnv>,
+  method = c.req.method,
+): Promise<Caller> {
+  const header: HeaderOf = (name) => c.req.header(name);
+  const credentials = { authorization: header("authorization"), cookie: header("cookie") };
+  const caller = await known(doors, credentials, ipOf(c));
   if (caller.via !== "key" && method !== "GET" && method !== "HEAD") {
     assertOwnOrigin(doors, caller, header);
   }
   return caller;
+}
+
+type HeaderOf = (name: string) => string | undefined;
+
+/** The address of the client as the listener saw it. */
+export const ipOf = (c: Context<WebEnv>): string | undefined =>
+  (c.env as { ip?: string } | undefined)?.ip;
+
+/** The caller a credential stands for; who keeps guessing is told to wait. */
+async function known(
+  doors: Doors,
+  credentials: Credentials,
+  ip: string | undefined,
+): Promise<Caller> {
+  try {
+    return await doors.identity.identify(credentials);
+  } catch (cause) {
+    throw doors.attempts.refused(cause, ip);
+  }
 }
 
 function assertOwnOrigin(doors: Doors, caller: Caller, header: HeaderOf): void {

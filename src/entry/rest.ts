@@ -7,7 +7,7 @@ import { endpoints } from "./api/index.ts";
 import { fieldsFromQuery } from "./api/query.ts";
 import type { Doors } from "./doors.ts";
 import { eventStream } from "./events.ts";
-import { admit, methodNotAllowed, nothingHere, readJson, refuse, requestIdOf, type WebEnv } from "./request.ts"; // prettier-ignore
+import { admit, ipOf, methodNotAllowed, nothingHere, readJson, refuse, requestIdOf, type WebEnv } from "./request.ts"; // prettier-ignore
 
 export function createRest(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
@@ -16,7 +16,7 @@ export function createRest(doors: Doors): Hono<WebEnv> {
     app.on(e.method, honoPath(e.path), (c) => answer(e, c, doors));
   }
   app.all("*", async (c) => {
-    await admit(doors, c.req.method, (name) => c.req.header(name));
+    await admit(doors, c);
     const allowed = methodsAt(c.req.path);
     if (allowed.length === 0) throw nothingHere(c.req.path);
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
@@ -30,16 +30,16 @@ export function createRest(doors: Doors): Hono<WebEnv> {
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 async function answer(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise<Response> {
-  const header = (name: string): string | undefined => c.req.header(name);
   const requestId = requestIdOf(c, doors);
-  const caller = await admit(doors, c.req.method, header);
+  const caller = await admit(doors, c);
   if (e.access === "admin" && caller.role !== "admin") throw adminOnly();
   const input = parseInput(e, await gather(e, c, doors));
   const context: ApiContext = {
     caller,
     requestId,
     signal: c.req.raw.signal,
-    traceparent: header("traceparent"),
+    traceparent: c.req.header("traceparent"),
+    ip: ipOf(c),
     doors,
     entry: "rest",
     reply: { headers: {} },
@@ -48,7 +48,7 @@ async function answer(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise
     return eventStream({
       open: (signal) => e.stream(input, { ...context, signal }),
       signal: context.signal,
-      recheck: () => admit(doors, "GET", header),
+      recheck: () => admit(doors, c, "GET"),
     });
   }
   const output = await e.run(input, context);

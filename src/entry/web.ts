@@ -1,5 +1,5 @@
 // Everything that is not MCP, health or metrics: REST, tRPC, and what people open in a browser.
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { createConsole } from "./console.ts";
@@ -14,9 +14,12 @@ export function createWeb(doors: Doors): WebHandler {
   const app = createWebApp(doors);
   const listener = getRequestListener(
     (request, env) => {
-      const { outgoing } = env as { outgoing: ServerResponse };
+      const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
       // The listener in front has named the request already.
-      return app.fetch(request, { requestId: String(outgoing.getHeader("Request-Id") ?? "") });
+      return app.fetch(request, {
+        requestId: String(outgoing.getHeader("Request-Id") ?? ""),
+        ip: incoming.socket.remoteAddress,
+      });
     },
     { overrideGlobalObjects: false },
   );
@@ -40,7 +43,7 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/", createDocs(doors));
   // A credential first, also for what does not exist.
   app.all("*", async (c) => {
-    await admit(doors, c.req.method, (name) => c.req.header(name));
+    await admit(doors, c);
     const allowed = methodsAt(app, c.req.path);
     if (allowed.length === 0) return refuse(c, doors, nothingHere(c.req.path));
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));

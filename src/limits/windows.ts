@@ -4,6 +4,7 @@ import type { Subject } from "../gate/stage.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Window } from "../state/state.ts";
 import type { Tool } from "../tools/tool.ts";
+import { networkOf } from "../util/network.ts";
 import type { RateKind } from "./rate.ts";
 
 /** The windows of one call: what is counted, and what each is called. Same order in all three. */
@@ -51,7 +52,7 @@ export function windowsOf(subject: Subject, tool: Tool, rules: RateRules): RateL
       add("key", "hour", keyId, ofKey.perHour);
       add("key", "day", keyId, ofKey.perDay);
     }
-    if (caller.via === "anonymous" && ip !== null) add("ip", "minute", ip, limits.perIp);
+    if (caller.via === "anonymous" && ip !== null) add("ip", "minute", networkOf(ip), limits.perIp);
   }
   add("mode", "minute", who, modeLimit(subject, tool, rules));
   return { windows, kinds, names };

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { CallRequest, JsonObject, Outcome } from "../../call.ts";
 import { AppError } from "../../errors.ts";
-import { CallError } from "../problem.ts";
+import { CallError, rateHeaders } from "../problem.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { round } from "./figures.ts";
 import { executionShape, executionView, present } from "./record.ts";
@@ -54,6 +54,7 @@ export const executeTool = endpoint({
     const outcome = await (input.wait
       ? doors.engine.execute(caller, { ...request, signal: context.signal })
       : doors.engine.start(caller, request));
+    Object.assign(reply.headers, rateHeaders(outcome.rate));
     if (outcome.replayed) reply.headers["Idempotency-Replayed"] = "true";
     const open = outcome.status === "pending" || outcome.status === "running";
     if (outcome.error && !outcome.dispatched) throw CallError.of(outcome);
@@ -74,7 +75,7 @@ export const executeTool = endpoint({
 
 function callRequest(
   input: z.output<typeof executeTool.input>,
-  { entry, traceparent }: ApiContext,
+  { entry, traceparent, ip }: ApiContext,
 ): CallRequest {
   const { name, arguments: args, timeout, context, idempotencyKey } = input;
   const { sessionId, metadata } = context ?? {};
@@ -93,6 +94,7 @@ function callRequest(
         }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(ip === undefined ? {} : { ip }),
   };
 }
 

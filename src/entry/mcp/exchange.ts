@@ -1,6 +1,6 @@
 // What travels beside one HTTP request, through the SDK and back: who calls, and what the answer needs besides its body.
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import type { Caller } from "../../call.ts";
+import type { Caller, RateWindow } from "../../call.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Exchange } from "./server.ts";
 
@@ -8,6 +8,8 @@ export interface HttpExchange extends Exchange {
   /** The tool of this call when its arguments must be repeated in headers. */
   checked: Tool | null;
   unrecorded: boolean;
+  /** The rate windows of the call; an answer that streams has sent its headers before they are known. */
+  rate: readonly RateWindow[];
   /** Ends the use of a session once the response is written. */
   release: (() => void) | null;
 }
@@ -23,8 +25,10 @@ export function newExchange(
     ip,
     checked: null,
     unrecorded: false,
+    rate: [],
     release: null,
     notRecorded: () => (exchange.unrecorded = true),
+    rated: (windows) => (exchange.rate = windows),
   };
   return exchange;
 }

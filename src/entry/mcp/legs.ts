@@ -5,6 +5,7 @@ import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprot
 import type { Caller, Json } from "../../call.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
+import { rateHeaders } from "../problem.ts";
 import { calledName } from "./body.ts";
 import { watchTools } from "./changes.ts";
 import { authOf, exchangeOf, newExchange } from "./exchange.ts";
@@ -52,6 +53,13 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
   };
 
   async function answer(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    const response = await answerOf(request, options);
+    const headers = rateHeaders(exchangeOf(options.authInfo).rate);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  }
+
+  async function answerOf(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
     const exchange = exchangeOf(options.authInfo);
     const body = options.parsedBody as Json | undefined;
     if (await sdk.server.isLegacyRequest(request, body)) {

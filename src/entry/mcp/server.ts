@@ -1,6 +1,14 @@
 // The SDK server behind every slow leg: two handlers that ask the engine. Holds no caller; each request brings its own.
 import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
-import type { Caller, CallRequest, Entry, JsonObject, Outcome, Progress } from "../../call.ts";
+import type {
+  Caller,
+  CallRequest,
+  Entry,
+  JsonObject,
+  Outcome,
+  Progress,
+  RateWindow,
+} from "../../call.ts";
 import { faultOf } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
@@ -25,6 +33,8 @@ export interface Exchange {
   readonly ip?: string | undefined;
   /** Called when the record could not be written: the answer then carries HTTP 503. */
   notRecorded?(): void;
+  /** Told of the windows that a call counted in, for the answer's headers. */
+  rated?(windows: readonly RateWindow[]): void;
   /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
   unanswered?(requestId: string | number): void;
 }
@@ -130,6 +140,7 @@ async function callTool(
     if (outcome.endedAt === null && approval)
       return link ? linkToApproval(face, ctx, outcome, approval) : stillPending(face, outcome, approval); // prettier-ignore
   }
+  exchange.rated?.(outcome.rate);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
