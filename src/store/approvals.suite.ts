@@ -92,7 +92,7 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(await store().approvals.vote("a", vote("chief", "decline"))).toMatchObject({ state: "declined", sealed: null, decidedAt: T0 + 1 }); // prettier-ignore
     });
 
-    test("T18: the requester, a second vote, an unknown or expired one change nothing", async () => {
+    test("T21: the requester, a second vote, an unknown or expired one change nothing", async () => {
       const { approvals } = store();
       await request("a", { needed: 3 });
       const voted = await approvals.vote("a", vote("boss"));
@@ -123,7 +123,7 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(await approvals.get("a")).toMatchObject({ state: "consumed", sealed: null, editedSealed: null }); // prettier-ignore
     });
 
-    test("T19: a vote for what was seen does not count once somebody edited it", async () => {
+    test("T18: a vote for what was seen does not count once somebody edited it", async () => {
       const { approvals } = store();
       await request("a", { needed: 2 });
       const edit = { arguments: {}, sealed: "s", binding: "edited" };
@@ -142,7 +142,7 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect((await store().approvals.get("a"))?.votes.length).toBe(5);
     });
 
-    test("of 1,000 that use it at once exactly one does", { timeout: 60_000 }, async () => {
+    test("T18: of 1,000 that use it at once exactly one does", { timeout: 60_000 }, async () => {
       const stores = await both();
       await request("a");
       expect(await store().approvals.consume("a", "b_a", T0)).toBe(false);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -28,6 +28,7 @@ storeSuite("sqlite", async () => {
     address: "sqlite:sub/ostiary.db",
     dataDir,
     exec: async (sql) => {
+      mkdirSync(join(dataDir, "sub"), { recursive: true });
       using db = new DatabaseSync(join(dataDir, "sub/ostiary.db"), { timeout: 5000 });
       db.exec(sql);
     },

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CancelReason, Status } from "../call.ts";
 import { approvalsSuite } from "./approvals.suite.ts";
 import { documentsSuite } from "./documents.suite.ts";
+import { migrationsFor } from "./migrations/index.ts";
 import { ANN, atOnce, ended, endBody, event, finish, HOUR, ids, NONE, started, startBody, T0, type Sample } from "./samples.suite.ts"; // prettier-ignore
 import {
   AlreadyExists,
@@ -640,6 +641,27 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         await (await another()).ping();
       },
     );
+
+    test("a database of the first release is brought up to date, and what it holds reads on", async () => {
+      const { kind } = store;
+      await store.close();
+      await ground.dispose();
+      ground = await prepare();
+      const [first] = migrationsFor(kind);
+      await ground.exec("create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)"); // prettier-ignore
+      await ground.exec((first?.statements ?? []).join(";\n"));
+      await ground.exec(`insert into migrations values (1, 'initial', '${first?.checksum}', 0)`);
+      await ground.exec(`insert into keys values ('k1', 'local', 'ann', 'laptop', 'p', 's', 'h', '[]', null, null, 0, null, null, null)`); // prettier-ignore
+      const { approvalId: _a, budget: _b, reserved: _r, mode: _m, roles: _o, ...old } = startBody({ id: "a" }); // prettier-ignore
+      await ground.exec(`insert into events values (1, 'local', ${T0}, 'tool.execution.start', 'ann', 'a', null, null, '${JSON.stringify(old)}')`); // prettier-ignore
+      await ground.exec(`insert into executions values (1, 'a', 'local', 'ann', 'system/echo', 'system', 'running', null, ${T0}, null, null, 30000, 'one', 1, null)`); // prettier-ignore
+      const migrated = await another();
+      expect((await migrated.keys.get("k1"))?.limits).toBeNull();
+      expect(await migrated.executions.get("a")).toMatchObject({ status: "running", approvalId: null, budget: {}, reserved: false, mode: "NORMAL", roles: [] }); // prettier-ignore
+      expect(ids(await migrated.executions.open({ instanceId: "one" }))).toEqual(["a"]);
+      await migrated.log.append(ended({ id: "a" }));
+      expect((await migrated.executions.get("a"))?.status).toBe("success");
+    });
 
     test("ping answers while the store is open", async () => {
       await store.ping();
