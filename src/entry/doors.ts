@@ -1,11 +1,13 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
 import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
+import type { Governance } from "../governance/governance.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
 import type { History } from "../record/history.ts";
 import type { Live } from "../record/live.ts";
 import type { Budgets } from "../limits/budget.ts";
+import type { ModeAuthority } from "../mode/mode.ts";
 import type { Metrics } from "../record/metrics.ts";
 import type { Relations } from "../relation/relation.ts";
 import type { Action } from "../store/store.ts";
@@ -21,6 +23,8 @@ export interface Doors {
   readonly history: History;
   readonly live: Live;
   readonly metrics: Metrics;
+  readonly mode: ModeAuthority;
+  readonly governance: Governance;
   readonly relations: Relations;
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;

@@ -13,6 +13,7 @@ import { adminOnly, explainCall } from "./api/explain.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
+import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
@@ -106,6 +107,7 @@ const router = t.router({
   }),
   explain: t.router({ explainCall: query(explainCall) }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
+  mode: t.router({ getMode: query(getMode), switchMode: mutation(switchMode) }),
   users: t.router({
     createUser: mutation(createUser),
     listUsers: query(listUsers),

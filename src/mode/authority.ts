@@ -173,7 +173,7 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
   return {
     current() {
       if (shared) p.follower.assertFresh();
-      if (!keeper.readable) throw new Error("the mode that holds is not known");
+      if (!keeper.readable) throw unknownMode();
       return keeper.state;
     },
     async switch(actor, { mode, reason, forMs }) {
@@ -225,6 +225,13 @@ function assertChange(mode: Mode, reason: string, forMs: number | undefined): vo
     errors,
   });
 }
+
+function unknownMode(): AppError {
+  return new AppError("UNAVAILABLE", "engine_unavailable", "the mode that holds is not known: it could not be read after a change", {
+    remedy: "it is tried again by itself; check the store (see /readyz)",
+    retryAfterSeconds: 5,
+  });
+} // prettier-ignore
 
 function lockdownFirst(): AppError {
   return new AppError("CONFLICT", "mode_order", "LOCKDOWN does not lead to NORMAL directly", {

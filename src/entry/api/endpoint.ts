@@ -20,7 +20,7 @@ export interface Reply {
 interface Common<I extends z.ZodObject> {
   /** `<noun>.<verb>`: the tRPC path; the last part is the operationId. */
   readonly name: string;
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below /api/v1, with `{param}` segments named like the input fields they fill. */
   readonly path: `/${string}`;
   readonly access: "caller" | "admin";

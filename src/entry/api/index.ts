@@ -8,6 +8,7 @@ import { getActiveExecutions, getToolHistory } from "./history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
+import { getMode, switchMode } from "./mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
@@ -26,6 +27,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   explainCall,
   explainMissing,
   events,
+  getMode,
+  switchMode,
   whoami,
   createLoginLink,
   createUser,
