@@ -66,11 +66,13 @@ function pair(n: number, at: number): [LogEvent, LogEvent] {
     ...common, requestedName: "system_echo", status: "running", arguments: { text: "x".repeat(64) }, timeout: 30_000,
     tenantId: "local", capsuleId: "starter", keyId: "key_1", sessionId: null, metadata: null, idempotencyKey: null,
     traceId: "0".repeat(32), spanId: "0".repeat(16), toolVersion: "1.0.0", toolPin: "0".repeat(64), runner: "native",
-    entry: "mcp", instanceId: "inst_1", gates,
+    entry: "mcp", instanceId: "inst_1", gates, approvalId: null, budget: { tool_calls: 1 }, reserved: false,
+    mode: "NORMAL", roles: ["tool_user"],
   }; // prettier-ignore
   const end = {
     ...common, status: "success", endTime: at + 1, executionTime: 1.25, result: { text: "x".repeat(64) }, error: null,
     errorCode: null, errorReason: null, remedy: null, cancelReason: null, metadata: null,
+    budgetDelta: {},
   }; // prettier-ignore
   const event = { tenantId: "local", at, actor: "usr_0", executionId: id };
   return [
