@@ -178,6 +178,8 @@ export interface DocumentFault {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  /** A warning is told and stops nothing. */
+  readonly severity?: "warning";
 }
 
 /** What a kind of document brings along. */

@@ -6,10 +6,15 @@ interface Remembered extends ViewOf {
   readonly judged: Judged;
 }
 
-export function createPolicies(engine: PolicyEngine): Policies {
+/** `assertFresh` throws while a policy that another instance published may be unknown here. */
+export function createPolicies(
+  engine: PolicyEngine,
+  assertFresh: () => void = () => undefined,
+): Policies {
   const views = new WeakMap<object, WeakMap<object, Remembered>>();
 
   const decide: Policies["decide"] = (input, { explain }) => {
+    assertFresh();
     const decided = engine.decide("enforced", input, explain);
     return decided instanceof Promise
       ? decided.then((late) => withTrial(engine, input, late))
@@ -27,6 +32,7 @@ export function createPolicies(engine: PolicyEngine): Policies {
     decide,
     view(about, input) {
       if (!engine.timeless) return decide(input(), { explain: false });
+      assertFresh();
       const known = views.get(about.caller)?.get(about.tool);
       const { revision } = engine;
       if (known?.revision === revision && known.mode === about.mode && known.session === about.session) return known.judged; // prettier-ignore

@@ -36,9 +36,18 @@ const DEFAULT_DEADLINE_MS = 5_000;
 
 /** Tests in the order of their files and lines; `todo_test_` rules are skipped. */
 export function runTests(policy: Policy, options: TestOptions = {}): readonly TestResult[] {
-  return findTests(policy)
-    .filter((test) => options.run?.test(`${test.package}.${test.name}`) ?? true)
-    .flatMap((test) => runTest(policy, test, options));
+  return [...eachTest(policy, options)].flat();
+}
+
+/** One test at a time, for whoever has other things to do in between. */
+export function* eachTest(
+  policy: Policy,
+  options: TestOptions = {},
+): Iterable<readonly TestResult[]> {
+  for (const test of findTests(policy)) {
+    if (options.run?.test(`${test.package}.${test.name}`) ?? true)
+      yield runTest(policy, test, options);
+  }
 }
 
 interface Test {
