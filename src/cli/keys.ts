@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { parseDuration, parseMoment } from "./duration.ts";
+import { usage } from "./fail.ts";
 import { given, listVerb, showRow, showSecret, showVerb, type Row } from "./nouns.ts";
 import { needsVerb } from "./subcommands.ts";
 
@@ -10,6 +11,9 @@ interface CreateOptions {
   capsule?: string;
   level?: string;
   expires?: string;
+  perMinute?: number;
+  perHour?: number;
+  perDay?: number;
 }
 
 export function define(command: Command, cli: Cli): void {
@@ -21,9 +25,13 @@ export function define(command: Command, cli: Cli): void {
     .option("--capsule <id>", "the set of tools it holds (default: the tenant's)")
     .option("--level <level>", "view_only, execute_basic, execute_advanced or admin")
     .option("--expires <moment>", "2027-01-31, or 12h, 90d", (text) => parseMoment(text, 1))
+    .option("--per-minute <calls>", "at most this many calls a minute (1 to 1000)", wholeNumber)
+    .option("--per-hour <calls>", "at most this many an hour (1 to 10000)", wholeNumber)
+    .option("--per-day <calls>", "at most this many a day (1 to 100000)", wholeNumber)
     .action(async (name: string, options: CreateOptions) => {
-      const { user, scope, capsule, level, expires } = options;
-      const body = given({ name, userId: user, scopes: scope ?? [], capsuleId: capsule, level, expiresAt: expires }); // prettier-ignore
+      const { user, scope, capsule, level, expires, perMinute, perHour, perDay } = options;
+      const limits = given({ perMinute, perHour, perDay });
+      const body = given({ name, userId: user, scopes: scope ?? [], capsuleId: capsule, level, expiresAt: expires, limits: Object.keys(limits).length > 0 ? limits : undefined }); // prettier-ignore
       const api = await cli.connect("admin");
       showSecret(cli, await api.post<Row>("keys", body));
     });
@@ -52,4 +60,12 @@ export function define(command: Command, cli: Cli): void {
       showRow(cli, (await api.request<Row>("DELETE", `keys/${encodeURIComponent(id)}`)).body);
     });
   needsVerb(command);
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw usage(
+    `expected a whole number of calls, got ${JSON.stringify(text)}`,
+    "e.g. --per-minute 60",
+  );
 }

@@ -1,5 +1,6 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
 import { z } from "zod";
+import { stateConfig } from "../state/state.ts";
 import { storeConfig } from "../store/store.ts";
 
 /** `x-env` names the variable where it is not the derived OSTIARY_ one, `x-flag` the flag of `serve`. */
@@ -68,15 +69,15 @@ export const configSchema = z.strictObject({
   metrics: z.strictObject({
     identityLabels: z.boolean().default(false).meta(about("Put agent_id and user_id on the metrics of `/metrics`.")),
   }).prefault({}).meta(about("Metrics.")),
-  state: z.string().default("memory").meta(about("Counters and locks: memory, or redis://…")),
+  state: stateConfig.default("memory").meta(about(stateConfig.description ?? "")),
   policy: z.string().default("embedded").meta(about("Policy engine: embedded, or opa+http://…")),
   relations: z.string().default("embedded").meta(about("Relation engine: embedded, or spicedb://…")),
   sink: z.string().default("none").meta(about("Where audit events are sent on to: none, or kafka://…")),
   work: z.string().default("embedded").meta(about("Background work: embedded, or temporal://…")),
   rateLimit: z.strictObject({
-    enabled: switchOf(false, "RATE_LIMIT_ENABLED", "Limit calls per minute."),
-    requestsPerMinute: whole(1, 1_000_000).default(100).meta(about(
-      "Calls per minute of a caller without a plan.", { "x-env": "RATE_LIMIT_REQUESTS_PER_MINUTE" })),
+    enabled: switchOf(true, "RATE_LIMIT_ENABLED", "Limit calls by user, category, tool, key and address. Off: only the operating mode's windows and throttled callers stay."),
+    requestsPerMinute: whole(1, 1_000_000).optional().meta(about(
+      "Calls per minute of a caller without a plan. Default: what plans.yaml says (100).", { "x-env": "RATE_LIMIT_REQUESTS_PER_MINUTE" })),
   }).prefault({}).meta(about("Rate limits.")),
   tools: z.strictObject({
     whitelist: z.array(z.string().min(1)).max(10_000).default([]).meta(about(
@@ -96,13 +97,10 @@ export const configSchema = z.strictObject({
  * start: an ignored setting is worse than a missing one. Building the feature means deleting its row.
  */
 export const NOT_AVAILABLE: readonly { key: string; only: unknown; feature: string }[] = [
-  { key: "state", only: "memory", feature: "shared state in Redis" },
   { key: "policy", only: "embedded", feature: "policies on an OPA server" },
   { key: "relations", only: "embedded", feature: "relations in SpiceDB" },
   { key: "sink", only: "none", feature: "sending audit events to Kafka" },
   { key: "work", only: "embedded", feature: "background work on Temporal" },
-  { key: "rateLimit.enabled", only: false, feature: "rate limits" },
-  { key: "rateLimit.requestsPerMinute", only: 100, feature: "rate limits" },
   { key: "tools.whitelist", only: [], feature: "the tool allow list" },
   { key: "features.mcpTools", only: true, feature: "switching the tools off" },
   { key: "features.toolsPolicy", only: false, feature: "the tool allow list" },

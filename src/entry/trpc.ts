@@ -16,6 +16,7 @@ import { getToolMetrics } from "./api/metrics.ts";
 import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
+import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
@@ -121,6 +122,7 @@ const router = t.router({
     revokeKey: mutation(revokeKey),
     rotateKey: mutation(rotateKey),
   }),
+  usage: t.router({ getUsage: query(getUsage), listPlans: query(listPlans) }),
   capsules: t.router({
     createCapsule: mutation(createCapsule),
     listCapsules: query(listCapsules),

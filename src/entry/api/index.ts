@@ -11,6 +11,7 @@ import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
+import { getUsage, listPlans } from "./usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 
 export const endpoints: readonly AnyEndpoint[] = [
@@ -44,6 +45,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   listCapsules,
   getCapsule,
   updateCapsule,
+  getUsage,
+  listPlans,
   listRelationships,
   writeRelationships,
   checkRelationship,

@@ -1,11 +1,16 @@
 // API keys (requirements §2.12). The secret is shown once, when the key is made. Administrators only.
 import { z } from "zod";
-import { LEVELS } from "../../call.ts";
+import { type KeyLimits, LEVELS } from "../../call.ts";
 import type { KeyView } from "../../identity/directory.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
 import { chosenId, iso, isoOrNull, label, moment, page, pageOf, time, toMs } from "./shapes.ts";
 
 const DAY = 86_400;
+
+const most = (max: number) => z.int().min(1).max(max).optional();
+const limits = z
+  .strictObject({ perMinute: most(1_000), perHour: most(10_000), perDay: most(100_000) })
+  .describe("Calls of this key; what is left out is not limited");
 
 const key = z.object({
   id: z.string(),
@@ -20,6 +25,7 @@ const key = z.object({
   expiresAt: time.nullable(),
   revokedAt: time.nullable(),
   lastUsedAt: time.nullable(),
+  limits: limits.nullable(),
 });
 const keyWithSecret = key.extend({ secret: z.string().describe("Shown only here") });
 
@@ -36,6 +42,7 @@ const view = (row: KeyView): z.input<typeof key> => ({
   expiresAt: isoOrNull(row.expiresAt),
   revokedAt: isoOrNull(row.revokedAt),
   lastUsedAt: isoOrNull(row.lastUsedAt),
+  limits: row.limits,
 });
 
 export const createKey = endpoint({
@@ -52,9 +59,11 @@ export const createKey = endpoint({
     capsuleId: chosenId.optional(),
     level: z.enum(LEVELS).optional(),
     expiresAt: moment.optional().describe("Default: 90 days from now"),
+    limits: limits.optional(),
   }),
   output: keyWithSecret,
-  async run({ userId, name, scopes, capsuleId, level, expiresAt }, { caller, doors, reply }) {
+  async run(input, { caller, doors, reply }) {
+    const { userId, name, scopes, capsuleId, level, expiresAt, limits } = input;
     const expires = expiresAt === undefined ? undefined : toMs(expiresAt, "end");
     if (expires !== undefined && expires <= doors.now()) {
       throw fieldFault("/expiresAt", "lies in the past");
@@ -66,11 +75,22 @@ export const createKey = endpoint({
       ...(capsuleId === undefined ? {} : { capsuleId }),
       ...(level === undefined ? {} : { level }),
       ...(expires === undefined ? {} : { expiresAt: expires }),
+      ...(limits === undefined ? {} : { limits: keyLimits(limits) }),
     });
     reply.headers["Location"] = `/api/v1/keys/${made.key.id}`;
     return { ...view(made.key), secret: made.secret };
   },
 });
+
+/** Without what was not given; null when that is all. */
+function keyLimits({ perMinute, perHour, perDay }: z.output<typeof limits>): KeyLimits | null {
+  if (perMinute === undefined && perHour === undefined && perDay === undefined) return null;
+  return {
+    ...(perMinute === undefined ? {} : { perMinute }),
+    ...(perHour === undefined ? {} : { perHour }),
+    ...(perDay === undefined ? {} : { perDay }),
+  };
+}
 
 export const listKeys = endpoint({
   name: "keys.listKeys",

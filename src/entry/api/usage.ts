@@ -1,0 +1,74 @@
+// What a tenant has used of its budgets, and what each plan includes.
+import { z } from "zod";
+import { PLANS } from "../../call.ts";
+import { endpoint } from "./endpoint.ts";
+import { iso, time } from "./shapes.ts";
+
+const limit = z.number().nullable().describe("null: no limit");
+
+export const getUsage = endpoint({
+  name: "usage.getUsage",
+  method: "GET",
+  path: "/usage",
+  access: "caller",
+  summary: "What the caller's tenant has used of its budgets in a calendar month (UTC)",
+  input: z.strictObject({
+    period: z
+      .string()
+      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "expected a month, e.g. 2026-11")
+      .optional()
+      .describe("Default: the present month"),
+  }),
+  output: z.object({
+    tenantId: z.string(),
+    plan: z.enum(PLANS).nullable(),
+    period: z.string(),
+    resetsAt: time,
+    items: z.array(
+      z.object({
+        metric: z.string(),
+        used: z.number(),
+        reserved: z.number().describe("Of calls that have not started, or wait for a person"),
+        limit,
+        left: limit,
+      }),
+    ),
+  }),
+  async run({ period }, { caller, doors }) {
+    const rows = await doors.budgets.usage(caller, period);
+    return {
+      tenantId: caller.tenantId,
+      plan: caller.plan,
+      period: rows[0]?.period ?? "",
+      resetsAt: iso(rows[0]?.resetsAt ?? 0),
+      items: rows.map(({ metric, used, reserved, limit: most }) => ({
+        metric,
+        used,
+        reserved,
+        limit: most,
+        left: most === null ? null : Math.max(0, most - used - reserved),
+      })),
+    };
+  },
+});
+
+export const listPlans = endpoint({
+  name: "usage.listPlans",
+  method: "GET",
+  path: "/plans",
+  access: "caller",
+  summary: "Calls per minute and monthly budgets of each plan",
+  input: z.strictObject({}),
+  output: z.object({
+    items: z.array(
+      z.object({
+        plan: z.enum(PLANS).nullable().describe("null: a caller without a plan"),
+        callsPerMinute: limit,
+        budgets: z.record(z.string(), limit),
+      }),
+    ),
+  }),
+  run: (_input, { doors }) => ({
+    items: doors.budgets.plans().map(({ budgets, ...plan }) => ({ ...plan, budgets: { ...budgets } })),
+  }),
+}); // prettier-ignore
