@@ -31,15 +31,11 @@ export function readGovernance(
   for (const file of Object.keys(files)) {
     if (!FILE_NAMES.some((name) => name === file)) faults.push({ file, line: 1, column: 1, message: `governance has no file of this name; it has ${FILE_NAMES.join(", ")}` }); // prettier-ignore
   }
-  const [tools, modes, plans] = FILE_NAMES.map((file) => {
-    const text = files[file];
-    if (text === undefined) faults.push({ file, line: 1, column: 1, message: "the file is missing" }); // prettier-ignore
-    return readYaml(file, text ?? "", faults);
-  }) as [Entry, Entry, Entry];
+  const read = (file: (typeof FILE_NAMES)[number]): Entry => readYaml(file, files[file], faults);
   const whole = {
-    tools: readTools(tools, knownOf(names)),
-    modes: readModes(modes),
-    plans: readPlans(plans),
+    tools: readTools(read("tools.yaml"), knownOf(names)),
+    modes: readModes(read("modes.yaml")),
+    plans: readPlans(read("plans.yaml")),
   };
   // What does not even read says little about how its parts go together.
   if (faults.length === 0) faults.push(...crossFaults(whole.tools));

@@ -38,11 +38,11 @@ class Source {
 export class Entry {
   readonly name: string;
   readonly #source: Source;
-  /** Null: the key is missing, which was told already; reading on stays silent. */
-  readonly #node: Node | null;
+  /** Undefined: the key is missing, which was told already; reading on stays silent. */
+  readonly #node: Node | null | undefined;
   readonly #offset: number;
 
-  constructor(source: Source, name: string, node: Node | null, offset: number) {
+  constructor(source: Source, name: string, node: Node | null | undefined, offset: number) {
     this.#source = source;
     this.name = name;
     this.#node = node;
@@ -73,8 +73,8 @@ export class Entry {
     }
     for (const key of required) {
       if (found[key]) continue;
-      if (this.#node) this.fault(`the key ${key} is missing`);
-      found[key] = new Entry(this.#source, this.#child(key), null, this.#offset);
+      if (this.#node !== undefined) this.fault(`the key ${key} is missing`);
+      found[key] = new Entry(this.#source, this.#child(key), undefined, this.#offset);
     }
     return found as Record<R, Entry> & Partial<Record<O, Entry>>;
   }
@@ -172,7 +172,7 @@ export class Entry {
 
   #scalar(expected: string): unknown {
     const node = this.#node;
-    if (!node) return undefined;
+    if (node === undefined) return undefined;
     if (isScalar(node) && node.value !== null) return node.value;
     return this.fault(`expected ${expected}, got ${kindOf(node)}`);
   }
@@ -182,12 +182,12 @@ export class Entry {
   }
 }
 
-/** The file as one entry without a name. Text that is no YAML gives faults and an entry that reads as nothing. */
-export function readYaml(file: string, text: string, faults: DocumentFault[]): Entry {
-  const source = new Source(file, text, faults);
-  const nothing = new Entry(source, "", null, 0);
-  if (text.length > MAX_CHARS) {
-    source.fault(0, `the file is larger than ${MAX_CHARS} characters`);
+/** The file as one entry without a name. Text that is missing or no YAML gives faults and an entry that reads as nothing. */
+export function readYaml(file: string, text: string | undefined, faults: DocumentFault[]): Entry {
+  const source = new Source(file, text ?? "", faults);
+  const nothing = new Entry(source, "", undefined, 0);
+  if (text === undefined || text.length > MAX_CHARS) {
+    source.fault(0, text === undefined ? "the file is missing" : `the file is larger than ${MAX_CHARS} characters`); // prettier-ignore
     return nothing;
   }
   const doc = parseDocument(text, { lineCounter: source.counter, prettyErrors: false });
@@ -197,7 +197,7 @@ export function readYaml(file: string, text: string, faults: DocumentFault[]): E
   return new Entry(source, "", doc.contents ?? null, doc.contents?.range?.[0] ?? 0);
 }
 
-function kindOf(node: Node): string {
+function kindOf(node: Node | null): string {
   if (isSeq(node)) return "a list";
   if (isMap(node)) return '"key: value" lines';
   if (isAlias(node)) return "an alias (write it out)";
