@@ -1,4 +1,5 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
+import type { ApprovalDesk, StandingRules } from "../approval/approval.ts";
 import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -26,6 +27,7 @@ export interface Doors {
   readonly mode: ModeAuthority;
   readonly governance: Governance;
   readonly relations: Relations;
+  readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
   /** The only tenant of the installation; null when there are several. */

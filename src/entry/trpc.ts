@@ -6,6 +6,7 @@ import { type Context, Hono } from "hono";
 import type { z } from "zod";
 import { AppError, CODES } from "../errors.ts";
 import { createLoginLink, whoami } from "./api/account.ts";
+import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./api/approvals.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
@@ -107,6 +108,15 @@ const router = t.router({
     switchTool: mutation(switchTool),
   }),
   explain: t.router({ explainCall: query(explainCall) }),
+  approvals: t.router({
+    listApprovals: query(listApprovals),
+    getApproval: query(getApproval),
+    approve: mutation(approve),
+    deny: mutation(deny),
+    draftApprovalRule: mutation(draftApprovalRule),
+    listApprovalRules: query(listApprovalRules),
+    revokeApprovalRule: mutation(revokeApprovalRule),
+  }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
   mode: t.router({ getMode: query(getMode), switchMode: mutation(switchMode) }),
   users: t.router({

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
+import { createApprovalPages } from "./approval-page.ts";
 import { createConsole } from "./console.ts";
 import { createDocs } from "./docs.ts";
 import type { Doors } from "./doors.ts";
@@ -40,6 +41,7 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/api/v1", createRest(doors));
   app.route("/trpc", createTrpc(doors));
   app.route("/", createConsole(doors));
+  app.route("/", createApprovalPages(doors));
   app.route("/", createDocs(doors));
   // A credential first, also for what does not exist.
   app.all("*", async (c) => {

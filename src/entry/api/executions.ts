@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { CallRequest, JsonObject, Outcome } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import { CallError, rateHeaders } from "../problem.ts";
+import { noticeOf, noticeShape, noticeView } from "./approvals.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { round } from "./figures.ts";
 import { executionShape, executionView, present } from "./record.ts";
@@ -47,6 +48,7 @@ export const executeTool = endpoint({
     errorReason: z.string().optional(),
     remedy: z.string().optional(),
     cancelReason: z.enum(["user", "timeout", "shutdown"]).optional(),
+    approval: noticeShape.optional().describe("Set while a person must agree"),
   }),
   async run(input, context) {
     const { caller, doors, reply } = context;
@@ -65,6 +67,7 @@ export const executeTool = endpoint({
         success: true as const,
         executionId: outcome.executionId,
         status: outcome.status,
+        ...(outcome.approval ? { approval: noticeView(outcome.approval, doors) } : {}),
       };
     }
     // Over tRPC every call that did not succeed is thrown; REST answers with the record of what ran (C15).
@@ -134,6 +137,10 @@ export const getToolStatus = endpoint({
     const record = await doors.history.get(caller, input.executionId);
     if (!record) throw executionNotFound(input.executionId);
     const execution = executionView(record);
+    if (record.approvalId !== null) {
+      const notice = await noticeOf(caller, record.approvalId, doors);
+      if (notice) execution.approval = notice;
+    }
     if (record.endTime === null) {
       execution.runningTime = Math.max(0, doors.now() - record.startTime);
     }

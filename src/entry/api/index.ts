@@ -1,5 +1,6 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
 import { createLoginLink, whoami } from "./account.ts";
+import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./approvals.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
@@ -27,6 +28,13 @@ export const endpoints: readonly AnyEndpoint[] = [
   cancelToolExecution,
   explainCall,
   explainMissing,
+  listApprovals,
+  getApproval,
+  approve,
+  deny,
+  draftApprovalRule,
+  listApprovalRules,
+  revokeApprovalRule,
   events,
   getMode,
   switchMode,

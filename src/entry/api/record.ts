@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Verdict } from "../../call.ts";
 import type { ExecutionRecord } from "../../store/store.ts";
+import { noticeShape } from "./approvals.ts";
 import { gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
 
 export const executionShape = z.object({
@@ -37,6 +38,8 @@ export const executionShape = z.object({
   traceId: z.string(),
   spanId: z.string(),
   gates: z.array(verdict).optional().describe("Absent when the tool was not found"),
+  approvalId: z.string().optional(),
+  approval: noticeShape.optional().describe("What became of it; only of a single execution"),
 });
 
 /** The record of a name that does not exist for the caller must not tell more than the answer did. */
@@ -68,6 +71,7 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
       cancelReason: record.cancelReason,
       capsuleId: record.capsuleId,
       keyId: record.keyId,
+      approvalId: record.approvalId,
       sessionId: record.sessionId,
       metadata: record.metadata,
       resultMetadata: record.resultMetadata,
