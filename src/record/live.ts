@@ -1,9 +1,11 @@
-// Changes of executions, streamed to their owner: first what the log holds since the last one seen, then live.
+// What a listener is told, first from the log since the last event seen, then live: changes of its own executions,
+// the mode of the house, and approvals that it asked for or (administrators) may decide.
 import type { Caller } from "../call.ts";
 import type { LogEvent, Store } from "../store/store.ts";
 import type { Recorded } from "./index.ts";
+import { APPROVAL_ACTIONS, dataOf, HOUSE_ACTIONS, isAnnounced, isFor } from "./news.ts";
 
-/** One change of an execution's state. `id` is the sequence number in the log. */
+/** One event of the record. `id` is its sequence number in the log. */
 export interface LiveEvent {
   readonly id: number;
   readonly event: string;
@@ -12,8 +14,8 @@ export interface LiveEvent {
 
 export interface Live {
   /**
-   * Changes of the caller's own executions from now on, or (with `after`) from the log first, nothing missing and
-   * nothing twice. Ends when the signal fires; a reader that falls too far behind is cut off and may resume.
+   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice. Ends
+   * when the signal fires; a reader that falls too far behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,
@@ -21,27 +23,43 @@ export interface Live {
   ): AsyncIterable<LiveEvent>;
 }
 
+export interface LivePublisher extends Live {
+  publish(recorded: Recorded): void;
+  /** Tells what other instances recorded of the mode and of approvals. Called once at the start, then whenever one of them says so. */
+  catchUp(): Promise<void>;
+}
+
 /** How many changes a slow reader may lag behind. */
 const MAX_LAG = 1_000;
 const PAGE = 200;
+/** Instances share one log, and a lower number may become visible after a higher one: so far back is looked again. */
+const LOOK_BACK = 1_000;
+const MAX_TOLD = 5_000;
 
 interface Reader {
+  readonly caller: Caller;
   readonly waiting: (Recorded | null)[];
   wake: () => void;
 }
 
-export function createLive(log: Store["log"]): Live & { publish(recorded: Recorded): void } {
+export function createLive(log: Store["log"]): LivePublisher {
   const readers = new Map<string, Set<Reader>>();
+  /** Announced events that were told here already, oldest first. */
+  const told = new Set<number>();
+  let lookedTo: number | null = null;
+  let looking: Promise<void> = Promise.resolve();
 
-  async function* follow(caller: Caller, reader: Reader, after: number | undefined, signal: AbortSignal, leave: () => void): AsyncGenerator<LiveEvent> {
+  async function* follow(reader: Reader, after: number | undefined, signal: AbortSignal, leave: () => void): AsyncGenerator<LiveEvent> {
+    const { caller } = reader;
+    const filter = { tenantId: caller.tenantId, actor: caller.userId, tenantActions: APPROVAL_ACTIONS, houseActions: HOUSE_ACTIONS };
     try {
       let last = after ?? 0;
       if (after !== undefined) {
         for (;;) {
-          const page = await log.since(last, { tenantId: caller.tenantId, actor: caller.userId }, PAGE);
+          const page = await log.since(last, filter, PAGE);
           for (const event of page) {
             last = event.seq;
-            if (event.executionId !== null) yield liveEvent(event.seq, event);
+            if (isFor(caller, event)) yield liveEvent(event.seq, event);
           }
           if (page.length < PAGE || signal.aborted) break;
         }
@@ -58,10 +76,47 @@ export function createLive(log: Store["log"]): Live & { publish(recorded: Record
     }
   } // prettier-ignore
 
+  const hand = (reader: Reader, recorded: Recorded): void => {
+    if (reader.waiting.length > MAX_LAG) return;
+    reader.waiting.push(reader.waiting.length === MAX_LAG ? null : recorded);
+    reader.wake();
+  };
+
+  /** False when it was told before. */
+  const remember = ({ seq }: Recorded): boolean => {
+    if (told.has(seq)) return false;
+    told.add(seq);
+    const [oldest] = told;
+    if (told.size > MAX_TOLD && oldest !== undefined) told.delete(oldest);
+    return true;
+  };
+
+  const announce = (recorded: Recorded): void => {
+    if (!remember(recorded)) return;
+    for (const mine of readers.values()) {
+      for (const reader of mine) if (isFor(reader.caller, recorded.event)) hand(reader, recorded);
+    }
+  };
+
+  async function look(): Promise<void> {
+    const head = await log.head();
+    const houseActions = [...HOUSE_ACTIONS, ...APPROVAL_ACTIONS];
+    // The first look only learns where the log stands: what is there already is no news.
+    const tell = lookedTo === null ? remember : announce;
+    let from = Math.max(0, (lookedTo ?? head) - LOOK_BACK);
+    for (;;) {
+      const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+      for (const { seq, ...event } of page) tell({ seq, event });
+      if (page.length < PAGE) break;
+      from = page.at(-1)?.seq ?? head;
+    }
+    lookedTo = head;
+  }
+
   return {
     subscribe(caller, { after, signal }) {
       const owner = ownerKey(caller.tenantId, caller.userId);
-      const reader: Reader = { waiting: [], wake: () => undefined };
+      const reader: Reader = { caller, waiting: [], wake: () => undefined };
       const mine = readers.get(owner) ?? new Set();
       // From this moment on, not from the first read: nothing between the two is missed.
       readers.set(owner, mine.add(reader));
@@ -71,25 +126,21 @@ export function createLive(log: Store["log"]): Live & { publish(recorded: Record
         reader.wake();
       };
       signal.addEventListener("abort", leave, { once: true });
-      return follow(caller, reader, after, signal, leave);
+      return follow(reader, after, signal, leave);
     },
     publish(recorded) {
-      if (readers.size === 0 || recorded.event.executionId === null) return;
-      for (const reader of readers.get(ownerKey(recorded.event.tenantId, recorded.event.actor)) ??
-        []) {
-        if (reader.waiting.length > MAX_LAG) continue;
-        reader.waiting.push(reader.waiting.length === MAX_LAG ? null : recorded);
-        reader.wake();
-      }
+      const { event } = recorded;
+      if (isAnnounced(event.action)) return announce(recorded);
+      if (readers.size === 0 || event.executionId === null) return;
+      for (const reader of readers.get(ownerKey(event.tenantId, event.actor)) ?? [])
+        hand(reader, recorded);
     },
+    catchUp: () => (looking = looking.then(look, look)),
   };
 }
 
 const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
 
 function liveEvent(seq: number, event: LogEvent): LiveEvent {
-  const body = JSON.parse(event.body) as Record<string, unknown>;
-  const { toolName, category, status, executionTime, cancelReason, errorCode } = body;
-  const data = { id: event.executionId, at: new Date(event.at).toISOString(), toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
-  return { id: seq, event: event.action, data: JSON.stringify(data) };
+  return { id: seq, event: event.action, data: JSON.stringify(dataOf(event)) };
 }

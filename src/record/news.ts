@@ -1,0 +1,51 @@
+// Which events of the record concern whom, and what of them is told. Arguments and results never are.
+import type { Caller } from "../call.ts";
+import type { Action, LogEvent } from "../store/store.ts";
+
+/** For every listener of every tenant. */
+export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
+
+/** For the requester, and for administrators of the tenant. */
+export const APPROVAL_ACTIONS: readonly Action[] = [
+  "approval.requested", "approval.voted", "approval.approved", "approval.declined", "approval.expired",
+  "approval.not_presented", "approval.cancelled", "approval.consumed",
+]; // prettier-ignore
+
+type Body = Readonly<Record<string, unknown>>;
+
+const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
+
+/** Told to others than the actor. Called for every event: most are neither. */
+export const isAnnounced = (action: Action): boolean =>
+  action.startsWith("mode.") ||
+  (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
+
+export function isFor(caller: Caller, event: LogEvent): boolean {
+  if (HOUSE_ACTIONS.includes(event.action)) return true;
+  if (event.tenantId !== caller.tenantId) return false;
+  if (!isAnnounced(event.action))
+    return event.executionId !== null && event.actor === caller.userId;
+  return caller.role === "admin" || requesterOf(event) === caller.userId;
+}
+
+function requesterOf(event: LogEvent): unknown {
+  return event.action === "approval.requested" ? event.actor : bodyOf(event)["requester"];
+}
+
+export function dataOf(event: LogEvent): object {
+  const at = isoOf(event.at);
+  const body = bodyOf(event);
+  if (HOUSE_ACTIONS.includes(event.action)) {
+    const { to, from, reason, by, until } = body;
+    return { mode: to, from, reason, by, until: isoOf(until), at };
+  }
+  if (isAnnounced(event.action)) {
+    const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;
+    return { approvalId, executionId, toolName, requester: requesterOf(event), risk, decision, needed, expiresAt: isoOf(expiresAt), at }; // prettier-ignore
+  }
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = body;
+  return { id: event.executionId, at, toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
+}
+
+const isoOf = (ms: unknown): string | null =>
+  typeof ms === "number" ? new Date(ms).toISOString() : null;
