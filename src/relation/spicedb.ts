@@ -1,10 +1,17 @@
 // Relations kept and judged by a SpiceDB server, over gRPC.
+import type { v1 } from "@authzed/authzed-node";
 import { parseAddress } from "./spicedb/address.ts";
 import { connectSpicedb } from "./spicedb/client.ts";
 import * as convert from "./spicedb/convert.ts";
-import { faultOfServer, NOT_FOUND, serverFault, tokenRefused } from "./spicedb/faults.ts";
+import {
+  ALREADY_EXISTS,
+  faultOfServer,
+  NOT_FOUND,
+  serverFault,
+  tokenRefused,
+} from "./spicedb/faults.ts";
 import { createFreshness, type Freshness } from "./spicedb/freshness.ts";
-import type { CheckRequest, CheckResult, Relations } from "./relation.ts";
+import type { CheckRequest, CheckResult, RelationChange, Relations } from "./relation.ts";
 import type { EmbeddedPowers } from "./embedded/index.ts";
 import { isObjectId } from "./text.ts";
 
@@ -128,13 +135,21 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
         return { items, next: rows.length > size ? (rows[size - 1]?.afterResultCursor?.token ?? null) : null };
       }),
     async write(changes, preconditions = []) {
-      const { writtenAt } = await refusals(
-        server.write({
-          updates: changes.map(convert.changeMessage),
-          optionalPreconditions: preconditions.map(convert.preconditionMessage),
-        }),
-      );
-      return committed(writtenAt);
+      const optionalPreconditions = preconditions.map(convert.preconditionMessage);
+      const send = async (): Promise<v1.WriteRelationshipsResponse> => {
+        try {
+          return await server.write({ updates: changes.map(convert.changeMessage), optionalPreconditions });
+        } catch (cause) {
+          // For the server what has expired is still in the way of a create, until it is swept.
+          if (serverFault(cause)?.code !== ALREADY_EXISTS) throw cause;
+          const absent = changes.filter(isCreate).map(convert.absentMessage);
+          const updates = changes.map((one) => convert.changeMessage(isCreate(one) ? { ...one, operation: "touch" } : one));
+          return server.write({ updates, optionalPreconditions: [...optionalPreconditions, ...absent] }).catch(() => {
+            throw cause;
+          });
+        }
+      };
+      return committed((await refusals(send())).writtenAt);
     },
     async schema() {
       try {
@@ -172,6 +187,8 @@ function mayHaveMissed(follower: EmbeddedPowers["follower"]): boolean {
     return true;
   }
 }
+
+const isCreate = ({ operation }: RelationChange): boolean => operation === "create";
 
 const isLegal = ({ resource, subject }: CheckRequest): boolean =>
   isObjectId(resource.id) && (isObjectId(subject.id) || subject.id === "*");

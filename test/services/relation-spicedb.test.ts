@@ -207,6 +207,17 @@ if (address && bin) {
       await relations.write(change("delete", "tool:zzz#owner@user:nobody"));
     });
 
+    test("what has expired is not in the way of a create; what has not, is", async () => {
+      const end = new Date(Date.now() + 300).toISOString();
+      await relations.write(touch(`tool:a#executor@user:ada[expiration:${end}]`));
+      const create = () => relations.write(change("create", "tool:a#executor@user:ada", "tool:b#owner@user:ada")); // prettier-ignore
+      expect(await refused(create())).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await create();
+      const { items } = await relations.read({ resourceType: "tool" }, { limit: 10 });
+      expect(items.map(relationshipText).sort()).toEqual(["tool:a#executor@user:ada", "tool:b#owner@user:ada"]); // prettier-ignore
+    });
+
     test.each([
       ["an unknown type", "nope:a#owner@user:ada", /`nope` not found/],
       ["an unknown relation", "tool:a#nope@user:ada", /`nope` not found/],

@@ -69,6 +69,22 @@ export function preconditionMessage({ operation, filter }: Precondition): v1.Pre
   };
 }
 
+/** Holds when this very relationship is not there. */
+export function absentMessage({ relationship }: RelationChange): v1.Precondition {
+  const { resource, relation, subject } = relationship;
+  return preconditionMessage({
+    operation: "must_not_match",
+    filter: {
+      resourceType: resource.type,
+      resourceId: resource.id,
+      relation,
+      subjectType: subject.type,
+      subjectId: subject.id,
+      subjectRelation: subject.relation ?? "",
+    },
+  });
+}
+
 const timestamp = (ms: number) => ({
   seconds: String(Math.floor(ms / 1000)),
   nanos: (((ms % 1000) + 1000) % 1000) * 1_000_000,
@@ -95,7 +111,8 @@ interface Answered {
 }
 
 function missingOf({ partialCaveatInfo: info }: Pick<Answered, "partialCaveatInfo">): { missing?: readonly string[] } {
-  return info && info.missingRequiredContext.length > 0 ? { missing: info.missingRequiredContext } : {};
+  // A caveat that names a parameter twice has it twice.
+  return info && info.missingRequiredContext.length > 0 ? { missing: [...new Set(info.missingRequiredContext)] } : {};
 } // prettier-ignore
 
 const found = (id: string, answer: Answered): Found =>

@@ -5,7 +5,7 @@ import { AppError } from "../../errors.ts";
 const UNKNOWN = 2;
 const INVALID_ARGUMENT = 3;
 export const NOT_FOUND = 5;
-const ALREADY_EXISTS = 6;
+export const ALREADY_EXISTS = 6;
 const FAILED_PRECONDITION = 9;
 const OUT_OF_RANGE = 11;
 /** PERMISSION_DENIED, UNAUTHENTICATED. */
@@ -21,6 +21,9 @@ export interface ServerFault {
 }
 
 const PRECONDITION = "ERROR_REASON_WRITE_OR_DELETE_PRECONDITION_FAILURE";
+/** A context that does not fit its caveat; partials that contain each other. */
+const REFUSED_WITHOUT_CODE =
+  /^(unknown parameter|could not convert context parameter|could not resolve partials)/;
 const INVALID_TOKEN = /invalid (revision|zedtoken)|revision has expired/i;
 
 export function serverFault(cause: unknown): ServerFault | null {
@@ -45,9 +48,9 @@ export function faultOfServer(fault: ServerFault | null, cause: unknown): AppErr
     return new AppError("CONFLICT", "already_exists", text, { remedy: "use touch to write it either way", cause }); // prettier-ignore
   if (code === FAILED_PRECONDITION && detail.includes(PRECONDITION))
     return new AppError("CONFLICT", "stale", text, { remedy: "read again, then decide anew", cause }); // prettier-ignore
-  // The server has no code of its own for a context that does not fit its caveat.
-  const badContext = code === UNKNOWN && text.startsWith("unknown parameter");
-  if (code === INVALID_ARGUMENT || code === FAILED_PRECONDITION || badContext)
+  // The server has no code of its own for some refusals.
+  const badInput = code === UNKNOWN && REFUSED_WITHOUT_CODE.test(text);
+  if (code === INVALID_ARGUMENT || code === FAILED_PRECONDITION || badInput)
     return new AppError("BAD_REQUEST", "invalid_input", text, { remedy: "compare it with the schema: GET /api/v1/relationships/schema", cause }); // prettier-ignore
   return engineOut(fault, cause);
 }
