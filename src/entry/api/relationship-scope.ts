@@ -1,4 +1,4 @@
-// Whose relationships an administrator may touch and see: those of their own tenant. Groups and roles are anybody's.
+// Whose relationships an administrator may touch and see: those of their own tenant. Tools, groups and roles are anybody's.
 import { AppError } from "../../errors.ts";
 import type { FoundSubject, ObjectRef, Precondition, RelationChange, Relationship, RelationTree, SubjectRef } from "../../relation/relation.ts"; // prettier-ignore
 import type { RequestContext } from "../doors.ts";
@@ -17,15 +17,17 @@ export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" |
   // Where there is but one tenant, everything is its own, names that were never users included.
   const alone = (await doors.soleTenant()) === caller.tenantId;
   const asked = new Map<string, Promise<boolean>>();
-  const isUser = (id: string): Promise<boolean> => {
-    const known = asked.get(id) ?? exists(doors.directory.getUser(caller, id));
-    asked.set(id, known);
+  const once = (key: string, find: () => Promise<unknown>): Promise<boolean> => {
+    const known = asked.get(key) ?? exists(find());
+    asked.set(key, known);
     return known;
   };
   const isOurs = async ({ type, id }: ObjectRef): Promise<boolean> => {
     if (type === "tenant") return id === caller.tenantId;
-    if (type !== "user") return true;
-    return id === "*" ? alone : isUser(id);
+    if (type === "user" && id === "*") return alone;
+    if (type === "user") return once(`user:${id}`, () => doors.directory.getUser(caller, id));
+    if (type === "capsule") return once(`capsule:${id}`, () => doors.directory.getCapsule(caller, id));
+    return true;
   };
   const mayName = async (ref: ObjectRef): Promise<boolean> => alone || isOurs(ref);
   const keep = async <T>(items: readonly T[], refsOf: (item: T) => readonly ObjectRef[]): Promise<T[]> => {
@@ -51,7 +53,7 @@ export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" |
         for (const side of ["resource", "subject"] as const) {
           const ref: SubjectRef = relationship[side];
           // What was once written about a name that is gone must be removable.
-          const fine = operation === "delete" && ref.type === "user" ? await mayName(ref) : await isOurs(ref);
+          const fine = operation === "delete" && ref.type !== "tenant" ? await mayName(ref) : await isOurs(ref);
           if (!fine) throw beyond(`/changes/${i}/relationship/${side}`, ref);
         }
       }
@@ -79,5 +81,5 @@ async function exists(found: Promise<unknown>): Promise<boolean> {
 function beyond(path: string, { type, id }: ObjectRef): AppError {
   if (type === "tenant") return fieldFault(path, `tenant '${id}' is not yours`, "name your own tenant: GET /api/v1/whoami"); // prettier-ignore
   if (id === "*") return fieldFault(path, "user:* would reach the users of other tenants", "grant it to a group: group:<name>#member"); // prettier-ignore
-  return fieldFault(path, `there is no user '${id}'`, "create the user first, or correct the name");
+  return fieldFault(path, `there is no ${type} '${id}'`, `create the ${type} first, or correct the name`); // prettier-ignore
 }

@@ -31,9 +31,13 @@ definition tenant {
   relation admin: user
 }
 
+definition capsule {
+  relation holder: user
+}
+
 definition tool {
   relation owner: user
-  relation executor: user | user:* | group#member | user with office | user with expiration
+  relation executor: user | user:* | group#member | capsule#holder | user with office | user with expiration
   permission execute = owner + executor
 }
 `;
@@ -204,6 +208,8 @@ describe("relationships", () => {
     const tenant = await refused(write("tenant:acme#admin@user:ada"));
     expect(tenant.errors).toMatchObject([{ path: "/changes/0/relationship/resource", message: "tenant 'acme' is not yours" }]); // prettier-ignore
     await write("tenant:local#admin@user:ada");
+    const capsule = await refused(write("tool:a#executor@capsule:none#holder"));
+    expect(capsule.errors?.[0]?.message).toBe("there is no capsule 'none'");
     expect(await refused(ask(writeRelationships, { changes: [{ operation: "delete", relationship: "tenant:acme#admin@user:ada" }] }))).toMatchObject({ code: "BAD_REQUEST" }); // prettier-ignore
   });
 
