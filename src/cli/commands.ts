@@ -26,6 +26,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
   { name: "capsules", summary: "capsules, the sets of tools that callers hold", load: () => import("./capsules.ts") },
   { name: "budget", summary: "what was used of the month's budgets", load: () => import("./budget.ts") },
+  { name: "relations", summary: "who may do what to which thing: check, expand, write, delete", load: () => import("./relations.ts") },
   { name: "policy", summary: "Rego policies in local files: check, test, eval, fmt", load: () => import("./policy.ts") },
   { name: "config", summary: "effective settings: print, check, schema", load: () => import("./config.ts") },
   { name: "doctor", summary: "check this machine and say how to fix what is missing", load: () => import("./doctor.ts") },

@@ -1,0 +1,30 @@
+// The expression behind a permission, drawn as a tree.
+import type { ObjectRef, RelationTree } from "../../relation/relation.ts";
+import { objectText, subjectText } from "../../relation/text.ts";
+
+/**
+ *     tool:system/echo#execute  union
+ *     ├─ owner
+ *     └─ executor  user:ada, group:eng#member
+ */
+export function treeLines(tree: RelationTree): string[] {
+  const { resource, name } = tree;
+  return [`${objectText(resource)}#${name}  ${saidOf(tree)}`.trimEnd(), ...below(tree, "")];
+}
+
+function below({ children, resource }: RelationTree, indent: string): string[] {
+  return children.flatMap((child, i) => {
+    const last = i === children.length - 1;
+    const head = `${indent}${last ? "└─" : "├─"} ${labelOf(child, resource)}  ${saidOf(child)}`;
+    return [head.trimEnd(), ...below(child, `${indent}${last ? "   " : "│  "}`)];
+  });
+}
+
+/** What belongs to the thing above is called by its own name alone. */
+function labelOf({ resource, name }: RelationTree, above: ObjectRef): string {
+  const same = resource.type === above.type && resource.id === above.id;
+  return same ? name : `${objectText(resource)}#${name}`;
+}
+
+const saidOf = ({ operation, subjects }: RelationTree): string =>
+  operation === "leaf" ? subjects.map(subjectText).join(", ") : operation;
