@@ -1,5 +1,5 @@
 // What the budget stage asks: one reservation per call on its tenant's plan, exact and durable (C38).
-import type { Caller, Plan } from "../call.ts";
+import type { Call, Caller, Outcome, Plan } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 
 export const METRICS = [
@@ -45,6 +45,17 @@ export interface UsageView {
   readonly resetsAt: number;
 }
 
+/** What the record counts of a call. */
+export interface UseBook {
+  amounts(call: Pick<Call, "tool" | "arguments">): Readonly<Record<string, number>>;
+  /** Does its plan limit what it uses, so that there is a reservation which the start turns into use? */
+  isReserved(call: Pick<Call, "caller" | "tool" | "arguments">): boolean;
+  settle(
+    call: Pick<Call, "tool" | "arguments">,
+    outcome: Pick<Outcome, "dispatched" | "metadata">,
+  ): Readonly<Record<string, number>>;
+}
+
 export interface Budgets {
   /** Idempotent per execution: a held call that goes on keeps what it reserved. */
   reserve(subject: Subject): Reserved | Promise<Reserved>;
@@ -53,4 +64,5 @@ export interface Budgets {
   /** Of the caller's tenant, with the limits of the caller's plan; without a period of the present one. */
   usage(caller: Pick<Caller, "tenantId" | "plan">, period?: string): Promise<readonly UsageView[]>;
   plans(): readonly PlanView[];
+  readonly book: UseBook;
 }

@@ -149,6 +149,15 @@ describe("budgets", () => {
     await expect(other.budgets.reserve(other.subject())).rejects.toThrow(/'x', which has no limit/);
   });
 
+  test("the record's book: amounts, whether they were reserved, and the correction", () => {
+    const { budgets, subject } = house({ free: { tool_calls: 100 } });
+    const { book } = budgets;
+    expect(book.amounts(subject())).toEqual({ tool_calls: 1 });
+    expect(book.isReserved(subject())).toBe(true);
+    expect(book.isReserved(subject({}, "enterprise"))).toBe(false);
+    expect(book.settle(subject(), { dispatched: false, metadata: {} })).toEqual({ tool_calls: -1 });
+  });
+
   test("plans are told with their limits", () => {
     const plans = house({ free: { tool_calls: 100 } }).budgets.plans();
     expect(plans.map(({ plan }) => plan)).toEqual(["free", "starter", "team", "enterprise", null]);

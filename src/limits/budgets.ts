@@ -3,7 +3,7 @@ import { PLANS } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Store } from "../store/store.ts";
-import { budgetOf, type Amounts } from "./amounts.ts";
+import { budgetOf, settleOf, type Amounts } from "./amounts.ts";
 import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
 import { createLowWatch } from "./low.ts";
 import { periodEnd, periodOf } from "./period.ts";
@@ -31,7 +31,11 @@ export function createBudgets(p: BudgetsPowers): Budgets {
   const low = createLowWatch(p);
 
   /** Null when the plan limits nothing that this call uses: the log counts its use all the same. */
-  const limited = ({ caller, tool, arguments: args }: Subject): Line[] | null => {
+  const limited = ({
+    caller,
+    tool,
+    arguments: args,
+  }: Pick<Subject, "caller" | "tool" | "arguments">): Line[] | null => {
     const governance = p.governance();
     const lines = linesOf(budgetOf({ tool, arguments: args }), (metric) =>
       governance.budget(caller.plan, metric),
@@ -80,6 +84,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
         return { metric, used, reserved, limit, period, resetsAt: periodEnd(period) };
       });
     },
+    book: { amounts: budgetOf, isReserved: (call) => limited(call) !== null, settle: settleOf },
     plans() {
       const governance = p.governance();
       return [...PLANS, null].map((plan) => ({

@@ -2,7 +2,7 @@ import { createMemoryState } from "./memory.ts";
 import type { State } from "./state.ts";
 
 export interface StateOptions {
-  /** For tests; memory and Redis otherwise use clocks that suit them better than the machine's. */
+  /** Of memory, for tests: otherwise a clock that never steps back. Redis has its own, which all instances share. */
   readonly now?: () => number;
   /** Told of connections that broke and of listeners that threw. */
   readonly onError?: (cause: unknown) => void;
@@ -14,5 +14,6 @@ export interface StateOptions {
 export async function openState(address: string, options: StateOptions = {}): Promise<State> {
   if (address === "memory") return createMemoryState(options);
   const { openRedisState } = await import("./redis.ts");
-  return openRedisState(address, options);
+  const { now: _now, ...rest } = options;
+  return openRedisState(address, rest);
 }

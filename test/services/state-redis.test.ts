@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openState } from "../../src/state/open.ts";
+import { openRedisState } from "../../src/state/redis.ts";
 import { stateSuite } from "../../src/state/state.suite.ts";
 import type { State, Taken } from "../../src/state/state.ts";
 import { startRedis, type OwnRedis } from "../fixtures/redis.ts";
@@ -11,7 +12,7 @@ const MINUTE = 60_000;
 
 if (server) {
   stateSuite("redis", {
-    open: (options) => openState(server, { ...options, prefix: randomUUID() }),
+    open: (options) => openRedisState(server, { ...options, prefix: randomUUID() }),
     runs: 40,
   });
 
@@ -45,7 +46,7 @@ if (server) {
 
     test("old slices are dropped: a counter stays small", async () => {
       let clock = Date.now();
-      const state = await openState(server, { prefix, now: () => clock });
+      const state = await openRedisState(server, { prefix, now: () => clock });
       for (let i = 0; i < 60; i++, clock += 5_000) await state.take([window]);
       expect(await raw.hlen(counter())).toBeLessThanOrEqual(14);
       await state.close();
