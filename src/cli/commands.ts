@@ -22,6 +22,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: "tools", summary: "the catalogue as you see it", load: () => import("./tools.ts") },
   { name: "explain", summary: "why a call was, or would be, allowed or refused", load: () => import("./explain.ts") },
   { name: "runs", summary: "your executions: list, show, watch, cancel", load: () => import("./runs.ts") },
+  { name: "mode", summary: "the operating mode: show it, or switch it with a reason", load: () => import("./mode.ts") },
   { name: "keys", summary: "API keys: create, list, show, rotate, revoke", load: () => import("./keys.ts") },
   { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
   { name: "capsules", summary: "capsules, the sets of tools that callers hold", load: () => import("./capsules.ts") },

@@ -29,7 +29,10 @@ function wordsOf(program: Command): Words[] {
     const own = command === program ? [] : flagsOf(command);
     found.push({
       path,
-      verbs: command.commands.map((verb) => ({ name: verb.name(), about: verb.description() })),
+      verbs: [
+        ...command.commands.map((verb) => ({ name: verb.name(), about: verb.description() })),
+        ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices.map((name) => ({ name, about: "" }))),
+      ], // prettier-ignore
       flags: [...own, ...global],
     });
     for (const verb of command.commands) walk(verb, `${path} ${verb.name()}`.trim());

@@ -106,6 +106,8 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
         if (id !== undefined && (await hasEnded(cli, api, id))) return;
         continue;
       }
+      // The same stream tells of the mode and of approvals.
+      if (!event.event.startsWith("tool.execution.")) continue;
       const change = JSON.parse(event.data) as Record<string, unknown>;
       if (id !== undefined && change["id"] !== id) continue;
       showChange(cli, event, change);

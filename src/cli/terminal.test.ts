@@ -34,6 +34,8 @@ describe("colour and questions", () => {
       expect(error).toMatchObject({ exit: 2, problem: { remedy: "repeat with --yes" } });
     }
     expect(await openTerminal(streams(false), { yes: true }).confirm("Sure?")).toBe(true);
+    const asked: unknown = await openTerminal(streams(false), { yes: true }).ask("Why?", "--reason <text>").catch((cause: unknown) => cause); // prettier-ignore
+    expect(asked).toMatchObject({ exit: 2, problem: { remedy: "repeat with --reason <text>" } });
   });
 });
 

@@ -31,6 +31,8 @@ export interface Terminal {
   warn(text: string): void;
   /** Yes or no; `--yes` answers it, and where nobody can be asked it is a usage error that names the flag. */
   confirm(question: string): Promise<boolean>;
+  /** A line of text; where nobody can be asked it is a usage error that names the flag. */
+  ask(question: string, flag: string, empty?: "may be empty"): Promise<string>;
 }
 
 /** Set by coding agents and build machines: plain text, no colour, no questions. */
@@ -81,6 +83,18 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
         output: stderr,
       });
       return !isCancel(answer) && answer;
+    },
+    async ask(question, flag, empty) {
+      if (!interactive || flags.json) throw usage(`${question} Nobody can be asked here.`, `repeat with ${flag}`); // prettier-ignore
+      const { isCancel, text } = await import("@clack/prompts");
+      const answer = await text({
+        message: question,
+        input: stdin,
+        output: stderr,
+        validate: (line) => (empty || line?.trim() ? undefined : "something must stand here"),
+      });
+      if (isCancel(answer)) throw usage("nothing was changed", `repeat with ${flag}`);
+      return (answer ?? "").trim();
     },
   };
 }

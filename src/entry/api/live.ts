@@ -1,4 +1,4 @@
-// The caller's executions as they change.
+// What concerns the caller, as it happens.
 import { z } from "zod";
 import { eventEndpoint } from "./endpoint.ts";
 
@@ -7,7 +7,8 @@ export const events = eventEndpoint({
   method: "GET",
   path: "/events",
   access: "caller",
-  summary: "Server-sent events: each change of the caller's executions, resumable by Last-Event-ID",
+  summary:
+    "Server-sent events: changes of the caller's executions, of the mode, and of approvals the caller asked for or may decide; resumable by Last-Event-ID",
   fromHeaders: { "last-event-id": "after" },
   input: z.strictObject({
     after: z.int().min(0).optional().describe("Sequence number of the last event seen"),
