@@ -7,8 +7,8 @@ import type { Api } from "./client.ts";
 import { parseDuration } from "./duration.ts";
 import { exitOf } from "./fail.ts";
 import { findTool } from "./find-tool.ts";
-import { follow, type Execution } from "./follow.ts";
-import { milliseconds, row } from "./render.ts";
+import { follow, type ApprovalNotice, type Execution } from "./follow.ts";
+import { decidedLine, milliseconds, pendingLine, row } from "./render.ts";
 
 interface CallOptions {
   args?: string;
@@ -33,7 +33,11 @@ export interface CallAnswer {
   errorReason?: string;
   remedy?: string;
   cancelReason?: string;
+  approval?: ApprovalNotice;
 }
+
+/** A person has to agree, and nobody has yet: not a success, not a denial. */
+const EXIT_PENDING = 4;
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -87,17 +91,24 @@ async function call(
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
     ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
   });
+  const { executionId, approval } = started;
   if (!options.wait) {
+    if (approval) cli.exitCode = EXIT_PENDING;
     if (cli.flags.json) return cli.term.printJson(started);
-    cli.term.print(started.executionId);
-    cli.term.note(`   ${started.status}; see it with: ostiary runs show ${started.executionId}`);
+    cli.term.print(executionId);
+    const waits = approval ? `, waiting for approval ${approval.id}` : "";
+    cli.term.note(`   ${started.status}${waits}; see it with: ostiary runs show ${executionId}`);
     return;
   }
-  const execution = await follow(cli, api, started.executionId);
+  if (approval) for (const line of pendingLine(approval, Date.now())) cli.term.note(line);
+  const asked = Date.now();
+  const execution = await follow(cli, api, executionId);
   if (execution === null) {
-    cli.exitCode = 1; // interrupted; the execution goes on
+    cli.exitCode = approval ? EXIT_PENDING : 1; // interrupted; the execution goes on
     return;
   }
+  const decided = execution.approval && decidedLine(execution.approval, asked);
+  if (decided) cli.term.note(decided);
   const answer = answerOf(execution);
   cli.exitCode = execution.status === "success" ? 0 : exitOf(answer.errorCode, answer.errorReason);
   if (cli.flags.json) cli.term.printJson(answer);
@@ -107,8 +118,8 @@ async function call(
 /** The record in the words of `POST /executions`. */
 function answerOf(e: Execution): CallAnswer {
   const { id, status, toolName, result, executionTime, endTime, gates } = e;
-  const { error, errorCode, errorReason, remedy, cancelReason } = e;
-  const answer = { success: true as const, executionId: id, status, result, toolName, executionTime, timestamp: endTime, gates, error, errorCode, errorReason, remedy, cancelReason }; // prettier-ignore
+  const { error, errorCode, errorReason, remedy, cancelReason, approval } = e;
+  const answer = { success: true as const, executionId: id, status, result, toolName, executionTime, timestamp: endTime, gates, error, errorCode, errorReason, remedy, cancelReason, approval }; // prettier-ignore
   return Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)) as unknown as CallAnswer; // prettier-ignore
 }
 

@@ -20,6 +20,18 @@ export interface Execution {
   remedy?: string;
   cancelReason?: string;
   gates?: readonly Verdict[];
+  approval?: ApprovalNotice;
+}
+
+/** The approval an execution waits, or waited, for. */
+export interface ApprovalNotice {
+  id: string;
+  state: string;
+  expiresAt: string;
+  url: string;
+  decidedBy?: string[];
+  decidedAt?: string;
+  comment?: string;
 }
 
 const FIRST_WAIT_MS = 10;
@@ -31,19 +43,22 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
   const interrupt = () => stop.abort();
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   let told = false;
+  let status = "running";
   try {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       const { body } = await api.request<{ execution: Execution }>("GET", `executions/${id}`, { signal: stop.signal }); // prettier-ignore
       if (body.execution.endTime !== undefined) return body.execution;
-      if (!told && wait === LONGEST_WAIT_MS) {
-        cli.term.note(`   ${body.execution.status} ${id}   (Ctrl-C leaves it running)`);
+      ({ status } = body.execution);
+      // Whoever waits for a person has been told so already.
+      if (!told && wait === LONGEST_WAIT_MS && body.execution.approval?.state !== "pending") {
+        cli.term.note(`   ${status} ${id}   (Ctrl-C leaves it running)`);
         told = true;
       }
       await sleep(wait, undefined, { signal: stop.signal });
     }
   } catch (cause) {
     if (!stop.signal.aborted) throw cause;
-    if (cli.flags.json) cli.term.printJson({ success: true, executionId: id, status: "running" });
+    if (cli.flags.json) cli.term.printJson({ success: true, executionId: id, status });
     cli.term.warn(`${id} goes on; cancel it with: ostiary runs cancel ${id}`);
     return null;
   } finally {

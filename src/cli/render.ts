@@ -1,6 +1,7 @@
 // Records and refusals as people read them.
 import type { Verdict } from "../call.ts";
 import type { Problem } from "./fail.ts";
+import type { ApprovalNotice } from "./follow.ts";
 import type { Colors } from "./terminal.ts";
 
 const MARKS = { allow: "✓", deny: "⛔", hold: "⏸" } as const;
@@ -33,6 +34,32 @@ export function problemLines(problem: Problem, color: Colors): string[] {
     // Without gates the tool does not exist for this caller, and there is nothing to explain.
     ...(id === undefined || !gates ? [] : row("explain", `ostiary explain ${id}`)),
   ];
+}
+
+/** A call waits for a person: which approval, how long, and where to decide it. */
+export function pendingLine({ id, expiresAt, url }: ApprovalNotice, now: number): string[] {
+  const left = duration(Math.max(0, Date.parse(expiresAt) - now));
+  return [
+    `⏸ pending — waiting for approval ${id}   expires in ${left}   (Ctrl-C leaves it waiting)`,
+    ...row("decide", `${url}   or: ostiary approvals approve ${id}`),
+  ];
+}
+
+/** `✓ approved by owner after 8 s, gate run again ✓`; null when nobody agreed. */
+export function decidedLine(
+  { state, decidedBy, decidedAt }: ApprovalNotice,
+  asked: number,
+): string | null {
+  if (state !== "consumed" || !decidedBy) return null;
+  const after = decidedAt === undefined ? "" : ` after ${duration(Math.max(0, Date.parse(decidedAt) - asked))}`; // prettier-ignore
+  return `✓ approved by ${decidedBy.join(" and ")}${after}, gate run again ✓`;
+}
+
+/** `8 s`, `10 min`, `3 h`: the largest unit that says it. */
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 export function row(label: string, text: string | null | undefined): string[] {
