@@ -29,6 +29,7 @@ let executions = 0;
 /** Budgets on a real store, of a tenant of its own. */
 function house(plans: Partial<Record<Plan, Limits>>, usage: Store["usage"] = store.usage) {
   const low: LowBudget[] = [];
+  const spent: Readonly<Record<string, number>>[] = [];
   const tenantId = `tenant_${++tenants}`;
   const clock = { now: NOW };
   const budgets = createBudgets({
@@ -37,10 +38,11 @@ function house(plans: Partial<Record<Plan, Limits>>, usage: Store["usage"] = sto
     now: () => clock.now,
     instanceId: "inst_1",
     onLow: (each) => low.push(each),
+    onSpent: (amounts) => spent.push(amounts),
   });
   const subject = (change: Partial<Subject> = {}, plan: Plan | null = "free"): Subject =>
     testSubject({ id: `exec_${++executions}`, caller: testCaller({ tenantId, plan }), ...change });
-  return { budgets, subject, low, tenantId, clock };
+  return { budgets, subject, low, spent, tenantId, clock };
 }
 
 describe("budgets", () => {
@@ -150,12 +152,16 @@ describe("budgets", () => {
   });
 
   test("the record's book: amounts, whether they were reserved, and the correction", () => {
-    const { budgets, subject } = house({ free: { tool_calls: 100 } });
+    const { budgets, subject, spent } = house({ free: { tool_calls: 100 } });
     const { book } = budgets;
     expect(book.amounts(subject())).toEqual({ tool_calls: 1 });
     expect(book.isReserved(subject())).toBe(true);
     expect(book.isReserved(subject({}, "enterprise"))).toBe(false);
     expect(book.settle(subject(), { dispatched: false, metadata: {} })).toEqual({ tool_calls: -1 });
+    expect(spent).toEqual([]);
+    book.settle(subject(), { dispatched: true, metadata: {} });
+    book.settle(subject(), { dispatched: true, metadata: { usage: { tokens: 7 } } });
+    expect(spent).toEqual([{ tool_calls: 1 }, { tool_calls: 1, tokens: 7 }]);
   });
 
   test("plans are told with their limits", () => {

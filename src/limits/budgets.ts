@@ -15,6 +15,8 @@ export interface BudgetsPowers {
   readonly instanceId: string;
   /** BUDGET_LOW_WARNING: told once per tenant, period and metric. */
   readonly onLow?: (low: LowBudget) => void;
+  /** Told what an execution used in the end. */
+  readonly onSpent?: (amounts: Readonly<Record<string, number>>) => void;
 } // prettier-ignore
 
 export interface LowBudget {
@@ -84,7 +86,15 @@ export function createBudgets(p: BudgetsPowers): Budgets {
         return { metric, used, reserved, limit, period, resetsAt: periodEnd(period) };
       });
     },
-    book: { amounts: budgetOf, isReserved: (call) => limited(call) !== null, settle: settleOf },
+    book: {
+      amounts: budgetOf,
+      isReserved: (call) => limited(call) !== null,
+      settle(call, outcome) {
+        const delta = settleOf(call, outcome);
+        if (outcome.dispatched) p.onSpent?.(sumOf(budgetOf(call), delta));
+        return delta;
+      },
+    },
     plans() {
       const governance = p.governance();
       return [...PLANS, null].map((plan) => ({
@@ -120,6 +130,14 @@ async function takenOf(usage: Pick<Store["usage"], "of">, tenantId: string, peri
   const rows = await usage.of(tenantId, period);
   return new Map(rows.map(({ metric, used, reserved }) => [metric, used + reserved]));
 } // prettier-ignore
+
+function sumOf(counted: Amounts, delta: Amounts): Amounts {
+  const metrics = Object.keys(delta) as Metric[];
+  if (metrics.length === 0) return counted;
+  const sum: Partial<Record<Metric, number>> = { ...counted };
+  for (const metric of metrics) sum[metric] = (sum[metric] ?? 0) + (delta[metric] ?? 0);
+  return sum;
+}
 
 const byMetric = (of: (metric: Metric) => number | null): Record<Metric, number | null> =>
   Object.fromEntries(METRICS.map((metric) => [metric, of(metric)])) as Record<

@@ -10,6 +10,10 @@ export interface Metrics {
   ended(caller: Caller, outcome: Outcome): void;
   late(): void;
   mcpPath(path: "fast" | "sdk"): void;
+  /** What an execution that ran used of its tenant's budget. */
+  spent(amounts: Readonly<Record<string, number>>): void;
+  /** A rate window or a budget came close to its limit. */
+  low(limit: string): void;
 }
 
 export interface MetricsPowers {
@@ -34,6 +38,9 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const verdicts = new Counter({ name: "ostiary_verdicts_total", help: "Verdicts by stage", labelNames: ["stage", "verdict"], registers }); // prettier-ignore
   const late = new Counter({ name: "ostiary_late_results_total", help: "Results dropped because the execution had ended", registers }); // prettier-ignore
   const paths = new Counter({ name: "ostiary_mcp_requests_total", help: "MCP requests by path taken", labelNames: ["path"], registers }); // prettier-ignore
+  const limited = new Counter({ name: "ostiary_rate_limited_total", help: "Calls refused by a rate window", labelNames: ["window"], registers }); // prettier-ignore
+  const budget = new Counter({ name: "ostiary_budget_spent_total", help: "Use of budgets by metric", labelNames: ["unit"], registers }); // prettier-ignore
+  const lows = new Counter({ name: "ostiary_limit_low_total", help: "Warnings that a rate window or a budget is nearly used up", labelNames: ["limit"], registers }); // prettier-ignore
   new Gauge({ name: "ostiary_executions_active", help: "Executions running or waiting", registers, collect() { this.set(p.active()); } }); // prettier-ignore
   new Gauge({ name: "ostiary_build_info", help: "Version of this server", labelNames: ["version"], registers }).set({ version: p.version }, 1); // prettier-ignore
   const agents = bounded();
@@ -41,11 +48,14 @@ export function createMetrics(p: MetricsPowers): Metrics {
   // Counted in plain maps on the hot path, and handed over when somebody reads the page.
   const allowed = new Map<string, number>();
   const ends = new Map<string, Map<string, number>>();
+  const spent = new Map<string, number>();
   const flush = (): void => {
     for (const [stage, count] of allowed) verdicts.inc({ stage, verdict: "allow" }, count);
     for (const [tool_name, counts] of ends) for (const [status, count] of counts) total.inc({ tool_name, status }, count); // prettier-ignore
+    for (const [unit, amount] of spent) budget.inc({ unit }, amount);
     allowed.clear();
     ends.clear();
+    spent.clear();
   };
 
   return {
@@ -71,6 +81,8 @@ export function createMetrics(p: MetricsPowers): Metrics {
         if (gate.verdict === "allow") add(allowed, gate.stage);
         else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
       }
+      if (outcome.error?.code === "TOO_MANY_REQUESTS")
+        for (const { name, remaining } of outcome.rate) if (remaining < 1) limited.inc({ window: name }); // prettier-ignore
       if (outcome.error?.code === "FORBIDDEN" || outcome.error?.code === "NOT_FOUND") {
         refused.inc(
           p.identityLabels ? { tool_name, user_id: users(caller.userId) } : { tool_name },
@@ -79,11 +91,15 @@ export function createMetrics(p: MetricsPowers): Metrics {
     },
     late: () => void late.inc(),
     mcpPath: (path) => paths.inc({ path }),
+    spent(amounts) {
+      for (const unit in amounts) add(spent, unit, amounts[unit]);
+    },
+    low: (limit) => lows.inc({ limit }),
   };
 }
 
-function add(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+function add(counts: Map<string, number>, key: string, amount = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + amount);
 }
 
 /** A caller must not be able to create series without end. */
