@@ -327,6 +327,23 @@ test("random YAML through the whole loader ends in a configuration or a ConfigEr
   );
 }); // prettier-ignore
 
+test("the approval webhook: address and secret go together, three levels deep in every source", async () => {
+  const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
+  const file = write("approvals:\n  webhook:\n    url: https://hooks.example.com/a\n");
+  const env = { OSTIARY_APPROVALS_WEBHOOK_SECRET: secret };
+  const { config } = await load({ file, env });
+  expect(config.approvals).toEqual({ maxPendingPerCaller: 20, webhook: { url: "https://hooks.example.com/a", secret } }); // prettier-ignore
+  expect(await faultsOf({ file })).toEqual([
+    "ostiary.yaml:3:10 approvals.webhook.url: needs approvals.webhook.secret as well",
+  ]);
+  expect(await faultsOf({ env })).toEqual([
+    "OSTIARY_APPROVALS_WEBHOOK_SECRET approvals.webhook.secret: needs approvals.webhook.url as well",
+  ]);
+  const wrong = await faultsOf({ env: { OSTIARY_APPROVALS_WEBHOOK_URL: "file:///etc", OSTIARY_APPROVALS_WEBHOOK_SECRET: "hunter2" } }); // prettier-ignore
+  expect(wrong.length).toBe(2);
+  expect(wrong.join()).not.toContain("hunter2");
+});
+
 test("aliases that would grow without bound are refused", () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\n${["b", "c", "d", "e", "f"]
     .map((name, i) => `${name}: &${name} [${`*${"abcdef"[i]},`.repeat(10)}]`)

@@ -47,6 +47,9 @@ interface Setting extends Origin {
   readonly items?: readonly string[];
 }
 
+/** Settings that name a folder. */
+const PATHS: ReadonlySet<string> = new Set(["dataDir", "workspace", "governance"]);
+
 /** Throws one ConfigError that lists every fault. */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const cwd = sources.cwd ?? process.cwd();
@@ -70,7 +73,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     for (const [key, setting] of layer ?? []) {
       const leaf = layout.leaves.get(key) as Leaf;
       values[key] = check(leaf, setting, { env: sources.env, folder }, faults);
-      if (key === "dataDir" || key === "workspace") values[key] = absolute(values[key], folder, home);
+      if (key === "dataDir" || key === "workspace" || key === "governance") values[key] = absolute(values[key], folder, home);
       const { source, where, written } = setting;
       origins[key] = { source, where, written };
     }
@@ -204,6 +207,14 @@ function checkTogether(
     const key = origins["execution.defaultTimeoutMs"] ? "execution.defaultTimeoutMs" : "execution.maxTimeoutMs"; // prettier-ignore
     faults.push(fault(where(key), key, `the default timeout (${defaultTimeoutMs} ms) is longer than execution.maxTimeoutMs (${maxTimeoutMs} ms)`)); // prettier-ignore
   }
+  const { url, secret } = config.approvals.webhook;
+  if (
+    (url === undefined) !== (secret === undefined) &&
+    !faults.some(({ key }) => key.startsWith("approvals.webhook."))
+  ) {
+    const [given, missing] = url === undefined ? ["secret", "url"] : ["url", "secret"];
+    faults.push(fault(where(`approvals.webhook.${given}`), `approvals.webhook.${given}`, `needs approvals.webhook.${missing} as well`)); // prettier-ignore
+  }
   if (config.workspace === config.dataDir)
     faults.push(fault(where("workspace"), "workspace", "is the data directory, which holds the keys; choose another folder")); // prettier-ignore
 }
@@ -229,9 +240,11 @@ function absolute(path: unknown, folder: string, home: string): unknown {
 function nest(values: Record<string, unknown>): Record<string, unknown> {
   const top: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {
-    const [section, name] = key.split(".") as [string, string | undefined];
-    if (name === undefined) top[section] = value;
-    else ((top[section] ??= {}) as Record<string, unknown>)[name] = value;
+    const sections = key.split(".");
+    const name = sections.pop() as string;
+    let place = top;
+    for (const section of sections) place = (place[section] ??= {}) as Record<string, unknown>;
+    place[name] = value;
   }
   return top;
 }

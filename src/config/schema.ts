@@ -1,5 +1,7 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
 import { z } from "zod";
+import { policyConfig } from "../policy/policy.ts";
+import { relationsConfig } from "../relation/relation.ts";
 import { stateConfig } from "../state/state.ts";
 import { storeConfig } from "../store/store.ts";
 
@@ -46,6 +48,16 @@ const execution = z.strictObject({
   maxQueueWaitMs: whole(0, 600_000).default(60_000).meta(about("Longest wait for a free place, in ms.")),
 }); // prettier-ignore
 
+const approvals = z.strictObject({
+  maxPendingPerCaller: whole(1, 100_000).default(20).meta(about("Calls of one caller that may wait for a person at a time.")),
+  webhook: z.strictObject({
+    url: z.string().regex(/^https?:\/\/\S+$/, "expected an http:// or https:// address").optional().meta(about(
+      "Told of approvals that are asked for and decided, signed as Standard Webhooks say.")),
+    secret: z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, "expected whsec_ and 24 to 64 bytes in base64").optional().meta(about(
+      "Signs the messages.", { writeOnly: true })),
+  }).prefault({}).meta(about("Messages to a program outside.")),
+}); // prettier-ignore
+
 const switchOf = (value: boolean, env: string, text: string) =>
   z.boolean().default(value).meta(about(text, { "x-env": env })); // prettier-ignore
 
@@ -55,10 +67,13 @@ export const configSchema = z.strictObject({
   store: storeConfig.default("sqlite:ostiary.db").meta(about(storeConfig.description ?? "")),
   workspace: z.string().min(1).optional().meta(about(
     "Folder the file tools work in. Default: the folder the server was started in, or `<dataDir>/workspace` when that is a home or the root.")),
+  governance: z.string().min(1).optional().meta(about(
+    "Folder with tools.yaml, modes.yaml, plans.yaml, schema.zed and policies/ for the first start. Default: the one that comes with Ostiary.")),
   adminKey: z.string().regex(ADMIN_KEY, "expected 32 to 512 visible characters without spaces (or a whole ost_… key)").optional().meta(about(
     "Presets the administrator's key; otherwise one is made at first start and shown once.", { writeOnly: true })),
   server: server.prefault({}).meta(about("The listener and its doors.")),
   execution: execution.prefault({}).meta(about("Limits of executions.")),
+  approvals: approvals.prefault({}).meta(about("Calls that a person must agree to.")),
   log: z.strictObject({
     level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info").meta(about("Least severity that is logged (to stderr).")),
   }).prefault({}).meta(about("Logging.")),
@@ -70,8 +85,10 @@ export const configSchema = z.strictObject({
     identityLabels: z.boolean().default(false).meta(about("Put agent_id and user_id on the metrics of `/metrics`.")),
   }).prefault({}).meta(about("Metrics.")),
   state: stateConfig.default("memory").meta(about(stateConfig.description ?? "")),
-  policy: z.string().default("embedded").meta(about("Policy engine: embedded, or opa+http://…")),
-  relations: z.string().default("embedded").meta(about("Relation engine: embedded, or spicedb://…")),
+  policy: policyConfig.default("embedded").meta(about(policyConfig.description ?? "")),
+  policyPath: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*(\/[A-Za-z_][A-Za-z0-9_]*)+$/, "expected a path like ostiary/tools/allow").default("ostiary/tools/allow").meta(about(
+    "The rule that decides: package and name, with slashes.")),
+  relations: relationsConfig.default("embedded").meta(about(relationsConfig.description ?? "")),
   sink: z.string().default("none").meta(about("Where audit events are sent on to: none, or kafka://…")),
   work: z.string().default("embedded").meta(about("Background work: embedded, or temporal://…")),
   rateLimit: z.strictObject({
@@ -97,13 +114,8 @@ export const configSchema = z.strictObject({
  * start: an ignored setting is worse than a missing one. Building the feature means deleting its row.
  */
 export const NOT_AVAILABLE: readonly { key: string; only: unknown; feature: string }[] = [
-  { key: "policy", only: "embedded", feature: "policies on an OPA server" },
-  { key: "relations", only: "embedded", feature: "relations in SpiceDB" },
   { key: "sink", only: "none", feature: "sending audit events to Kafka" },
   { key: "work", only: "embedded", feature: "background work on Temporal" },
-  { key: "tools.whitelist", only: [], feature: "the tool allow list" },
-  { key: "features.mcpTools", only: true, feature: "switching the tools off" },
-  { key: "features.toolsPolicy", only: false, feature: "the tool allow list" },
   { key: "telemetry.otlpEndpoint", only: undefined, feature: "trace export over OTLP" },
 ];
 
