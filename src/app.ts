@@ -1,19 +1,33 @@
 // The composition root: configuration → store → engine → doors. The only file that opens adapters.
+import { hkdfSync } from "node:crypto";
 import { homedir } from "node:os";
 import { pino } from "pino";
-import type { Call } from "./call.ts";
+import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
+import { healthOf } from "./app/health.ts";
+import { watchEnds } from "./app/watch.ts";
+import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
+import { createWebhook } from "./approval/webhook.ts";
+import type { JsonObject, Mode } from "./call.ts";
 import type { Config } from "./config.ts";
 import { openDataDir, type DataDir } from "./data-dir.ts";
 import { createEngine, type Engine } from "./engine.ts";
-import type { Doors, Health } from "./entry/doors.ts";
+import { openCall } from "./engine/open-call.ts";
+import { createAttempts } from "./entry/attempts.ts";
+import type { Doors, DoorSettings } from "./entry/doors.ts";
 import { createHttpDoor, type HttpDoor } from "./entry/http.ts";
+import type { GatePowers } from "./gate/index.ts";
 import { createValidators, type Validators } from "./gate/validators.ts";
+import { createAllowlist } from "./governance/allowlist.ts";
 import { bootstrap, LOCAL_TENANT, OWNER } from "./identity/bootstrap.ts";
 import { createCapsules } from "./identity/capsules.ts";
 import { createDirectory } from "./identity/directory.ts";
 import { createIdentity } from "./identity/index.ts";
 import { createSessions } from "./identity/sessions.ts";
-import { openCall } from "./engine/open-call.ts";
+import { memberChanges, starterRelations } from "./identity/starter-relations.ts";
+import { budgetOf, settleOf } from "./limits/amounts.ts";
+import type { Metric } from "./limits/budget.ts";
+import { createBudgets } from "./limits/budgets.ts";
+import { createRates } from "./limits/rates.ts";
 import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
 import { createRecorder, type Recorded } from "./record/index.ts";
@@ -21,10 +35,12 @@ import { createLive } from "./record/live.ts";
 import { createMetrics } from "./record/metrics.ts";
 import { createRecent } from "./record/recent.ts";
 import { closeAfterCrash, closeStale } from "./record/recover.ts";
+import { refuseHeld } from "./record/refuse-held.ts";
 import { createActive } from "./run/active.ts";
 import { nativeRunner } from "./run/native.ts";
 import { nativePowers } from "./run/powers/index.ts";
 import { createSlots } from "./run/slots.ts";
+import { createMemoryState } from "./state/memory.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { NATIVE_TOOLS } from "./tools/index.ts";
 import { openRegistry } from "./tools/registry.ts";
@@ -63,6 +79,7 @@ const FLUSH_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 60_000;
 /** Beyond every deadline, queue wait and this much grace, an open row has no owner any more. */
 const STALE_GRACE_MS = 60_000;
+const SHOWN_MS = 800;
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const dataDir = openDataDir(config.dataDir);
@@ -94,6 +111,10 @@ async function compose(
   const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
   const native = [...NATIVE_TOOLS, ...(options.tools ?? [])];
   const registry = await openRegistry(store, native);
+  const { instanceId } = dataDir;
+  const background = (work: Promise<unknown>): void => {
+    work.catch((cause: unknown) => log.error({ err: cause }, "background work failed"));
+  };
 
   // Record: what is durable is told to the live view.
   const live = createLive(store.log);
@@ -102,152 +123,199 @@ async function compose(
     recent.add(recorded);
     live.publish(recorded);
   };
+  let engines: Engines | null = null;
+  let lastMode: Mode = "NORMAL";
   const recorder = createRecorder({
     log: store.log,
-    instanceId: dataDir.instanceId,
+    instanceId,
     now,
+    mode: () => lastMode,
+    budget: {
+      amounts: budgetOf,
+      isReserved: (call) => Object.keys(budgetOf(call)).some((metric) => engines?.governance.budget(call.caller.plan, metric as Metric) != null),
+      settle: settleOf,
+    },
+    onFailed: () => engines?.mode.signal({ kind: "audit_failed" }),
     onRecorded,
   });
+  const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
   const history = createHistory(store.executions, recent);
+  const recovery = { store, now, onRecorded };
 
-  // Identity.
-  const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret }); // prettier-ignore
-  const capsules = createCapsules({
-    store,
-    now,
-    isNative: (name) => registry.get(name)?.provider === "native",
-  });
-  const sessions = createSessions(store.facts, now);
-  const identity = createIdentity({ store, serverSecret, sessions, now, onSignIn: (userId) => recorder.note("login.used", { tenantId: LOCAL_TENANT, userId }, {}), anonymousUserId: config.server.authEnabled ? null : OWNER }); // prettier-ignore
-  const directory = createDirectory({
-    store,
-    serverSecret,
-    ids,
-    now,
-    note: (action, who, body) => recorder.note(action, who, body as never),
-    changed() {
+  const opened = await openEngines({ config, store, registry, now, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
+  engines = opened;
+  const { state, follower, relations, policies, policyEngine, governance, documents, mode } = opened;
+  try {
+    lastMode = mode.current().mode;
+    mode.onChange((next) => (lastMode = next.mode));
+
+    // Identity.
+    const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
+    await starterRelations({ store, relations, tools: native });
+    const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native" });
+    const sessions = createSessions(store.facts, now);
+    const identity = createIdentity({ store, serverSecret, sessions, now, onSignIn: (userId) => note("login.used", { tenantId: LOCAL_TENANT, userId }, {}), anonymousUserId: config.server.authEnabled ? null : OWNER });
+    const forget = (): void => {
       identity.forget();
       capsules.forget();
-    },
-    toolName: (name) => registry.get(name)?.name ?? null,
-    setToolEnabled: (name, enabled) => registry.setEnabled(name, enabled),
-  });
+    };
+    follower.on("directory", forget);
+    const directory = createDirectory({
+      store,
+      serverSecret,
+      ids,
+      now,
+      note: (action, who, body) => note(action, who, body as JsonObject),
+      async changed(everywhere) {
+        forget();
+        if (everywhere) await follower.changed("directory");
+      },
+      relate: async (user) => void (await relations.write(memberChanges(user))),
+      mayConfigure: async ({ userId }, tool) => (await relations.check({ resource: { type: "tool", id: tool }, permission: "configure", subject: { type: "user", id: userId } })).has === "yes",
+      toolName: (name) => registry.get(name)?.name ?? null,
+      async setToolEnabled(name, enabled) {
+        const switched = await registry.setEnabled(name, enabled);
+        if (switched) await follower.changed("tools");
+        return switched;
+      },
+    });
 
-  // Gate and run.
-  const active = createActive();
-  const metrics = createMetrics({ version: VERSION, identityLabels: config.metrics.identityLabels, active: () => active.size }); // prettier-ignore
-  const validators: Validators = createValidators();
-  const powersFor = nativePowers({
-    files: {
-      workspace: config.workspace,
-      home: homedir(),
-      dataDir: dataDir.path,
-      configFiles: options.configFile ? [options.configFile] : [],
-    },
-    host: { name: "ostiary", version: VERSION, mode: () => "NORMAL" },
-    memory: store.memory,
-    now,
-  });
-  const report = (call: Call, cause: unknown): void =>
-    log.error(
-      { err: cause, executionId: call.id, tool: call.tool?.name },
-      "tool failed unexpectedly",
-    );
-  const background = (work: Promise<unknown>): void => {
-    work.catch((cause: unknown) => log.error({ err: cause }, "background work failed"));
-  };
-  const engine = createEngine({
-    registry,
-    gate: { capsule: capsules.find, validators },
-    recorder,
-    idempotency: createIdempotency(store, now),
-    runners: {
-      native: nativeRunner({
-        powersFor: (needs, call) => powersFor(needs, call, call.signal),
-        checkOutput: (schema, output) => validators.check(schema, output),
-        report,
-      }),
-    },
-    slots: createSlots(config.execution),
-    active,
-    metrics,
-    now,
-    open: (caller, request) =>
-      openCall(caller, request, { registry, ids, now, ...config.execution }),
-    recorded: async (caller, id) => (await history.get(caller, id)) !== null,
-    background,
-  });
+    // Gate and run.
+    const active = createActive();
+    const metrics = createMetrics({ version: VERSION, identityLabels: config.metrics.identityLabels, active: () => active.size });
+    const validators: Validators = createValidators();
+    const allowlist = createAllowlist({ whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy }, (name) => registry.get(name)?.name ?? null);
+    const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow: (low) => log.warn(low, "BUDGET_LOW_WARNING") });
+    const rates = createRates({ state, governance: () => governance, mode, enabled: config.rateLimit.enabled, now, onLow: (caller, window) => log.warn({ userId: caller.userId, window: window.name }, "a rate window is nearly full") });
+    const { webhook: hook } = config.approvals;
+    const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, fetch, ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
+    const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
+      store,
+      serverSecret,
+      policyVersion: () => policies.version,
+      governance,
+      relations,
+      registry,
+      validate: (tool, args) => validators.check(tool.inputSchema, args),
+      callerAgain: (userId, keyId) => identity.again(userId, keyId),
+      ids,
+      now,
+      note,
+      state,
+      goOn: (id) => engine.resume(id),
+      refuse: refuseHeld({ store, now, onRecorded }),
+      tell: (what, row) => webhook?.tell(what, row),
+      report: (message, fields) => log.error(fields, message),
+      maxPending: config.approvals.maxPendingPerCaller,
+    });
+    const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
+    const powersFor = nativePowers({
+      files: { rulesFor: (call) => governance.filesFor(call) },
+      host: { name: "ostiary", version: VERSION, mode: () => lastMode },
+      memory: store.memory,
+      engine: () => engine,
+      now,
+    });
+    const engine: Engine = createEngine({
+      registry,
+      gate,
+      recorder,
+      idempotency: createIdempotency(store, now),
+      runners: {
+        native: nativeRunner({
+          powersFor: (needs, call) => powersFor(needs, call, call.signal),
+          checkOutput: (schema, output) => validators.check(schema, output),
+          report: (call, cause) => log.error({ err: cause, executionId: call.id, tool: call.tool?.name }, "tool failed unexpectedly"),
+        }),
+      },
+      slots: createSlots(config.execution),
+      active,
+      approvals,
+      metrics,
+      onEnded: watchEnds(metrics, mode),
+      now,
+      open: (caller, request) => openCall(caller, request, { registry, ids, now, ...config.execution }),
+      recordOf: (caller, id) => history.get(caller, id),
+      auditedOf: (caller, id) => history.audited(caller, id),
+      // Rights may also run out by themselves: what was shown is looked at again before a second has passed.
+      visibleStamp: () => relations.revision === null || !policies.timeless ? null : [registry.revision, capsules.revision, relations.revision, policyEngine.revision, lastMode, Math.floor(now() / SHOWN_MS)].join(" "),
+      background,
+    });
 
-  const recovery = { store, now, onRecorded };
-  const closed = await closeAfterCrash(recovery, dataDir.instanceId);
-  if (closed > 0) log.warn({ executions: closed }, "closed executions that a crash left open");
-  const maxAge = config.execution.maxTimeoutMs + config.execution.maxQueueWaitMs + STALE_GRACE_MS;
-  const timers = [
-    setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
-    setInterval(() => background(closeStale(recovery, maxAge, active.has)), SWEEP_EVERY_MS),
-  ];
-  for (const timer of timers) timer.unref();
-  const system = { tenantId: LOCAL_TENANT, userId: "system" };
-  await recorder.note("server.started", system, {
-    version: VERSION,
-    instanceId: dataDir.instanceId,
-  });
+    const closed = await closeAfterCrash(recovery, instanceId);
+    if (closed > 0) log.warn({ executions: closed }, "closed executions that a crash left open");
+    await store.usage.releaseOrphans(instanceId);
+    const maxAge = config.execution.maxTimeoutMs + config.execution.maxQueueWaitMs + STALE_GRACE_MS;
+    let sweeping: Promise<unknown> = Promise.resolve();
+    const timers = [
+      setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
+      setInterval(() => background(closeStale(recovery, maxAge, active.has)), SWEEP_EVERY_MS),
+      setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
+    ];
+    for (const timer of timers) timer.unref();
+    const system = { tenantId: LOCAL_TENANT, userId: "system" };
+    await note("server.started", system, { version: VERSION, instanceId });
 
-  const doors: Doors = {
-    engine,
-    identity,
-    directory,
-    registry,
-    history,
-    live,
-    metrics,
-    health: healthOf(store),
-    log,
-    ids,
-    now,
-    settings: {
+    const settings: DoorSettings = {
       version: VERSION,
       maxBodyBytes: config.server.maxBodyBytes,
       allowedHosts: config.server.allowedHosts,
       fastPath: config.server.fastPath,
+      toolsOn: config.features.mcpTools,
       mcpSessionTimeoutMs: config.server.sessionTimeoutSeconds * 1000,
+      stateKey: Buffer.from(hkdfSync("sha256", serverSecret, "", "mcp request state", 32)),
       baseUrl: "",
-    },
-  };
-  let http: HttpDoor | null = null;
-  let closing: Promise<void> | null = null;
-  dataDir.announce(null);
+    };
+    const doors: Doors = {
+      engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
+      approvals: desk,
+      audit: note,
+      soleTenant: () => Promise.resolve(LOCAL_TENANT),
+      attempts: createAttempts(createMemoryState({ now })),
+      health: healthOf(opened.parts, allowlist),
+      log, ids, now, settings,
+    };
+    let http: HttpDoor | null = null;
+    let closing: Promise<void> | null = null;
+    dataDir.announce(null);
 
-  const shutDown = async (): Promise<void> => {
-    http?.stopAccepting();
-    await engine.drain(config.server.shutdownGraceSeconds * 1000);
-    await http?.close();
-    for (const timer of timers) clearInterval(timer);
-    await identity.flush();
-    await recorder.note("server.stopped", system, { instanceId: dataDir.instanceId });
-    await store.close();
-    dataDir.release();
-  };
+    const shutDown = async (): Promise<void> => {
+      http?.stopAccepting();
+      await engine.drain(config.server.shutdownGraceSeconds * 1000);
+      await http?.close();
+      for (const timer of timers) clearInterval(timer);
+      await sweeping.catch(() => undefined);
+      closeApprovals();
+      await webhook?.close();
+      await identity.flush();
+      await opened.close();
+      await note("server.stopped", system, { instanceId });
+      await store.close();
+      dataDir.release();
+    };
 
-  return {
-    doors,
-    engine,
-    store,
-    dataDir,
-    storeKind: store.kind,
-    toolCount: registry.stats().totalTools,
-    newAdminKey,
-    loginUrl: async () =>
-      `${doors.settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
-    async listen({ exactPort = false } = {}) {
-      http = createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
-      const url = await listenSomewhere(http, config.server, exactPort);
-      dataDir.announce(url);
-      return url;
-    },
-    close: () => (closing ??= shutDown()),
-  };
-}
+    return {
+      doors,
+      engine,
+      store,
+      dataDir,
+      storeKind: store.kind,
+      toolCount: registry.stats().totalTools,
+      newAdminKey,
+      loginUrl: async () => `${settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
+      async listen({ exactPort = false } = {}) {
+        http = createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
+        const url = await listenSomewhere(http, config.server, exactPort);
+        dataDir.announce(url);
+        return url;
+      },
+      close: () => (closing ??= shutDown()),
+    };
+  } catch (cause) {
+    await opened.close();
+    throw cause;
+  }
+} // prettier-ignore
 
 const PORTS_TO_TRY = 20;
 
@@ -264,26 +332,4 @@ async function listenSomewhere(
       if (!taken || exact || offset >= PORTS_TO_TRY) throw cause;
     }
   }
-}
-
-function healthOf(store: Store): Health {
-  return {
-    async check() {
-      const began = performance.now();
-      let reason: string | undefined;
-      try {
-        await store.ping();
-      } catch {
-        reason = "the store does not answer";
-      }
-      const ms = Math.round((performance.now() - began) * 100) / 100;
-      const row = {
-        name: "store",
-        ok: reason === undefined,
-        ms,
-        ...(reason === undefined ? {} : { reason }),
-      };
-      return { ready: row.ok, checks: [row] };
-    },
-  };
 }

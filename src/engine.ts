@@ -59,7 +59,7 @@ export interface EnginePowers {
   readonly slots: Slots;
   readonly active: Active;
   readonly metrics: Pick<Metrics, "discovered" | "late">;
-  /** Told of every call that ended, refused ones included, once that is recorded. */
+  /** Told of every call that ended, refused ones included, or waits for a person (`endedAt` null), once that is recorded. */
   readonly onEnded: (call: Call, outcome: Outcome) => void;
   readonly now: () => number;
   /** Call from request: ids, trace, resolved tool, deadline. */
@@ -174,7 +174,7 @@ export function createEngine(p: EnginePowers): Engine {
         await ended;
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
       }
-      if (outcome.endedAt !== null && !outcome.replayed) p.onEnded(call, outcome);
+      if (!outcome.replayed) p.onEnded(call, outcome);
       return outcome;
     } finally {
       entry.close();

@@ -2,7 +2,7 @@
 import type { ApprovalDesk, StandingRules } from "../approval/approval.ts";
 import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
-import type { Governance } from "../governance/governance.ts";
+import type { Documents, Governance } from "../governance/governance.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
 import type { History } from "../record/history.ts";
@@ -10,6 +10,7 @@ import type { Live } from "../record/live.ts";
 import type { Budgets } from "../limits/budget.ts";
 import type { ModeAuthority } from "../mode/mode.ts";
 import type { Metrics } from "../record/metrics.ts";
+import type { Policies } from "../policy/policy.ts";
 import type { Relations } from "../relation/relation.ts";
 import type { Action } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
@@ -26,7 +27,9 @@ export interface Doors {
   readonly metrics: Metrics;
   readonly mode: ModeAuthority;
   readonly governance: Governance;
+  readonly documents: Documents;
   readonly relations: Relations;
+  readonly policies: Policies;
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
@@ -48,6 +51,8 @@ export interface DoorSettings {
   /** Host names (without port) that a request may name; the bound address is always among them. */
   readonly allowedHosts: readonly string[];
   readonly fastPath: boolean;
+  /** The flag `mcp_tools`; off, lists are empty and say why. */
+  readonly toolsOn: boolean;
   readonly mcpSessionTimeoutMs: number;
   /** Signs what travels through clients and back; the same on every instance. */
   readonly stateKey: Uint8Array;

@@ -78,8 +78,8 @@ export interface DirectoryPowers {
   readonly ids: Ids;
   readonly now: () => number;
   readonly note: (action: Action, who: Caller, body: Record<string, unknown>) => Promise<void>;
-  /** Drops caches; called after the store has the change and before anybody is told. */
-  readonly changed: () => void;
+  /** Drops caches; called after the store has the change and before anybody is told. `everywhere`: of all instances. */
+  readonly changed: (everywhere: boolean) => Promise<void>;
   /** Tells the relation engine what a user is to their tenant. */
   readonly relate: (user: UserRow) => Promise<void>;
   /** May this caller configure the tool, by the relations? */
@@ -108,7 +108,8 @@ export function createDirectory(p: DirectoryPowers): Directory {
     action: Action,
     body: Record<string, unknown>,
   ): Promise<void> => {
-    p.changed();
+    // A right that was taken must be gone everywhere before that is acknowledged; one that was given may take a moment.
+    await p.changed(!action.endsWith(".created"));
     await p.note(action, actor, body);
   };
   /** Canonical names; an unknown tool in a capsule is a typo, not a wish. */

@@ -20,6 +20,8 @@ export interface Identity extends Pick<
 > {
   /** The caller a credential stands for; `connection` saves looking the same key up again. Throws UNAUTHORIZED; a store that cannot answer is UNAVAILABLE, never anonymous. */
   identify(credentials: Credentials, connection?: object): Caller | Promise<Caller>;
+  /** A caller as they are today, through the same key or (null) the console; null when user or key is gone. */
+  again(userId: string, keyId: string | null): Promise<Caller | null>;
   /** Forgets what was learnt about keys, users and capsules: called by every change before it is acknowledged. */
   forget(): void;
   /** Writes the last-used times that gathered. */
@@ -122,6 +124,11 @@ export function createIdentity(p: IdentityPowers): Identity {
       if (p.anonymousUserId !== null) return anonymous(p.store, p.anonymousUserId);
       throw noCredentials("this needs a credential");
     },
+    async again(userId, keyId) {
+      const key = keyId === null ? null : await answered(p.store.keys.get(keyId));
+      if (keyId !== null && (key?.userId !== userId || !isAlive(key, p.now()))) return null;
+      return callerOf(p.store, userId, key);
+    },
     forget() {
       epoch++;
       known.clear();
@@ -184,8 +191,11 @@ async function anonymous(store: Rows, userId: string): Promise<Caller> {
   return { ...caller, via: "anonymous" };
 }
 
+const isAlive = (key: KeyRow, now: number): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+
 function assertAlive(key: KeyRow, now: number): void {
-  if (key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now)) return;
+  if (isAlive(key, now)) return;
   const why = key.revokedAt === null ? "has expired" : "was revoked";
   throw new AppError("UNAUTHORIZED", "key_inactive", `the key ${key.prefix}… ${why}`, {
     remedy: "ask an administrator for a new key (ostiary keys create)",

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { relationsDocument } from "./document.ts";
+import type { DocumentVersion } from "../governance/governance.ts";
 import type { Relations } from "./relation.ts";
 
 const shipped = readFileSync(join(import.meta.dirname, "../../governance/schema.zed"), "utf8");
@@ -10,7 +11,10 @@ const relations = {
   schema: () => Promise.resolve(shipped),
   writeSchema: (text: string) => Promise.resolve({ revision: String(written.push(text)) }),
 } as Pick<Relations, "schema" | "writeSchema"> as Relations;
-const { check, apply } = relationsDocument(() => relations);
+let inForce: DocumentVersion | null = null;
+const { check, apply } = relationsDocument(() => relations, {
+  inState: () => Promise.resolve(inForce),
+});
 
 it("L05: the shipped schema has all that the gate asks", async () => {
   expect(await check({ "schema.zed": shipped })).toEqual([]);
@@ -27,10 +31,12 @@ it("a schema without what the gate asks, another file, and a text that is none a
   expect(await check({ "other.zed": "" })).toMatchObject([{ file: "other.zed" }, { message: "the schema is missing" }]); // prettier-ignore
 });
 
-it("takes effect only when it differs; a trial is refused", async () => {
+it("takes effect when it is published, not when it is followed; a trial is refused", async () => {
   const document = (text: string) => ({ kind: "relations" as const, version: 1, state: "enforced" as const, files: { "schema.zed": text }, hash: "", note: "", createdBy: "x", createdAt: 0, enforcedAt: 0 }); // prettier-ignore
-  await apply("enforced", document(`${shipped}\n`));
+  inForce = document(shipped);
+  await apply("enforced", inForce);
   expect(written).toEqual([]);
+  inForce = { ...inForce, version: 2 };
   await apply("enforced", document("definition user {}"));
   expect(written).toEqual(["definition user {}"]);
   await apply("shadow", null);

@@ -1,6 +1,7 @@
 // The relation schema as a governed document: what must be in it, and how a new version takes effect.
 import { AppError } from "../errors.ts";
 import type { DocumentFault, DocumentHandler } from "../governance/governance.ts";
+import type { Store } from "../store/store.ts";
 import { compileSchema } from "./embedded/schema.ts";
 import type { Relations } from "./relation.ts";
 
@@ -13,7 +14,10 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
   tenant: ["member", "admin", "shell_execute", "package_install", "tool_create"],
 };
 
-export function relationsDocument(relations: () => Relations): DocumentHandler {
+export function relationsDocument(
+  relations: () => Relations,
+  documents: Pick<Store["documents"], "inState">,
+): DocumentHandler {
   return {
     check: (files) => Promise.resolve(faultsOf(files)),
     async apply(state, document) {
@@ -22,7 +26,9 @@ export function relationsDocument(relations: () => Relations): DocumentHandler {
         if (document) throw new AppError("BAD_REQUEST", "invalid_input", "a relation schema cannot be tried beside another", { remedy: "replay recorded calls against it: ostiary policy replay --schema <file>" }); // prettier-ignore
         return;
       }
-      if (text === undefined || (await relations().schema()).trim() === text.trim()) return;
+      // In force already: this is a start, or another instance published it, and the engine reads it from there itself.
+      const inForce = await documents.inState("relations", "enforced");
+      if (text === undefined || inForce?.version === document?.version) return;
       await relations().writeSchema(text);
     },
   };

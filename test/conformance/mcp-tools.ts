@@ -180,6 +180,8 @@ function fixtureTool(wireName: string, fixture: Fixture): Tool {
     tags: [],
     version: "1.0.0",
     requiredPermissions: [],
+    touches: [],
+    meters: [],
     deprecated: null,
     aliases: [],
     examples: [],

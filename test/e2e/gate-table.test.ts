@@ -86,7 +86,7 @@ const callers = new Map<string, Caller>();
 
 beforeAll(async () => {
   // Each call is a minute after the last one: no rate window of a mode is ever full.
-  app = await startApp({ tools, now: () => (clock += 1), flags: { "approvals.maxPending": "100000" } });
+  app = await startApp({ tools, now: () => (clock += 1), flags: { "approvals.maxPendingPerCaller": "100000" } });
   const drafted = await app.api("POST", "/policies", { body: { files: { "tools.rego": POLICY }, note: "table" } });
   expect(drafted.status).toBe(201);
   const published = await app.api("POST", `/policies/${drafted.body.document.version}/publish`, { body: {} });

@@ -1,0 +1,166 @@
+// Opens what the gate decides with, in the order in which the parts need each other. Fails the start when one cannot.
+import type { Caller, JsonObject } from "../call.ts";
+import type { Config } from "../config.ts";
+import { createGovernanceHolder } from "../governance/document.ts";
+import { createDocuments, type StartedDocuments } from "../governance/documents.ts";
+import type { Governance } from "../governance/governance.ts";
+import { importDocuments } from "../governance/import.ts";
+import { LOCAL_TENANT } from "../identity/bootstrap.ts";
+import { createModeAuthority } from "../mode/authority.ts";
+import { machineSensors } from "../mode/machine.ts";
+import type { ModeAuthority } from "../mode/mode.ts";
+import { policyDocuments } from "../policy/document.ts";
+import { openPolicyEngine } from "../policy/open.ts";
+import { createPolicies } from "../policy/policies.ts";
+import type { Policies, PolicyEngine } from "../policy/policy.ts";
+import { relationsDocument, SCHEMA_FILE } from "../relation/document.ts";
+import { openRelations } from "../relation/open.ts";
+import type { Relations } from "../relation/relation.ts";
+import { openState } from "../state/open.ts";
+import type { State } from "../state/state.ts";
+import { createFollower, type Follower } from "../store/follow.ts";
+import type { Action, Store } from "../store/store.ts";
+import type { Registry } from "../tools/registry.ts";
+import { packagedGovernance, readGovernanceFolder } from "./governance-files.ts";
+
+export interface EnginesPowers {
+  readonly config: Config;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly dataDir: string;
+  readonly home: string;
+  readonly configFiles: readonly string[];
+  readonly now: () => number;
+  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
+  readonly log: Log;
+} // prettier-ignore
+
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Engines {
+  readonly state: State;
+  readonly follower: Follower;
+  readonly relations: Relations;
+  readonly policyEngine: PolicyEngine;
+  readonly policies: Policies;
+  readonly governance: Governance;
+  readonly documents: StartedDocuments;
+  readonly mode: ModeAuthority;
+  /** What must answer before the server is ready, by name. */
+  readonly parts: readonly { readonly name: string; ping(): Promise<void> }[];
+  close(): Promise<void>;
+}
+
+const SYSTEM: Pick<Caller, "tenantId" | "userId"> = { tenantId: LOCAL_TENANT, userId: "system" };
+
+export async function openEngines(p: EnginesPowers): Promise<Engines> {
+  const { config, store, registry, now, log } = p;
+  const opened: { close(): void | Promise<void> }[] = [];
+  const opens = <T extends { close(): void | Promise<void> }>(part: T): T => {
+    opened.unshift(part);
+    return part;
+  };
+  const close = async (): Promise<void> => {
+    for (const part of opened.splice(0)) await part.close();
+  };
+  try {
+    const folder = config.governance ?? packagedGovernance();
+    const files = await readGovernanceFolder(folder);
+    const state = opens(await openState(config.state, { now }));
+    const follower = opens(createFollower({ store, state, now }));
+    await follower.ready;
+
+    // What the store has in force counts; the files are for the first start (C5).
+    const inForce = async (kind: "governance" | "relations") => (await store.documents.inState(kind, "enforced")) ?? { version: 1, files: files[kind] }; // prettier-ignore
+    const schemaText = async (): Promise<string> => (await inForce("relations")).files[SCHEMA_FILE] ?? ""; // prettier-ignore
+    const relations = opens(
+      await openRelations(config.relations, { store, now, schema: { load: schemaText }, follower }),
+    );
+    const policyEngine = opens(
+      await openPolicyEngine(config.policy, { path: config.policyPath, now }),
+    );
+    const governed = await inForce("governance");
+    const { governance, handler } = createGovernanceHolder(
+      governed.files,
+      {
+        workspace: config.workspace,
+        home: p.home,
+        dataDir: p.dataDir,
+        configFiles: p.configFiles,
+        governanceDir: folder,
+        scratchOf: () => null,
+        defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
+        known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
+      },
+      String(governed.version),
+    );
+
+    const handlers = {
+      governance: handler,
+      policy: policyDocuments({ engine: policyEngine, starter: files.policy, path: config.policyPath, now }), // prettier-ignore
+      relations: relationsDocument(() => relations, store.documents),
+    };
+    const warn = (fields: object, message: string): void => log.warn(fields, message);
+    await importDocuments({ store, handlers, now, warn, note: (action, body) => p.note(action, SYSTEM, body as JsonObject) }, files); // prettier-ignore
+    const documents = createDocuments({ store, follower, handlers, now, warn, note: (action, actor, body) => p.note(action, actor, body as JsonObject) }); // prettier-ignore
+    await documents.start();
+    if (relations.engine === "spicedb") await ensureSchema(relations, await schemaText());
+    await tellTools(registry, policyEngine);
+
+    const parts = [
+      { name: "store", ping: () => store.ping() },
+      { name: "relation", ping: () => relations.ping() },
+      { name: "policy", ping: () => policyEngine.ping() },
+      { name: "state", ping: () => state.ping() },
+    ];
+    const mode = opens(
+      await createModeAuthority({
+        store,
+        follower,
+        note: p.note,
+        governance: () => governance,
+        machine: machineSensors({ dataDir: p.dataDir }),
+        selfCheck: () => failing(parts),
+        tenantId: LOCAL_TENANT,
+        now,
+        log,
+      }),
+    );
+    follower.on("tools", () => registry.reload());
+    return { state, follower, relations, policyEngine, policies: createPolicies(policyEngine, () => follower.assertFresh()), governance, documents, mode, parts, close }; // prettier-ignore
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** A server that was just set up has no schema yet; one with another schema is brought to ours, or refuses. */
+async function ensureSchema(relations: Relations, text: string): Promise<void> {
+  const there = await relations.schema().catch(() => "");
+  if (there.trim() !== text.trim()) await relations.writeSchema(text);
+}
+
+/** `data.tools` of the policies follows the registry. */
+async function tellTools(registry: Registry, policy: PolicyEngine): Promise<void> {
+  const tell = (): void | Promise<void> =>
+    policy.setTools(Object.fromEntries(registry.all().map((tool) => [tool.name, { enabled: tool.enabled }]))); // prettier-ignore
+  registry.on("toolRegistered", () => void tell());
+  registry.on("toolChanged", () => void tell());
+  await tell();
+}
+
+async function failing(parts: Engines["parts"]): Promise<string[]> {
+  const names = await Promise.all(
+    parts.map(({ name, ping }) =>
+      ping().then(
+        () => null,
+        () => name,
+      ),
+    ),
+  );
+  return names.filter((name) => name !== null);
+}

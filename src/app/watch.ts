@@ -1,0 +1,23 @@
+// What the mode authority and the figures are told of every call.
+import type { Call, Outcome } from "../call.ts";
+import type { ModeAuthority } from "../mode/mode.ts";
+import type { Metrics } from "../record/metrics.ts";
+
+export const watchEnds =
+  (metrics: Pick<Metrics, "ended">, mode: Pick<ModeAuthority, "signal">) =>
+  (call: Call, outcome: Outcome): void => {
+    const dangerous = call.tool?.risk === "dangerous";
+    if (outcome.endedAt === null) {
+      // It waits for a person: an attempt, and no verdict yet.
+      if (dangerous) mode.signal({ kind: "denied", caller: call.caller, dangerous, verdict: null });
+      return;
+    }
+    metrics.ended(call.caller, outcome);
+    if (outcome.dispatched) {
+      if (outcome.cancelReason !== "user" && outcome.cancelReason !== "shutdown")
+        mode.signal({ kind: "ended", failed: !outcome.success });
+      return;
+    }
+    const verdict = outcome.gates.find((gate) => gate.verdict !== "allow") ?? null;
+    if (verdict) mode.signal({ kind: "denied", caller: call.caller, dangerous, verdict });
+  };
