@@ -1,12 +1,11 @@
 // What could make the house more careful: the machine, failing tools, refused calls, a record that cannot be written.
 import type { Caller, Verdict } from "../call.ts";
-import type { SensorRule } from "../governance/governance.ts";
+import { SENSORS, type SensorRule } from "../governance/governance.ts";
 import { callerKey, createCallerCounts, createThrottles } from "./callers.ts";
 import type { MachineReading, MachineSensors } from "./machine.ts";
 import type { ModeSignal, SensorReading } from "./mode.ts";
 import { createTally } from "./tally.ts";
 
-export const SENSORS = ["cpu", "memory", "disk", "tool_error_rate", "denials", "dangerous_calls", "audit_failures"] as const; // prettier-ignore
 export type SensorName = (typeof SENSORS)[number];
 export type SensorRules = Readonly<Record<string, SensorRule>>;
 
