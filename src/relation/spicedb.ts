@@ -96,7 +96,7 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
           optionalLimit: 0,
           ...convert.contextMessage(context),
         });
-        return found.map(convert.foundResource);
+        return convert.merged(found.map(convert.foundResource));
       }),
     lookupSubjects: ({ resource, permission, subjectType, subjectRelation = "", context }) =>
       fresh(async ({ consistency }) => {
@@ -110,7 +110,7 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
           wildcardOption: 0,
           ...convert.contextMessage(context),
         });
-        return found.map(convert.foundSubject);
+        return convert.merged(found.map(convert.foundSubject));
       }),
     expand: (resource, permission) =>
       fresh(async ({ consistency }) => {

@@ -15,16 +15,6 @@ export interface Caveat {
   evaluate(written: JsonObject | null, given: JsonObject | undefined): Outcome;
 }
 
-/** Knows which declared names were asked for in vain. */
-class Values extends Map<string, unknown> {
-  readonly missing = new Set<string>();
-
-  override get(name: string): unknown {
-    if (!this.has(name)) this.missing.add(name);
-    return super.get(name);
-  }
-}
-
 /** What every caveat can use: CEL's own functions, `in_cidr` and `isSubtreeOf`. */
 export function caveatEnvironment(): Environment {
   return new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true })
@@ -43,7 +33,7 @@ export function caveatEnvironment(): Environment {
 }
 
 export function compileCaveat(text: string, syntax: CaveatSyntax, base: Environment): Caveat {
-  const { name, expression, expressionAt } = syntax;
+  const { name } = syntax;
   const parameters = new Map<string, ParameterType>();
   for (const parameter of syntax.parameters) {
     if (parameters.has(parameter.name))
@@ -54,17 +44,13 @@ export function compileCaveat(text: string, syntax: CaveatSyntax, base: Environm
       );
     parameters.set(parameter.name, parameterType(text, parameter.type));
   }
-  const program = compile(
-    text,
-    expression,
-    expressionAt,
-    environmentWith(text, syntax, parameters, base),
-  );
+  const names = [...parameters.keys()].sort();
+  const program = compile(text, syntax, environmentWith(text, syntax, parameters, base));
   return {
     name,
     parameters,
     evaluate: (written, given) => {
-      const values = new Values();
+      const values = new Map<string, unknown>();
       for (const [parameter, type] of parameters) {
         const source = written !== null && Object.hasOwn(written, parameter) ? written : given;
         if (source === undefined || !Object.hasOwn(source, parameter)) continue;
@@ -82,8 +68,9 @@ export function compileCaveat(text: string, syntax: CaveatSyntax, base: Environm
       try {
         return program(values) === true ? YES : NO;
       } catch (cause) {
-        if (values.missing.size > 0)
-          return { has: "conditional", missing: [...values.missing].sort() };
+        // CEL lets `true || x` be true without x. Where it cannot, whatever is not given may be what it lacks.
+        const missing = names.filter((parameter) => !values.has(parameter));
+        if (missing.length > 0) return { has: "conditional", missing };
         const why = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
         return { has: "fault", error: invalid(`caveat \`${name}\` cannot be evaluated: ${why}`) };
       }
@@ -110,10 +97,10 @@ function environmentWith(
 
 function compile(
   text: string,
-  expression: string,
-  at: number,
+  syntax: CaveatSyntax,
   environment: Environment,
-): (values: Values) => unknown {
+): (values: ReadonlyMap<string, unknown>) => unknown {
+  const { expression, expressionAt: at } = syntax;
   const fault = (cause: unknown): Error => {
     const { message, range } = cause as { message: string; range?: { start: number } };
     return schemaFault(
@@ -128,7 +115,8 @@ function compile(
   } catch (cause) {
     throw fault(cause);
   }
-  useRe2(program.ast);
+  const used = new Set<string>();
+  prepare(program.ast, used);
   const checked = program.check();
   if (!checked.valid) throw fault(checked.error);
   if (checked.type !== "bool")
@@ -137,16 +125,27 @@ function compile(
       at,
       `a caveat's expression must be a bool, this is ${checked.type ?? "something else"}`,
     );
+  for (const parameter of syntax.parameters)
+    if (!used.has(parameter.name))
+      throw schemaFault(
+        text,
+        parameter.at,
+        `parameter \`${parameter.name}\` of caveat \`${syntax.name}\` is not used`,
+      );
   return (values) => program(values) as unknown;
 }
 
-/** The library's own `matches` backtracks: one unlucky pattern would hold up the process. CEL means RE2. */
-function useRe2(node: unknown): void {
-  if (Array.isArray(node)) return node.forEach(useRe2);
+/**
+ * Collects the names in use, and puts RE2 in the place of the library's own `matches`: that one backtracks, and a single
+ * unlucky pattern would hold up the process.
+ */
+function prepare(node: unknown, used: Set<string>): void {
+  if (Array.isArray(node)) return node.forEach((one) => prepare(one, used));
   if (typeof node !== "object" || node === null || !("op" in node) || !("args" in node)) return;
   const { op, args } = node;
+  if (op === "id" && typeof args === "string") used.add(args);
   if (op === "rcall" && Array.isArray(args) && args[0] === "matches") args[0] = "matchesRe2";
-  useRe2(args);
+  prepare(args, used);
 }
 
 function matches(value: string, pattern: string): boolean {

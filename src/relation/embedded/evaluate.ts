@@ -1,6 +1,7 @@
 // The check: does this subject stand in that relation to this thing? Synchronous, over memory.
 import type { JsonObject } from "../../call.ts";
 import { AppError } from "../../errors.ts";
+import { invalid } from "./fault.ts";
 import { and, butNot, NO, or, sameOutcome, YES, type Outcome } from "./outcome.ts";
 import type { Member, Node, Schema } from "./schema.ts";
 import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts";
@@ -20,27 +21,18 @@ const MAX_PASSES = 1000;
 
 const TOO_DEEP: Outcome = {
   has: "fault",
-  error: new AppError(
-    "UNAVAILABLE",
-    "engine_unavailable",
+  error: invalid(
     `the relationships are nested deeper than ${MAX_DEPTH} steps`,
-    {
-      remedy: "look for a cycle or a very long chain among the relationships",
-    },
+    "look for a cycle or a very long chain among the relationships",
   ),
 };
 const NEGATED_CYCLE: Outcome = {
   has: "fault",
-  error: new AppError(
-    "UNAVAILABLE",
-    "engine_unavailable",
+  error: invalid(
     "a permission depends on its own absence",
-    {
-      remedy: "look for a cycle of relationships that leads through an exclusion (-)",
-    },
+    "look for a cycle of relationships that leads through an exclusion (-)",
   ),
 };
-
 const UNKNOWN_CAVEAT: Outcome = {
   has: "fault",
   error: new AppError(
@@ -133,12 +125,12 @@ export class Evaluation {
     if (standing === undefined) return NO;
     const subject = this.#subject;
     let outcome: Outcome = NO;
-    if (subject.relation === "") {
-      const ofType = standing.direct.get(subject.type);
-      if (ofType !== undefined) {
-        outcome = or(this.#condition(ofType.get(subject.id)), this.#condition(ofType.get("*")));
-        if (outcome === YES) return YES;
-      }
+    const ofType = standing.direct.get(subject.type);
+    if (ofType !== undefined) {
+      // A wildcard admits sets of its type as well, as in SpiceDB.
+      outcome = this.#condition(ofType.get("*"));
+      if (subject.relation === "") outcome = or(this.#condition(ofType.get(subject.id)), outcome);
+      if (outcome === YES) return YES;
     }
     for (const tuple of standing.sets.values()) {
       const next = this.#member(tuple.subjectType, tuple.subjectRelation);

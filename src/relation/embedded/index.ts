@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import { AlreadyExists, PreconditionFailed, type Store } from "../../store/store.ts";
 import type { CheckRequest, CheckResult, Relations } from "../relation.ts";
-import { relationshipText } from "../text.ts";
+import { isObjectId, relationshipText } from "../text.ts";
 import { invalid } from "./fault.ts";
 import { expandTree, findResources, findSubjects, judge, readPage, type Moment } from "./lookup.ts";
 import { compileSchema, type Schema } from "./schema.ts";
@@ -74,8 +74,9 @@ class EmbeddedRelations implements Relations {
     const schema = this.#schema;
     const member = validate.knownMember(schema, request.resource.type, request.permission);
     const subject = validate.knownSubject(schema, request.subject);
-    const outcome = judge(this.#moment(), member, request.resource.id, subject, request.context);
-    return outcome as CheckResult;
+    // No relationship can hold such an id; a wildcard would match it all the same.
+    if (!isObjectId(request.resource.id) || !isObjectId(subject.id)) return { has: "no" };
+    return judge(this.#moment(), member, request.resource.id, subject, request.context);
   }
 
   checkMany(requests: readonly CheckRequest[]): readonly CheckResult[] {

@@ -21,7 +21,7 @@ export function judge(
   id: string,
   subject: Subject,
   context?: JsonObject,
-): Outcome {
+): Exclude<Outcome, { has: "fault" }> {
   const outcome = new Evaluation(at.schema, at.tuples, subject, context, at.now).check(member, id);
   if (outcome.has === "fault") throw outcome.error;
   return outcome;

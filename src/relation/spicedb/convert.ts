@@ -120,6 +120,13 @@ const found = (id: string, answer: Answered): Found =>
     ? { id, has: "yes" }
     : { id, has: "conditional", ...missingOf(answer) };
 
+/** The server may name one thing several times, once for each way that leads to it: a yes says it all. */
+export function merged<A extends Found>(answers: readonly A[]): A[] {
+  const byId = new Map<string, A>();
+  for (const one of answers) if (byId.get(one.id)?.has !== "yes") byId.set(one.id, one);
+  return [...byId.values()];
+}
+
 export const foundResource = (answer: v1.LookupResourcesResponse): Found =>
   found(answer.resourceObjectId, answer);
 
