@@ -1,6 +1,6 @@
 // Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
 import { build, type Plugin } from "esbuild";
-import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, cp, mkdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -68,6 +68,7 @@ await copyFile(
   join(root, "node_modules/@scalar/api-reference/dist/browser/standalone.js"),
   join(fresh, "assets/scalar.js"),
 );
+await cp(join(root, "governance"), join(fresh, "assets/governance"), { recursive: true });
 // The swap is short, so that a start during a build finds the old bundle or the new one.
 await rm(dist, { recursive: true, force: true });
 await rename(fresh, dist);

@@ -1,7 +1,10 @@
-// Rego policies in local files; no server is asked.
+// Rego policies: in local files, where no server is asked, and their versions on the server.
 import { InvalidArgumentError, type Command } from "commander";
+import { readFolder } from "../governance/folder.ts";
 import type { Cli } from "./cli.ts";
+import { documentVerbs, orUsage } from "./documents.ts";
 import { parseDuration } from "./duration.ts";
+import { usage } from "./fail.ts";
 import { needsVerb } from "./subcommands.ts";
 import type { EvalOptions } from "./policy/eval.ts";
 import type { FmtOptions } from "./policy/fmt.ts";
@@ -57,7 +60,14 @@ export function define(command: Command, cli: Cli): void {
       const { fmt } = await import("./policy/fmt.ts");
       fmt(cli, paths, { ...options, version: version(options) });
     });
+  documentVerbs(command, cli, { path: "policies", read: readPolicies });
   needsVerb(command);
+}
+
+function readPolicies(folder: string): Readonly<Record<string, string>> {
+  const files = orUsage(() => readFolder(folder));
+  if (Object.keys(files).length === 0) throw usage(`there is no file in ${folder}`);
+  return files;
 }
 
 const append = (path: string, earlier: string[]): string[] => [...earlier, path];

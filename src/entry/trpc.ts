@@ -8,6 +8,7 @@ import { AppError, CODES } from "../errors.ts";
 import { createLoginLink, whoami } from "./api/account.ts";
 import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./api/approvals.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
+import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall } from "./api/explain.ts";
@@ -119,6 +120,33 @@ const router = t.router({
   }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
   mode: t.router({ getMode: query(getMode), switchMode: mutation(switchMode) }),
+  policies: t.router({
+    listPolicyVersions: query(policies.list),
+    getPolicyVersion: query(policies.get),
+    draftPolicy: mutation(policies.draft),
+    checkPolicy: mutation(policies.check),
+    publishPolicy: mutation(policies.publish),
+    rollbackPolicy: mutation(policies.rollback),
+    endPolicyTrial: mutation(policies.endTrial),
+  }),
+  governance: t.router({
+    listGovernanceVersions: query(governance.list),
+    getGovernanceVersion: query(governance.get),
+    draftGovernance: mutation(governance.draft),
+    checkGovernance: mutation(governance.check),
+    publishGovernance: mutation(governance.publish),
+    rollbackGovernance: mutation(governance.rollback),
+    endGovernanceTrial: mutation(governance.endTrial),
+  }),
+  relationSchema: t.router({
+    listRelationSchemaVersions: query(relationSchema.list),
+    getRelationSchemaVersion: query(relationSchema.get),
+    draftRelationSchema: mutation(relationSchema.draft),
+    checkRelationSchema: mutation(relationSchema.check),
+    publishRelationSchema: mutation(relationSchema.publish),
+    rollbackRelationSchema: mutation(relationSchema.rollback),
+    endRelationSchemaTrial: mutation(relationSchema.endTrial),
+  }),
   users: t.router({
     createUser: mutation(createUser),
     listUsers: query(listUsers),

@@ -2,6 +2,7 @@
 import { createLoginLink, whoami } from "./account.ts";
 import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./approvals.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
+import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
@@ -62,4 +63,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   lookupResources,
   lookupSubjects,
   getRelationSchema,
+  ...Object.values(policies),
+  ...Object.values(governance),
+  ...Object.values(relationSchema),
 ];
