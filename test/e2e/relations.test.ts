@@ -174,3 +174,24 @@ describe("ostiary relations", () => {
     expect(bad.stderr).toContain("there is no user 'nobody'");
   }); // prettier-ignore
 });
+
+describe("docs/relations.md", () => {
+  const root = join(import.meta.dirname, "../..");
+  const page = readFileSync(join(root, "docs/relations.md"), "utf8");
+
+  it("its commands run, one after the other, and print what it says", async () => {
+    const examples = [...page.matchAll(/```sh\nostiary (.*)\n```\n(?:\n```text\n([^`]*)```)?/g)];
+    expect(examples.length).toBeGreaterThan(7);
+    for (const [, words = "", output] of examples) {
+      const ran = await runBin(words.split(" "), { env: { OSTIARY_DATA_DIR: app.dataDir }, cwd: app.workspace }); // prettier-ignore
+      expect([words, ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([words, 0, ""]);
+      if (output !== undefined) expect(ran.stdout).toBe(output);
+    }
+  });
+
+  it("what it quotes of the schema stands in the schema", () => {
+    const schema = readFileSync(join(root, "governance/schema.zed"), "utf8").split("\n");
+    const [, quoted = ""] = /```zed\n([^`]*)```/.exec(page) ?? [];
+    for (const line of quoted.trimEnd().split("\n")) expect(schema).toContain(line);
+  });
+});
