@@ -28,10 +28,7 @@ export function createApprovals(p: ApprovalPowers): ApprovalParts {
   const ending = createEnding(p, waiting);
   const deciders = createDeciders(p);
   const sweeping = createSweep(p, ending);
-  const carryOn = (id: string): void => {
-    sweeping.carryOn(id).catch((cause: unknown) => p.report("an approved call could not go on", { approvalId: id, err: cause })); // prettier-ignore
-  };
-  const desk = createDesk(p, { seal, deciders, ending, waiting, carryOn });
+  const desk = createDesk(p, { seal, deciders, ending, waiting, carryOn: sweeping.carryOn });
   const rules = createStanding(p, deciders, desk.show);
   return {
     approvals: { ...createHold(p, { seal, waiting, ending }), covers: rules.covers },

@@ -7,8 +7,8 @@ import type { ApprovalPowers } from "./powers.ts";
 export interface Sweep {
   /** One round; answers how many approvals it ended or let go on. */
   sweep(): Promise<number>;
-  /** Lets an approved call go on, once at a time; a failure is reported and tried again by a later round. */
-  carryOn(approvalId: string): Promise<void>;
+  /** Lets an approved call go on, once at a time; nobody waits. A failure is reported and tried again by a later round. */
+  carryOn(approvalId: string): void;
 }
 
 const BATCH = 100;
@@ -33,20 +33,22 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
     return true;
   };
 
-  const carryOn = async (id: string): Promise<void> => {
-    if (underWay.has(id)) return;
-    underWay.add(id);
+  const tryOn = async (id: string): Promise<void> => {
     try {
       for (let attempt = 1; attempt <= TRIES; attempt++) {
         await p.goOn(id);
         if (await isDone(id)) return;
         await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS * attempt));
       }
-    } catch (cause) {
-      p.report("an approved call could not go on", { approvalId: id, err: cause });
     } finally {
       underWay.delete(id);
     }
+  };
+
+  const carryOn = (id: string): void => {
+    if (underWay.has(id)) return;
+    underWay.add(id);
+    tryOn(id).catch((cause: unknown) => p.report("an approved call could not go on", { approvalId: id, err: cause }));
   };
 
   const expire = (row: ApprovalRow): Promise<boolean> =>
@@ -75,11 +77,9 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
         await p.refuse(row.executionId, faultOf(row.state as "declined", row));
         return true;
       });
-      done += await each(await approvals.stranded(now - STRANDED_AFTER_MS, BATCH), async (row) => {
-        await carryOn(row.id);
-        return true;
-      });
-      return done;
+      const stranded = await approvals.stranded(now - STRANDED_AFTER_MS, BATCH);
+      for (const row of stranded) carryOn(row.id);
+      return done + stranded.length;
     },
   };
 } // prettier-ignore
