@@ -85,12 +85,12 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       const now = (await approvals.get(row.id)) ?? row;
       throw now.state === "pending" && now.binding !== row.binding ? edited(now) : stale(now, caller);
     }
-    const { id: approvalId, executionId, toolName } = row;
+    const { id: approvalId, executionId, toolName, requester } = row;
     const { decision, comment } = one;
-    const body = { approvalId, executionId, toolName, decision, comment };
+    const body = { approvalId, executionId, toolName, requester, decision, comment };
     await p.note("approval.voted", caller, edit ? { ...body, editedArguments: edit.arguments, binding: edit.binding } : body);
     if (after.state === "approved" || after.state === "declined") {
-      await p.note(`approval.${after.state}`, caller, { approvalId, executionId, toolName, votes: after.votes.map(({ userId }) => userId), needed: after.needed });
+      await p.note(`approval.${after.state}`, caller, { approvalId, executionId, toolName, requester, votes: after.votes.map(({ userId }) => userId), needed: after.needed });
     }
     return after;
   }; // prettier-ignore

@@ -53,10 +53,11 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
   };
 }
 
-const audited = ({ id, executionId, toolName }: ApprovalRow, from: string) => ({
+const audited = ({ id, executionId, toolName, requester }: ApprovalRow, from: string) => ({
   approvalId: id,
   executionId,
   toolName,
+  requester,
   from,
 });
 

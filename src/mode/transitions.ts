@@ -75,7 +75,7 @@ function quietMove(to: Mode, quietSeconds: number, { state, quietSince, now }: S
   if (quietSince === null || state.until !== null) return null;
   const since = Math.max(quietSince, state.since);
   if (now - since < quietSeconds * 1000) return null;
-  return { to, by: "sensor:quiet", reason: `no sensor has been firing for ${quietSeconds} s`, cause: since };
+  return { to, by: "sensor:quiet", reason: quietSeconds === 0 ? "no sensor is firing" : `no sensor has been firing for ${quietSeconds} s`, cause: since };
 } // prettier-ignore
 
 const stricterMove = (a: Move | null, b: Move): Move => (!a || isStricter(b.to, a.to) ? b : a);

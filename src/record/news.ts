@@ -28,8 +28,10 @@ export function isFor(caller: Caller, event: LogEvent): boolean {
   return caller.role === "admin" || requesterOf(event) === caller.userId;
 }
 
+/** Asking and using are the requester's own acts; all others name it. */
 function requesterOf(event: LogEvent): unknown {
-  return event.action === "approval.requested" ? event.actor : bodyOf(event)["requester"];
+  const own = event.action === "approval.requested" || event.action === "approval.consumed";
+  return own ? event.actor : bodyOf(event)["requester"];
 }
 
 export function dataOf(event: LogEvent): object {
