@@ -37,11 +37,14 @@ const METADATA = ["168.63.129.16", "100.100.100.200"] as const;
 
 /** A judge of addresses: true only for what the whole internet can reach. */
 export function publicAddresses(): (address: string) => boolean {
-  const blocked = new BlockList();
-  for (const [net, prefix, family] of NOT_PUBLIC) blocked.addSubnet(net, prefix, family);
-  for (const address of METADATA) blocked.addAddress(address);
+  // One list per family: a list of both takes every IPv4 address for its form as IPv6.
+  const blocked = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const [net, prefix, family] of NOT_PUBLIC) blocked[family].addSubnet(net, prefix, family);
+  for (const address of METADATA) blocked.ipv4.addAddress(address);
   return (address) => {
-    const family = isIP(address);
-    return family !== 0 && !blocked.check(address, family === 4 ? "ipv4" : "ipv6");
+    const version = isIP(address);
+    if (version === 0) return false;
+    const family = version === 4 ? "ipv4" : "ipv6";
+    return !blocked[family].check(address, family);
   };
 }

@@ -58,14 +58,22 @@ export function judgeUrl(
     return refuse(`port ${port} is not allowed`, hosts.ports.rule, `use one of the ports ${[...hosts.ports.value].join(", ")}`);
   const blocked = hosts.blocked.find(({ value }) => hostMatches(value, host));
   if (blocked) return refuse(`${host} is blocked`, blocked.rule, "use another host");
-  if (hosts.policy.value === "public" || hosts.allowed.some(({ value }) => hostMatches(value, host))) {
-    if (hosts.policy.value !== "none") return;
-  }
-  if (hosts.policy.value !== "ask_new")
-    return refuse(hosts.policy.value === "none" ? "this tool reaches no host" : `${host} is not on the list of allowed hosts`, hosts.policy.rule, "ask an administrator to allow the host");
-  const message = `${host} is not on the list of allowed hosts`;
-  asked(j, { reason: "host_asks", value: given, message, suggestion: "use a host of the list", rule: hosts.policy.rule });
+  judgePolicy(j, given, host, hosts, refuse);
 } // prettier-ignore
+
+function judgePolicy(
+  j: Judging,
+  given: string,
+  host: string,
+  { policy: { value: policy, rule }, allowed }: Hosts,
+  refuse: (why: string, rule: RuleSource, suggestion: string) => void,
+): void {
+  if (policy === "none") return refuse("this tool reaches no host", rule, "use a tool that may");
+  if (policy === "public" || allowed.some(({ value }) => hostMatches(value, host))) return;
+  const message = `${host} is not on the list of allowed hosts`;
+  if (policy === "list") return refuse(message, rule, "ask an administrator to allow the host");
+  asked(j, { reason: "host_asks", value: given, message, suggestion: "use a host of the list", rule }); // prettier-ignore
+}
 
 /** What no honest URL holds, though parsers put up with it. */
 function oddities(given: string, url: URL): string | null {
