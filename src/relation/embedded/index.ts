@@ -41,6 +41,8 @@ class EmbeddedRelations implements Relations {
   readonly #powers: EmbeddedPowers;
   readonly #listeners = new Set<() => void>();
   #schema: Schema = { text: "", types: new Map(), caveats: new Map() };
+  /** The text that was last read from where it is kept. */
+  #loaded = "";
   #tuples = new Tuples();
   /** Of the store. */
   #known = 0;
@@ -59,7 +61,8 @@ class EmbeddedRelations implements Relations {
     const { follower } = this.#powers;
     this.#unfollow = follower?.on("relations", () => this.#inTurn(() => this.#catchUp()));
     await this.#inTurn(async () => {
-      this.#schema = compileSchema(await this.#powers.schema.load());
+      this.#loaded = await this.#powers.schema.load();
+      this.#schema = compileSchema(this.#loaded);
       await this.#readAll();
       this.#changed();
     });
@@ -127,38 +130,40 @@ class EmbeddedRelations implements Relations {
     return { items: items.map(validate.relationshipOf), next };
   }
 
-  write(
+  async write(
     changes: Parameters<Relations["write"]>[0],
     preconditions: Parameters<Relations["write"]>[1] = [],
   ) {
-    return this.#inTurn(async () => {
+    const revision = await this.#inTurn(async () => {
       const { store, now } = this.#powers;
       const rows = validate.checkedChanges(this.#schema, changes);
       const conditions = validate.checkedPreconditions(this.#schema, preconditions);
-      const at = now();
       await this.#recover();
-      const revision = await store.tuples.write(rows, conditions, at).catch((cause: unknown) => {
+      const at = now();
+      const written = await store.tuples.write(rows, conditions, at).catch((cause: unknown) => {
         throw this.#refusal(cause);
       });
       if (store.shared) {
         await this.#catchUp();
       } else {
         for (const row of rows) this.#apply(row);
-        this.#known = revision;
+        this.#known = written;
         this.#tuples.sweep(at);
         this.#changed();
       }
-      await this.#powers.follower?.changed("relations");
-      return { revision: this.#revision };
+      return this.#revision;
     });
+    // Not in our turn: the follower may be waiting for one of ours, to tell us something.
+    await this.#powers.follower?.changed("relations");
+    return { revision };
   }
 
   async schema(): Promise<string> {
     return this.#schema.text;
   }
 
-  writeSchema(text: string) {
-    return this.#inTurn(async () => {
+  async writeSchema(text: string) {
+    const revision = await this.#inTurn(async () => {
       const schema = compileSchema(text);
       this.#tuples.sweep(this.#powers.now());
       const orphan = validate.orphan(schema, this.#tuples.matching());
@@ -170,9 +175,10 @@ class EmbeddedRelations implements Relations {
       await this.#powers.schema.save?.(text);
       this.#schema = schema;
       this.#changed();
-      await this.#powers.follower?.changed("relations");
-      return { revision: this.#revision };
+      return this.#revision;
     });
+    await this.#powers.follower?.changed("relations");
+    return { revision };
   }
 
   onChange(listener: () => void): () => void {
@@ -243,12 +249,14 @@ class EmbeddedRelations implements Relations {
   /** Takes over what others did, or (null) everything: relationships, and the schema. */
   async #takeOver(news: Awaited<ReturnType<Store["tuples"]["since"]>>): Promise<void> {
     const text = await this.#powers.schema.load();
-    const schema = text === this.#schema.text ? this.#schema : compileSchema(text);
+    // A text that was written here may be stored a little later by whoever keeps it: only a new one takes its place.
+    const schema = text === this.#loaded ? this.#schema : compileSchema(text);
     if (news === null) await this.#readAll();
     else {
       for (const change of news.changes) this.#apply(change);
       this.#known = news.revision;
     }
+    this.#loaded = text;
     this.#schema = schema;
     this.#tuples.sweep(this.#powers.now());
     this.#changed();
