@@ -37,6 +37,8 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
     try {
       return await work;
     } catch (cause) {
+      // A write that was not answered may have been done all the same.
+      freshness.renew();
       throw faultOfServer(serverFault(cause), cause);
     }
   };

@@ -6,7 +6,7 @@ import type { CheckRequest, RelationChange, Relations } from "../../src/relation
 import { openSpicedbRelations } from "../../src/relation/spicedb.ts";
 import { parseRelationship, parseSubject, relationshipText } from "../../src/relation/text.ts";
 import { until } from "../fixtures/contract.ts";
-import { emptied, spicedbServer, type SpicedbServer } from "../fixtures/spicedb.ts";
+import { emptied, silentLine, spicedbServer, type SpicedbServer } from "../fixtures/spicedb.ts";
 
 type Follower = NonNullable<EmbeddedPowers["follower"]>;
 
@@ -369,6 +369,20 @@ if (address && bin) {
       await until(() => other.writeSchema(SCHEMA).then(() => true, () => false), 10_000); // prettier-ignore
       await until(() => ask().then(({ has }) => has === "no", () => false), 10_000); // prettier-ignore
       await other.close();
+    });
+
+    test("a connection that swallows everything is replaced", async () => {
+      const line = await silentLine(Number(new URL(server.address).port));
+      const url = new URL(server.address);
+      url.port = String(line.port);
+      const through = openSpicedbRelations(url.href, {});
+      await until(() => through.ping().then(() => true, () => false), 10_000); // prettier-ignore
+      line.swallow();
+      const began = performance.now();
+      await until(() => through.ping().then(() => true, () => false), 10_000); // prettier-ignore
+      expect(performance.now() - began).toBeLessThan(4_000);
+      await through.close();
+      line.close();
     });
 
     test("frozen: refused at the deadline, then answers again", async () => {

@@ -30,34 +30,63 @@ const CHANNEL = {
   "grpc.use_local_subchannel_pool": 1,
 };
 
+/** So many calls in a row without any answer, and the connection is taken for dead, whatever the system says of it. */
+const SILENT_CALLS = 3;
+const DEADLINE_EXCEEDED = 4;
+
 interface Options {
   readonly deadline: number;
 }
 
+type Server = ReturnType<typeof v1.NewClient>;
+
 export function connectSpicedb({ target, token, tls }: SpicedbAddress): SpicedbClient {
   const { SECURE, INSECURE_PLAINTEXT_CREDENTIALS } = v1.ClientSecurity;
   const security = tls ? SECURE : INSECURE_PLAINTEXT_CREDENTIALS;
-  const server = v1.NewClient(token, target, security, undefined, CHANNEL);
+  const connect = (): Server => v1.NewClient(token, target, security, undefined, CHANNEL);
+  let server = connect();
+  let silent = 0;
+  let closed = false;
+  const once = async <A>(ms: number, send: Send<A>): Promise<A> => {
+    const used = server;
+    try {
+      const answer = await one(ms, send);
+      silent = 0;
+      return answer;
+    } catch (cause) {
+      // Many that hang on the same dead connection must not end the new one.
+      if (used !== server || closed) throw cause;
+      silent = (cause as { code?: unknown }).code === DEADLINE_EXCEEDED ? silent + 1 : 0;
+      if (silent >= SILENT_CALLS) {
+        silent = 0;
+        server = connect();
+        used.close();
+      }
+      throw cause;
+    }
+  };
   return {
-    check: (request) => one(CHECK_MS, (o, done) => server.checkBulkPermissions(request, o, done)),
-    expand: (request) => one(OTHER_MS, (o, done) => server.expandPermissionTree(request, o, done)),
+    check: (request) => once(CHECK_MS, (o, done) => server.checkBulkPermissions(request, o, done)),
+    expand: (request) => once(OTHER_MS, (o, done) => server.expandPermissionTree(request, o, done)),
     lookupResources: (request) => all(server.lookupResources(request, within(OTHER_MS))),
     lookupSubjects: (request) => all(server.lookupSubjects(request, within(OTHER_MS))),
     read: (request) => all(server.readRelationships(request, within(OTHER_MS))),
     readAll: (request) => all(server.exportBulkRelationships(request, within(OTHER_MS)), 2),
-    write: (request) => one(OTHER_MS, (o, done) => server.writeRelationships(request, o, done)),
-    readSchema: () => one(OTHER_MS, (o, done) => server.readSchema({}, o, done)),
-    writeSchema: (request) => one(OTHER_MS, (o, done) => server.writeSchema(request, o, done)),
-    close: () => server.close(),
+    write: (request) => once(OTHER_MS, (o, done) => server.writeRelationships(request, o, done)),
+    readSchema: () => once(OTHER_MS, (o, done) => server.readSchema({}, o, done)),
+    writeSchema: (request) => once(OTHER_MS, (o, done) => server.writeSchema(request, o, done)),
+    close() {
+      closed = true;
+      server.close();
+    },
   };
 }
 
 const within = (ms: number): Options => ({ deadline: Date.now() + ms });
 
-function one<A>(
-  ms: number,
-  send: (options: Options, done: (error: Error | null, answer?: A) => void) => unknown,
-): Promise<A> {
+type Send<A> = (options: Options, done: (error: Error | null, answer?: A) => void) => unknown;
+
+function one<A>(ms: number, send: Send<A>): Promise<A> {
   return new Promise((resolve, reject) => {
     send(within(ms), (error, answer) => {
       if (answer === undefined) reject(error ?? new Error("an empty answer"));
