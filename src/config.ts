@@ -47,9 +47,6 @@ interface Setting extends Origin {
   readonly items?: readonly string[];
 }
 
-/** Settings that name a folder. */
-const PATHS: ReadonlySet<string> = new Set(["dataDir", "workspace", "governance"]);
-
 /** Throws one ConfigError that lists every fault. */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const cwd = sources.cwd ?? process.cwd();

@@ -227,8 +227,9 @@ async function cleanRequest(c: Context<WebEnv>, doors: Doors): Promise<Request> 
     if (input !== undefined) parseBody(Buffer.from(input));
     return new Request(url, init);
   }
+  // A mutation without input has no body; every input is an object, and the empty one means the same.
   const body = await readJson(doors, c.req.raw);
-  return new Request(url, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+  return new Request(url, { ...init, body: body === undefined ? "{}" : JSON.stringify(body) });
 }
 
 /** A fault before any procedure, in the shape that clients expect: one per call of a batch. */

@@ -49,7 +49,8 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
     },
     async setTools(tools) {
       slots.setTools(tools);
-      if (slots.of("enforced")) await sync.now();
+      // What could not be sent is sent again, and until then nothing is decided.
+      if (slots.of("enforced")) await sync.now().catch(() => undefined);
     },
     decide(slot, input, explain) {
       const set = slots.of(slot);

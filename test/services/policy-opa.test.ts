@@ -46,7 +46,8 @@ if (url !== undefined && bin !== undefined) {
       await expect(engine.decide("enforced", ADA, false)).rejects.toThrow();
       await expect(engine.ping()).rejects.toThrow();
       // A switch that cannot be sent is not lost.
-      await expect(engine.setTools({})).rejects.toThrow();
+      await engine.setTools({});
+      await expect(engine.decide("enforced", ADA, false)).rejects.toThrow();
 
       await startOpa(port);
       const late = () => Promise.resolve(engine?.decide("enforced", ADA, false)).catch(() => null);
