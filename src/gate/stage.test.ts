@@ -42,7 +42,7 @@ it("a stage that is too slow denies within its limit", async () => {
   vi.useFakeTimers();
   try {
     const judged = judge(stage(() => new Promise(() => undefined)), testSubject(), testPowers(), newTrail()); // prettier-ignore
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(501);
     expect(await judged).toMatchObject(UNAVAILABLE);
   } finally {
     vi.useRealTimers();

@@ -148,12 +148,15 @@ async function settle(
   trail: Trail,
 ): Promise<Verdict> {
   let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
   const late = new Promise<Decision>((resolve) => {
-    timer = setTimeout(() => {
+    const giveUp = (): void => {
       resolve(unavailable(stage));
       // What a late yes has taken is given back: nobody will use it.
       pending.then((decision) => decision.kind === "allow" && decision.undo?.()).catch(() => undefined); // prettier-ignore
-    }, stage.limitMs ?? STAGE_LIMIT_MS);
+    };
+    // A busy process must not take itself for a slow engine: an answer that has arrived is read first.
+    timer = setTimeout(() => (turn = setImmediate(giveUp)), stage.limitMs ?? STAGE_LIMIT_MS);
   });
   try {
     return stamp(stage, await Promise.race([pending, late]), began, trail);
@@ -161,6 +164,7 @@ async function settle(
     return stamp(stage, unavailable(stage), began, trail);
   } finally {
     clearTimeout(timer);
+    clearImmediate(turn);
   }
 }
 

@@ -79,6 +79,20 @@ describe("budgets", () => {
     expect(await budgets.reserve(subject())).toMatchObject({ ok: true });
   });
 
+  test("a crowd before a used-up budget does not keep the store busy, and a held call passes", async () => {
+    let asked = 0;
+    const counting = { ...store.usage, reserve: (row: Parameters<Store["usage"]["reserve"]>[0]) => (asked++, store.usage.reserve(row)) }; // prettier-ignore
+    const { budgets, subject, clock } = house({ free: { tool_calls: 1 } }, counting);
+    const held = subject();
+    await budgets.reserve(held);
+    for (let i = 0; i < 9; i++) expect(await budgets.reserve(subject())).toMatchObject({ ok: false, used: 1 }); // prettier-ignore
+    expect(asked).toBe(2);
+    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({ ok: true }); // prettier-ignore
+    clock.now += 250;
+    await budgets.reserve(subject());
+    expect(asked).toBe(4);
+  });
+
   test("a held call that goes on keeps what it reserved", async () => {
     const { budgets, subject } = house({ free: { tool_calls: 1 } });
     const held = subject();

@@ -27,6 +27,10 @@ export interface LowBudget {
   readonly limit: number;
 }
 
+/** A refusal holds this long without asking again: a crowd before a closed door must not keep the store busy. */
+const REFUSED_FOR_MS = 250;
+const MAX_REFUSALS = 10_000;
+
 const UNLIMITED: Reserved = Object.freeze({ ok: true });
 
 export function createBudgets(p: BudgetsPowers): Budgets {
@@ -45,18 +49,37 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return lines.some(({ limit }) => limit !== null) ? lines : null;
   };
 
+  const refusals = new Map<string, { readonly until: number; readonly used: number }>();
+  const refused = (tenantId: string, period: string, lines: readonly Line[], at: number): Reserved | null => {
+    for (const { metric, amount, limit } of lines) {
+      const known = refusals.get(`${tenantId} ${period} ${metric}`);
+      if (known && known.until > at && limit !== null && known.used + amount > limit) return refusal(lines, metric, known.used, at);
+    }
+    return null;
+  }; // prettier-ignore
+
   const reserve = async (subject: Subject, lines: Line[]): Promise<Reserved> => {
-    const { id: executionId, caller } = subject;
+    const { id: executionId, caller, grant } = subject;
     if (executionId === null) throw new TypeError("a budget is reserved for an execution");
     const at = p.now();
     const period = periodOf(at);
     const { tenantId } = caller;
+    // A call that goes on after a yes holds its share already.
+    const known = grant ? null : refused(tenantId, period, lines, at);
+    if (known) return known;
     const [answer, close] = await Promise.all([
       p.usage.reserve({ executionId, instanceId: p.instanceId, tenantId, period, at, amounts: lines }),
       low.look(tenantId, period, lines),
     ]); // prettier-ignore
-    if (!answer.ok) return refusal(lines, answer.metric, answer.used, at);
-    const undo = (): Promise<void> => p.usage.release(executionId);
+    if (!answer.ok) {
+      if (refusals.size >= MAX_REFUSALS) refusals.clear();
+      refusals.set(`${tenantId} ${period} ${answer.metric}`, { until: at + REFUSED_FOR_MS, used: answer.used }); // prettier-ignore
+      return refusal(lines, answer.metric, answer.used, at);
+    }
+    const undo = async (): Promise<void> => {
+      await p.usage.release(executionId);
+      refusals.clear();
+    };
     return { ok: true, undo, ...(close.length > 0 ? { low: close } : {}) };
   };
 

@@ -102,7 +102,7 @@ export const gate = (t: ColumnTypes): string[] => [
     at_ms ${t.int} not null,
     primary key (execution_id, metric)
   )${t.clustered}`,
-  `create index reservations_by_budget on reservations (tenant_id, period, metric)`,
+  `create index reservations_by_budget on reservations (tenant_id, period, metric, amount)`,
   `create index reservations_by_instance on reservations (instance_id)`,
   `create table revisions (name text not null primary key, revision ${t.int} not null)`,
 ];
