@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { knownNames, shippedFiles, type Files } from "../../test/fixtures/governance.ts";
@@ -163,6 +165,15 @@ describe("R077 R099: entries of tools", () => {
   ])("%s", (lines, message) => {
     expect(withTools(`  file/read:\n    ${lines}`).join()).toContain(message);
   }); // prettier-ignore
+});
+
+test("the faults and the example in docs/governance.md are real", () => {
+  const page = readFileSync(resolve(import.meta.dirname, "../../docs/governance.md"), "utf8");
+  const shown = /```\n((?:\w+\.yaml:.*\n)+)```/.exec(page)?.[1]?.trim().split("\n");
+  const faulty = shippedFiles({ "read_only: { NORMAL": "read_only: { NROMAL", "tools: {}": "tools:\n  file/raed: {}", "      tool_calls: 100\n": "" }); // prettier-ignore
+  expect(faultsOf(faulty)).toEqual(shown);
+  const example = /```yaml\n(tools:[^]*?)```/.exec(page)?.[1] ?? "";
+  expect(changed("tools: {}", example.replace("files/fetch", "upstream/fetch"))).toEqual([]);
 });
 
 describe("what the lines do not show one by one", () => {

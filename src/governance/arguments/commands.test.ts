@@ -121,6 +121,12 @@ describe("R097: which commands run without asking", () => {
     expect(await verdict(command)).toBe("deny");
   });
 
+  test("only the question about starting programs is taken back, not that of another class", async () => {
+    const tool = testTool({ touches: SHELL.touches, effects: "network", risk: "dangerous" });
+    const subject = { caller: testCaller(), tool, arguments: { command: "ls" }, sessionId: null, mode: "NORMAL" } as const; // prettier-ignore
+    expect(await general.judgeArguments(subject)).toEqual([]);
+  });
+
   test("a tool's own lists: run replaces, deny adds", async () => {
     const governance = governed({ "tools: {}": "tools:\n  system/probe: { commands: { run: { NORMAL: [ls] }, deny: [wc] } }" }); // prettier-ignore
     expect(await verdict("ls", { governance })).toBe("run");
@@ -138,7 +144,6 @@ describe("what is refused without appeal", () => {
     ["LD_PRELOAD=x ls", "LD_PRELOAD may not be set"], ["http_proxy=x ls", "http_proxy may not be set"], ["PATH=. ls", "PATH"], ["export PATH=.", "PATH"], ["IFS=x", "IFS"],
     ["rm -rf .", "is not below the workspace"], ["rm -r ..", "not below"], ["rm -fR /", "not below"], ["rm --recursive ../x", "not below"], ["rm -rf sub/..", "not below"],
     [":(){ :|:& };:", "the function : calls :"], ["f() { g; }; g() { f; }; f", "calls"], ["ls '", "unterminated"], ["ls $(", ""], ["ls |", ""], ["", "no command"], ["# only", "no command"], ["[[ -f x ]]", "no command"], ["ls\r", "control characters"], ["ls\0", "control characters"],
-    ["x".repeat(70_000), "longer than"], [`ls ${"a ".repeat(1_001)}`, "more than 1000 words"], [`${"(".repeat(300)}ls${")".repeat(300)}`, ""],
   ])("%j", async (command, why) => {
     const denied = (await judge(command)).filter(({ kind }) => kind === "deny");
     expect(denied[0]).toMatchObject({ reason: "command_forbidden", path: "/command" });
@@ -149,6 +154,11 @@ describe("what is refused without appeal", () => {
   test.each(["cat /etc/passwd", "cat ~/.ssh/id", "head ../data/store.db", "cat <~/.ssh/id", "ls > /etc/x", "ls > .git/config", "git log > .env", "dd if=file.txt of=/dev/sda", "cp file.txt ~/.bashrc", "cat </dev/tcp/host/80", "grep --file=/etc/shadow x", "grep -f/etc/shadow x"])("%j names a path that is forbidden", async (command) => {
     expect((await judge(command)).map(({ kind, reason }) => `${kind} ${reason}`)).toContain("deny path_forbidden");
   }); // prettier-ignore
+
+  test("what is too long or too deep", async () => {
+    const texts = { "longer than": "x".repeat(8_193), "more than 1000 words": `ls ${"a ".repeat(1_001)}`, nest: `${"{ ".repeat(300)}ls${"; }".repeat(300)}` }; // prettier-ignore
+    for (const [why, text] of Object.entries(texts)) expect((await judge(text))[0]).toMatchObject({ kind: "deny", reason: "command_forbidden", message: expect.stringContaining(why) as string }); // prettier-ignore
+  });
 
   test("redirections out of the workspace are refused like paths", async () => {
     expect(await judge("ls > ../out")).toEqual([expect.objectContaining({ kind: "deny", reason: "path_not_allowed", value: "../out" })]); // prettier-ignore
@@ -166,13 +176,13 @@ describe("argv: a program and its arguments without a shell", () => {
   test.each<[string, string[]]>([
     ["run", ["ls", "-la"]], ["run", ["cat", "a;b", "$(id)", "`x`", "*"]], ["ask", ["git", "status"]], ["ask", ["cat", "../x"]], ["ask", ["./ls"]],
     ["deny", ["sudo", "ls"]], ["deny", ["env", "sudo"]], ["deny", ["sort", "-o", "x"]], ["deny", ["cat", "/etc/passwd"]], ["deny", ["rm", "-rf", "."]], ["deny", []], ["deny", [""]], ["deny", ["ls", "a\0b"]],
-    ["deny", ["ls", ...Array<string>(1_001).fill("a")]],
   ])("%s: %j", async (expected, argv) => {
     expect(await verdict(argv)).toBe(expected);
   }); // prettier-ignore
 
   test("a list that holds more than texts is refused; a text is taken apart like a shell would", async () => {
     expect(await verdict(["ls", 5])).toBe("deny");
+    expect(await verdict(["ls", ...Array<string>(1_001).fill("a")])).toBe("deny");
     const judged = (command: Json) => general.judgeArguments({ caller: testCaller(), tool: ARGV, arguments: { command }, sessionId: null, mode: "NORMAL" }); // prettier-ignore
     expect(await judged("ls -l")).toMatchObject([{ kind: "waive" }]);
     expect(await judged("ls; sudo x")).toMatchObject([{ kind: "deny" }]);

@@ -25,10 +25,9 @@ export async function judgeCommandLine(j: Judging, text: string, programs: Progr
     });
     return false;
   }
-  const before = j.findings.length;
   const free = await judgeAll(j, commands, programs);
   if (free && beyondPlain !== null) ask(j, text, `it is more than plain commands (${beyondPlain})`, programs.rules.rule);
-  return finish(j, text, free && beyondPlain === null && j.findings.length === before, programs);
+  return finish(j, text, free && beyondPlain === null, programs);
 } // prettier-ignore
 
 /** A program and its arguments without a shell. */
@@ -52,9 +51,10 @@ async function judgeAll(j: Judging, commands: readonly SimpleCommand[], programs
   return free;
 } // prettier-ignore
 
+/** The lists speak of what is asked about because it starts programs, not of other classes. */
 function finish(j: Judging, text: string, free: boolean, programs: Programs): boolean {
   const list = programs.listOf(j.subject.mode);
-  if (!free || !list) return false;
+  if (!free || !list || j.subject.tool.effects !== "system_dangerous") return false;
   const message = `every program of ${quote(text)} is on the run list of ${j.subject.mode}`;
   waived(j, { reason: "listed_command", value: text, message, suggestion: "", rule: list.rule });
   return true;

@@ -30,7 +30,8 @@ export interface ShellText {
   readonly beyondPlain: string | null;
 }
 
-const MAX_CHARS = 65_536;
+/** Parsing takes time with the square of some texts; scripts are not judged here. */
+const MAX_CHARS = 8_192;
 /** Deeper nesting than anybody writes. */
 const MAX_DEPTH = 200;
 const PLAIN: ReadonlySet<string> = new Set([
