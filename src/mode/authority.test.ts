@@ -27,8 +27,12 @@ describe("switching", () => {
       { action: "mode.changed", who: { tenantId: "local", userId: "mia" }, body: { from: "NORMAL", to: "ALERT", reason: "odd traffic", by: "mia", until: null, sensors: {}, index: 1 } }, // prettier-ignore
     ]);
     stop();
+    authority.onChange(() => {
+      throw new Error("broken listener");
+    });
     await to(authority, "NORMAL");
     expect(told).toHaveLength(1);
+    expect(ground.logs).toContain("a listener to the mode failed");
     expect(ground.notes.at(-1)?.body).toMatchObject({ index: 2 });
   });
 
@@ -264,6 +268,29 @@ describe("several instances on one store", () => {
     await to(two, "LOCKDOWN");
     await ground.pass(10);
     expect(one.current()).toEqual(two.current());
+  });
+
+  test("whoever cannot get a word in is told so; one that cannot tell the others says it in the log", async () => {
+    const authority = await ground.open();
+    let turn = 0;
+    ground.rival = () => {
+      ground.fact = JSON.stringify({ index: ++turn, mode: "ALERT", reason: `${turn}`, by: "eve", since: 1, until: null, revertTo: null, proposal: null }); // prettier-ignore
+    };
+    await expect(to(authority, "DEGRADED")).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "stale" } }); // prettier-ignore
+    expect(authority.current()).toMatchObject({ mode: "ALERT", by: "eve" });
+    ground.rival = null;
+    ground.deaf = true;
+    expect((await to(authority, "DEGRADED")).mode).toBe("DEGRADED");
+    expect(ground.logs.join()).toContain("only when they look by themselves");
+  });
+
+  test("a fact that somebody removed leaves the mode as it is, and the next switch writes it anew", async () => {
+    const [one, two] = [await ground.open(), await ground.open()];
+    await to(one, "ALERT");
+    ground.fact = null;
+    await to(two, "DEGRADED");
+    expect(one.current().mode).toBe("DEGRADED");
+    expect(ground.fact).toContain("DEGRADED");
   });
 
   test("after close it hears nothing more", async () => {

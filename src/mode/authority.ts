@@ -179,13 +179,13 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
     async switch(actor, { mode, reason, forMs }) {
       const words = reason.trim();
       assertChange(mode, words, forMs);
-      await keeper.change(async (before) => {
+      const changed = await keeper.change(async (before) => {
         if (before.mode === "LOCKDOWN" && mode === "NORMAL") throw lockdownFirst();
         await assertParts(before.mode, mode);
         const until = forMs === undefined ? null : now() + forMs;
         return changeTo(before, mode, { by: actor.userId, reason: words, tenantId: actor.tenantId, until }); // prettier-ignore
       });
-      return keeper.state;
+      return changed ?? keeper.state;
     },
     readings: () => sensors.statuses().map(({ name, value, threshold, action, firing }) => ({ name, value, threshold, action, firing })), // prettier-ignore
     signal: sensors.signal,

@@ -68,22 +68,29 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
   let untold = false;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** One after the other. The others are told outside: they may make us read again. */
+  /** One after the other. Other instances are told outside, by whoever wrote: they may make us read again. */
   const serial = async <T>(work: () => Promise<T>): Promise<T> => {
-    const done = queue.then(work, work);
+    const done = queue.then(work, work).then((result) => {
+      const wrote = untold;
+      untold = false;
+      return { result, wrote };
+    });
     queue = done.catch(() => undefined);
-    const result = await done;
-    if (untold) await tell();
+    const { result, wrote } = await done;
+    if (wrote) await tell();
     return result;
   };
   const refresh = (): void => {
     state = viewOf(stored, unsaved || unrecorded.length > 0);
   };
-  const apply = (next: StoredMode): void => {
-    const before = stored.mode;
-    stored = next;
-    refresh();
-    for (const listener of listeners) listener(state, before);
+  const tellListeners = (before: Mode): void => {
+    for (const listener of listeners) {
+      try {
+        listener(state, before);
+      } catch (cause) {
+        p.log.error({ err: cause }, "a listener to the mode failed");
+      }
+    }
   };
 
   const record = async (): Promise<void> => {
@@ -100,7 +107,6 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
   }; // prettier-ignore
 
   const tell = async (): Promise<void> => {
-    untold = false;
     try {
       await p.changed();
     } catch (cause) {
@@ -115,6 +121,7 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
     const mine = doubtful?.text === text ? doubtful : null;
     doubtful = null;
     if (mine?.note && !unsaved) unrecorded = [...unrecorded, mine.note];
+    untold ||= mine !== null;
     raw = text;
     // Gone from a running house: what held goes on, and the next change writes it anew.
     if (text === null) return;
@@ -125,14 +132,16 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       return;
     }
     unsaved = false;
-    if (found) return apply(found);
-    p.log.error({ alarm: "mode_unreadable", text: text.slice(0, 200) }, "the stored mode cannot be read: LOCKDOWN"); // prettier-ignore
     const before = stored.mode;
-    apply({ ...lockedDown(p.now()), index: stored.index });
-    const { mode: to, reason, by, index } = stored;
-    const body = { from: before, to, reason, by, until: null, sensors: {}, index };
-    unrecorded = [...unrecorded, { action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body }]; // prettier-ignore
+    stored = found ?? { ...lockedDown(p.now()), index: stored.index };
+    if (!found) {
+      p.log.error({ alarm: "mode_unreadable", text: text.slice(0, 200) }, "the stored mode cannot be read: LOCKDOWN"); // prettier-ignore
+      const { mode: to, reason, by, index } = stored;
+      const body = { from: before, to, reason, by, until: null, sensors: {}, index };
+      unrecorded = [...unrecorded, { action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body }]; // prettier-ignore
+    }
     refresh();
+    tellListeners(before);
   };
 
   const read = async (): Promise<void> => {
@@ -171,13 +180,16 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       untold = true;
     }
     if (change.note) unrecorded = [...unrecorded, change.note];
-    apply(change.next);
+    stored = change.next;
+    refresh();
     await record();
+    tellListeners(before.mode);
     return state;
   };
 
   const save = async (): Promise<void> => {
     const text = JSON.stringify(stored);
+    doubtful = { text, note: null };
     if (await p.facts.replace(MODE_FACT, raw, text)) {
       raw = text;
       unsaved = false;
