@@ -1,7 +1,8 @@
+import { MessageChannel } from "node:worker_threads";
 import { expect, it, vi } from "vitest";
 import { testPowers, testSubject } from "../../test/fixtures/gate.ts";
 import { decide, EXECUTE, faultOf, judge, newTrail, undo, VISIBLE, type Stage } from "./index.ts";
-import { allow, deny } from "./stage.ts";
+import { allow, deny, type Decision } from "./stage.ts";
 
 const stage = (decideIt: Stage["decide"]): Stage => ({
   name: "probe",
@@ -47,6 +48,19 @@ it("a stage that is too slow denies within its limit", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+it("a busy process does not take itself for a slow engine: what has arrived is read first", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const answered = new Promise<Decision>((resolve) =>
+    port1.once("message", () => resolve(allow())),
+  );
+  const judged = judge({ ...stage(() => answered), limitMs: 5 }, testSubject(), testPowers(), newTrail()); // prettier-ignore
+  port2.postMessage("yes");
+  const until = performance.now() + 30;
+  while (performance.now() < until);
+  expect(await judged).toMatchObject({ verdict: "allow" });
+  port1.close();
 });
 
 it("verdicts carry the stage and the time taken", async () => {
@@ -135,12 +149,12 @@ it("what stages took is given back once, also what a late yes took", async () =>
 
 it("a late no, a late failure and a yes that took nothing leave nothing to give back", async () => {
   for (const answer of [
-    Promise.resolve(allow()),
-    Promise.resolve(deny("FORBIDDEN", "policy_denied", { message: "no" })),
-    Promise.reject(new Error("late")),
+    () => Promise.resolve(allow()),
+    () => Promise.resolve(deny("FORBIDDEN", "policy_denied", { message: "no" })),
+    () => Promise.reject(new Error("late")),
   ]) {
     // prettier-ignore
-    const late = new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => answer);
+    const late = new Promise<void>((resolve) => setTimeout(resolve, 50)).then(answer);
     const slow: Stage = { ...stage(() => late), limitMs: 1 };
     expect(await judge(slow, testSubject(), testPowers(), newTrail())).toMatchObject(UNAVAILABLE);
     await late.catch(() => undefined);
