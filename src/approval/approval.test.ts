@@ -118,6 +118,10 @@ describe("asking", () => {
     expect(again.row.id).not.toBe(row.id);
     expect(desk.refused).toMatchObject([{ executionId: call.id, fault: { reason: "approval_not_presented" } }]); // prettier-ignore
     expect(desk.noted.map((note) => note.action)).toContain("approval.not_presented");
+    await desk.parts.desk.show(person("ada"), again.row.id);
+    desk.clock += 600_001;
+    await desk.held();
+    expect(desk.noted.map((note) => note.action)).toContain("approval.expired");
   });
 
   test("what a crash left without a record is not joined", async () => {
@@ -133,6 +137,22 @@ describe("asking", () => {
     const desk = await open({ note: () => Promise.reject(new Error("disk full")) });
     await expect(desk.held()).rejects.toThrow("disk full");
     expect(await desk.store.approvals.pendingOf("local", "bot")).toBe(0);
+  });
+
+  test("nor when it cannot even be ended: a later sweep does that", async () => {
+    const desk = await open({ note: () => Promise.reject(new Error("disk full")) });
+    desk.store.approvals.end = () => Promise.reject(new Error("disk full"));
+    await expect(desk.held()).rejects.toThrow("disk full");
+  });
+
+  test("what a door is told: how many, how long, and nothing of a tool that is gone", async () => {
+    const desk = await open();
+    const call = desk.call();
+    expect(desk.parts.approvals.terms(call, asks)).toEqual(desk.rules);
+    await desk.parts.approvals.request(call, [{ reason: "tool_asks", message: "always" }], []);
+    expect((await desk.store.approvals.ofExecution(call.id))?.reasons).toEqual([{ reason: "tool_asks", message: "always" }]); // prettier-ignore
+    desk.tool = testTool();
+    expect(await desk.parts.approvals.ofExecution(call.id)).toMatchObject({ holdSeconds: 0 });
   });
 
   test("a name without a tool cannot ask", async () => {
@@ -311,8 +331,8 @@ describe("sweeping", () => {
     await desk.parts.desk.show(person("ada"), seen.row.id);
     expect(await desk.parts.sweep()).toBe(0);
     desk.clock += 600_000;
-    expect(await desk.parts.sweep()).toBe(2);
-    expect(await desk.parts.sweep()).toBe(0);
+    const rounds = await Promise.all([desk.parts.sweep(), desk.parts.sweep()]);
+    expect(rounds[0] + rounds[1]).toBe(2);
     expect((await desk.store.approvals.get(seen.row.id))?.state).toBe("expired");
     expect((await desk.store.approvals.get(unseen.row.id))?.state).toBe("not_presented");
     expect(desk.refused.map(({ fault: { reason } }) => reason).sort()).toEqual(["approval_expired", "approval_not_presented"]); // prettier-ignore

@@ -9,7 +9,7 @@ import { bindingOf } from "./binding.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
 import { type Ending, faultOf } from "./ending.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import type { Seal } from "./seal.ts";
+import { type Seal, sealedIn } from "./seal.ts";
 import { unmask } from "./unmask.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -65,13 +65,13 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   };
 
   const editOf = (row: ApprovalRow, wanted: JsonObject): Edit | undefined => {
-    const call = seal.open(row.id, row.editedSealed ?? row.sealed ?? "");
+    const call = seal.open(row.id, sealedIn(row));
     const { arguments: args, faults } = unmask(wanted, call.arguments);
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
     const tool = p.registry.get(row.toolName);
     if (tool?.pin !== row.toolPin) throw new AppError("CONFLICT", "stale", `${row.toolName} is no longer the tool that was asked for`, { remedy: "deny it; the caller may ask again" }); // prettier-ignore
     const errors = faults.length > 0 ? faults : p.validate(tool, args);
-    if (errors) throw new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors[0]?.path || "/"}: ${errors[0]?.message}`, { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` }); // prettier-ignore
+    if (errors) throw new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors[0]?.path}: ${errors[0]?.message}`, { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` }); // prettier-ignore
     return {
       arguments: maskSecrets(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
@@ -82,13 +82,13 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   const vote = async (caller: Caller, row: ApprovalRow, one: ApprovalVote, edit?: Edit): Promise<ApprovalRow> => {
     const after = await approvals.vote(row.id, one, edit, row.binding);
     if (after === null) {
-      const now = (await approvals.get(row.id)) ?? row;
+      const now = (await approvals.get(row.id)) as ApprovalRow; // rows are never deleted
       throw now.state === "pending" && now.binding !== row.binding ? edited(now) : stale(now, caller);
     }
     const { id: approvalId, executionId, toolName, requester } = row;
     const { decision, comment } = one;
     const body = { approvalId, executionId, toolName, requester, decision, comment };
-    await p.note("approval.voted", caller, edit ? { ...body, editedArguments: edit.arguments, binding: edit.binding } : body);
+    await p.note("approval.voted", caller, edit ? { ...body, editedArguments: edit.arguments, version: seal.version(edit.binding) } : body);
     if (after.state === "approved" || after.state === "declined") {
       await p.note(`approval.${after.state}`, caller, { approvalId, executionId, toolName, requester, votes: after.votes.map(({ userId }) => userId), needed: after.needed });
     }

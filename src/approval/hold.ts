@@ -7,7 +7,7 @@ import type { Approvals } from "./approval.ts";
 import { bindingOf, boundOf, differences } from "./binding.ts";
 import type { Ending } from "./ending.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import { type Seal, waitingCall } from "./seal.ts";
+import { type Seal, sealedIn, waitingCall } from "./seal.ts";
 import { inTurn } from "./turns.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -87,8 +87,8 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       const made = newRow(call, asks);
       const answer = await oneByOne(`${made.tenantId}\n${made.requester}`, () => request(made));
       if (answer.joined) return answer;
-      const { id, executionId, toolName, toolPin, policyVersion, binding, risk, reasons, needed, expiresAt } = answer.row;
-      const body = { approvalId: id, executionId, toolName, toolPin, policyVersion, binding, risk, reasons, needed, expiresAt, arguments: answer.row.arguments };
+      const { id, executionId, toolName, toolPin, policyVersion, risk, reasons, needed, expiresAt } = answer.row;
+      const body = { approvalId: id, executionId, toolName, toolPin, policyVersion, version: seal.version(answer.row.binding), risk, reasons, needed, expiresAt, arguments: answer.row.arguments };
       try {
         await p.note("approval.requested", call.caller, body);
       } catch (cause) {
@@ -135,7 +135,7 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
         return { ok: false, why: "changed", changed };
       }
       if (!(await approvals.consume(row.id, row.binding, p.now()))) return no("used");
-      await p.note("approval.consumed", subject.caller, { approvalId, executionId: row.executionId, toolName: row.toolName, binding: row.binding });
+      await p.note("approval.consumed", subject.caller, { approvalId, executionId: row.executionId, toolName: row.toolName, version: seal.version(row.binding) });
       return { ok: true };
     },
 
@@ -159,7 +159,7 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
 
   function opened(row: ApprovalRow) {
     try {
-      return seal.open(row.id, row.editedSealed ?? row.sealed ?? "");
+      return seal.open(row.id, sealedIn(row));
     } catch (cause) {
       p.report("a waiting call cannot be read", { approvalId: row.id, err: cause });
       return null;

@@ -1,6 +1,7 @@
 // The call that waits, kept so that only this server can read it and only for this approval.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import type { Call, JsonObject } from "../call.ts";
+import type { ApprovalRow } from "../store/store.ts";
 
 /** What is needed to go on with a call; who asks is looked up anew. */
 export type WaitingCall = Pick<
@@ -54,6 +55,10 @@ export function createSeal(serverSecret: string): Seal {
     },
   };
 }
+
+/** The approver's version when there is one. What has ended has neither, and nothing opens. */
+export const sealedIn = (row: Pick<ApprovalRow, "sealed" | "editedSealed">): string =>
+  String(row.editedSealed ?? row.sealed);
 
 export function waitingCall(call: Omit<Call, "signal">, args: JsonObject): WaitingCall {
   const { requestedName, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace, startedAt } = call; // prettier-ignore

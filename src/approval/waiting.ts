@@ -41,8 +41,8 @@ export function createWaiting({ state, shared, report }: {
     async until(executionId, isOver, ms, signal) {
       const end = performance.now() + ms;
       for (;;) {
-        let wake: () => void = () => undefined;
-        const woken = new Promise<void>((resolve) => (wake = resolve));
+        const { promise: woken, resolve } = Promise.withResolvers<void>();
+        const wake = (): void => resolve();
         // Registered before the look: whatever changes after it wakes us.
         const leave = add(executionId, wake);
         let timer: NodeJS.Timeout | undefined;

@@ -108,7 +108,7 @@ describe("the webhook", () => {
 
   test("a decision is told, but presents nothing", async () => {
     const { url, got } = await receiver([200]);
-    const { hook: webhook, presented } = hook(url);
+    const { hook: webhook, presented } = hook(url, { backoffMs: undefined });
     webhook.tell("decided", row);
     await expect.poll(() => got.length).toBe(1);
     expect(JSON.parse(got[0]?.body ?? "")).toMatchObject({ type: "approval.decided" });

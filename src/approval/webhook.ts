@@ -18,7 +18,7 @@ export interface WebhookPowers {
   readonly presented: (approvalId: string) => Promise<void>;
   readonly report: (message: string, fields: Record<string, unknown>) => void;
   /** Waits between attempts, ms; one attempt more than there are waits. */
-  readonly backoffMs?: readonly number[];
+  readonly backoffMs?: readonly number[] | undefined;
 }
 
 export interface Webhook {

@@ -76,7 +76,7 @@ export function define(command: Command, cli: Cli): void {
     .command("deny <id>")
     .description("say no to this call")
     .option("--reason <text>", "a comment, told to the caller")
-    .action((id: string, options: VoteOptions) => deny(cli, id, options));
+    .action((id: string, options: VoteOptions) => decline(cli, id, options));
   command
     .command("watch")
     .description("new ones and what became of them, until Ctrl-C")
@@ -152,7 +152,7 @@ async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void
   if (rule) cli.term.note(`   standing rule ${rule.id}; end it with: ostiary approvals revoke-rule ${rule.id}`); // prettier-ignore
 }
 
-async function deny(cli: Cli, id: string, options: VoteOptions): Promise<void> {
+async function decline(cli: Cli, id: string, options: VoteOptions): Promise<void> {
   const api = await cli.connect("admin");
   const denied = await api.post<Approval>(`${pathOf(id)}/deny`, given({ comment: options.reason }));
   if (cli.flags.json) return cli.term.printJson(denied);
