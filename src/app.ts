@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { healthOf } from "./app/health.ts";
+import { replayer } from "./app/replay.ts";
 import { watchEnds } from "./app/watch.ts";
 import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
 import { createWebhook } from "./approval/webhook.ts";
@@ -51,6 +52,8 @@ import { VERSION } from "./version.ts";
 export interface App {
   readonly doors: Doors;
   readonly engine: Engine;
+  /** What the stages decide with; for measuring them alone. */
+  readonly gate: GatePowers;
   readonly store: Store;
   readonly dataDir: DataDir;
   readonly storeKind: Store["kind"];
@@ -269,6 +272,7 @@ async function compose(
     const doors: Doors = {
       engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
       approvals: desk,
+      replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),
       attempts: createAttempts(createMemoryState({ now })),
@@ -297,6 +301,7 @@ async function compose(
     return {
       doors,
       engine,
+      gate,
       store,
       dataDir,
       storeKind: store.kind,

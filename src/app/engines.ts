@@ -21,7 +21,13 @@ import type { State } from "../state/state.ts";
 import { createFollower, type Follower } from "../store/follow.ts";
 import type { Action, Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
-import { packagedGovernance, readGovernanceFolder } from "./governance-files.ts";
+import type { GatePowers } from "../gate/index.ts";
+import { drafter } from "./draft.ts";
+import {
+  packagedGovernance,
+  readGovernanceFolder,
+  type GovernanceTexts,
+} from "./governance-files.ts";
 
 export interface EnginesPowers {
   readonly config: Config;
@@ -41,6 +47,9 @@ interface Log {
   error(fields: object, message: string): void;
 }
 
+/** Texts that are tried out; what is absent stays as it is in force. */
+export type DraftFiles = Partial<GovernanceTexts>;
+
 export interface Engines {
   readonly state: State;
   readonly follower: Follower;
@@ -50,6 +59,10 @@ export interface Engines {
   readonly governance: Governance;
   readonly documents: StartedDocuments;
   readonly mode: ModeAuthority;
+  /** The gate's engines with other rules in force, for a question only: nothing is stored or published. */
+  draft(
+    files: DraftFiles,
+  ): Promise<Partial<Pick<GatePowers, "policies" | "governance" | "relations">>>;
   /** What must answer before the server is ready, by name. */
   readonly parts: readonly { readonly name: string; ping(): Promise<void> }[];
   close(): Promise<void>;
@@ -84,18 +97,19 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       await openPolicyEngine(config.policy, { path: config.policyPath, now }),
     );
     const governed = await inForce("governance");
+    const places = {
+      workspace: config.workspace,
+      home: p.home,
+      dataDir: p.dataDir,
+      configFiles: p.configFiles,
+      governanceDir: folder,
+      scratchOf: () => null,
+      defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
+      known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
+    };
     const { governance, handler } = createGovernanceHolder(
       governed.files,
-      {
-        workspace: config.workspace,
-        home: p.home,
-        dataDir: p.dataDir,
-        configFiles: p.configFiles,
-        governanceDir: folder,
-        scratchOf: () => null,
-        defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
-        known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
-      },
+      places,
       String(governed.version),
     );
 
@@ -131,7 +145,16 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       }),
     );
     follower.on("tools", () => registry.reload());
-    return { state, follower, relations, policyEngine, policies: createPolicies(policyEngine, () => follower.assertFresh()), governance, documents, mode, parts, close }; // prettier-ignore
+    const draft = drafter({
+      store,
+      relations,
+      registry,
+      policyPath: config.policyPath,
+      now,
+      enforced: documents.enforced,
+      governanceOf: (texts) => createGovernanceHolder(texts, places, "draft").governance,
+    });
+    return { draft, state, follower, relations, policyEngine, policies: createPolicies(policyEngine, () => follower.assertFresh()), governance, documents, mode, parts, close }; // prettier-ignore
   } catch (cause) {
     await close();
     throw cause;

@@ -2,7 +2,8 @@
 import type { ApprovalDesk, StandingRules } from "../approval/approval.ts";
 import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
-import type { Documents, Governance } from "../governance/governance.ts";
+import type { Replayed } from "../engine/replay.ts";
+import type { DocumentKind, Documents, Governance } from "../governance/governance.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
 import type { History } from "../record/history.ts";
@@ -31,6 +32,8 @@ export interface Doors {
   readonly relations: Relations;
   readonly policies: Policies;
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
+  /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
+  readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
   /** The only tenant of the installation; null when there are several. */
@@ -42,6 +45,14 @@ export interface Doors {
   readonly ids: Ids;
   readonly now: () => number;
   readonly settings: DoorSettings;
+}
+
+export interface ReplayQuestion {
+  readonly files: Partial<Readonly<Record<DocumentKind, Readonly<Record<string, string>>>>>;
+  /** Epoch ms. */
+  readonly from: number;
+  /** At most so many, the newest. */
+  readonly last: number;
 }
 
 export interface DoorSettings {

@@ -34,4 +34,4 @@ export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentR
 
 export { decide, faultOf, undo } from "./decide.ts";
 export { judge, newTrail } from "./stage.ts";
-export type { Ask, GatePowers, Stage, Subject, Suppose, Trail } from "./stage.ts";
+export type { Ask, Decision, GatePowers, Stage, Subject, Suppose, Trail } from "./stage.ts";
