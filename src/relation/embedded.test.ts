@@ -249,7 +249,8 @@ definition node {
         "no",
       ],
       ["a timestamp, b timestamp", 'b - a > duration("1h")', { a: "2026-01-01T00:00:00Z", b: "2026-01-01T01:00:00.5Z" }, "yes"], // prettier-ignore
-      ["a duration", 'a == duration("90m")', { a: "1h30m" }, "yes"],
+      ["a timestamp", 'string(a) == "2026-01-01T00:00:00.5Z" && int(a) == 1767225600', { a: "2026-01-01T00:00:00.5Z" }, "yes"], // prettier-ignore
+      ["a duration", 'a == duration("90m") && string(a) == "5400s"', { a: "1h30m" }, "yes"],
       ["a duration", 'a < duration("0s")', { a: "-1.5s" }, "yes"],
       ["a list<string>", 'a.exists(x, x.startsWith("b"))', { a: ["a", "b"] }, "yes"],
       ["a map<int>", "a.x + a.y == 3", { a: { x: 1, y: 2 } }, "yes"],

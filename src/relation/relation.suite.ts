@@ -534,6 +534,7 @@ const FAULTY: [string, string, number | null][] = [
   ["a caveat with a type error", caveat("a int", 'a == "x"'), 2],
   ["a caveat with a syntax error", caveat("a int", "a =="), 2],
   ["a parameter that is not used", caveat("a int, b int", "a == 1"), null],
+  ["a function that caveats do not have", caveat("a string", 'a.lowerAscii() == "x"'), null],
   ["an empty caveat", "caveat cond(a int) {}\n", null],
   ["a caveat and a type of one name", `${caveat("a int", "a == 1")}definition cond {}\n`, null],
   ["an annotation that leaves a type out", "use typechecking\ndefinition user {}\ndefinition bot {}\ndefinition doc {\n  relation viewer: user | bot\n  permission view: user = viewer\n}\n", null],

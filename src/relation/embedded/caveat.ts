@@ -1,12 +1,21 @@
 // Caveats: conditions in CEL. Compiled once per schema; what is missing in the context makes the answer conditional.
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { Environment } from "@marcbachmann/cel-js";
+import type { Duration } from "@marcbachmann/cel-js/evaluator";
 import { RE2JS } from "re2js";
 import type { JsonObject } from "../../call.ts";
 import { invalid, schemaFault } from "./fault.ts";
 import { NO, YES, type Outcome } from "./outcome.ts";
 import { IpAddress, parameterType, type ParameterType } from "./parameter.ts";
 import type { CaveatSyntax } from "./parse.ts";
+
+/** What SpiceDB knows; the library has more, and a schema that used it would not move to a server. */
+const FUNCTIONS = new Set([
+  "size", "contains", "startsWith", "endsWith", "matches", "all", "exists", "exists_one", "map", "filter", "has",
+  "int", "uint", "double", "string", "bytes", "bool", "type", "dyn", "duration", "timestamp", "in_cidr", "isSubtreeOf",
+  "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
+  "getSeconds", "getMilliseconds", "of", "none", "ofNonZeroValue", "hasValue", "value", "or", "orValue", "optMap",
+]); // prettier-ignore
 
 export interface Caveat {
   readonly name: string;
@@ -21,6 +30,16 @@ export function caveatEnvironment(): Environment {
     .registerType("IPAddress", { ctor: IpAddress, fields: {} })
     .registerOperator("IPAddress == IPAddress", (a: IpAddress, b: IpAddress) => a.text === b.text)
     .registerFunction("IPAddress.in_cidr(string): bool", inCidr)
+    .registerFunction("int(google.protobuf.Timestamp): int", (at: Date) =>
+      BigInt(Math.floor(at.getTime() / 1000)),
+    )
+    .registerFunction("string(google.protobuf.Timestamp): string", (at: Date) =>
+      at.toISOString().replace(/\.?0+Z$/, "Z"),
+    )
+    .registerFunction(
+      "string(google.protobuf.Duration): string",
+      (length: Duration) => `${length.valueOf() / 1000}s`,
+    )
     .registerFunction("string.matchesRe2(string): bool", matches)
     .registerFunction("matches(string, string): bool", matches)
     .registerFunction({
@@ -116,7 +135,9 @@ function compile(
     throw fault(cause);
   }
   const used = new Set<string>();
-  prepare(program.ast, used);
+  prepare(program.ast, used, (name, start) => {
+    throw schemaFault(text, at + start, `caveats have no function \`${name}\``);
+  });
   const checked = program.check();
   if (!checked.valid) throw fault(checked.error);
   if (checked.type !== "bool")
@@ -139,13 +160,20 @@ function compile(
  * Collects the names in use, and puts RE2 in the place of the library's own `matches`: that one backtracks, and a single
  * unlucky pattern would hold up the process.
  */
-function prepare(node: unknown, used: Set<string>): void {
-  if (Array.isArray(node)) return node.forEach((one) => prepare(one, used));
+function prepare(
+  node: unknown,
+  used: Set<string>,
+  unknownFunction: (name: string, start: number) => never,
+): void {
+  if (Array.isArray(node)) return node.forEach((one) => prepare(one, used, unknownFunction));
   if (typeof node !== "object" || node === null || !("op" in node) || !("args" in node)) return;
   const { op, args } = node;
   if (op === "id" && typeof args === "string") used.add(args);
-  if (op === "rcall" && Array.isArray(args) && args[0] === "matches") args[0] = "matchesRe2";
-  prepare(args, used);
+  if ((op === "call" || op === "rcall") && Array.isArray(args) && typeof args[0] === "string") {
+    if (!FUNCTIONS.has(args[0])) unknownFunction(args[0], "start" in node ? Number(node.start) : 0);
+    if (op === "rcall" && args[0] === "matches") args[0] = "matchesRe2";
+  }
+  prepare(args, used, unknownFunction);
 }
 
 function matches(value: string, pattern: string): boolean {

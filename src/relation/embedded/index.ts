@@ -34,7 +34,7 @@ export async function openEmbeddedRelations(powers: EmbeddedPowers): Promise<Rel
   return engine;
 }
 
-const DEFAULT_PAGE = 1_000;
+const MAX_PAGE = 1_000;
 
 class EmbeddedRelations implements Relations {
   readonly engine = "embedded";
@@ -49,6 +49,7 @@ class EmbeddedRelations implements Relations {
   #revision = "";
   /** The store may know more than memory does: nothing is answered until both agree again. */
   #behind = false;
+  #recovery: Promise<unknown> | null = null;
   /** Writes of this process and what comes from others, one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #unfollow: (() => void) | undefined;
@@ -124,7 +125,7 @@ class EmbeddedRelations implements Relations {
   async read(filter: Parameters<Relations["read"]>[0], page: Parameters<Relations["read"]>[1]) {
     this.#assertFresh();
     validate.checkedFilter(this.#schema, filter);
-    const limit = Math.min(page.limit, DEFAULT_PAGE);
+    const limit = Math.min(page.limit, MAX_PAGE);
     if (!(limit >= 1)) throw invalid(`limit must be at least 1, got ${page.limit}`);
     const { items, next } = readPage(this.#moment(), filter, { ...page, limit });
     return { items: items.map(validate.relationshipOf), next };
@@ -203,8 +204,10 @@ class EmbeddedRelations implements Relations {
   #assertFresh(): void {
     if (this.#powers.store.shared) this.#powers.follower?.assertFresh();
     if (!this.#behind) return;
-    // Tried again with every question; whoever asked is told that the engine is out.
-    this.#inTurn(() => this.#recover()).catch(() => undefined);
+    // Tried again by the next question, one at a time; whoever asked is told that the engine is out.
+    this.#recovery ??= this.#inTurn(() => this.#recover())
+      .catch(() => undefined)
+      .finally(() => (this.#recovery = null));
     throw new AppError(
       "UNAVAILABLE",
       "engine_unavailable",

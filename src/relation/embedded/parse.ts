@@ -35,7 +35,7 @@ export interface PermissionSyntax {
   /** Types promised by an annotation; null without one. */
   readonly annotated: readonly string[] | null;
 }
-export interface PartialReferenceSyntax {
+interface PartialReferenceSyntax {
   readonly kind: "partial reference";
   readonly at: Position;
   readonly name: string;

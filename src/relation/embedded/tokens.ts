@@ -1,7 +1,7 @@
 // Words of the schema language. Line ends matter as in SpiceDB: after a name, a keyword, `}`, `)` or `*` they end a statement.
 import { schemaFault, type Position } from "./fault.ts";
 
-export type TokenKind = "name" | "keyword" | "symbol" | "text" | "end-of-line" | "end";
+type TokenKind = "name" | "keyword" | "symbol" | "text" | "end-of-line" | "end";
 
 export interface Token {
   readonly kind: TokenKind;

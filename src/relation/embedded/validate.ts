@@ -150,7 +150,7 @@ export function checkedFilter(schema: Schema, filter: RelationshipFilter): Parti
   return filter;
 }
 
-export function rowOf({ resource, relation, subject, caveat, expiresAt }: Relationship): TupleRow {
+function rowOf({ resource, relation, subject, caveat, expiresAt }: Relationship): TupleRow {
   return {
     resourceType: resource.type,
     resourceId: resource.id,
