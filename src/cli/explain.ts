@@ -83,9 +83,14 @@ export async function explainCall(cli: Cli, api: Api, question: Question): Promi
     gate.stage,
     milliseconds(gate.ms),
     [gate.code, gate.reason].filter(Boolean).join(" / "),
-    gate.message ?? (gate.asks === undefined ? "" : `asks a person (${gate.asks})`),
+    gate.message ?? questionOf(gate),
     gate.rule ?? "",
   ]);
   for (const line of table(lines)) term.print(line);
   for (const remedy of answer.wouldChange) for (const line of row("remedy", remedy)) term.print(line); // prettier-ignore
+}
+
+function questionOf({ asks, waives }: { asks?: string; waives?: string }): string {
+  if (asks !== undefined) return `asks a person (${asks})`;
+  return waives === undefined ? "" : `no need to ask (${waives})`;
 }

@@ -30,6 +30,7 @@ export const verdict = z.object({
   errors: z.array(fieldFaultShape).optional(),
   retryAfterSeconds: z.number().optional(),
   asks: z.string().optional().describe("The stage agrees, but a person must be asked: why"),
+  waives: z.string().optional().describe("The stage takes an earlier question back: which"),
   shadow: z
     .object({ version: z.string(), verdict: z.enum(["allow", "deny"]), reason: z.string() })
     .optional()
