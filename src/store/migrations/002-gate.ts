@@ -62,6 +62,8 @@ export const gate = (t: ColumnTypes): string[] => [
   `create unique index approvals_one_pending on approvals (tenant_id, requester, requested_binding) where state = 'pending'`,
   `create index approvals_by_execution on approvals (execution_id)`,
   `create index approvals_by_time on approvals (tenant_id, created_at, id)`,
+  // The inbox is looked at each second; what is over must not slow it down.
+  `create index approvals_waiting on approvals (tenant_id, created_at, id) where state = 'pending'`,
   `create index approvals_undone on approvals (expires_at) where state in ('pending', 'approved')`,
   `create table approval_votes (
     approval_id text not null,

@@ -67,7 +67,8 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     list({ tenantId, requester, state }, { limit, after }) {
       let query = select().where("tenant_id", "=", tenantId);
       if (requester !== undefined) query = query.where("requester", "=", requester);
-      if (state !== undefined) query = query.where("state", "=", state);
+      // As a word of the statement, so that the partial index serves.
+      if (state !== undefined) query = query.where("state", "=", sql.lit(state));
       if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`); // prettier-ignore
       return rows(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
     },
