@@ -205,9 +205,10 @@ class EmbeddedRelations implements Relations {
     if (this.#powers.store.shared) this.#powers.follower?.assertFresh();
     if (!this.#behind) return;
     // Tried again by the next question, one at a time; whoever asked is told that the engine is out.
-    this.#recovery ??= this.#inTurn(() => this.#recover())
-      .catch(() => undefined)
-      .finally(() => (this.#recovery = null));
+    if (this.#recovery === null)
+      this.#recovery = this.#inTurn(() => this.#recover())
+        .catch(() => undefined)
+        .finally(() => (this.#recovery = null));
     throw new AppError(
       "UNAVAILABLE",
       "engine_unavailable",
