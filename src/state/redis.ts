@@ -28,7 +28,6 @@ const COUNTING = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  commandTimeout: COMMAND_LIMIT_MS,
   socketTimeout: SILENT_MS,
 } satisfies RedisOptions;
 /** Subscriptions come back by themselves after a new connection. */
@@ -56,11 +55,11 @@ export async function openRedisState(
   const run = async (script: Script, windows: readonly Window[], args: readonly string[]): Promise<unknown> => {
     const rest = [...windows.map(keyOf), at(), ...args];
     try {
-      return await redis.evalsha(script.sha, windows.length, ...rest);
+      return await inTime(redis.evalsha(script.sha, windows.length, ...rest));
     } catch (cause) {
       // Restarted or flushed: the server has forgotten the script.
       if (!(cause instanceof Error) || !cause.message.startsWith("NOSCRIPT")) throw cause;
-      return redis.eval(script.lua, windows.length, ...rest);
+      return inTime(redis.eval(script.lua, windows.length, ...rest));
     }
   }; // prettier-ignore
 
@@ -97,7 +96,7 @@ export async function openRedisState(
       await run(REFUND, windows, windows.map(({ windowMs }) => String(windowMs))); // prettier-ignore
     },
     async publish(channel, message) {
-      await redis.publish(channelOf(channel), message);
+      await inTime(redis.publish(channelOf(channel), message));
     },
     subscribe(name, tell) {
       const channel = channelOf(name);
@@ -110,7 +109,7 @@ export async function openRedisState(
       };
     },
     async ping() {
-      await redis.ping();
+      await inTime(redis.ping());
     },
     close() {
       redis.disconnect();
@@ -118,6 +117,26 @@ export async function openRedisState(
       return Promise.resolve();
     },
   };
+}
+
+/**
+ * The driver's own limit would fire before an answer that has arrived is read, when this process is busy: here the
+ * answer goes first.
+ */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const giveUp = (): void =>
+      reject(new Error(`Redis did not answer within ${COMMAND_LIMIT_MS} ms`));
+    timer = setTimeout(() => (turn = setImmediate(giveUp)), COMMAND_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  }
 }
 
 /** Of a refused password the driver's promise knows only that the connection was closed: the event says why. */
