@@ -1,5 +1,7 @@
 // Calls that wait for a person, over every door that shows them: REST, tRPC, the page, the command line.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -321,6 +323,42 @@ describe("time and change", () => {
       await second.stop();
     }
   });
+});
+
+test("the webhook is told, and whoever takes the message counts as having seen it", async () => {
+  const messages: { type: string; data: { id: string; url: string; state: string } }[] = [];
+  const server = createServer((req, res) => {
+    let body = "";
+    req.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    req.on("end", () => {
+      const { id, url, state } = (JSON.parse(body) as (typeof messages)[number]).data;
+      messages.push({
+        type: (JSON.parse(body) as { type: string }).type,
+        data: { id, url, state },
+      });
+      res.writeHead(req.headers["webhook-signature"] === undefined ? 400 : 204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const hook = {
+    "approvals.webhook.url": `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    "approvals.webhook.secret": `whsec_${Buffer.alloc(32, 1).toString("base64")}`,
+  };
+  const own = await start({ flags: { governance: governance(), ...hook } });
+  try {
+    const key = await agent(own);
+    const { id, executionId } = await held(key, "hook", {}, own);
+    await until(async () => (await own.app.store.approvals.get(id))?.presentedAt !== null);
+    expect(messages).toEqual([{ type: "approval.requested", data: { id, url: `${own.url}/a/${id}`, state: "pending" } }]); // prettier-ignore
+    skewMs += 601_000;
+    expect(await ended(key, executionId, own)).toMatchObject({ errorReason: "approval_expired" });
+    await until(() => messages.length === 2);
+    expect(messages[1]).toMatchObject({ type: "approval.decided", data: { id, state: "expired" } });
+  } finally {
+    skewMs = 0;
+    await own.close();
+    server.close();
+  }
 });
 
 describe("the page", () => {
