@@ -245,6 +245,11 @@ async function compose(
       background,
     });
 
+    if (store.shared) {
+      // What other instances recorded reaches the listeners here too.
+      await live.catchUp();
+      for (const name of ["mode", "approvals"]) follower.on(name, () => live.catchUp());
+    }
     const closed = await closeAfterCrash(recovery, instanceId);
     if (closed > 0) log.warn({ executions: closed }, "closed executions that a crash left open");
     await store.usage.releaseOrphans(instanceId);

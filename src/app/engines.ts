@@ -3,7 +3,8 @@ import type { Caller, JsonObject } from "../call.ts";
 import type { Config } from "../config.ts";
 import { createGovernanceHolder } from "../governance/document.ts";
 import { createDocuments, type StartedDocuments } from "../governance/documents.ts";
-import type { Governance } from "../governance/governance.ts";
+import { packagedFolder, readGovernanceFolder } from "../governance/folder.ts";
+import type { DocumentKind, Governance } from "../governance/governance.ts";
 import { importDocuments } from "../governance/import.ts";
 import { LOCAL_TENANT } from "../identity/bootstrap.ts";
 import { createModeAuthority } from "../mode/authority.ts";
@@ -48,7 +49,7 @@ interface Log {
 }
 
 /** Texts that are tried out; what is absent stays as it is in force. */
-export type DraftFiles = Partial<GovernanceTexts>;
+export type DraftFiles = Partial<Readonly<Record<DocumentKind, Readonly<Record<string, string>>>>>;
 
 export interface Engines {
   readonly state: State;
@@ -81,8 +82,8 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
     for (const part of opened.splice(0)) await part.close();
   };
   try {
-    const folder = config.governance ?? packagedGovernance();
-    const files = await readGovernanceFolder(folder);
+    const folder = config.governance ?? packagedFolder();
+    const files = readGovernanceFolder(folder);
     const state = opens(await openState(config.state, { now }));
     const follower = opens(createFollower({ store, state, now }));
     await follower.ready;

@@ -8,6 +8,7 @@ import { usage } from "./fail.ts";
 import { needsVerb } from "./subcommands.ts";
 import type { EvalOptions } from "./policy/eval.ts";
 import type { FmtOptions } from "./policy/fmt.ts";
+import type { ReplayOptions } from "./policy/replay.ts";
 import type { TestOptions } from "./policy/test.ts";
 
 interface Common {
@@ -59,6 +60,21 @@ export function define(command: Command, cli: Cli): void {
     .action(async (paths: string[], options: Common & FmtOptions) => {
       const { fmt } = await import("./policy/fmt.ts");
       fmt(cli, paths, { ...options, version: version(options) });
+    });
+  command
+    .command("replay")
+    .description("recorded calls that a draft would decide otherwise; nothing runs")
+    .option("--policy <path>", "modules to try out: a file or a folder")
+    .option("--schema <file>", "a relation schema to try out")
+    .option(
+      "--governance <path>",
+      "tools.yaml, modes.yaml, plans.yaml to try out: a file or a folder",
+    )
+    .option("--since <time>", "calls from then on, e.g. 7d (the default) or 2026-01-31")
+    .option("--last <n>", "at most so many, the newest (1 to 10000)")
+    .action(async (options: ReplayOptions) => {
+      const { replay } = await import("./policy/replay.ts");
+      await replay(cli, options);
     });
   documentVerbs(command, cli, { path: "policies", read: readPolicies });
   needsVerb(command);

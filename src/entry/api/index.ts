@@ -14,6 +14,7 @@ import { getMode, switchMode } from "./mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
+import { replayCalls } from "./replay.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 
 export const endpoints: readonly AnyEndpoint[] = [
@@ -63,6 +64,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   lookupResources,
   lookupSubjects,
   getRelationSchema,
+  replayCalls,
   ...Object.values(policies),
   ...Object.values(governance),
   ...Object.values(relationSchema),
