@@ -125,6 +125,9 @@ describe("the sources", () => {
   /** Where the code is no literal, and what makes it one of the table. */
   const GIVEN_ON = {
     "src/engine/discover.ts": "the words of a stage's verdict, as they are",
+    "src/governance/arguments/commands.ts":
+      "a rule's finding; the stage gives it its code, FORBIDDEN",
+    "src/run/powers/files.ts": "the words of the judge of paths, as they are",
     "src/tools/tool.ts": "toolError itself: its callers are read instead",
   };
   const found = sources("src").flatMap((file) => pairsIn(file));
@@ -140,10 +143,14 @@ describe("the sources", () => {
     expect([...new Set(unnamed)]).toEqual(Object.keys(GIVEN_ON));
   });
 
-  it("give a computed reason only where a tool, a provider, a metric or a window has its own", () => {
+  it("give a computed reason only where a tool, a provider, a metric, a window or a rule has its own", () => {
     const computed = found.filter(({ code, reason }) => code !== null && reason === null);
     const codes = new Set(computed.map(({ code }) => code));
-    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "EXECUTION_FAILED", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
+    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "EXECUTION_FAILED", "FORBIDDEN", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
+    // Findings of the argument rules: every reason they name is in the table, those of asks and waivers aside.
+    const findings = sources("src/governance/arguments").flatMap((file) => [...read(file).matchAll(/\breason: "(\w+)"/g)].map(([, reason]) => reason ?? "")); // prettier-ignore
+    const spoken = new Set(["command_asks", "host_asks", "listed_command", "unattended_path"]);
+    expect(findings.filter((reason) => !spoken.has(reason) && !reasonsOf("FORBIDDEN").includes(reason))).toEqual([]); // prettier-ignore
     expect(METRICS.map((metric) => `budget_${metric}`)).toEqual(reasonsOf("BUDGET_EXHAUSTED"));
     expect(reasonsOf("TOO_MANY_REQUESTS")).toEqual(expect.arrayContaining(RATE_KINDS.map((kind) => `rate_${kind}`))); // prettier-ignore
   });

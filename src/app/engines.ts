@@ -24,11 +24,6 @@ import type { Action, Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { GatePowers } from "../gate/index.ts";
 import { drafter } from "./draft.ts";
-import {
-  packagedGovernance,
-  readGovernanceFolder,
-  type GovernanceTexts,
-} from "./governance-files.ts";
 
 export interface EnginesPowers {
   readonly config: Config;
