@@ -22,12 +22,14 @@ export interface DocumentsPowers {
   readonly warn: (fields: object, message: string) => void;
 }
 
-export type Actor = Pick<Caller, "tenantId" | "userId">;
+type Actor = Pick<Caller, "tenantId" | "userId">;
 type Held = "enforced" | "shadow";
 
 export interface StartedDocuments extends Documents {
   /** Makes effective what the store says, now and whenever another instance changes it. */
   start(): Promise<void>;
+  /** After a version has taken effect here, whoever published it. */
+  onApplied(listener: (kind: DocumentKind, state: Held) => void): void;
 }
 
 const PAGE = 100;
@@ -35,6 +37,7 @@ const PAGE = 100;
 export function createDocuments(p: DocumentsPowers): StartedDocuments {
   const applied = new Map<string, DocumentVersion | null>();
   const turns = new Map<DocumentKind, Promise<unknown>>();
+  const listeners: ((kind: DocumentKind, state: Held) => void)[] = [];
   const { documents } = p.store;
 
   /** One change of a kind at a time: two people who publish at once are served one after the other. */
@@ -49,6 +52,7 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
     if (known?.version === document?.version) return;
     await p.handlers[kind].apply(state, document);
     applied.set(`${kind} ${state}`, document);
+    for (const listener of listeners) listener(kind, state);
   }; // prettier-ignore
 
   const sync = async (kind: DocumentKind): Promise<void> => {
@@ -138,6 +142,7 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
         if (target.enforcedAt === null) throw invalid("/version", `version ${target.version} was never enforced`, "publish it instead"); // prettier-ignore
         return publish(actor, target, "enforced", "rollback");
       }),
+    onApplied: (listener) => void listeners.push(listener),
     async start() {
       for (const kind of DOCUMENT_KINDS) {
         p.follower.on(kind, () => inTurn(kind, () => sync(kind)));

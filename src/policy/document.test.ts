@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { DocumentVersion } from "../governance/governance.ts";
 import { policyDocuments } from "./document.ts";
@@ -71,6 +73,14 @@ test("tests that take too long are stopped", async () => {
     "if {\n\tsome a in numbers.range(1, 9000)\n\tsome b in numbers.range(1, 9000)\n\ta * b == -1\n}";
   const files = { "a.rego": HEAD, "a_test.rego": `package a_test\n\ntest_x ${endless}` };
   expect(await told(files)).toEqual([expect.stringContaining("eval_cancel_error") as string]);
+});
+
+test("the example of docs/policies.md checks, and its tests pass", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/policies.md"), "utf8");
+  const [policy = "", tests = ""] = [...page.matchAll(/```rego\n(.*?)```/gs)].map(
+    ([, text]) => text,
+  );
+  expect(await told({ "tools.rego": policy, "office_test.rego": tests })).toEqual([]);
 });
 
 test("what is applied decides; null empties the trial", async () => {

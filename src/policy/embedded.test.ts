@@ -117,3 +117,32 @@ test("a decision of the starter policy reads three fields, not the whole input",
   });
   expect(await engine.decide("enforced", trap, false)).toMatchObject({ allow: true });
 });
+
+test("an explanation shows what both rules read, no secrets, and of large values only their size", async () => {
+  const engine = openEmbedded(POWERS);
+  const text = `package ostiary.tools
+
+default allow := false
+
+allow if {
+	input.arguments.password == "x"
+	input.arguments.text
+	input.arguments.more.token
+}
+
+reasons contains "no" if {
+	not allow
+	count(input.arguments.long) > 1
+	input.arguments.more
+	not data.none.there
+}`;
+  await engine.load("enforced", { version: "1", files: { "a.rego": text } });
+  const input = changed(ADA, { arguments: { password: "hunter2", long: "x".repeat(9_999), more: { token: "abc", n: 1 } } }); // prettier-ignore
+  expect((await engine.decide("enforced", input, true))?.read).toEqual({
+    "input.arguments.password": "[masked]",
+    "input.arguments.text": "hi",
+    "input.arguments.more": { token: "[masked]", n: 1 },
+    "input.arguments.more.token": "[masked]",
+    "input.arguments.long": "(10001 characters)",
+  });
+});

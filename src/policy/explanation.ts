@@ -1,5 +1,6 @@
 // Which rule decided, how it reads, and what it looked at: from the evaluator's own account of an evaluation.
 import type { Json } from "../call.ts";
+import { maskSecrets } from "../util/mask.ts";
 import type { Location, Module, Rule, Term } from "./rego/ast.ts";
 import type { Explanation, RuleVisit } from "./rego/index.ts";
 import { keyText, toJson } from "./rego/json.ts";
@@ -46,7 +47,7 @@ function isRefusing({ rule, value }: RuleVisit, home: readonly string[]): boolea
   return value !== undefined && value !== false;
 }
 
-export function ruleAt(modules: readonly Module[], at: Location): { module: Module; rule: Rule } | undefined {
+function ruleAt(modules: readonly Module[], at: Location): { module: Module; rule: Rule } | undefined {
   for (const module of modules) {
     if (module.file !== at.file) continue;
     const rule = module.rules.find((each) => coversElse(each, at));
@@ -66,13 +67,17 @@ export function ruleText(modules: readonly Module[], at: Location): string | und
 }
 
 /** What a decision is made over. */
-export interface Facts {
+interface Facts {
   readonly input: Value;
   readonly data: RegoObject;
 }
 
 /** Paths of input and data that the visited rules name, with their values: `{"input.action": "view"}`. */
-export function partsRead(modules: readonly Module[], { visits }: Explanation, facts: Facts): Json {
+export function partsRead(
+  modules: readonly Module[],
+  visits: Explanation["visits"],
+  facts: Facts,
+): Json {
   const read: Record<string, Json> = {};
   const seen = new Set<Rule>();
   for (const { location } of visits) {
@@ -87,7 +92,8 @@ export function partsRead(modules: readonly Module[], { visits }: Explanation, f
       },
     });
   }
-  return read;
+  // An explanation may be kept, in the record of whoever asked for it.
+  return maskSecrets(read);
 }
 
 function partRead(terms: readonly Term[], facts: Facts): { path: string; value: Json } | undefined {

@@ -84,7 +84,7 @@ function judged(
   const allow = answer.allow === true;
   if (allow && !explain) return { allow, reasons: [], version, ...id };
   const value = answer.allow === undefined ? undefined : fromJson(answer.allow);
-  const told = whereFrom(() => (allow ? { reasons: [], ...set.explain(input, true) } : set.refusal(value, input, explain))); // prettier-ignore
+  const told = whereFrom(() => (allow ? { reasons: [], ...set.approval(input) } : set.refusal(value, input, explain))); // prettier-ignore
   const said = typeof answer.allow === "boolean" && answer.reasons !== undefined;
   const reasons = said && !allow ? sentences(fromJson(answer.reasons)) : told.reasons;
   return { ...told, allow, reasons, version, ...id };

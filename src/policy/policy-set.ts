@@ -1,14 +1,7 @@
 // One policy set, compiled and ready to be asked: the yes or no, the sentences beside it, and the rule it came from.
 import { createHash, randomBytes } from "node:crypto";
 import type { DocumentFault } from "../governance/governance.ts";
-import {
-  allowingRule,
-  partsRead,
-  reasonRule,
-  refusingRule,
-  ruleText,
-  type Facts,
-} from "./explanation.ts";
+import { allowingRule, partsRead, reasonRule, refusingRule, ruleText } from "./explanation.ts";
 import { partsOf } from "./files.ts";
 import { nodeCrypto } from "./node-crypto.ts";
 import type { PolicyDecision, PolicyFiles, PolicyInput } from "./policy.ts";
@@ -73,10 +66,11 @@ export function openPolicySet(
   const compiled = compileSet(files, { withTests: false });
   if ("faults" in compiled) return compiled;
   const path = options.path.split("/");
-  if (rulesAt(compiled.policy.modules, path).length === 0)
+  const [first] = rulesAt(compiled.policy.modules, path);
+  if (!first)
     return { faults: [{ file: Object.keys(compiled.modules)[0] ?? "", line: 1, column: 1, message: `no rule defines ${pathText(path)}, which is asked for every decision (setting policyPath)` }] }; // prettier-ignore
   try {
-    return new PolicySet(compiled, path, options);
+    return new PolicySet(compiled, path, first, options);
   } catch (cause) {
     if (!(cause instanceof LoadFailure)) throw cause;
     return { faults: cause.errors };
@@ -102,6 +96,8 @@ export class PolicySet {
   /** Differs whenever anything that decides differs, but for the switches of tools. */
   readonly mark: string;
   readonly #path: readonly string[];
+  /** Where the rule that is asked is written first. */
+  readonly #first: Location;
   readonly #policy: Policy;
   readonly #allow: PreparedQuery;
   readonly #reasons: PreparedQuery | null;
@@ -113,6 +109,7 @@ export class PolicySet {
   constructor(
     compiled: { policy: Policy; data: RegoObject; modules: PolicyFiles },
     path: readonly string[],
+    first: Location,
     { version, now, deadlineMs, maxSteps }: SetOptions,
   ) {
     const { policy } = compiled;
@@ -124,6 +121,7 @@ export class PolicySet {
     this.timeless = isTimeless(policy.modules);
     this.reasonsPath = rulesAt(policy.modules, reasons).length > 0 ? reasons : null;
     this.#path = path;
+    this.#first = first;
     this.#policy = policy;
     this.#allow = policy.prepare(pathText(path));
     this.#reasons = this.reasonsPath && policy.prepare(pathText(reasons));
@@ -140,16 +138,14 @@ export class PolicySet {
   /** Throws when the evaluation fails: then nothing was decided. */
   decide(input: PolicyInput, explain: boolean): PolicyDecision {
     const { value } = this.#ask(this.#allow, input, false);
-    if (value === true) return explain ? { ...this.#yes, ...this.explain(input, true) } : this.#yes;
+    if (value === true) return explain ? { ...this.#yes, ...this.approval(input) } : this.#yes;
     return { allow: false, version: this.version, ...this.refusal(value, input, explain) };
   }
 
   /** A wrong kind of answer refuses everything in silence, and a yes to nobody allows everything: both are faults (C32, L05). */
   probe(): readonly DocumentFault[] {
-    const fault = (message: string): DocumentFault[] =>
-      rulesAt(this.#policy.modules, this.#path)
-        .slice(0, 1)
-        .map(({ file, line, column }) => ({ file, line, column, message }));
+    const { file, line, column } = this.#first;
+    const fault = (message: string): DocumentFault[] => [{ file, line, column, message }];
     try {
       const { value } = this.#ask(this.#allow, NOBODY, false);
       if (value === true) return fault("an empty input is allowed, so everybody may do everything; refuse what no rule allows"); // prettier-ignore
@@ -169,26 +165,25 @@ export class PolicySet {
     const strange = strangeAnswer(this.#path, answer);
     const said = strange === null && this.#reasons ? this.#ask(this.#reasons, input, true) : null;
     const reasons = strange === null ? sentences(said?.value) : [strange];
-    const at = said && this.reasonsPath && reasonRule(said.explanation, this.reasonsPath);
-    if (at && !explain) return { reasons, rule: placeOf(at) };
-    return { reasons, ...this.explain(input, false, at ?? undefined, explain) };
+    const place = said && this.reasonsPath && reasonRule(said.explanation, this.reasonsPath);
+    if (place && !explain) return { reasons, rule: placeOf(place) };
+    const { explanation } = this.#ask(this.#allow, input, true);
+    const at = place ?? refusingRule(explanation, this.#path) ?? this.#first;
+    if (!explain) return { reasons, rule: placeOf(at) };
+    return { reasons, ...this.#told(at, [...(said?.explanation.visits ?? []), ...explanation.visits], input) }; // prettier-ignore
   }
 
-  /** The rule behind the answer; `known` when it was found already. */
-  explain(
-    input: PolicyInput,
-    allowed: boolean,
-    known?: Location,
-    whole = true,
-  ): Pick<PolicyDecision, "rule" | "ruleText" | "read"> {
+  /** Where a yes comes from. */
+  approval(input: PolicyInput): Pick<PolicyDecision, "rule" | "ruleText" | "read"> {
     const { explanation } = this.#ask(this.#allow, input, true);
-    const find = allowed ? allowingRule : refusingRule;
-    const at = known ?? find(explanation, this.#path) ?? rulesAt(this.#policy.modules, this.#path)[0]; // prettier-ignore
-    if (!at) return {};
-    if (!whole) return { rule: placeOf(at) };
-    const text = ruleText(this.#policy.modules, at);
-    const facts: Facts = { input: fromJson(input), data: this.#whole };
-    const read = partsRead(this.#policy.modules, explanation, facts);
+    const at = allowingRule(explanation, this.#path) ?? this.#first;
+    return this.#told(at, explanation.visits, input);
+  }
+
+  #told(at: Location, visits: Explanation["visits"], input: PolicyInput) {
+    const { modules } = this.#policy;
+    const text = ruleText(modules, at);
+    const read = partsRead(modules, visits, { input: fromJson(input), data: this.#whole });
     return { rule: placeOf(at), ...(text === undefined ? {} : { ruleText: text }), read };
   }
 
@@ -221,7 +216,7 @@ const NOBODY = {} as PolicyInput;
 const placeOf = ({ file, line }: Location): string => `${file}:${line}`;
 
 /** Anything but true and false is a no, and says so. */
-export function strangeAnswer(path: readonly string[], answer: Value | undefined): string | null {
+function strangeAnswer(path: readonly string[], answer: Value | undefined): string | null {
   if (answer === undefined) return `${pathText(path)} is undefined for this input`;
   if (typeof answer === "boolean") return null;
   // As JSON has it, which knows no sets: an OPA server says the same.

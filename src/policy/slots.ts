@@ -71,7 +71,7 @@ function openChecked(
   throw invalidSet(faults);
 }
 
-export function invalidSet(faults: readonly DocumentFault[]): AppError {
+function invalidSet(faults: readonly DocumentFault[]): AppError {
   const [first] = faults;
   const at = first ? `${first.file}:${first.line}:${first.column} ${first.message}` : "";
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";

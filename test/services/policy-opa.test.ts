@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { openPolicyEngine } from "../../src/policy/open.ts";
 import type { PolicyEngine } from "../../src/policy/policy.ts";
+import { startApp } from "../fixtures/app.ts";
+import { newUser } from "../fixtures/contract.ts";
 import { ADA, policySuite, POWERS, STARTER } from "../../src/policy/policy.suite.ts";
 
 const url = process.env["OSTIARY_TEST_OPA"];
@@ -82,6 +84,34 @@ if (url !== undefined && bin !== undefined) {
       await expect(other.decide("enforced", ADA, false)).rejects.toThrow(/does not hold policy 1/);
       expect(await engine.decide("enforced", ADA, false)).toMatchObject({ allow: false, version: "2" }); // prettier-ignore
       await other.close();
+    });
+
+    test("the whole server decides with it, and denies everything while it is out", async () => {
+      const port = await freePort();
+      await startOpa(port);
+      const app = await startApp({ flags: { policy: `opa+http://127.0.0.1:${port}` } });
+      try {
+        const key = await newUser(app, "ann");
+        const echo = () => app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "hi" } } }); // prettier-ignore
+        expect((await echo()).body).toMatchObject({ status: "success" });
+        const files = { "t.rego": "package ostiary.tools\n\ndefault allow := false\n\nallow if input.action == \"view\"\n\nreasons contains \"only looking\" if input.action == \"execute\"" }; // prettier-ignore
+        const made = await app.api("POST", "/policies", { body: { files } });
+        expect((await app.api("POST", `/policies/${made.body.document.version}/publish`, { body: {} })).status).toBe(200); // prettier-ignore
+        expect((await echo()).body).toMatchObject({ reason: "policy_denied", gates: expect.arrayContaining([expect.objectContaining({ rule: "t.rego:7" })]) as unknown[] }); // prettier-ignore
+        await app.api("POST", "/policies/rollback", { body: {} });
+        expect((await echo()).body).toMatchObject({ status: "success" });
+        await stopOpa();
+        const out = await echo();
+        expect(out.status).toBe(503);
+        expect(out.body).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" });
+        expect((await app.api("GET", "/tools", { key })).status).toBe(503);
+        // Switched while nobody listens: told as soon as somebody does.
+        await app.api("PATCH", "/tools/system/echo", { body: { enabled: true } });
+        await startOpa(port);
+        await expect.poll(async () => ((await echo()).body as { status: unknown }).status, { timeout: 10_000 }).toBe("success"); // prettier-ignore
+      } finally {
+        await app.close();
+      }
     });
 
     test("a set that only the server refuses leaves the former one in force", async () => {

@@ -41,7 +41,7 @@ const summaryOf = ({ version, state, note, createdBy, createdAt, enforcedAt, has
 const wholeOf = (document: DocumentVersion): z.input<typeof whole> => ({ ...summaryOf(document), files: { ...document.files } }); // prettier-ignore
 const faultsOf = (faults: readonly DocumentFault[]): z.input<typeof fault>[] => faults.map((each) => ({ ...each })); // prettier-ignore
 
-export interface DocumentNoun {
+interface DocumentNoun {
   readonly kind: DocumentKind;
   /** The first part of every name: `policies`. */
   readonly group: string;
@@ -52,7 +52,7 @@ export interface DocumentNoun {
   readonly text: string;
 }
 
-export function documentEndpoints({ kind, group, word, path, text }: DocumentNoun) {
+function documentEndpoints({ kind, group, word, path, text }: DocumentNoun) {
   const access = "admin" as const;
   return {
     list: endpoint({
