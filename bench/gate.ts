@@ -1,10 +1,8 @@
 // The decision alone, in this process: no door, no record. Then discovery, and the end of many running executions.
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../test/fixtures/slow-tool.ts";
-import type { Caller, Verdict } from "../src/call.ts";
-import { decide, EXECUTE, type GatePowers, type Subject } from "../src/gate/index.ts";
-import { createValidators } from "../src/gate/validators.ts";
-import { createCapsules } from "../src/identity/capsules.ts";
+import type { Caller } from "../src/call.ts";
+import { decide, EXECUTE, newTrail, type Subject } from "../src/gate/index.ts";
 import { NATIVE_TOOLS } from "../src/tools/index.ts";
 import { ECHO_TEXT } from "./requests.ts";
 import { median, pause, percentile, type BenchOptions, type Row } from "./row.ts";
@@ -22,22 +20,27 @@ async function stages({ quick }: BenchOptions): Promise<Row[]> {
   const started = await startApp({ listen: false });
   try {
     const { app, doors } = started;
-    const capsules = createCapsules({ store: app.store, now: Date.now, isNative: () => true });
-    const powers: GatePowers = { capsule: capsules.find, validators: createValidators() };
+    const powers = app.gate;
     const subject: Subject = {
       caller: await started.callerOf(started.adminKey),
       tool: doors.registry.get("system/echo"),
       requestedName: "system_echo",
+      action: "execute",
+      id: "exec_1_bench",
       arguments: { text: ECHO_TEXT },
+      sessionId: null,
+      ip: "127.0.0.1",
+      grant: null,
     };
     const times: number[] = [];
     const warm = 20_000;
     for (let i = 0; i < warm + (quick ? 20_000 : 100_000); i++) {
-      const gates: Verdict[] = [];
+      const trail = newTrail();
       const began = performance.now();
-      const refusal = await decide(EXECUTE, subject, powers, gates);
+      const refusal = await decide(EXECUTE, subject, powers, trail);
       if (i >= warm) times.push((performance.now() - began) * 1000);
-      if (refusal !== null || gates.length !== EXECUTE.length) throw new Error("the gate refused");
+      if (refusal !== null || trail.gates.length !== EXECUTE.length)
+        throw new Error("the gate refused");
     }
     const name = `gate, ${EXECUTE.length} stages`;
     return [
