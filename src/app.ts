@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { healthOf } from "./app/health.ts";
 import { replayer } from "./app/replay.ts";
+import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
 import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
 import { createWebhook } from "./approval/webhook.ts";
@@ -151,6 +152,10 @@ async function compose(
   try {
     lastMode = mode.current().mode;
     mode.onChange((next) => (lastMode = next.mode));
+    const visibility = createVisibility();
+    relations.onChange(visibility.changed);
+    mode.onChange(visibility.changed);
+    documents.onApplied((kind, state) => (kind !== "governance" && state === "enforced" ? visibility.changed() : undefined));
 
     // Identity.
     const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
@@ -161,6 +166,7 @@ async function compose(
     const forget = (): void => {
       identity.forget();
       capsules.forget();
+      visibility.changed();
     };
     follower.on("directory", forget);
     const directory = createDirectory({
@@ -277,6 +283,7 @@ async function compose(
     const doors: Doors = {
       engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
       approvals: desk,
+      visibility,
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),

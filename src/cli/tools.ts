@@ -12,6 +12,7 @@ interface Listed {
 interface ListAnswer {
   tools: Listed[];
   totalCount: number;
+  note?: string;
 }
 interface ListOptions {
   category?: string;
@@ -32,6 +33,7 @@ export function define(command: Command, cli: Cli): void {
     const rows = answer.tools.map((tool) => [tool.name, short(tool.description, 90)]);
     for (const line of table(rows)) cli.term.print(line);
     cli.term.note(`${answer.totalCount} ${answer.totalCount === 1 ? "tool" : "tools"}`);
+    if (answer.note !== undefined) cli.term.note(answer.note);
   };
   const filters = (verb: Command) =>
     verb

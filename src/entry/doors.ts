@@ -23,6 +23,8 @@ export interface Doors {
   readonly identity: Identity;
   readonly directory: Directory;
   readonly registry: Registry;
+  /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
+  readonly visibility: { on(listener: () => void): () => void };
   readonly history: History;
   readonly live: Live;
   readonly metrics: Metrics;
@@ -46,6 +48,9 @@ export interface Doors {
   readonly now: () => number;
   readonly settings: DoorSettings;
 }
+
+/** Told with an empty list while the flag is off. */
+export const TOOLS_OFF = "The tools are switched off (features.mcpTools): nobody sees or runs any.";
 
 export interface ReplayQuestion {
   readonly files: Partial<Readonly<Record<DocumentKind, Readonly<Record<string, string>>>>>;

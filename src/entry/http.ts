@@ -64,11 +64,12 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     if (bytes && body === undefined) return;
     const fast =
       body !== undefined && doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
-    if (fast && (await answerFast(fast, caller, req, res, requestId))) return;
+    const held = fast ? await answerFast(fast, caller, req, res, requestId) : undefined;
+    if (held === null) return;
     res.setHeader("Request-Id", requestId);
     if (!bytes) return mcp.handle(req, res, caller, undefined, { traceparent: trace });
     doors.metrics.mcpPath("sdk");
-    return mcp.handle(req, res, caller, body, { traceparent: trace });
+    return mcp.handle(req, res, caller, body, { traceparent: trace, held });
   }
 
   /** Who keeps guessing credentials is told to wait. */
@@ -84,8 +85,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     }
   }
 
-  /** False: the call waits for a person. The SDK asks again, joins the waiting call, and knows how this client can wait. */
-  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<boolean> {
+  /** Null: answered. Else the call waits for a person under this id, and the SDK's way knows how the client can wait. */
+  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<string | null> {
     doors.metrics.mcpPath("fast");
     // A client that closes the connection before the answer cancels the call.
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
@@ -94,7 +95,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     try {
       const outcome = await doors.engine.execute(caller, { ...request, ip: req.socket.remoteAddress, whenGone });
-      if (outcome.approval?.state === "pending") return false;
+      if (outcome.approval?.state === "pending") return outcome.executionId;
       if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       text = fastAnswer(id, outcome, doors.settings.version);
     } catch (cause) {
@@ -107,7 +108,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     res.writeHead(status, headers);
     // One byte a character means plain ASCII, which travels without being encoded.
     res.end(text, bytes === text.length ? "latin1" : "utf8");
-    return true;
+    return null;
   } // prettier-ignore
 
   async function answerHealth(

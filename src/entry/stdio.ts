@@ -45,7 +45,7 @@ export async function serveStdioDoor(
   const handle = serveStdio(
     () => {
       const server = buildServer(face);
-      server.onclose = watchTools(doors.registry, () => {
+      server.onclose = watchTools(doors, () => {
         server.sendToolListChanged().catch(onerror);
       });
       return server;

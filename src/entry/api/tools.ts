@@ -3,6 +3,7 @@ import { z } from "zod";
 import { CATEGORIES, EFFECTS, RISKS, type Tool } from "../../tools/tool.ts";
 import { functionDefinition, parametersOf } from "../../tools/render.ts";
 import { filterTools, type ToolFilter } from "../../tools/registry.ts";
+import { TOOLS_OFF } from "../doors.ts";
 import { endpoint } from "./endpoint.ts";
 import { figuresOf, lastOf, toolMetrics, toolMetricsShape, successRate } from "./figures.ts";
 import { iso, isoOrNull, jsonObject, served, time, toolName, toolNotFound } from "./shapes.ts";
@@ -37,6 +38,7 @@ export const listTools = endpoint({
     categorizedTools: z.record(z.string(), z.array(listed)),
     totalCount: z.int(),
     categories: z.array(z.string()),
+    note: z.string().optional().describe("Why the list is empty, when no tool is on"),
   }),
   async run(input, { caller, doors }) {
     const tools = filterTools(await doors.engine.discover(caller), input as ToolFilter);
@@ -48,6 +50,7 @@ export const listTools = endpoint({
       categorizedTools,
       totalCount: tools.length,
       categories: Object.keys(categorizedTools).sort(),
+      ...(doors.settings.toolsOn ? {} : { note: TOOLS_OFF }),
     };
   },
 });

@@ -1,10 +1,13 @@
-import type { Registry } from "../../tools/registry.ts";
+import type { Doors } from "../doors.ts";
 
-/** Many tools registered at once are one change to a client. */
-const DELAY_MS = 50;
+/** Many changes at once are one change to a client. */
+const DELAY_MS = 100;
 
-/** Calls `notify` after the set of tools has changed; the returned function ends the watch. */
-export function watchTools(registry: Registry, notify: () => void): () => void {
+/** Calls `notify` after tools, or who may see them, have changed; the returned function ends the watch. */
+export function watchTools(
+  { registry, visibility }: Pick<Doors, "registry" | "visibility">,
+  notify: () => void,
+): () => void {
   let timer: NodeJS.Timeout | undefined;
   const later = (): void => {
     timer ??= setTimeout(() => {
@@ -12,7 +15,11 @@ export function watchTools(registry: Registry, notify: () => void): () => void {
       notify();
     }, DELAY_MS).unref();
   };
-  const off = [registry.on("toolRegistered", later), registry.on("toolChanged", later)];
+  const off = [
+    registry.on("toolRegistered", later),
+    registry.on("toolChanged", later),
+    visibility.on(later),
+  ];
   return () => {
     clearTimeout(timer);
     for (const unsubscribe of off) unsubscribe();

@@ -16,13 +16,13 @@ export interface HttpExchange extends Exchange {
 
 export function newExchange(
   caller: Caller,
-  traceparent: string | undefined,
-  ip: string | undefined,
+  { traceparent, ip, held }: Pick<Exchange, "traceparent" | "ip" | "held">,
 ): HttpExchange {
   const exchange: HttpExchange = {
     caller,
     traceparent,
     ip,
+    held,
     checked: null,
     unrecorded: false,
     rate: [],

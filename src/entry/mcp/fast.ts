@@ -4,7 +4,14 @@ import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../call.ts";
 import type { Registry } from "../../tools/registry.ts";
 import { declaresHeaders } from "./param-headers.ts";
-import { isUnknown, notRecorded, serverInfo, toolResult, unknownTool } from "./result.ts";
+import {
+  EXECUTION_KEY,
+  isUnknown,
+  notRecorded,
+  serverInfo,
+  toolResult,
+  unknownTool,
+} from "./result.ts";
 
 const VERSION = "2026-07-28";
 const PREFIX = "io.modelcontextprotocol/";
@@ -61,7 +68,7 @@ const PLAIN_NAME = /^[A-Za-z0-9_./-]{1,128}$/;
 function isPlainMeta(meta: JsonObject): boolean {
   if (meta[`${PREFIX}protocolVersion`] !== VERSION) return false;
   for (const key of Object.keys(meta)) {
-    if (key === "progressToken" || (key.startsWith(PREFIX) && !PLAIN_META.has(key))) return false;
+    if (key === "progressToken" || key === EXECUTION_KEY || (key.startsWith(PREFIX) && !PLAIN_META.has(key))) return false; // prettier-ignore
   }
   return isPlainClient(meta[`${PREFIX}clientInfo`]) && isPlainCapabilities(meta[`${PREFIX}clientCapabilities`]); // prettier-ignore
 }

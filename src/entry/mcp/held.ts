@@ -1,9 +1,13 @@
 // A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
 // arrives here can turn it to approved, it only shows the way to whoever may.
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
-import type { ApprovalNotice, Json, JsonObject, Outcome, Progress } from "../../call.ts";
+import type { ApprovalNotice, Caller, CallRequest, Json, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
+import type { ExecutionRecord } from "../../store/store.ts";
 import { canonicalJson } from "../../util/json.ts";
 import { maskSecrets } from "../../util/mask.ts";
+import type { Doors } from "../doors.ts";
+import { Refusal } from "./refusal.ts";
+import { EXECUTION_KEY } from "./result.ts";
 import type { Exchange, Face } from "./server.ts";
 
 /** What travels through the client and back: a name, not a right. */
@@ -12,6 +16,8 @@ interface HeldState {
 }
 
 const PROGRESS_EVERY_MS = 5_000;
+/** What was agreed to may still wait for its turn. */
+const LATEST_START_MS = 60_000;
 
 /** Bound to method and caller: the state of somebody else's call does not verify. */
 export function stateCodec(face: Face, ttlSeconds?: number) {
@@ -25,37 +31,58 @@ export function stateCodec(face: Face, ttlSeconds?: number) {
   });
 }
 
-/** The execution this request comes back to; null for a first call. Throws what the client is told when it is another one. */
+/** The execution this request comes back to; null for a first call. What names another call than it repeats is refused. */
 export async function comesBackTo(
   face: Face,
   ctx: ServerContext,
-  name: string,
-  args: JsonObject,
+  { name, arguments: args = {} }: CallRequest,
 ): Promise<string | null> {
-  const state = ctx.mcpReq.requestState<HeldState>();
-  if (state === undefined) return null;
+  const named = ctx.mcpReq._meta?.[EXECUTION_KEY];
+  const id = ctx.mcpReq.requestState<HeldState>()?.executionId ?? named;
+  if (id === undefined) return null;
+  const { doors } = face;
   const { caller } = face.exchangeOf(ctx);
-  const record = await face.doors.history.get(caller, state.executionId);
-  const tool = face.doors.registry.get(name)?.name ?? name;
-  const same = record?.toolName === tool && canonicalJson(record.arguments) === canonicalJson(maskSecrets(args)); // prettier-ignore
-  return same ? state.executionId : null;
+  const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
+  const tool = doors.registry.get(name)?.name ?? name;
+  if (record?.toolName === tool && sameText(await askedFor(doors, caller, record), maskSecrets(args))) return record.id;
+  throw new Refusal({ code: -32602, message: "The state or execution id does not belong to this call: call again without it" });
+} // prettier-ignore
+
+/** The arguments as the caller gave them: an approver may have had others run. */
+async function askedFor(doors: Doors, caller: Caller, record: ExecutionRecord): Promise<Json> {
+  const { approvalId } = record;
+  return approvalId === null ? record.arguments : (await doors.approvals.show(caller, approvalId)).arguments; // prettier-ignore
 }
 
-/** Waits up to the hold limit, telling a client that asked for progress that it still waits. */
-export async function waitForPerson(
+const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);
+
+/** Waits for a person up to the hold limit, telling a client that asked for progress; then for what runs, to its end. */
+export async function waitForEnd(
   face: Face,
   { caller }: Exchange,
-  held: { executionId: string; holdSeconds: number },
+  open: Outcome,
   report: ((progress: Progress) => void) | undefined,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  const { executionId, timeoutMs } = open;
+  const follow = (ms: number) => face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) }); // prettier-ignore
+  const held = open.approval?.state === "pending" ? await holdOpen(follow, open.approval.holdSeconds, report) : open; // prettier-ignore
+  if (held.endedAt !== null || held.approval?.state === "pending" || signal?.aborted) return held;
+  return follow(timeoutMs + LATEST_START_MS);
+}
+
+async function holdOpen(
+  follow: (ms: number) => Promise<Outcome>,
+  seconds: number,
+  report: ((progress: Progress) => void) | undefined,
 ): Promise<Outcome> {
   const began = performance.now();
-  const tell = (): void =>
-    report?.({ progress: Math.round((performance.now() - began) / 1000), total: held.holdSeconds, message: "waiting for approval" }); // prettier-ignore
+  const passed = (): number => Math.round((performance.now() - began) / 1000);
+  const tell = (): void => report?.({ progress: passed(), total: seconds, message: "waiting for approval" }); // prettier-ignore
   tell();
   const timer = setInterval(tell, PROGRESS_EVERY_MS);
   try {
-    return await face.doors.engine.follow(caller, held.executionId, { ms: held.holdSeconds * 1000, signal }); // prettier-ignore
+    return await follow(seconds * 1000);
   } finally {
     clearInterval(timer);
   }
@@ -66,8 +93,8 @@ export function opensLinks(face: Face, ctx: ServerContext, legacy: JsonObject | 
   const { CLIENT_CAPABILITIES_META_KEY } = face.sdk.server;
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
-  // Without an envelope it is the older era, where only a session can carry the question.
-  const capabilities = declared ?? (ctx.sessionId === undefined ? undefined : legacy);
+  // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
+  const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
   return elicitation?.["url"] !== undefined;
 } // prettier-ignore
@@ -95,24 +122,28 @@ export async function linkToApproval(
   });
 }
 
-/** The last word of a door that cannot wait longer: the same call again goes on waiting. */
-export function stillPending(face: Face, outcome: Outcome, approval: ApprovalNotice) {
-  const url = urlOf(face, approval);
-  const expires = new Date(approval.expiresAt).toISOString();
-  const text = [
-    `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
-    `A person can decide it at ${url} until ${expires}.`,
-    "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
-    `Execution: ${outcome.executionId}`,
-  ].join("\n");
-  const told: Json = { id: approval.id, state: approval.state, expiresAt: expires, url };
+/** The last word of a door that cannot wait longer. */
+export function notEnded(face: Face, outcome: Outcome) {
+  const { executionId, status, approval } = outcome;
+  const waits = approval?.state === "pending" ? approval : null;
+  const told: Json = waits && { id: waits.id, state: waits.state, expiresAt: new Date(waits.expiresAt).toISOString(), url: urlOf(face, waits) };
+  const lines = waits
+    ? [
+        `PENDING (approval_required): waiting for approval ${waits.id}; nothing has run.`,
+        `A person can decide it at ${urlOf(face, waits)} until ${new Date(waits.expiresAt).toISOString()}.`,
+        "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
+      ]
+    : [
+        `${status.toUpperCase()}: it has not ended yet.`,
+        `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
+      ];
   return {
-    content: [{ type: "text" as const, text }],
-    structuredContent: { executionId: outcome.executionId, status: outcome.status, approval: told },
+    content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
+    structuredContent: { executionId, status, ...(told && { approval: told }) },
     isError: true as const,
-    _meta: { "ostiary/executionId": outcome.executionId, "ostiary/status": outcome.status },
+    _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
   };
-}
+} // prettier-ignore
 
 const urlOf = (face: Face, approval: ApprovalNotice): string =>
   `${face.doors.settings.baseUrl}/a/${approval.id}`;

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
+import type { Exchange } from "./server.ts";
 
 export interface McpDoor {
   /**
@@ -13,7 +14,7 @@ export interface McpDoor {
     res: ServerResponse,
     caller: Caller,
     body: Json | undefined,
-    context: Pick<RequestContext, "traceparent">,
+    context: Pick<RequestContext, "traceparent"> & Pick<Exchange, "held">,
   ): Promise<void>;
   /** Ends sessions and open streams; running calls see a cancel. */
   close(): Promise<void>;

@@ -77,14 +77,14 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
     { fetch: (request, options = {}) => answer(request, options) },
     { maxRequestBodySize: settings.maxBodyBytes, onerror },
   );
-  const unwatch = watchTools(doors.registry, () => {
+  const unwatch = watchTools(doors, () => {
     for (const handler of tenants.values()) handler.notify.toolsChanged();
     legacy.toolsChanged();
   });
 
   return {
-    async handle(req, res, caller, body, { traceparent }) {
-      const exchange = newExchange(caller, traceparent, req.socket.remoteAddress);
+    async handle(req, res, caller, body, { traceparent, held }) {
+      const exchange = newExchange(caller, { traceparent, held, ip: req.socket.remoteAddress });
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
         await respond(authenticated as Parameters<typeof respond>[0], flushing(res), body);

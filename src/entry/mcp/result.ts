@@ -10,6 +10,9 @@ import { isObject } from "./body.ts";
  */
 export const CONTENT_KEY = "$content";
 
+/** In `_meta`: of a result, whose it is; of a call, which earlier one it comes back to. */
+export const EXECUTION_KEY = "ostiary/executionId";
+
 export type ContentBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image" | "audio"; readonly data: string; readonly mimeType: string }
@@ -60,7 +63,7 @@ export const serverInfo = (version: string): { name: string; title: string; vers
 
 export function toolResult(outcome: Outcome): ToolResult {
   const meta: Record<string, Json> = {
-    "ostiary/executionId": outcome.executionId,
+    [EXECUTION_KEY]: outcome.executionId,
     "ostiary/status": outcome.status,
   };
   if (outcome.success) return { ...success(outcome.output), _meta: meta };

@@ -11,14 +11,21 @@ import type {
 } from "../../call.ts";
 import { faultOf } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { Doors } from "../doors.ts";
-import { comesBackTo, linkToApproval, opensLinks, stateCodec, stillPending, waitForPerson } from "./held.ts"; // prettier-ignore
+import { TOOLS_OFF, type Doors } from "../doors.ts";
+import {
+  comesBackTo,
+  linkToApproval,
+  notEnded,
+  opensLinks,
+  stateCodec,
+  waitForEnd,
+} from "./held.ts";
 import { listable, page } from "./listing.ts";
+import { Refusal } from "./refusal.ts";
 import {
   INTERNAL,
   isUnknown,
   notRecorded,
-  type RpcError,
   serverInfo,
   toolResult,
   type ToolResult,
@@ -31,6 +38,8 @@ export interface Exchange {
   readonly caller: Caller;
   readonly traceparent: string | undefined;
   readonly ip?: string | undefined;
+  /** This very request was put to the engine already, and waits for a person under this id. */
+  readonly held?: string | undefined;
   /** Called when the record could not be written: the answer then carries HTTP 503. */
   notRecorded?(): void;
   /** Told of the windows that a call counted in, for the answer's headers. */
@@ -88,13 +97,18 @@ function install(server: Server, face: Face): Server {
   return server;
 }
 
-async function listTools(face: Face, { caller }: Exchange, cursor: string | undefined) {
-  const tools = listable(await face.doors.engine.discover(caller));
-  const result = page(caller, tools, cursor, face.cursorKey);
+async function listTools(
+  { doors, cursorKey }: Face,
+  { caller }: Exchange,
+  cursor: string | undefined,
+) {
+  const tools = listable(await doors.engine.discover(caller));
+  const result = page(caller, tools, cursor, cursorKey);
   if (result === null) {
     throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   }
-  return { ...result, tools: [...result.tools] };
+  const note = doors.settings.toolsOn ? {} : { _meta: { "ostiary/note": TOOLS_OFF } };
+  return { ...result, tools: [...result.tools], ...note };
 }
 
 async function callTool(
@@ -102,49 +116,49 @@ async function callTool(
   ctx: ServerContext,
   server: Server,
   name: string,
-  args: Record<string, unknown> | undefined,
+  args: Record<string, unknown> = {},
 ) {
-  const { doors, entry } = face;
+  const { entry } = face;
   const exchange = face.exchangeOf(ctx);
   const progress = progressSink(face, ctx);
-  const signal = signalOf(ctx);
   const request: CallRequest = {
     name,
-    arguments: (args ?? {}) as JsonObject, // parsed JSON
+    arguments: args as JsonObject, // parsed JSON
     entry,
-    signal,
+    signal: signalOf(ctx),
     ...(exchange.ip === undefined ? {} : { ip: exchange.ip }),
     ...traceOf(ctx, exchange),
     ...(progress && { onProgress: progress.report }),
   };
-  const back = await comesBackTo(face, ctx, name, (args ?? {}) as JsonObject);
-  const ask = async (): Promise<Outcome> =>
-    back === null
-      ? doors.engine.execute(exchange.caller, request)
-      : doors.engine.follow(exchange.caller, back, { ms: 0 });
-  let outcome = await ask().catch((cause: unknown) => {
-    exchange.notRecorded?.();
-    doors.log.error({ err: cause, tool: name }, "execution was not recorded");
-    throw new Refusal(notRecorded(cause));
-  });
-  if (outcome.approval?.state === "pending") {
-    const legacy = server.getClientCapabilities() as JsonObject | undefined;
-    const link = opensLinks(face, ctx, legacy);
-    // The first time the link is shown at once; whoever comes back waits, so that rounds are not burnt.
-    if (!link || back !== null) {
-      const { executionId, approval } = outcome;
-      outcome = await waitForPerson(face, exchange, { executionId, holdSeconds: approval.holdSeconds }, progress?.report, signal); // prettier-ignore
-    }
-    await progress?.end();
-    const { approval } = outcome;
-    if (outcome.endedAt === null && approval)
-      return link ? linkToApproval(face, ctx, outcome, approval) : stillPending(face, outcome, approval); // prettier-ignore
-  }
+  const back = await comesBackTo(face, ctx, request);
+  const open = back ?? exchange.held ?? null;
+  let outcome = await (open === null
+    ? executed(face, exchange, request)
+    : face.doors.engine.follow(exchange.caller, open, { ms: 0 }));
+  const link = opensLinks(face, ctx, server.getClientCapabilities() as JsonObject | undefined);
+  // A link is shown at once; whoever comes back, or can show none, is kept waiting.
+  const asked = link && back === null && outcome.approval?.state === "pending";
+  if (outcome.endedAt === null && !asked)
+    outcome = await waitForEnd(face, exchange, outcome, progress?.report, request.signal);
   exchange.rated?.(outcome.rate);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
-  return mutable(toolResult(outcome));
+  if (outcome.endedAt !== null) return mutable(toolResult(outcome));
+  const { approval } = outcome;
+  // Without a hold to slow them down, rounds of links would be over in a moment.
+  const again = asked || (link && approval?.state === "pending" && approval.holdSeconds > 0);
+  return again && approval ? linkToApproval(face, ctx, outcome, approval) : notEnded(face, outcome);
+}
+
+async function executed(face: Face, exchange: Exchange, request: CallRequest): Promise<Outcome> {
+  try {
+    return await face.doors.engine.execute(exchange.caller, request);
+  } catch (cause) {
+    exchange.notRecorded?.();
+    face.doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
+    throw new Refusal(notRecorded(cause));
+  }
 }
 
 /** The client's cancel, and the end of its connection: streams are not resumed, so nobody would get the answer. */
@@ -179,15 +193,6 @@ function progressSink(face: Face, ctx: ServerContext) {
     return sent;
   };
   return { report, end };
-}
-
-/** A deliberate JSON-RPC error on its way out of a handler. */
-class Refusal extends Error {
-  readonly rpc: RpcError;
-  constructor(rpc: RpcError) {
-    super(rpc.message);
-    this.rpc = rpc;
-  }
 }
 
 /** The SDK would put the text of any exception on the wire: only errors made here may leave. */
