@@ -111,7 +111,7 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
 
     const handlers = {
       governance: handler,
-      policy: policyDocuments({ engine: policyEngine, starter: files.policy, path: config.policyPath, now }), // prettier-ignore
+      policy: policyDocuments({ engine: policyEngine, starter: readGovernanceFolder(packagedFolder()).policy, path: config.policyPath, now }), // prettier-ignore
       relations: relationsDocument(() => relations, store.documents),
     };
     const warn = (fields: object, message: string): void => log.warn(fields, message);

@@ -1,5 +1,5 @@
 // Policies and governance files with their versions: over REST, tRPC and the command line, and what they do to calls.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -236,12 +236,16 @@ describe("governance files over the API", () => {
   });
 });
 
+/** A copy of the governance files that come with Ostiary. */
+function copyOfGovernance(): string {
+  const folder = mkdtempSync(join(tmpdir(), "ostiary-governance-"));
+  cpSync(join(ROOT, "governance"), folder, { recursive: true });
+  return folder;
+}
+
 describe("a later start", () => {
   it("C5: keeps what people published, and takes changed files otherwise", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "ostiary-governance-"));
-    const copy = (path: string) => writeFileSync(join(folder, path), readFileSync(join(ROOT, "governance", path))); // prettier-ignore
-    mkdirSync(join(folder, "policies"));
-    for (const path of ["tools.yaml", "modes.yaml", "plans.yaml", "schema.zed", "policies/tools.rego", "policies/tools_test.rego"]) copy(path); // prettier-ignore
+    const folder = copyOfGovernance();
     const flags = { governance: folder };
     let own = await startApp({ flags });
     const { dataDir } = own;
@@ -268,6 +272,19 @@ describe("a later start", () => {
       /tools\.rego:3:10 .*var x is unsafe/s,
     );
     rmSync(dataDir, { recursive: true, force: true });
+    rmSync(folder, { recursive: true });
+  });
+
+  it("an operator's own policies are theirs: whom they allow is not asked", async () => {
+    const folder = copyOfGovernance();
+    writeFileSync(join(folder, "policies/tools.rego"), 'package ostiary.tools\n\ndefault allow := false\n\nallow if "ops" in input.roles\n'); // prettier-ignore
+    rmSync(join(folder, "policies/tools_test.rego"));
+    const own = await startApp({ flags: { governance: folder } });
+    const key = await newUser(own, "bob");
+    expect((await own.api("GET", "/tools", { key })).body.tools).toEqual([]);
+    await own.api("PATCH", "/users/bob", { body: { roles: ["ops"] } });
+    expect((await own.api("GET", "/tools", { key })).body.tools.length).toBeGreaterThan(3);
+    await own.close();
     rmSync(folder, { recursive: true });
   });
 });
