@@ -1,0 +1,109 @@
+// Three instances on one Redis and one PostgreSQL: windows and budgets hold over all of them together.
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { startRedis, type OwnRedis } from "../fixtures/redis.ts";
+
+const postgres = process.env["OSTIARY_TEST_POSTGRES"];
+const redis = process.env["OSTIARY_TEST_REDIS"];
+const WAVE = 15;
+
+async function on(address: string, sql: string): Promise<void> {
+  const client = new pg.Client(address);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+if (postgres && redis) {
+  describe("three instances", () => {
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    const adminKey = `${name}${name}`;
+    let own: OwnRedis;
+    let apps: StartedApp[] = [];
+    beforeAll(async () => {
+      own = await startRedis();
+      await on(postgres, `create database ${name}`);
+      const url = new URL(postgres);
+      url.pathname = `/${name}`;
+      const flags = { store: url.href, state: own.address, adminKey };
+      // One after the other: the first one sets the database up.
+      for (let i = 0; i < 3; i++) apps.push(await startApp({ flags }));
+    });
+    afterAll(async () => {
+      await Promise.all(apps.map((app) => app.close()));
+      apps = [];
+      await own.stop();
+      await on(postgres, `drop database ${name} with (force)`);
+    });
+
+    const first = (): StartedApp => apps[0] ?? expect.unreachable("no instance");
+    const keyOf = async (id: string, plan: string, limits?: object): Promise<string> => {
+      const app = first();
+      await app.api("POST", "/users", { key: adminKey, body: { id, name: id, plan } });
+      const body = { userId: id, name: "k", scopes: ["*"], level: "execute_advanced", ...(limits ? { limits } : {}) }; // prettier-ignore
+      const made = await app.api("POST", "/keys", { key: adminKey, body });
+      expect(made.status).toBe(201);
+      return (made.body as { secret: string }).secret;
+    };
+    /** Waves of as many calls as three small servers and their client in one process can carry. */
+    const burst = async (keys: readonly string[], calls: number): Promise<Map<number, number>> => {
+      const counts = new Map<number, number>();
+      for (let sent = 0; sent < calls; sent += WAVE) {
+        const wave = Array.from(
+          { length: Math.min(WAVE, calls - sent) },
+          (_, i) =>
+          (apps[i % 3] ?? first()).api("POST", "/executions", { key: keys[i % keys.length] ?? null, body: { name: "system/echo", arguments: { text: "hi" } } }), // prettier-ignore
+        );
+        for (const { status } of await Promise.all(wave))
+          counts.set(status, (counts.get(status) ?? 0) + 1);
+      }
+      return counts;
+    };
+
+    test("L12: a budget is exact over all of them", async () => {
+      // Comes first: the tenant has used nothing yet. Free: 100 calls a month, 60 a minute and user; three users share them.
+      const keys = await Promise.all(["b1", "b2", "b3"].map((id) => keyOf(id, "free")));
+      expect(await burst(keys, 150)).toEqual(
+        new Map([
+          [200, 100],
+          [402, 50],
+        ]),
+      );
+      const { body } = await first().api("GET", "/usage", { key: keys[0] ?? null });
+      const used = (body as { items: { metric: string; used: number; reserved: number }[] }).items.find((each) => each.metric === "tool_calls"); // prettier-ignore
+      expect(used).toEqual({ metric: "tool_calls", used: 100, reserved: 0, limit: 100, left: 0 });
+    });
+
+    test("R171, R176: together they let no more through than one would", async () => {
+      const key = await keyOf("windows", "enterprise", { perMinute: 60 });
+      const counts = await burst([key], 150);
+      expect(counts).toEqual(
+        new Map([
+          [200, 60],
+          [429, 90],
+        ]),
+      );
+      const below = await keyOf("below", "enterprise", { perMinute: 100 });
+      expect(await burst([below], 99)).toEqual(new Map([[200, 99]]));
+    });
+
+    test("threats §6: without Redis limited calls are refused, naming the engine; unlimited ones run", async () => {
+      const limited = await keyOf("limited", "team");
+      const unlimited = await keyOf("unlimited", "enterprise");
+      const call = (key: string) => first().api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "hi" } } }); // prettier-ignore
+      expect((await call(limited)).status).toBe(200);
+      await own.kill();
+      const refused = await call(limited);
+      expect(refused.status).toBe(503);
+      expect(refused.body).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" });
+      expect(refused.body.gates.at(-1)).toMatchObject({ stage: "rate", engine: "state" });
+      expect((await call(unlimited)).status).toBe(200);
+      await own.start();
+      await expect.poll(async () => (await call(limited)).status, { timeout: 10_000 }).toBe(200);
+    });
+  });
+} else {
+  const start = "OSTIARY_TEST_POSTGRES and OSTIARY_TEST_REDIS are not set: use `npm run test:services`"; // prettier-ignore
+  test.skipIf(!process.env["CI"])(`instances: ${start}`, () => expect.unreachable(start));
+}
