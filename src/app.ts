@@ -139,7 +139,7 @@ async function compose(
       isReserved: (call) => Object.keys(budgetOf(call)).some((metric) => engines?.governance.budget(call.caller.plan, metric as Metric) != null),
       settle: settleOf,
     },
-    onFailed: () => engines?.mode.signal({ kind: "audit_failed" }),
+    onFailed: (cause) => engines?.mode.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" }),
     onRecorded,
   });
   const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
@@ -333,6 +333,12 @@ async function compose(
     throw cause;
   }
 } // prettier-ignore
+
+/** ENOSPC of the system, SQLITE_FULL, or PostgreSQL's own word for it. */
+function isDiskFull(cause: unknown): boolean {
+  const { code, errcode } = cause as { code?: unknown; errcode?: unknown };
+  return code === "ENOSPC" || errcode === 13 || code === "53100";
+}
 
 const PORTS_TO_TRY = 20;
 

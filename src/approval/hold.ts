@@ -119,7 +119,8 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       const waiting = opened(row);
       if (waiting === null) return giveUp(row, "the waiting call cannot be read any more");
       const tool = p.registry.get(waiting.requestedName);
-      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, onProgress: null };
+      // The time a person took is not the call's: its deadline and its duration begin now (C17).
+      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, startedAt: p.now(), onProgress: null };
     },
 
     async use(subject, { approvalId }) {

@@ -15,7 +15,6 @@ export type WaitingCall = Pick<
   | "entry"
   | "ip"
   | "trace"
-  | "startedAt"
 >;
 
 export interface Seal {
@@ -61,6 +60,6 @@ export const sealedIn = (row: Pick<ApprovalRow, "sealed" | "editedSealed">): str
   String(row.editedSealed ?? row.sealed);
 
 export function waitingCall(call: Omit<Call, "signal">, args: JsonObject): WaitingCall {
-  const { requestedName, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace, startedAt } = call; // prettier-ignore
-  return { requestedName, arguments: args, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace, startedAt }; // prettier-ignore
+  const { requestedName, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace } = call; // prettier-ignore
+  return { requestedName, arguments: args, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace }; // prettier-ignore
 }

@@ -1,29 +1,34 @@
 // The table of fail modes against the real servers: each one down, slow and answering noise. The gate denies, names the
 // engine, in time; nothing runs; real and invented names are answered alike; it recovers without a restart.
+import { randomUUID } from "node:crypto";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { faultyProxy, type FaultyProxy, type ProxyMode } from "../fixtures/faulty-proxy.ts";
 
 const CALLS = 20;
 const FAULTS: readonly ProxyMode[] = ["down", "slow", "garbage"];
-const RECOVERY_MS = 10_000;
+const RECOVERY_MS = 15_000;
+/** Beyond the limit; the median counts, since the machine itself may pause. */
+const GRACE_MS = 50;
 
 interface Engine {
   /** Variable of scripts/services with the server's address. */
   readonly variable: string;
   readonly setting: string;
-  /** As the verdict names it. */
-  readonly engine: string;
+  /** As the refusal names it. */
+  readonly named: RegExp;
   readonly limitMs: number;
   /** Hidden and invented names go through this engine too. */
   readonly hides: boolean;
-  prefix?: string;
+  readonly prefix?: string;
 }
 
 const ENGINES: Record<string, Engine> = {
-  OPA: { variable: "OSTIARY_TEST_OPA", setting: "policy", engine: "policy", limitMs: 500, hides: true, prefix: "opa+" },
-  SpiceDB: { variable: "OSTIARY_TEST_SPICEDB", setting: "relations", engine: "relation", limitMs: 500, hides: true },
-  Redis: { variable: "OSTIARY_TEST_REDIS", setting: "state", engine: "state", limitMs: 250, hides: false },
+  OPA: { variable: "OSTIARY_TEST_OPA", setting: "policy", named: /the policy engine/, limitMs: 500, hides: true, prefix: "opa+" },
+  SpiceDB: { variable: "OSTIARY_TEST_SPICEDB", setting: "relations", named: /the relation engine/, limitMs: 500, hides: true },
+  Redis: { variable: "OSTIARY_TEST_REDIS", setting: "state", named: /the state engine/, limitMs: 250, hides: false },
+  PostgreSQL: { variable: "OSTIARY_TEST_POSTGRES", setting: "store", named: /store/, limitMs: 2_000, hides: true },
 }; // prettier-ignore
 
 async function behindProxy(address: string): Promise<{ proxy: FaultyProxy; address: string }> {
@@ -32,27 +37,40 @@ async function behindProxy(address: string): Promise<{ proxy: FaultyProxy; addre
   return { proxy, address: address.replace(`${url.hostname}:${url.port}`, `127.0.0.1:${proxy.port}`) }; // prettier-ignore
 }
 
+/** A database of its own on the server. */
+async function ownDatabase(address: string): Promise<string> {
+  const name = `fail_${randomUUID().replaceAll("-", "")}`;
+  const client = new pg.Client(address);
+  await client.connect();
+  await client.query(`create database ${name}`).finally(() => client.end());
+  return address.replace(/\/[^/]*$/, `/${name}`);
+}
+
 for (const [name, engine] of Object.entries(ENGINES)) {
   const real = process.env[engine.variable];
-  describe.skipIf(real === undefined && process.env["CI"] === undefined)(`${name}${real === undefined ? ` (skipped: ${engine.variable} is not set)` : ""}`, () => { // prettier-ignore
+  const missing = `${engine.variable} is not set: use \`npm run test:services\``;
+  it.skipIf(real !== undefined || !process.env["CI"])(`${name}: ${missing}`, () => expect.unreachable(missing)); // prettier-ignore
+
+  describe.skipIf(real === undefined)(name, () => {
     let app: StartedApp;
     let proxy: FaultyProxy;
     let key: string;
 
     beforeAll(async () => {
-      const behind = await behindProxy(real ?? "");
+      const server = engine.setting === "store" ? await ownDatabase(real ?? "") : (real ?? "");
+      const behind = await behindProxy(server);
       proxy = behind.proxy;
       app = await startApp({ flags: { [engine.setting]: `${engine.prefix ?? ""}${behind.address}` } });
       // Of a plan with limits: only such a caller is counted.
       await app.api("POST", "/users", { body: { id: "limited", name: "limited", plan: "team" } });
       const made = await app.api("POST", "/keys", { body: { userId: "limited", name: "k", scopes: ["*"] } });
       key = made.body.secret as string;
-    }, 60_000);
+    }, 60_000); // prettier-ignore
     afterAll(async () => {
       proxy.set("pass");
       await app.close();
       await proxy.close();
-    });
+    }, 60_000);
 
     const call = (tool = "system/echo") =>
       app.api("POST", "/executions", { key, body: { name: tool, arguments: { text: "x" } } });
@@ -65,10 +83,11 @@ for (const [name, engine] of Object.entries(ENGINES)) {
       proxy.set(fault);
       const took: number[] = [];
       for (let i = 0; i < CALLS; i++) {
+        const began = performance.now();
         const { status, body } = await call();
+        took.push(performance.now() - began);
         expect({ status, code: body.code, reason: body.reason }).toEqual({ status: 503, code: "UNAVAILABLE", reason: "engine_unavailable" });
-        expect(body.detail).toContain(`${engine.engine} engine`);
-        if (!engine.hides) took.push(body.gates.at(-1).ms as number);
+        expect(body.detail).toMatch(engine.named);
       }
       if (engine.hides) {
         const [known, invented] = await Promise.all([call("system/echo"), call("system/nothing")]);
@@ -77,10 +96,10 @@ for (const [name, engine] of Object.entries(ENGINES)) {
         expect((await app.api("GET", "/tools", { key })).status).toBe(503);
       }
       took.sort((a, b) => a - b);
-      expect(took[took.length >> 1] ?? 0).toBeLessThan(engine.limitMs + 50);
+      expect(took[took.length >> 1]).toBeLessThan(engine.limitMs + GRACE_MS);
       proxy.set("pass");
       const since = performance.now();
       while ((await call()).status !== 200) expect(performance.now() - since).toBeLessThan(RECOVERY_MS);
-    }, 120_000);
+    }, 180_000); // prettier-ignore
   });
-} // prettier-ignore
+}
