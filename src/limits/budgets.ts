@@ -5,6 +5,7 @@ import type { Governance } from "../governance/governance.ts";
 import type { Store } from "../store/store.ts";
 import { budgetOf, settleOf, type Amounts } from "./amounts.ts";
 import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
+import { createLanes } from "./lanes.ts";
 import { createLowWatch } from "./low.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
@@ -30,11 +31,14 @@ export interface LowBudget {
 /** A refusal holds this long without asking again: a crowd before a closed door must not keep the store busy. */
 const REFUSED_FOR_MS = 250;
 const MAX_REFUSALS = 10_000;
+/** Reservations of one tenant under way at once. Who waits learns of a refusal meanwhile, without asking. */
+const AT_ONCE = 64;
 
 const UNLIMITED: Reserved = Object.freeze({ ok: true });
 
 export function createBudgets(p: BudgetsPowers): Budgets {
   const low = createLowWatch(p);
+  const inLane = createLanes(AT_ONCE);
 
   /** Null when the plan limits nothing that this call uses: the log counts its use all the same. */
   const limited = ({
@@ -73,7 +77,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     ]); // prettier-ignore
     if (!answer.ok) {
       if (refusals.size >= MAX_REFUSALS) refusals.clear();
-      refusals.set(`${tenantId} ${period} ${answer.metric}`, { until: at + REFUSED_FOR_MS, used: answer.used }); // prettier-ignore
+      refusals.set(`${tenantId} ${period} ${answer.metric}`, { until: p.now() + REFUSED_FOR_MS, used: answer.used }); // prettier-ignore
       return refusal(lines, answer.metric, answer.used, at);
     }
     const undo = async (): Promise<void> => {
@@ -94,7 +98,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
   return {
     reserve(subject) {
       const lines = limited(subject);
-      return lines ? reserve(subject, lines) : UNLIMITED;
+      return lines ? inLane(subject.caller.tenantId, () => reserve(subject, lines)) : UNLIMITED;
     },
     peek(subject) {
       const lines = limited(subject);
