@@ -1,7 +1,14 @@
 // What was recorded, each caller's own rows only.
-import type { Caller, Json, Status } from "../call.ts";
+import type { Caller, Status } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { ExecutionRecord, Figures, HistoryFilter, Store, UsageRow } from "../store/store.ts";
+import type {
+  AuditedRecord,
+  ExecutionRecord,
+  Figures,
+  HistoryFilter,
+  Store,
+  UsageRow,
+} from "../store/store.ts";
 import type { Recent } from "./recent.ts";
 
 export interface HistoryQuery {
@@ -23,10 +30,7 @@ export interface HistoryResult {
   readonly next: string | null;
 }
 
-/** `audit`: what really happened to a call whose tool is hidden from its caller. */
-export type AuditedRecord = ExecutionRecord & {
-  readonly audit?: { readonly toolName: string | null; readonly gates: readonly Json[] };
-};
+export type { AuditedRecord };
 
 export interface History {
   /** Own only; null for unknown and foreign ids alike. */
@@ -41,7 +45,7 @@ export interface History {
 }
 
 export function createHistory(executions: Store["executions"], recent: Recent): History {
-  const own = (caller: Caller, row: ExecutionRecord | null): ExecutionRecord | null =>
+  const own = (caller: Caller, row: AuditedRecord | null): ExecutionRecord | null =>
     row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
   return {
     get: async (caller, id) => own(caller, recent.get(id) ?? (await executions.get(id))),
@@ -63,7 +67,7 @@ export function createHistory(executions: Store["executions"], recent: Recent): 
       ]);
       const last = rows.length === limit ? rows.at(-1) : undefined;
       return {
-        executions: rows,
+        executions: rows.map(shown),
         totalCount: stats.total,
         stats,
         next: last ? cursorOf(last) : null,
@@ -80,9 +84,8 @@ export function createHistory(executions: Store["executions"], recent: Recent): 
 }
 
 /** Without what only administrators may read. */
-function shown(row: ExecutionRecord & { audit?: unknown }): ExecutionRecord {
-  const { audit: _audit, ...rest } = row;
-  return rest;
+function shown({ audit: _audit, ...row }: AuditedRecord): ExecutionRecord {
+  return row;
 }
 
 const cursorOf = (row: ExecutionRecord): string =>

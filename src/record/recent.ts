@@ -1,10 +1,10 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
-import type { DeniedBody, EndBody, ExecutionRecord, StartBody } from "../store/store.ts";
+import type { AuditedRecord, DeniedBody, EndBody, StartBody } from "../store/store.ts";
 import type { Recorded } from "./index.ts";
 
 export interface Recent {
   add(recorded: Recorded): void;
-  get(id: string): ExecutionRecord | null;
+  get(id: string): AuditedRecord | null;
   readonly size: number;
 }
 
@@ -49,12 +49,13 @@ export function createRecent(maxEntries: number): Recent {
   };
 }
 
-function recordOf(id: string, startText: string, endText: string): ExecutionRecord {
+function recordOf(id: string, startText: string, endText: string): AuditedRecord {
   const start = JSON.parse(startText) as StartBody | DeniedBody;
   const { metadata: resultMetadata, ...end } = JSON.parse(endText) as EndBody;
+  // What was settled is for the sums of the budget, no part of the record.
+  const { budgetDelta: _settled, ...record } = { ...start, ...end };
   return {
-    ...start,
-    ...end,
+    ...record,
     metadata: start.metadata,
     id,
     resultMetadata: startText === endText ? null : resultMetadata,

@@ -124,6 +124,11 @@ export interface ExecutionRecord extends StartBody {
   readonly resultMetadata: JsonObject | null;
 }
 
+/** `audit`: what really happened to a call whose tool is hidden from its caller. For administrators. */
+export interface AuditedRecord extends ExecutionRecord {
+  readonly audit?: { readonly toolName: string | null; readonly gates: readonly Json[] };
+}
+
 export interface HistoryFilter {
   readonly tenantId: string;
   /** Absent: everybody's of the tenant. */
@@ -244,9 +249,9 @@ export interface Store {
   }; // prettier-ignore
 
   readonly executions: {
-    get(id: string): Promise<ExecutionRecord | null>;
+    get(id: string): Promise<AuditedRecord | null>;
     /** Newest first. */
-    list(filter: HistoryFilter, page: HistoryPage): Promise<ExecutionRecord[]>;
+    list(filter: HistoryFilter, page: HistoryPage): Promise<AuditedRecord[]>;
     figures(filter: HistoryFilter): Promise<Figures>;
     /** Per tool, of one user or (userId absent) of the tenant; all time. */
     usage(filter: { tenantId: string; userId?: string; toolName?: string }): Promise<UsageRow[]>;

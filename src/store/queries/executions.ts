@@ -2,7 +2,7 @@
 import { sql, type SelectQueryBuilder } from "kysely";
 import type { CancelReason, Status } from "../../call.ts";
 import type { Database } from "../database.ts";
-import type { EndBody, ExecutionRecord, HistoryFilter, StartBody, Store } from "../store.ts";
+import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, usage } from "./figures.ts";
 
@@ -33,7 +33,7 @@ export function executions(database: Database): Store["executions"] {
   const select = (): ExecutionQuery<Columns> => kysely.selectFrom("executions").select(COLUMNS);
 
   /** Joins after the page is cut, so that skipped rows cost no look-up of bodies. */
-  async function records(page: ExecutionQuery<Columns>): Promise<ExecutionRecord[]> {
+  async function records(page: ExecutionQuery<Columns>): Promise<AuditedRecord[]> {
     const rows = await kysely
       .selectFrom(page.as("page"))
       .innerJoin("events as first", "first.seq", "page.start_seq")
@@ -96,12 +96,13 @@ interface RecordRow {
   end_body: string | null;
 }
 
-function toRecord(row: RecordRow): ExecutionRecord {
+function toRecord(row: RecordRow): AuditedRecord {
   const start = JSON.parse(row.start_body) as StoredStart;
   const end = row.end_body === null ? null : (JSON.parse(row.end_body) as EndBody);
   const oneEvent = row.start_seq === row.end_seq;
   return {
     ...pick(start),
+    ...(start.audit === undefined ? {} : { audit: start.audit }),
     id: row.id,
     status: row.status,
     endTime: end?.endTime ?? null,
@@ -119,7 +120,9 @@ function toRecord(row: RecordRow): ExecutionRecord {
 
 /** Events are never rewritten: those of the first release lack what the whole gate added. */
 type Later = "approvalId" | "budget" | "reserved" | "mode" | "roles";
-type StoredStart = Omit<StartBody, Later> & Partial<Pick<StartBody, Later>>;
+type StoredStart = Omit<StartBody, Later> &
+  Partial<Pick<StartBody, Later>> &
+  Pick<AuditedRecord, "audit">;
 
 /** The fields of a start, without those of an end that share its event. */
 function pick(start: StoredStart): StartBody {
