@@ -1,36 +1,49 @@
 // The path through the real registry, gate, record and store; no mocks.
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../test/fixtures/slow-tool.ts";
-import type { Caller, CallRequest, Outcome } from "./call.ts";
-import { defineTool } from "./tools/tool.ts";
+import type { Caller, CallRequest, JsonObject, Outcome } from "./call.ts";
+import { defineTool, freezeTool, type Tool } from "./tools/tool.ts";
 
 const observer: SlowObserver = { runs: [] };
-const wild = defineTool({
-  name: "system/wild",
-  description: "Fails in the way it is told. For tests only.",
-  input: z.strictObject({ how: z.enum(["throw", "reject", "shape", "none"]) }),
-  output: z.strictObject({ ok: z.boolean() }),
-  risk: "dangerous",
-  effects: "system_write",
-  needs: [],
-  timeoutMs: 5_000,
-  examples: [{ how: "none" }],
-  run({ how }): { ok: boolean } | Promise<{ ok: boolean }> {
-    if (how === "throw") throw new Error("a secret path");
-    if (how === "reject") return Promise.reject(new Error("a secret path"));
-    return how === "shape" ? ({ ok: "yes" } as never) : { ok: true };
-  },
-});
+/** Executions whose handler was really entered. */
+const ran: string[] = [];
+const obedient = (name: string, more: Partial<Pick<Tool, "risk" | "effects">>): Tool => {
+  const tool = defineTool({
+    name,
+    description: "Fails in the way it is told. For tests only.",
+    input: z.strictObject({ how: z.enum(["throw", "reject", "shape", "none"]), note: z.string().max(20).optional() }),
+    output: z.strictObject({ ok: z.boolean() }),
+    risk: "moderate",
+    effects: "system_write",
+    needs: [],
+    timeoutMs: 5_000,
+    examples: [{ how: "none" }],
+    run({ how }, _powers, { executionId }): { ok: boolean } | Promise<{ ok: boolean }> {
+      ran.push(executionId);
+      if (how === "throw") throw new Error("a secret path");
+      if (how === "reject") return Promise.reject(new Error("a secret path"));
+      return how === "shape" ? ({ ok: "yes" } as never) : { ok: true };
+    },
+  });
+  return freezeTool({ ...tool, ...more });
+}; // prettier-ignore
+/** Runs at once; waits for a person; is in nobody's starter capsule. */
+const wild = obedient("system/wild", {});
+const careful = obedient("system/careful", { risk: "dangerous" });
+const vault = obedient("system/vault", { risk: "dangerous", effects: "system_dangerous" });
 
 let app: StartedApp;
 let admin: Caller;
 let cli: Caller;
 
 beforeAll(async () => {
-  app = await startApp({ tools: [slowTool(observer), wild], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
+  app = await startApp({ tools: [slowTool(observer), wild, careful, vault], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
   admin = await app.callerOf(app.adminKey);
   cli = await app.callerOf(app.cliKey);
 });
@@ -53,7 +66,8 @@ describe("one call", () => {
     const outcome = await call("system_echo", { text: "hi" });
     expect(outcome).toMatchObject({ status: "success", success: true, toolName: "system/echo", requestedName: "system_echo", output: { text: "hi" }, error: null, dispatched: true }); // prettier-ignore
     expect(outcome.executionId).toMatch(/^exec_\d{13}_[0-9a-z]{26}$/);
-    expect(outcome.gates.map((gate) => gate.verdict)).toEqual(["allow", "allow", "allow", "allow"]);
+    expect(outcome.gates.map((gate) => gate.stage)).toEqual(["registry", "capsule", "relationship", "policy", "allowlist", "level", "mode", "input", "arguments", "rate", "budget", "approval"]); // prettier-ignore
+    expect(new Set(outcome.gates.map((gate) => gate.verdict))).toEqual(new Set(["allow"]));
     expect(Object.keys(outcome).sort()).toEqual(Object.keys(await call("system/echo")).sort());
   });
 
@@ -75,7 +89,8 @@ describe("one call", () => {
       errorCode: "BAD_REQUEST",
       errorReason: "invalid_arguments",
     });
-    expect(record?.gates).toHaveLength(4);
+    expect(record?.gates.at(-1)).toMatchObject({ stage: "input", verdict: "deny" });
+    expect(record?.gates).toHaveLength(8);
   });
 
   it("R205: continues an incoming trace and begins one otherwise", async () => {
@@ -117,7 +132,7 @@ describe("one call", () => {
 describe("visibility", () => {
   it("C23: a hidden tool and an invented name cannot be told apart, not even in one's own history", async () => {
     const outcomes = [];
-    for (const name of ["system/wild", "system/none"]) {
+    for (const name of ["system/vault", "system/none"]) {
       const outcome = await app.app.engine.execute(cli, {
         name,
         arguments: { how: "none" },
@@ -143,8 +158,8 @@ describe("visibility", () => {
     const names = (await app.app.engine.discover(cli)).map((tool) => tool.wireName);
     expect(names).toEqual([...names].sort());
     expect(names).toContain("system_echo");
-    expect(names).not.toContain("system_wild");
-    expect(await app.app.engine.find(cli, "system/wild")).toBeNull();
+    expect(names).not.toContain("system_vault");
+    expect(await app.app.engine.find(cli, "system/vault")).toBeNull();
     expect(await app.app.engine.find(cli, "no/such")).toBeNull();
     expect((await app.app.engine.find(cli, "echo"))?.name).toBe("system/echo");
   });
@@ -153,14 +168,45 @@ describe("visibility", () => {
     const { engine } = app.app;
     expect(await engine.explain(cli, { name: "echo", arguments: { text: "x" } })).toMatchObject({ tool: "system/echo", verdict: "allow", wouldChange: [] }); // prettier-ignore
     expect(await engine.explain(cli, { name: "echo" })).toMatchObject({ verdict: "deny", wouldChange: ["input: add text"] }); // prettier-ignore
-    expect(await engine.explain(cli, { name: "system/wild" })).toBeNull();
+    expect(await engine.explain(cli, { name: "system/vault" })).toBeNull();
     const told = await engine.explain(
       cli,
-      { name: "system/wild", arguments: { how: "none" } },
+      { name: "system/vault", arguments: { how: "none" } },
       admin,
     );
     expect(told?.gates.find((gate) => gate.verdict === "deny")?.stage).toBe("capsule");
-    expect(told?.summary).toContain("cli may not run system/wild");
+    expect(told?.summary).toContain("cli may not run system/vault");
+  });
+
+  it("explains what waits for a person, under a supposed mode too, and a call on record", async () => {
+    const { engine } = app.app;
+    const ask = { name: "system/careful", arguments: { how: "none" } };
+    const waits = await engine.explain(cli, ask);
+    expect(waits).toMatchObject({ verdict: "hold", summary: expect.stringMatching(/^cli may run system\/careful once a person agrees: /) as string }); // prettier-ignore
+    expect(waits?.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "hold" });
+    const locked = await engine.explain(cli, { ...ask, mode: "LOCKDOWN", at: 0 });
+    expect(locked).toMatchObject({ verdict: "deny", summary: expect.stringContaining("stage mode says deny") as string }); // prettier-ignore
+    const { executionId } = await call("echo", { text: "x" });
+    expect(await engine.explainPast(admin, executionId)).toMatchObject({ tool: "system/echo", verdict: "allow", summary: "Allowed by all 12 stages; it ended as success", wouldChange: [] }); // prettier-ignore
+    expect(await engine.explainPast(cli, executionId)).toBeNull();
+  });
+
+  it("what a stage read is for administrators: it may tell of other people", async () => {
+    const { engine } = app.app;
+    const ask = { name: "echo", arguments: { text: "x" } };
+    const read = async (reader: Caller) =>
+      (await engine.explain(cli, ask, reader))?.gates.filter((gate) => gate.read !== undefined);
+    expect((await read(admin))?.map((gate) => gate.stage)).toContain("policy");
+    expect(await read(cli)).toEqual([]);
+  });
+
+  it("an administrator explains a call of a tool that is hidden from its caller; the caller cannot", async () => {
+    const { executionId } = await app.app.engine.execute(cli, { name: "system_vault", arguments: { how: "none" }, entry: "rest" }); // prettier-ignore
+    expect(await app.app.engine.explainPast(cli, executionId)).toBeNull();
+    expect(await app.app.engine.explainPast(admin, executionId)).toMatchObject({ tool: "system/vault", verdict: "deny", summary: expect.stringMatching(/^Refused by capsule: /) as string }); // prettier-ignore
+    const listed = await app.doors.history.list(cli, { limit: 100 });
+    expect(listed.executions.find((row) => row.id === executionId)).toMatchObject({ toolName: "system_vault", gates: [] }); // prettier-ignore
+    expect(JSON.stringify(listed)).not.toContain("audit");
   });
 });
 
@@ -326,6 +372,307 @@ describe("idempotency", () => {
   });
 });
 
+describe("a call that waits for a person", () => {
+  /** One per test: dangerous calls are counted per caller, and too many slow it down. */
+  let agent: Caller;
+  let agents = 0;
+  beforeEach(async () => {
+    const id = `agent${++agents}`;
+    await app.doors.directory.createUser(admin, { id, name: id, role: "user" });
+    const { secret } = await app.doors.directory.createKey(admin, { userId: id, name: "test", scopes: ["*"], level: "admin", capsuleId: "starter" }); // prettier-ignore
+    agent = await app.callerOf(secret);
+  });
+  const engine = () => app.app.engine;
+  const ask = (args: JsonObject = {}, more: Partial<CallRequest> = {}): Promise<Outcome> =>
+    engine().execute(agent, { name: "system/careful", arguments: { how: "none", ...args }, entry: "rest", ...more }); // prettier-ignore
+  const held = async (args: JsonObject = {}, more: Partial<CallRequest> = {}) => {
+    const outcome = await ask(args, more);
+    expect(outcome).toMatchObject({ status: "pending", success: false, dispatched: false, endedAt: null, error: null, approval: { state: "pending" } }); // prettier-ignore
+    return { id: outcome.executionId, approvalId: outcome.approval?.id ?? "" };
+  };
+  const approve = (id: string) => app.doors.approvals.approve(admin, id, {});
+  const follow = (id: string, ms = 5_000, signal?: AbortSignal) =>
+    engine().follow(agent, id, { ms, ...(signal ? { signal } : {}) });
+  const ofAgent = (id: string) => app.doors.history.get(agent, id);
+
+  it("C12: is on record, does not run, goes on after a yes under the same id, and runs once", async () => {
+    const { id, approvalId } = await held({ note: "one" }, { context: { metadata: { a: 1 } } });
+    expect(await ofAgent(id)).toMatchObject({ status: "pending", endTime: null, approvalId, metadata: { a: 1 } }); // prettier-ignore
+    expect(ran).not.toContain(id);
+    expect(engine().active(cli)).toEqual([]);
+    const waiting = follow(id);
+    await approve(approvalId);
+    expect(await waiting).toMatchObject({ executionId: id, status: "success", output: { ok: true }, dispatched: true, approval: { id: approvalId, state: "consumed" } }); // prettier-ignore
+    expect(ran.filter((one) => one === id)).toHaveLength(1);
+    const record = await ofAgent(id);
+    expect(record).toMatchObject({ status: "success", approvalId, metadata: { a: 1 } });
+    expect(record?.gates).toHaveLength(12);
+    expect(record?.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "allow", rule: `approval ${approvalId}` }); // prettier-ignore
+    // The yes is used up: going on again does nothing.
+    await engine().resume(approvalId);
+    expect(ran.filter((one) => one === id)).toHaveLength(1);
+  });
+
+  it("R086: a no is its end, told to whoever follows it", async () => {
+    const { id, approvalId } = await held({ note: "no" });
+    const waiting = follow(id);
+    await app.doors.approvals.decline(admin, approvalId, { comment: "not today" });
+    expect(await waiting).toMatchObject({ status: "failed", dispatched: false, error: { code: "FORBIDDEN", reason: "approval_declined", message: "Approval denied by user: not today" } }); // prettier-ignore
+    expect(ran).not.toContain(id);
+  });
+
+  it("C39: a yes does not help against what was forbidden meanwhile: the whole gate is asked again", async () => {
+    const { id, approvalId } = await held({ note: "locked" }, { context: { metadata: { a: 1 } } });
+    await app.doors.mode.switch(admin, { mode: "LOCKDOWN", reason: "test" });
+    try {
+      await approve(approvalId);
+      expect(await follow(id)).toMatchObject({ status: "failed", dispatched: false, error: { code: "FORBIDDEN" } }); // prettier-ignore
+    } finally {
+      for (const mode of ["RECOVERY", "NORMAL"] as const)
+        await app.doors.mode.switch(admin, { mode, reason: "test" });
+    }
+    expect(ran).not.toContain(id);
+    const record = await ofAgent(id);
+    expect(record?.gates.at(-1)).toMatchObject({ stage: "mode", verdict: "deny" });
+    // The memory window and the store tell the same.
+    expect(record).toEqual(await app.app.store.executions.get(id));
+  });
+
+  it("C23: a tool that was hidden meanwhile refuses as if it did not exist", async () => {
+    const { id, approvalId } = await held({ note: "hidden" });
+    await app.doors.directory.switchTool(admin, "system/careful", false);
+    try {
+      await approve(approvalId).catch(() => undefined);
+      await engine().resume(approvalId);
+      const outcome = await follow(id, 2_000);
+      expect(outcome).toMatchObject({ status: "failed", dispatched: false });
+    } finally {
+      await app.doors.directory.switchTool(admin, "system/careful", true);
+    }
+    expect(ran).not.toContain(id);
+  });
+
+  it("follow: own calls only; still pending when the wait is over or the waiting is given up", async () => {
+    const { id } = await held({ note: "wait" });
+    expect(await follow(id, 0)).toMatchObject({
+      status: "pending",
+      approval: { state: "pending" },
+    });
+    expect(await follow(id, 50)).toMatchObject({ status: "pending" });
+    const away = new AbortController();
+    const waiting = follow(id, 60_000, away.signal);
+    setTimeout(() => away.abort(), 30);
+    expect(await waiting).toMatchObject({ status: "pending", dispatched: false });
+    await expect(engine().follow(admin, id, { ms: 0 })).rejects.toMatchObject({ fault: { code: "NOT_FOUND", message: `Execution '${id}' not found` } }); // prettier-ignore
+    await expect(follow("exec_1_none")).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } });
+    await engine().cancel(agent, id);
+  });
+
+  it("follow: waits for what runs here, and looks again at what runs elsewhere", async () => {
+    const { executionId } = await engine().start(agent, { name: "system/slow", arguments: { ms: 150 }, entry: "rest" }); // prettier-ignore
+    expect(await follow(executionId)).toMatchObject({ status: "success", dispatched: true, approval: null }); // prettier-ignore
+    const here = await app.app.store.executions.get(executionId);
+    const elsewhere = { ...here, status: "running", instanceId: "inst_other" };
+    await app.app.store.log.append({ tenantId: "local", at: Date.now(), action: "tool.execution.start", actor: agent.userId, executionId: "exec_1_elsewhere", body: JSON.stringify(elsewhere) }); // prettier-ignore
+    const before = performance.now();
+    expect(await follow("exec_1_elsewhere", 300)).toMatchObject({ status: "running", dispatched: false }); // prettier-ignore
+    expect(performance.now() - before).toBeGreaterThan(290);
+  });
+
+  it("R143: its caller may take it back; then nobody can agree to it any more", async () => {
+    const { id, approvalId } = await held({ note: "taken back" });
+    await expect(engine().cancel(admin, id)).rejects.toMatchObject({
+      fault: { code: "NOT_FOUND" },
+    });
+    await engine().cancel(agent, id, "changed my mind");
+    expect(await ofAgent(id)).toMatchObject({ status: "cancelled", cancelReason: "user" });
+    expect(await follow(id)).toMatchObject({ status: "cancelled", dispatched: false, approval: { state: "cancelled" } }); // prettier-ignore
+    await expect(approve(approvalId)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "stale" } }); // prettier-ignore
+    await expect(engine().cancel(agent, id)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "not_running" } }); // prettier-ignore
+    expect(ran).not.toContain(id);
+  });
+
+  it("the same call again joins the one that waits: one question, one record, one run", async () => {
+    const { id, approvalId } = await held({ note: "twice" });
+    const again = await ask({ note: "twice" });
+    expect(again).toMatchObject({ executionId: id, status: "pending", replayed: true, approval: { id: approvalId } }); // prettier-ignore
+    const other = await held({ note: "other" });
+    expect(other.id).not.toBe(id);
+    await engine().cancel(agent, other.id);
+    await approve(approvalId);
+    expect(await follow(id)).toMatchObject({ status: "success" });
+    expect(ran.filter((one) => one === id)).toHaveLength(1);
+    const { executions } = await app.doors.history.list(agent, { limit: 100, toolName: "system/careful" }); // prettier-ignore
+    expect(executions.filter((row) => row.arguments["note"] === "twice")).toHaveLength(1);
+  });
+
+  it("its idempotency key tells how it stands, then how it ended, and means nothing else", async () => {
+    const key = { idempotencyKey: "held-1" };
+    const { id, approvalId } = await held({ note: "keyed" }, key);
+    expect(await ask({ note: "keyed" }, key)).toMatchObject({ executionId: id, status: "pending", dispatched: false, replayed: true, approval: { id: approvalId, state: "pending" } }); // prettier-ignore
+    expect(await ask({ note: "another" }, key)).toMatchObject({ error: { code: "UNPROCESSABLE", reason: "idempotency_mismatch" } }); // prettier-ignore
+    await approve(approvalId);
+    await follow(id);
+    expect(await ask({ note: "keyed" }, key)).toMatchObject({ executionId: id, status: "success", output: { ok: true }, dispatched: true, replayed: true }); // prettier-ignore
+    expect(ran.filter((one) => one === id)).toHaveLength(1);
+    const refused = await held({ note: "keyed no" }, { idempotencyKey: "held-2" });
+    await app.doors.approvals.decline(admin, refused.approvalId, {});
+    expect(await ask({ note: "keyed no" }, { idempotencyKey: "held-2" })).toMatchObject({ executionId: refused.id, dispatched: false, replayed: true, error: { reason: "approval_declined" } }); // prettier-ignore
+  });
+});
+
+/** The packaged rules with other figures for the plan of the local tenant; the folder is left to the system's cleaning. */
+function limitedPlan(figures: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "ostiary-governance-"));
+  cpSync(join(import.meta.dirname, "../governance"), folder, { recursive: true });
+  const file = join(folder, "plans.yaml");
+  const [before, plan] = readFileSync(file, "utf8").split(/(?<=^ {2}enterprise:\n)/m) as [string, string]; // prettier-ignore
+  let changed = plan;
+  for (const [name, figure] of Object.entries(figures)) changed = changed.replace(`${name}: none`, `${name}: ${figure}`); // prettier-ignore
+  writeFileSync(file, before + changed);
+  return folder;
+}
+
+/** Places taken in the caller's rate window, and tool calls of the tenant's month with what is reserved. */
+async function taken(on: StartedApp, caller: Caller): Promise<{ calls: number; budget: number }> {
+  const owner = await on.callerOf(on.adminKey);
+  const told = await on.app.engine.explain(caller, { name: "echo", arguments: { text: "x" } }, owner); // prettier-ignore
+  const read = (stage: string) => [told?.gates.find((gate) => gate.stage === stage)?.read ?? []].flat() as JsonObject[]; // prettier-ignore
+  const [window] = read("rate");
+  const [line] = read("budget");
+  return { calls: Number(window?.["quota"]) - Number(window?.["remaining"]), budget: Number(line?.["used"] ?? 0) }; // prettier-ignore
+}
+
+describe("what the gate took", () => {
+  let limited: StartedApp;
+  let owner: Caller;
+  let user: Caller;
+  beforeAll(async () => {
+    const flags = { governance: limitedPlan({ calls_per_minute: "50", tool_calls: "4" }), "approvals.maxPendingPerCaller": "1", "execution.maxRunning": "1", "execution.maxQueued": "0" }; // prettier-ignore
+    limited = await startApp({ tools: [slowTool(observer), careful], listen: false, flags });
+    owner = await limited.callerOf(limited.adminKey);
+    user = await limited.callerOf(limited.cliKey);
+  });
+  afterAll(() => limited.close());
+  const run = (name: string, args: JsonObject) => limited.app.engine.execute(user, { name, arguments: args, entry: "rest" }); // prettier-ignore
+  const used = () => taken(limited, user);
+
+  it("a question takes nothing", async () => {
+    expect(await used()).toEqual({ calls: 0, budget: 0 });
+    expect(await used()).toEqual({ calls: 0, budget: 0 });
+  });
+
+  it("C38: stays taken while the call waits; a joined and a refused one take nothing", async () => {
+    const first = await run("system/careful", { how: "none" });
+    expect(first.status).toBe("pending");
+    expect(await used()).toEqual({ calls: 1, budget: 1 });
+    expect(await run("system/careful", { how: "none" })).toMatchObject({ executionId: first.executionId }); // prettier-ignore
+    await expect.poll(used).toEqual({ calls: 1, budget: 1 });
+    expect(await run("system/careful", { how: "shape" })).toMatchObject({ status: "failed", dispatched: false, error: { code: "TOO_MANY_REQUESTS", reason: "concurrency" } }); // prettier-ignore
+    await expect.poll(used).toEqual({ calls: 1, budget: 1 });
+    // Taken back, it costs nothing of the month; the question it asked counts.
+    await limited.app.engine.cancel(user, first.executionId);
+    await expect.poll(used).toEqual({ calls: 1, budget: 0 });
+  });
+
+  it("is used once when the call goes on", async () => {
+    const { executionId, approval } = await run("system/careful", { how: "none" });
+    await limited.doors.approvals.approve(owner, approval?.id ?? "", {});
+    const followed = limited.app.engine.follow(user, executionId, { ms: 5_000 });
+    expect(await followed).toMatchObject({ status: "success" });
+    expect(await used()).toEqual({ calls: 2, budget: 1 });
+  });
+
+  it("is given back when there is no room to run", async () => {
+    const { executionId } = await limited.app.engine.start(user, { name: "system/slow", arguments: { ms: 60_000 }, entry: "rest" }); // prettier-ignore
+    expect(await used()).toEqual({ calls: 3, budget: 2 });
+    expect(await run("echo", { text: "x" })).toMatchObject({ error: { reason: "queue_full" } });
+    await expect.poll(used).toEqual({ calls: 3, budget: 2 });
+    await limited.app.engine.cancel(user, executionId);
+  });
+
+  it("R081: a spent budget refuses, and gives the place in the rate window back", async () => {
+    expect((await run("echo", { text: "x" })).success).toBe(true);
+    expect((await run("echo", { text: "x" })).success).toBe(true);
+    expect(await used()).toEqual({ calls: 5, budget: 4 });
+    const refused = await run("echo", { text: "x" });
+    expect(refused).toMatchObject({ dispatched: false, error: { code: "BUDGET_EXHAUSTED", reason: "budget_tool_calls" } }); // prettier-ignore
+    expect(refused.gates.at(-1)).toMatchObject({ stage: "budget", verdict: "deny" });
+    await expect.poll(used).toEqual({ calls: 5, budget: 4 });
+  });
+});
+
+describe("what discovery remembers", () => {
+  let clock = Date.now();
+  let house: StartedApp;
+  let owner: Caller;
+  let user: Caller;
+  beforeAll(async () => {
+    house = await startApp({ tools: [wild], listen: false, now: () => clock });
+    owner = await house.callerOf(house.adminKey);
+    user = await house.callerOf(house.cliKey);
+  });
+  afterAll(() => house.close());
+  const shown = async () => (await house.app.engine.discover(user)).map((tool) => tool.name);
+
+  it("the same answer as long as nothing changed, for less than a second", async () => {
+    const first = await house.app.engine.discover(user);
+    expect(await house.app.engine.discover(user)).toBe(first);
+    clock += 1_000;
+    const later = await house.app.engine.discover(user);
+    expect(later).not.toBe(first);
+    expect(later).toEqual(first);
+  });
+
+  it("R033: a tool that is switched off is gone at once, and back at once", async () => {
+    expect(await shown()).toContain("system/echo");
+    await house.doors.directory.switchTool(owner, "system/echo", false);
+    expect(await shown()).not.toContain("system/echo");
+    await house.doors.directory.switchTool(owner, "system/echo", true);
+    expect(await shown()).toContain("system/echo");
+  });
+
+  it("so is one that leaves the capsule", async () => {
+    const before = await shown();
+    await house.doors.directory.updateCapsule(owner, "starter", { capabilities: before.filter((name) => name !== "system/time") }); // prettier-ignore
+    expect(await shown()).toEqual(before.filter((name) => name !== "system/time"));
+    await house.doors.directory.updateCapsule(owner, "starter", { capabilities: before });
+    expect(await shown()).toEqual(before);
+  });
+
+  it("so is one whose relationship is taken away", async () => {
+    const before = await shown();
+    const relationship = { resource: { type: "tool", id: "system/info" }, relation: "executor", subject: { type: "tenant", id: "local", relation: "member" } }; // prettier-ignore
+    await house.doors.relations.write([{ operation: "delete", relationship }]);
+    expect(await shown()).toEqual(before.filter((name) => name !== "system/info"));
+    await house.doors.relations.write([{ operation: "touch", relationship: { ...relationship, expiresAt: clock + 2_000 } }]); // prettier-ignore
+    expect(await shown()).toEqual(before);
+    // A grant that ends by itself needs no change to be noticed.
+    clock += 2_001;
+    expect(await shown()).not.toContain("system/info");
+    await house.doors.relations.write([{ operation: "touch", relationship }]);
+  });
+
+  it("so is one that another policy or another mode hides", async () => {
+    const { documents, mode } = house.doors;
+    const before = await shown();
+    const { files } = await documents.enforced("policy");
+    const name = Object.keys(files).find((file) => file.endsWith("tools.rego")) ?? "";
+    const text = (files[name] ?? "").replace("\tcaller_is_tool_user\n}", "\tcaller_is_tool_user\n\tnot closed\n}").concat('\nclosed if input.tool_name == "system/calculator"\n\nclosed if {\n\tinput.tool_name == "memory/retrieve"\n\tinput.mode == "ALERT"\n}\n'); // prettier-ignore
+    const { document, faults } = await documents.draft(owner, "policy", { ...files, [name]: text }, "test"); // prettier-ignore
+    expect(faults).toEqual([]);
+    await documents.publish(owner, "policy", document.version, "enforced");
+    const without = before.filter((tool) => tool !== "system/calculator");
+    expect(await shown()).toEqual(without);
+    await mode.switch(owner, { mode: "ALERT", reason: "test" });
+    expect(await shown()).toEqual(without.filter((tool) => tool !== "memory/retrieve"));
+    await mode.switch(owner, { mode: "NORMAL", reason: "test" });
+    expect(await shown()).toEqual(without);
+    await documents.rollback(owner, "policy");
+    expect(await shown()).toEqual(before);
+  });
+});
+
 describe("when the store breaks", () => {
   /** The real store, with chosen writes and reads failing while a switch is on. */
   const broken = { events: null as string | null, capsules: false };
@@ -336,6 +683,7 @@ describe("when the store breaks", () => {
     sick = await startApp({
       tools: [slowTool(observer), wild],
       listen: false,
+      flags: { governance: limitedPlan({ calls_per_minute: "1000" }) },
       wrapStore: (store) => ({
         ...store,
         log: {
@@ -368,12 +716,15 @@ describe("when the store breaks", () => {
   const UNAVAILABLE = { fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } };
 
   it("design §1.3: without a durable start a tool with effects does not run", async () => {
-    const ran = observer.runs.length;
+    const before = ran.length;
+    const placesBefore = (await taken(sick, owner)).calls;
     await while_({ events: ".start" }, async () => {
       await expect(run("system/wild", { how: "none" })).rejects.toMatchObject(UNAVAILABLE);
       await expect(sick.app.engine.start(owner, { name: "system/wild", arguments: { how: "none" }, entry: "rest" })).rejects.toMatchObject(UNAVAILABLE); // prettier-ignore
     });
-    expect(observer.runs.length).toBe(ran);
+    expect(ran.length).toBe(before);
+    // Nor does it count.
+    await expect.poll(async () => (await taken(sick, owner)).calls).toBe(placesBefore);
     expect(await run("system/wild", { how: "none" })).toMatchObject({ status: "success" });
   });
 
@@ -424,6 +775,9 @@ describe("shutdown", () => {
     expect(await quick).toMatchObject({ status: "success" });
     expect(await long).toMatchObject({ status: "cancelled", cancelReason: "shutdown", error: { code: "CANCELLED", reason: "shutdown" } }); // prettier-ignore
     await drained;
+    const [late] = (await leaving.doors.history.list(owner, { limit: 1, toolName: "system/echo" })).executions; // prettier-ignore
+    expect(await engine.explainPast(owner, late?.id ?? "")).toMatchObject({ verdict: "allow", summary: "No stage was asked; it ended as failed: the server is shutting down" }); // prettier-ignore
+    await expect(engine.resume("apr_any")).rejects.toMatchObject({ fault: { reason: "shutting_down" } }); // prettier-ignore
     await leaving.close();
   });
 });

@@ -1,5 +1,5 @@
 // The one way to a tool: who (the door) → may it? (gate) → note it (record) → do it (run) → note it → answer.
-import type { Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts";
+import type { ApprovalNotice, Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts"; // prettier-ignore
 import type { Approvals } from "./approval/approval.ts";
 import { discover, find, type Shown } from "./engine/discover.ts";
 import { explain, explainPast, type ExplainRequest, type Explanation } from "./engine/explain.ts";
@@ -93,7 +93,7 @@ export function createEngine(p: EnginePowers): Engine {
       if (draining) throw shuttingDown();
       if (call.idempotencyKey !== null && call.grant === null) {
         const earlier = await p.idempotency.replay(call);
-        if (earlier) return replayedOutcome(earlier);
+        if (earlier) return replayedOutcome(earlier, await noticeOf(earlier));
       }
       const stop = await decide(EXECUTE, call, p.gate, trail);
       if (stop?.verdict === "hold") return await hold(call, trail, p);
@@ -105,11 +105,17 @@ export function createEngine(p: EnginePowers): Engine {
       // The key is taken only once the call will run; what was refused may be tried again under it.
       if (call.idempotencyKey !== null && call.grant === null) await reserved(call, ticket);
       const begun = p.recorder.begin(call, trail.gates, entry.status);
-      begun.catch(() => undefined);
+      // Awaited later, too. What could not begin gives back what the gate took for it.
+      begun.catch(() => p.background(undo(trail)));
       return { trail, ticket, begun };
     } catch (cause) {
       return refused(call, trail, faultOf(cause));
     }
+  }
+
+  /** Of a call that waits for a person; one that has ended needs none. */
+  async function noticeOf({ id, endTime }: ExecutionRecord): Promise<ApprovalNotice | null> {
+    return endTime === null ? p.approvals.ofExecution(id) : null;
   }
 
   /** A call that will not run gives back what the gate took for it. */
@@ -197,6 +203,8 @@ export function createEngine(p: EnginePowers): Engine {
     },
     follow: (caller, executionId, wait) => follow(caller, executionId, wait, p),
     async resume(approvalId) {
+      // The yes stays, and the next start goes on with it.
+      if (draining) throw shuttingDown();
       const call = await p.approvals.reopen(approvalId);
       if (call === null || p.active.has(call.id)) return;
       const entry = p.active.add(call, NOBODY_WAITS);

@@ -133,8 +133,7 @@ export function recordedOutcome(record: ExecutionRecord, approval: ApprovalNotic
     cancelReason: record.cancelReason,
     gates: record.gates as unknown as readonly Verdict[],
     visible: true,
-    // A refusal after the yes of a person has its code in the record, and never reached the tool.
-    dispatched: endedAt !== null && !NOT_DISPATCHED.has(record.errorCode ?? ""),
+    dispatched: endedAt !== null && reachedTool(record),
     startedAt,
     endedAt,
     latencyMs: endedAt === null ? 0 : Math.max(0, endedAt - startedAt),
@@ -147,14 +146,14 @@ export function recordedOutcome(record: ExecutionRecord, approval: ApprovalNotic
   };
 }
 
-const NOT_DISPATCHED = new Set(["FORBIDDEN", "NOT_FOUND", "TOO_MANY_REQUESTS", "BUDGET_EXHAUSTED", "UNAVAILABLE", "BAD_REQUEST"]); // prettier-ignore
+/** Every stage agreed, and there was room to run it. A tool may fail with the same codes as the gate. */
+function reachedTool({ gates, errorCode }: ExecutionRecord): boolean {
+  const verdicts = gates as unknown as readonly Verdict[];
+  return verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === "allow") && errorCode !== "UNAVAILABLE"; // prettier-ignore
+}
 
 /** An earlier answer, told again for its idempotency key. */
-export const replayedOutcome = (record: ExecutionRecord): Outcome => ({
-  ...recordedOutcome(record, null),
-  dispatched: true,
-  replayed: true,
-});
+export const replayedOutcome = (record: ExecutionRecord, approval: ApprovalNotice | null): Outcome => ({ ...recordedOutcome(record, approval), replayed: true }); // prettier-ignore
 
 function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {
   if (errorCode === null) return null;

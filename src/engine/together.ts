@@ -13,15 +13,14 @@ export function together(relations: Engine): Engine {
   // Answers in process need no gathering.
   if (relations.revision !== null) return relations;
   let waiting: Waiting[] = [];
-  const ask = async (): Promise<void> => {
+  const ask = (): void => {
     const asked = waiting;
     waiting = [];
-    try {
-      const results = await relations.checkMany(asked.map(({ request }) => request));
-      asked.forEach(({ resolve }, index) => resolve(results[index] ?? Promise.reject(missing())));
-    } catch (cause) {
-      for (const { resolve } of asked) resolve(Promise.reject(cause as Error));
-    }
+    Promise.try(() => relations.checkMany(asked.map(({ request }) => request))).then(
+      (results) =>
+        asked.forEach(({ resolve }, at) => resolve(results[at] ?? Promise.reject(missing()))),
+      (cause: Error) => asked.forEach(({ resolve }) => resolve(Promise.reject(cause))),
+    );
   };
   return {
     revision: null,
@@ -30,7 +29,7 @@ export function together(relations: Engine): Engine {
     check: (request) =>
       new Promise((resolve) => {
         waiting.push({ request, resolve });
-        if (waiting.length === 1) setImmediate(() => void ask());
+        if (waiting.length === 1) setImmediate(ask);
       }),
   };
 }
