@@ -20,10 +20,22 @@ export default defineTool({
   input: z
     .strictObject({
       tool: z.string().min(1).max(128).optional().describe("Name of a tool you can see."),
+      arguments: z
+        .record(z.string().max(128), z.unknown())
+        .meta({ maxProperties: 100 })
+        .optional()
+        .describe("What you would call `tool` with."),
       executionId: z.string().min(1).max(128).optional().describe("An earlier call of yours."),
-      arguments: z.record(z.string(), z.unknown()).optional().describe("Goes with `tool`."),
     })
-    .meta({ oneOf: [{ required: ["tool"] }, { required: ["executionId"] }] }),
+    // Not in the schema: models' interfaces refuse oneOf at its top.
+    .refine(
+      ({ tool, executionId }) => (tool === undefined) !== (executionId === undefined),
+      "give tool or executionId",
+    )
+    .refine(
+      ({ executionId, arguments: args }) => executionId === undefined || args === undefined,
+      "arguments go with tool only",
+    ),
   output: z.strictObject({
     tool: z.string(),
     verdict: z.enum(["allow", "deny", "hold"]),
@@ -36,7 +48,10 @@ export default defineTool({
   needs: ["engine"],
   timeoutMs: 5_000,
   tags: ["diagnostics"],
-  examples: [{ tool: "file/read", arguments: { path: "notes.md" } }],
+  examples: [
+    { tool: "file/read", arguments: { path: "notes.md" } },
+    { executionId: "exec_1794700800000_5fbz0nm2v8x1r4c7d9e3g6h0jk" },
+  ],
   async run({ tool, executionId, arguments: args }, { engine }) {
     const found =
       executionId === undefined
