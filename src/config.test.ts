@@ -154,7 +154,8 @@ server:
 port: 3
 execution: 5
 adminKey: \${env:NOPE}
-policy: opa+http://x
+policy: opa:x
+work: temporal://x
 log: { level: loud }
 `,
     );
@@ -173,8 +174,9 @@ log: { level: loud }
       'ostiary.yaml:3:9 server.port: expected a whole number from 0 to 65535, got "abc"',
       'ostiary.yaml:5:30 server.allowedHosts: expected a host name without scheme or port (entry 2), got "http://b"',
       "ostiary.yaml:8:11 adminKey: the variable NOPE is not set",
-      'ostiary.yaml:9:9 policy: not available in this version: policies on an OPA server (today it is always "embedded")',
-      'ostiary.yaml:10:15 log.level: expected one of debug, info, warn, error, silent, got "loud"',
+      'ostiary.yaml:9:9 policy: expected embedded, or opa+http://host:port, got "opa:x"',
+      'ostiary.yaml:10:7 work: not available in this version: background work on Temporal (today it is always "embedded")',
+      'ostiary.yaml:11:15 log.level: expected one of debug, info, warn, error, silent, got "loud"',
       'MCP_PORT server.port: expected a whole number from 0 to 65535, got "x"',
       "--port server.port: expected a whole number from 0 to 65535, got 70000",
     ]);
