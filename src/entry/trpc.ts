@@ -11,7 +11,7 @@ import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/ca
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
-import { adminOnly, explainCall } from "./api/explain.ts";
+import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
@@ -108,7 +108,10 @@ const router = t.router({
     getRegistryStats: query(registryStats),
     switchTool: mutation(switchTool),
   }),
-  explain: t.router({ explainCall: query(explainCall) }),
+  explain: t.router({
+    explainCall: query(explainCall),
+    explainMissing: query(explainMissing),
+  }),
   approvals: t.router({
     listApprovals: query(listApprovals),
     getApproval: query(getApproval),
