@@ -26,13 +26,11 @@ import { createDirectory } from "./identity/directory.ts";
 import { createIdentity } from "./identity/index.ts";
 import { createSessions } from "./identity/sessions.ts";
 import { memberChanges, starterRelations } from "./identity/starter-relations.ts";
-import { budgetOf, settleOf } from "./limits/amounts.ts";
-import type { Metric } from "./limits/budget.ts";
 import { createBudgets } from "./limits/budgets.ts";
 import { createRates } from "./limits/rates.ts";
 import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
-import { createRecorder, type Recorded } from "./record/index.ts";
+import { createRecorder, type BudgetBook, type Recorded } from "./record/index.ts";
 import { createLive } from "./record/live.ts";
 import { createMetrics } from "./record/metrics.ts";
 import { createRecent } from "./record/recent.ts";
@@ -84,6 +82,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** Beyond every deadline, queue wait and this much grace, an open row has no owner any more. */
 const STALE_GRACE_MS = 60_000;
 const SHOWN_MS = 800;
+const NO_BOOK: BudgetBook = { amounts: () => ({}), isReserved: () => false, settle: () => ({}) };
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const dataDir = openDataDir(config.dataDir);
@@ -128,16 +127,18 @@ async function compose(
     live.publish(recorded);
   };
   let engines: Engines | null = null;
+  let book: BudgetBook = NO_BOOK;
   let lastMode: Mode = "NORMAL";
   const recorder = createRecorder({
     log: store.log,
     instanceId,
     now,
     mode: () => lastMode,
+    // The engines note their own start, so the recorder comes first; no call is recorded before the book is there.
     budget: {
-      amounts: budgetOf,
-      isReserved: (call) => Object.keys(budgetOf(call)).some((metric) => engines?.governance.budget(call.caller.plan, metric as Metric) != null),
-      settle: settleOf,
+      amounts: (call) => book.amounts(call),
+      isReserved: (call) => book.isReserved(call),
+      settle: (call, outcome) => book.settle(call, outcome),
     },
     onFailed: (cause) => engines?.mode.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" }),
     onRecorded,
@@ -146,7 +147,7 @@ async function compose(
   const history = createHistory(store.executions, recent);
   const recovery = { store, now, onRecorded };
 
-  const opened = await openEngines({ config, store, registry, now, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
+  const opened = await openEngines({ config, store, registry, now, clock: options.now ? { now: options.now } : {}, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
   engines = opened;
   const { state, follower, relations, policies, policyEngine, governance, documents, mode } = opened;
   try {
@@ -194,8 +195,15 @@ async function compose(
     const metrics = createMetrics({ version: VERSION, identityLabels: config.metrics.identityLabels, active: () => active.size });
     const validators: Validators = createValidators();
     const allowlist = createAllowlist({ whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy }, (name) => registry.get(name)?.name ?? null);
-    const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow: (low) => log.warn(low, "BUDGET_LOW_WARNING") });
-    const rates = createRates({ state, governance: () => governance, mode, enabled: config.rateLimit.enabled, now, onLow: (caller, window) => log.warn({ userId: caller.userId, window: window.name }, "a rate window is nearly full") });
+    const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow(low) {
+        log.warn(low, "BUDGET_LOW_WARNING");
+        metrics.low(low.metric);
+      }, onSpent: (amounts) => metrics.spent(amounts) });
+    book = budgets.book;
+    const rates = createRates({ state, governance: () => governance, mode, enabled: config.rateLimit.enabled, now, onLow(caller, window) {
+        log.warn({ userId: caller.userId, window: window.name }, "a rate window is nearly full");
+        metrics.low(window.name);
+      } });
     const { webhook: hook } = config.approvals;
     const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, fetch, ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
     const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
@@ -287,7 +295,7 @@ async function compose(
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),
-      attempts: createAttempts(createMemoryState({ now })),
+      attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
       health: healthOf(opened.parts, allowlist),
       log, ids, now, settings,
     };

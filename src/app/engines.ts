@@ -33,6 +33,8 @@ export interface EnginesPowers {
   readonly home: string;
   readonly configFiles: readonly string[];
   readonly now: () => number;
+  /** Given in tests only: counters otherwise go by a clock that nobody sets. */
+  readonly clock: { readonly now?: () => number };
   readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
   readonly log: Log;
 } // prettier-ignore
@@ -79,7 +81,12 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
   try {
     const folder = config.governance ?? packagedFolder();
     const files = readGovernanceFolder(folder);
-    const state = opens(await openState(config.state, { now }));
+    const state = opens(
+      await openState(config.state, {
+        ...p.clock,
+        onError: (err) => log.warn({ err }, "the state engine failed"),
+      }),
+    );
     const follower = opens(createFollower({ store, state, now }));
     await follower.ready;
 
@@ -167,8 +174,10 @@ async function ensureSchema(relations: Relations, text: string): Promise<void> {
 async function tellTools(registry: Registry, policy: PolicyEngine): Promise<void> {
   const tell = (): void | Promise<void> =>
     policy.setTools(Object.fromEntries(registry.all().map((tool) => [tool.name, { enabled: tool.enabled }]))); // prettier-ignore
-  registry.on("toolRegistered", () => void tell());
-  registry.on("toolChanged", () => void tell());
+  // Neither engine rejects: one answers at once, the other tries again until its server has it.
+  const told = (): void => void Promise.resolve(tell()).catch(() => undefined);
+  registry.on("toolRegistered", told);
+  registry.on("toolChanged", told);
   await tell();
 }
 

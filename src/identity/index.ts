@@ -202,9 +202,16 @@ function assertAlive(key: KeyRow, now: number): void {
   });
 }
 
+/** Longest wait for the store before nobody can be identified (threats §6). */
+const STORE_LIMIT_MS = 500;
+
 async function answered<T>(query: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error("the store is too slow")), STORE_LIMIT_MS);
+  });
   try {
-    return await query;
+    return await Promise.race([query, late]);
   } catch (cause) {
     throw new AppError(
       "UNAVAILABLE",
@@ -216,6 +223,8 @@ async function answered<T>(query: Promise<T>): Promise<T> {
         cause,
       },
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -15,6 +15,9 @@ const INT8 = 20;
 const MIGRATING = 0x6f737470;
 const TURNS = 0x6f737471;
 const MAX_CONNECTIONS = 10;
+const CONNECT_MS = 1_500;
+/** A group of the log is small: one that takes longer counts as not written, and nothing runs (threats §6). */
+const LOG_MS = 2_000;
 /** Deadlock and serialization failure: the same statements may succeed at once. */
 const RETRY: readonly unknown[] = ["40P01", "40001"];
 
@@ -23,7 +26,7 @@ export async function openPostgres(address: string): Promise<Store> {
     connectionString: address,
     application_name: "ostiary",
     max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: 30_000,
     query_timeout: 35_000,
     keepAlive: true,
@@ -40,7 +43,8 @@ export async function openPostgres(address: string): Promise<Store> {
     throw new Error(`cannot open the store ${shown(address)}: ${reasonOf(cause)}`, { cause });
   }
   const log = postgresLog(async () => {
-    const client = new pg.Client(settings);
+    const client = new pg.Client({ ...settings, query_timeout: LOG_MS });
+    client.on("error", lost);
     await client.connect();
     return client;
   });
@@ -80,6 +84,7 @@ type Statements = readonly { sql: string; parameters: readonly unknown[] }[];
 async function transaction(pool: pg.Pool, statements: Statements, turn?: string): Promise<Row[][]> {
   for (let attempt = 1; ; attempt++) {
     const client = await pool.connect();
+    client.on("error", lost);
     let broken: Error | undefined;
     try {
       await client.query("begin");
@@ -94,14 +99,19 @@ async function transaction(pool: pg.Pool, statements: Statements, turn?: string)
       await client.query("rollback").catch((fault: Error) => (broken = fault));
       if (attempt > 5 || !RETRY.includes((cause as { code?: unknown }).code)) throw cause;
     } finally {
+      client.removeListener("error", lost);
       client.release(broken);
     }
   }
 }
 
+/** Without a listener a connection that is lost between two queries would end the process; the next query tells. */
+const lost = (): void => undefined;
+
 async function migrate(pool: pg.Pool): Promise<void> {
   const known = migrationsFor("postgres");
   const client = await pool.connect();
+  client.on("error", lost);
   try {
     await client.query("begin");
     // Held until the commit: a second start waits here, then finds nothing to do.
@@ -116,6 +126,7 @@ async function migrate(pool: pg.Pool): Promise<void> {
     await client.query("commit");
   } finally {
     // A failed start ends the pool; nothing of this connection is used again.
+    client.removeListener("error", lost);
     client.release();
   }
 }
