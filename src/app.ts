@@ -311,9 +311,11 @@ async function compose(
       await sweeping.catch(() => undefined);
       closeApprovals();
       await webhook?.close();
-      await identity.flush();
+      // A store that is out must not keep the server from stopping.
+      const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
+      await identity.flush().catch(lastWords);
       await opened.close();
-      await note("server.stopped", system, { instanceId });
+      await note("server.stopped", system, { instanceId }).catch(lastWords);
       await store.close();
       dataDir.release();
     };

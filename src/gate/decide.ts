@@ -28,7 +28,7 @@ export async function decide(
 
 /** Gives back what the stages took for a call that will not run. */
 export async function undo(trail: Trail): Promise<void> {
-  await Promise.all(trail.undo.splice(0).map((giveBack) => giveBack()));
+  await Promise.all(trail.undo.splice(0).map(async (giveBack) => giveBack()));
 }
 
 /** A verdict that is no allow has a reason and a message by construction; a hold has no code of its own. */
