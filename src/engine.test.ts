@@ -591,7 +591,7 @@ describe("what the gate took", () => {
     await limited.app.engine.cancel(user, executionId);
   });
 
-  it("R081: a spent budget refuses, and gives the place in the rate window back", async () => {
+  it("C37: a spent budget refuses, and gives the place in the rate window back", async () => {
     expect((await run("echo", { text: "x" })).success).toBe(true);
     expect((await run("echo", { text: "x" })).success).toBe(true);
     expect(await used()).toEqual({ calls: 5, budget: 4 });

@@ -17,6 +17,7 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts
 import { getToolMetrics } from "./api/metrics.ts";
 import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
+import { replayCalls } from "./api/replay.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
@@ -131,6 +132,7 @@ const router = t.router({
     publishPolicy: mutation(policies.publish),
     rollbackPolicy: mutation(policies.rollback),
     endPolicyTrial: mutation(policies.endTrial),
+    replay: mutation(replayCalls),
   }),
   governance: t.router({
     listGovernanceVersions: query(governance.list),

@@ -9,8 +9,9 @@ import { newUser } from "../fixtures/contract.ts";
 describe("access", () => {
   let app: StartedApp;
   let ann: string;
+  let skewMs = 0;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({ now: () => Date.now() + skewMs });
     ann = await newUser(app, "ann");
   });
   afterAll(() => app.close());
@@ -41,6 +42,8 @@ describe("access", () => {
     expect(all.length).toBeGreaterThan(60);
     for (const { method, path } of all) {
       if (PUBLIC.has(path)) continue;
+      // Wrong credentials are counted per minute: beyond a few dozen the answer would be 429.
+      skewMs += 5_000;
       for (const authorization of [undefined, "Bearer wrong", `Bearer ${body.secret}`]) {
         const response = await fetch(app.url + path, {
           method,
@@ -56,6 +59,22 @@ describe("access", () => {
     for (const path of ["/healthz", "/readyz", "/style.css"]) {
       expect((await fetch(app.url + path)).status, path).toBe(200);
     }
+  });
+
+  it("R050: beyond a few dozen wrong credentials a minute the next one waits; a right one does not", async () => {
+    skewMs += 60_000;
+    const statuses = new Set<number>();
+    for (let tries = 0; tries < 35; tries++)
+      statuses.add((await app.api("GET", "/whoami", { key: "wrong" })).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await app.api("GET", "/whoami")).status).toBe(200);
+    skewMs += 60_000;
+    expect((await app.api("GET", "/whoami", { key: "wrong" })).status).toBe(401);
+  });
+
+  it("C44: every endpoint is a procedure too, but for the stream of events", () => {
+    const names = endpoints.filter((e) => e.name !== "events.streamEvents").map((e) => e.name);
+    expect([...procedures].sort()).toEqual([...names].sort());
   });
 
   it("§2.12: every administrator's route is 403 for a user, before its input is looked at", async () => {

@@ -1,6 +1,6 @@
 // What is shipped: the bundle alone, with no node_modules anywhere near it.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,6 +39,42 @@ test("it starts, runs a governed call over every part, serves its reference, and
   const again = await startServer(["--data-dir", dataDir, "--port", "0"]);
   expect(await again.stop()).toBe(0);
 }, 60_000);
+
+test("clients of servers that were not chosen are chunks of their own, loaded when chosen", async () => {
+  const chunks = readdirSync(join(folder, "dist")).filter((name) => name.endsWith(".js"));
+  const text = new Map(chunks.map((name) => [name, readFileSync(join(folder, "dist", name), "utf8")])); // prettier-ignore
+  const holding = (mark: string) => chunks.filter((name) => text.get(name)?.includes(mark));
+  /** Everything a start without these servers loads: static imports, followed from the chunk that composes the app. */
+  const loaded = new Set(holding("server.started"));
+  expect(loaded.size).toBeGreaterThan(0);
+  for (const name of loaded)
+    for (const [, other = ""] of text.get(name)?.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g) ?? [])
+      loaded.add(other);
+  for (const mark of ["MaxRetriesPerRequest", "authzed.api.v1", "SCRAM-SHA-256"]) {
+    const own = holding(mark);
+    expect(own, mark).not.toEqual([]);
+    for (const name of own) expect([mark, loaded.has(name)]).toEqual([mark, false]);
+  }
+  // Chosen, they are there: what fails is the connection, not the import.
+  const nobody = "127.0.0.1:1";
+  for (const [variable, value] of [["OSTIARY_STATE", `redis://${nobody}`], ["OSTIARY_RELATIONS", `spicedb+insecure://:t@${nobody}`]] as const) {
+    const refused = await runBin(["serve", "--port", "0", "--data-dir", join(folder, variable)], { program, env: { [variable]: value } });
+    expect(refused.code, refused.stderr).not.toBe(0);
+    expect(refused.stderr).not.toMatch(/Cannot find|ERR_MODULE|is not a function|is not defined/);
+  }
+}, 60_000); // prettier-ignore
+
+test("the package carries the governance files, and nothing to install or run", () => {
+  const [packed] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })) as { files: { path: string }[] }[]; // prettier-ignore
+  const paths = packed?.files.map(({ path }) => path) ?? [];
+  for (const file of ["tools.yaml", "modes.yaml", "plans.yaml", "schema.zed", "policies/tools.rego"]) {
+    expect(paths).toContain(`governance/${file}`);
+    expect(readFileSync(join(folder, "dist/assets/governance", file), "utf8")).toBe(readFileSync(join(ROOT, "governance", file), "utf8"));
+  }
+  const { scripts, dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string>; dependencies?: object };
+  expect(dependencies ?? {}).toEqual({});
+  for (const hook of ["preinstall", "install", "postinstall"]) expect(scripts).not.toHaveProperty(hook);
+}, 60_000); // prettier-ignore
 
 test("help, configuration with a file, and doctor work from it", async () => {
   expect((await runBin(["--help"], { program })).code).toBe(0);

@@ -27,7 +27,7 @@ export const explainCall = endpoint({
       arguments: jsonObject.optional(),
       as: z.string().min(1).max(64).optional().describe("A user's id; administrators only"),
       mode: z.enum(MODES).optional().describe("As if this were the operating mode"),
-      at: moment.optional().describe("As if it were then"),
+      at: moment.optional().describe("As if policies were asked then; relationships are those of now"), // prettier-ignore
       executionId: executionId.optional().describe("A past execution instead of a tool"),
     })
     .superRefine((input, check) => {
