@@ -109,9 +109,16 @@ function banner(
     `  ✓ data in ${homely(config.dataDir)} (${STORES[app.storeKind]}${created})   ✓ ${app.toolCount} tools`,
     ...(moved ? [`  Port      ${port} is taken, so this is the next free one`] : []),
     ...auth,
-    "  Mode      NORMAL   every call passes the gate and is recorded",
+    `  Mode      ${modeLine(app)}`,
     "  Next      ostiary call system/echo text=hello   ·   MCP clients over stdio: ostiary mcp",
   ];
+}
+
+function modeLine(app: App): string {
+  const { mode, reason } = app.doors.mode.current();
+  return mode === "NORMAL"
+    ? "NORMAL   safe tools run · dangerous tools ask · forbidden paths and addresses never"
+    : `${mode}   ${app.doors.governance.describe(mode)} (${reason}); switch with: ostiary mode`;
 }
 
 function homely(path: string): string {
