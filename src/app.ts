@@ -9,7 +9,7 @@ import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
 import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
 import { createWebhook } from "./approval/webhook.ts";
-import type { JsonObject, Mode } from "./call.ts";
+import type { Caller, JsonObject, Mode } from "./call.ts";
 import type { Config } from "./config.ts";
 import { openDataDir, type DataDir } from "./data-dir.ts";
 import { createEngine, type Engine } from "./engine.ts";
@@ -299,6 +299,7 @@ async function compose(
       health: healthOf(opened.parts, allowlist),
       log, ids, now, settings,
     };
+    await probe(engine, await identity.again(OWNER, null), log);
     let http: HttpDoor | null = null;
     let closing: Promise<void> | null = null;
     dataDir.announce(null);
@@ -341,6 +342,16 @@ async function compose(
   } catch (cause) {
     await opened.close();
     throw cause;
+  }
+} // prettier-ignore
+
+/** Asks the whole visible gate once (L05): silence about an empty list would leave everybody guessing (L13). */
+async function probe(engine: Engine, owner: Caller | null, log: { warn(fields: object, message: string): void }): Promise<void> {
+  try {
+    const tools = owner ? await engine.discover(owner) : [];
+    if (tools.length === 0) log.warn({ owner: OWNER }, "the owner sees no tool: ostiary explain --missing says why");
+  } catch (cause) {
+    log.warn({ err: cause }, "the gate cannot decide yet; it denies until its engines answer");
   }
 } // prettier-ignore
 
