@@ -6,8 +6,8 @@ import { recordedOutcome } from "./outcome.ts";
 
 type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now">;
 
-/** How often another instance's work is looked at; our own wakes us. */
-const LOOK_EVERY_MS = 250;
+/** How often another instance's work is looked at; our own wakes us, once it has begun. */
+const [LOOK_FIRST_MS, LOOK_EVERY_MS] = [10, 250];
 
 export async function follow(
   caller: Caller,
@@ -16,14 +16,17 @@ export async function follow(
   p: Powers,
 ): Promise<Outcome> {
   const until = performance.now() + ms;
-  for (;;) {
+  for (let look = LOOK_FIRST_MS; ;) {
     const record = await p.recordOf(caller, executionId);
     if (record === null) throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, { remedy: "list your executions" }); // prettier-ignore
     const approval = await p.approvals.ofExecution(executionId);
     const left = until - performance.now();
     if (record.endTime !== null || left <= 0 || signal?.aborted) return recordedOutcome(record, approval); // prettier-ignore
     if (approval?.state === "pending") await p.approvals.settled(executionId, left, signal);
-    else await ended(executionId, Math.min(left, LOOK_EVERY_MS), p);
+    else {
+      await ended(executionId, Math.min(left, look), p);
+      look = Math.min(look * 2, LOOK_EVERY_MS);
+    }
   }
 }
 

@@ -1,5 +1,9 @@
 // SDK clients of both eras, and bare requests, against a started app.
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type ClientOptions,
+} from "@modelcontextprotocol/client";
 import type { StartedApp } from "../fixtures/app.ts";
 
 export const ERAS = ["legacy", "modern"] as const;
@@ -10,11 +14,14 @@ export interface Connected {
   readonly transport: StreamableHTTPClientTransport;
 }
 
-export async function connect(url: string, key: string, era: Era): Promise<Connected> {
-  const client = new Client(
-    { name: "test", version: "1.0.0" },
-    era === "modern" ? { versionNegotiation: { mode: "auto" } } : {},
-  );
+export async function connect(
+  url: string,
+  key: string,
+  era: Era,
+  options: ClientOptions = {},
+): Promise<Connected> {
+  const negotiation = era === "modern" ? { versionNegotiation: { mode: "auto" as const } } : {};
+  const client = new Client({ name: "test", version: "1.0.0" }, { ...negotiation, ...options });
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
