@@ -1,5 +1,5 @@
 // Calls that wait for a person, as each kind of MCP client can wait; and what a client cannot do about it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -9,6 +9,7 @@ import { z } from "zod";
 import { serveStdioDoor } from "../../src/entry/stdio.ts";
 import { defineTool, type Tool } from "../../src/tools/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { startServer } from "../fixtures/bin.ts";
 import { newUser, until } from "../fixtures/contract.ts";
 import { shippedFiles } from "../fixtures/governance.ts";
 import { connect, ERAS, META, modernCall, modernHeaders, pathCounts, post } from "./mcp-clients.ts";
@@ -84,6 +85,9 @@ async function decide(verb: "approve" | "deny", text: string, body: object = {})
 
 const SUCCESS = (text: string) => ({ structuredContent: { bytes: text.length } });
 const DECLINED = { isError: true, structuredContent: { error: { code: "FORBIDDEN", reason: "approval_declined" } } }; // prettier-ignore
+
+/** `_meta` of a client that can show links. */
+const LINKS = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
 
 interface Elicited {
   mode?: string;
@@ -207,7 +211,6 @@ describe.each(ERAS)("a %s client without links", (era) => {
 
 describe("bare requests", () => {
   const call = (name: string, text: string, more: object = {}, id = 1) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: { text }, _meta: LINKS, ...more } }); // prettier-ignore
-  const LINKS = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
   const rpc = async (key: string, body: unknown, name = HELD) =>
     (await (await post(app.url, key, body, modernHeaders(name))).json()) as {
       result?: { resultType: string; requestState?: string; inputRequests?: Record<string, { method: string; params: Elicited }>; structuredContent?: unknown; isError?: boolean };
@@ -402,7 +405,6 @@ describe("over stdin and stdout", () => {
 describe("protocol 7.8", () => {
   it("a restart keeps question and state: the client's repeat finds them, and the yes runs it once", async () => {
     const key = await agent();
-    const LINKS = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
     const send = async (more: object) => (await (await post(app.url, key, { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: HELD, arguments: { text: "restart" }, _meta: LINKS, ...more } }, modernHeaders(HELD))).json()) as { result: { requestState?: string } }; // prettier-ignore
     const { requestState } = (await send({})).result;
     const before = await asked("restart");
@@ -415,4 +417,38 @@ describe("protocol 7.8", () => {
     expect((await back).result).toMatchObject(SUCCESS("restart"));
     expect([times("restart"), (await approvals("restart")).length]).toEqual([1, 1]);
   });
+
+  it("kill -9 while it waits: still approvable, and the state still leads to it", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "ostiary-mcp-killed-"));
+    let server = await startServer(["--data-dir", dataDir, "--port", "0"]);
+    try {
+      const owner = readFileSync(join(dataDir, "admin.key"), "utf8").trim();
+      const api = async (method: string, path: string, body: object, key = owner) => {
+        const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+        const answer = await fetch(`${server.url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) }); // prettier-ignore
+        return (await answer.json()) as { secret: string; state: string };
+      };
+      await api("PUT", "/mode", { mode: "ALERT", reason: "writing asks" });
+      await api("POST", "/users", { id: "bot", name: "bot" });
+      const scopes = ["agent:execute:moderate"];
+      const { secret } = await api("POST", "/keys", { userId: "bot", name: "k", capsuleId: "all", level: "admin", scopes }); // prettier-ignore
+      const send = async (more: object) => {
+        const params = { name: "memory_store", arguments: { key: "a", value: 1 }, _meta: LINKS, ...more }; // prettier-ignore
+        const answer = await post(server.url, secret, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, modernHeaders("memory_store")); // prettier-ignore
+        return ((await answer.json()) as { result: { requestState?: string; inputRequests?: { approval: { params: Elicited } } } }).result; // prettier-ignore
+      };
+      const { requestState, inputRequests } = await send({});
+      const approvalId = inputRequests?.approval.params.url?.split("/a/").at(1) ?? "";
+      await server.stop("SIGKILL");
+      server = await startServer(["--data-dir", dataDir, "--port", "0"]);
+      const back = send({ requestState });
+      expect((await api("POST", `/approvals/${approvalId}/approve`, {})).state).toBe("approved");
+      // Each write raises the version: the second look at the result is no second run.
+      for (const result of [await back, await send({ requestState })])
+        expect(result).toMatchObject({ structuredContent: { key: "a", version: 1 } });
+    } finally {
+      await server.stop("SIGKILL");
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  }, 60_000);
 });
