@@ -3,6 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startApp } from "../../test/fixtures/app.ts";
+import { testTool } from "../../test/fixtures/gate.ts";
+import type { RelationChange } from "../relation/relation.ts";
+import { freezeTool, type Tool } from "../tools/tool.ts";
+import { starterRelations } from "./starter-relations.ts";
 
 it("a first start makes keys in 0600 files; the next start keeps them", async () => {
   const first = await startApp({ listen: false });
@@ -53,4 +57,52 @@ it("a preset key that looks like ours but is damaged stops the start", async () 
   await expect(startApp({ listen: false, dataDir, flags: { adminKey: damaged } })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
   // Nothing is held: the same folder starts once the key is right.
   await (await startApp({ listen: false, dataDir })).close();
+});
+
+it("C50: the starter capsule leaves to people what can do anything or asks for a special permission", async () => {
+  const tool = (name: string, more: Partial<Tool>) => freezeTool({ ...testTool(), name, id: name, wireName: name.replace("/", "_"), ...more }); // prettier-ignore
+  const tools = [
+    tool("system/plain", { risk: "dangerous", effects: "system_write" }),
+    tool("system/shell", { effects: "system_dangerous" }),
+    tool("system/special", { requiredPermissions: ["tool:create"] }),
+  ];
+  const app = await startApp({ listen: false, tools });
+  const starter = await app.app.store.capsules.get("starter");
+  expect(starter?.capabilities).toContain("system/echo");
+  expect(starter?.capabilities).toContain("system/plain");
+  expect(starter?.capabilities).not.toContain("system/shell");
+  expect(starter?.capabilities).not.toContain("system/special");
+  const seen = async (key: string) => (await app.app.engine.discover(await app.callerOf(key))).map(({ name }) => name); // prettier-ignore
+  expect(await seen(app.cliKey)).not.toContain("system/shell");
+  expect(await seen(app.adminKey)).toContain("system/shell");
+  await app.close();
+});
+
+it("C6: the first relations are written for everybody, however many; later only those of new tools", async () => {
+  const app = await startApp({ listen: false });
+  const owner = await app.callerOf(app.adminKey);
+  for (let i = 0; i < 120; i++) await app.doors.directory.createUser(owner, { id: `u${i}`, name: "x" }); // prettier-ignore
+  const { store } = app.app;
+  const written: RelationChange[] = [];
+  let largest = 0;
+  const relations = {
+    write: async (changes: readonly RelationChange[]) => {
+      written.push(...changes);
+      largest = Math.max(largest, changes.length);
+      return { revision: "1" };
+    },
+  };
+  let known: string | null = null;
+  const facts = { ...store.facts, get: async () => known, set: async (_name: string, value: string) => void (known = value) }; // prettier-ignore
+  const tools = Array.from({ length: 300 }, (_, i) => freezeTool({ ...testTool(), name: `system/t${i}` })); // prettier-ignore
+  await starterRelations({ store: { facts, users: store.users }, relations, tools });
+  const members = written.filter(({ relationship }) => relationship.relation === "member" && relationship.resource.type === "tenant"); // prettier-ignore
+  expect(members.length).toBe(122);
+  expect(largest).toBeLessThanOrEqual(500);
+  written.length = 0;
+  await starterRelations({ store: { facts, users: store.users }, relations, tools });
+  expect(written).toEqual([]);
+  await starterRelations({ store: { facts, users: store.users }, relations, tools: [...tools, freezeTool({ ...testTool(), name: "system/new" })] }); // prettier-ignore
+  expect(new Set(written.map(({ relationship }) => relationship.resource.id))).toEqual(new Set(["system/new"])); // prettier-ignore
+  await app.close();
 });

@@ -51,6 +51,41 @@ describe("keys", () => {
     await expect(identify(wrong)).rejects.toMatchObject(refused("bad_credentials"));
   });
 
+  it("a connection's key is remembered, and looked at again when it changes or was revoked", async () => {
+    const { identity, directory } = app.doors;
+    const userId = await newUser();
+    const [one, two] = [await newKey(userId), await newKey(userId)];
+    const connection = {};
+    const come = async (secret: string) => identity.identify(bearer(secret), connection);
+    for (const { key, secret } of [one, one, one, two, two, one])
+      expect(await come(secret)).toMatchObject({ keyId: key.id });
+    await directory.revokeKey(admin, one.key.id);
+    await expect(come(one.secret)).rejects.toMatchObject(refused("key_inactive"));
+    expect(await come(two.secret)).toMatchObject({ keyId: two.key.id });
+  });
+
+  it("C39: who asked is looked up again: gone with the user, the key, or another's key", async () => {
+    const { identity, directory } = app.doors;
+    const userId = await newUser();
+    const { key } = await newKey(userId);
+    expect(await identity.again(userId, key.id)).toMatchObject({ userId, keyId: key.id });
+    expect(await identity.again(userId, null)).toMatchObject({ userId, keyId: null });
+    expect(await identity.again("nobody", null)).toBeNull();
+    expect(await identity.again("cli", key.id)).toBeNull();
+    expect(await identity.again(userId, "key_none")).toBeNull();
+    await directory.revokeKey(admin, key.id);
+    expect(await identity.again(userId, key.id)).toBeNull();
+  });
+
+  it("R033: a tool is switched by whoever may configure it, and must exist", async () => {
+    const { directory } = app.doors;
+    const { secret } = await newKey(await newUser(), { scopes: ["*"], level: "admin" });
+    await expect(directory.switchTool(await identify(secret), "system/echo", false)).rejects.toMatchObject({ fault: { code: "FORBIDDEN", reason: "permission_missing" } }); // prettier-ignore
+    await expect(directory.switchTool(admin, "no/such", false)).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } }); // prettier-ignore
+    await directory.switchTool(admin, "system/time", false);
+    await directory.switchTool(admin, "system_time", true);
+  });
+
   it("R053: a revoked key is refused before the revocation is acknowledged", async () => {
     const { key, secret } = await newKey(await newUser({ plan: "free" }));
     expect(await identify(secret)).toMatchObject({
