@@ -1,6 +1,7 @@
 // Phase 3: the relations between people and tools let this caller see it, and run it (R035, C31).
 import type { Json } from "../call.ts";
 import type { CheckResult } from "../relation/relation.ts";
+import type { Tool } from "../tools/tool.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
 
 /** Stands for every name that is no tool: the engine is asked all the same, so that an outage looks alike (C23). */
@@ -18,15 +19,15 @@ export const relationship: Stage = {
 
 function seen(view: CheckResult, subject: Subject, powers: GatePowers): Decision | Promise<Decision> {
   if (subject.suppose) return explained(view, subject, powers);
-  if (view.has !== "yes" || subject.tool === null) return notFound(subject);
+  const { tool } = subject;
+  if (view.has !== "yes" || tool === null) return notFound(subject);
   if (subject.action === "view") return allow();
   const execute = check(subject, powers, "execute");
-  return execute instanceof Promise ? execute.then((has) => run(has, subject)) : run(execute, subject);
+  return execute instanceof Promise ? execute.then((has) => run(has, subject, tool)) : run(execute, subject, tool);
 } // prettier-ignore
 
-function run(execute: CheckResult, { caller, tool, requestedName }: Subject): Decision {
+function run(execute: CheckResult, { caller }: Subject, { name }: Tool): Decision {
   if (execute.has === "yes") return allow();
-  const name = tool?.name ?? requestedName;
   return deny("FORBIDDEN", "permission_missing", {
     message: `${caller.userId} may see ${name} but stands in no relation that lets it run`,
     remedy: `ask an administrator: ostiary relations write tool:${name}#executor@user:${caller.userId}`,
@@ -44,8 +45,9 @@ async function explained(view: CheckResult, subject: Subject, powers: GatePowers
     tree: tree as unknown as Json,
   };
   const rule = `tool:${resourceOf(subject).id}#execute@user:${subject.caller.userId}`;
-  if (view.has !== "yes" || subject.tool === null) return { ...notFound(subject), rule, read };
-  return { ...(subject.action === "view" ? allow() : run(execute, subject)), rule, read };
+  const { tool } = subject;
+  if (view.has !== "yes" || tool === null) return { ...notFound(subject), rule, read };
+  return { ...(subject.action === "view" ? allow() : run(execute, subject, tool)), rule, read };
 } // prettier-ignore
 
 const resourceOf = ({ tool }: Subject) => ({ type: "tool", id: tool?.name ?? NO_TOOL });

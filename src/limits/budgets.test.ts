@@ -147,6 +147,34 @@ describe("budgets", () => {
     expect(looks).toBe(2);
   });
 
+  test("what is remembered of tenants is bounded; the forgotten one is asked about and warned again", async () => {
+    let asked = 0;
+    let refuse = false;
+    const usage: Store["usage"] = {
+      ...store.usage,
+      of: () => Promise.resolve([]),
+      reserve: () => {
+        asked++;
+        return Promise.resolve(refuse ? { ok: false, metric: "tool_calls", used: 1 } : { ok: true });
+      },
+    };
+    const budgets = createBudgets({ usage, governance: () => testGovernance({ budget: () => 1 }), now: () => NOW, instanceId: "inst_1" });
+    const reserve = (tenant: number) => budgets.reserve(testSubject({ id: `exec_${++executions}`, caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }) }));
+    const warned = async () => ((await reserve(0)) as { low?: Metric[] }).low ?? [];
+    expect(await warned()).toEqual(["tool_calls"]);
+    expect(await warned()).toEqual([]);
+    for (let tenant = 1; tenant <= 10_000; tenant++) await reserve(tenant);
+    expect(await warned()).toEqual(["tool_calls"]);
+    refuse = true;
+    asked = 0;
+    await reserve(0);
+    await reserve(0);
+    expect(asked).toBe(1);
+    for (let tenant = 1; tenant <= 10_000; tenant++) await reserve(tenant);
+    await reserve(0);
+    expect(asked).toBe(10_002);
+  }); // prettier-ignore
+
   test("a warning that cannot be looked up refuses nothing", async () => {
     const { budgets, subject } = house(
       { free: { tool_calls: 1 } },

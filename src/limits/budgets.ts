@@ -11,7 +11,7 @@ import { periodEnd, periodOf } from "./period.ts";
 
 export interface BudgetsPowers {
   readonly usage: Pick<Store["usage"], "reserve" | "release" | "of">;
-  readonly governance: () => Pick<Governance, "budget" | "limits"> & { readonly lowWarning?: number };
+  readonly governance: () => Pick<Governance, "budget" | "limits" | "lowWarning">;
   readonly now: () => number;
   readonly instanceId: string;
   /** BUDGET_LOW_WARNING: told once per tenant, period and metric. */
@@ -140,11 +140,7 @@ interface Line {
 }
 
 function linesOf(amounts: Amounts, limitOf: (metric: Metric) => number | null): Line[] {
-  return (Object.keys(amounts) as Metric[]).map((metric) => ({
-    metric,
-    amount: amounts[metric] ?? 0,
-    limit: limitOf(metric),
-  }));
+  return entriesOf(amounts).map(([metric, amount]) => ({ metric, amount, limit: limitOf(metric) }));
 }
 
 function refusal(lines: readonly Line[], name: string, used: number, at: number): Reserved {
@@ -159,12 +155,15 @@ async function takenOf(usage: Pick<Store["usage"], "of">, tenantId: string, peri
 } // prettier-ignore
 
 function sumOf(counted: Amounts, delta: Amounts): Amounts {
-  const metrics = Object.keys(delta) as Metric[];
-  if (metrics.length === 0) return counted;
+  const changed = entriesOf(delta);
+  if (changed.length === 0) return counted;
   const sum: Partial<Record<Metric, number>> = { ...counted };
-  for (const metric of metrics) sum[metric] = (sum[metric] ?? 0) + (delta[metric] ?? 0);
+  for (const [metric, amount] of changed) sum[metric] = (sum[metric] ?? 0) + amount;
   return sum;
 }
+
+/** Keys of amounts are metrics, and what is there is a number. */
+const entriesOf = (amounts: Amounts) => Object.entries(amounts) as [Metric, number][];
 
 const byMetric = (of: (metric: Metric) => number | null): Record<Metric, number | null> =>
   Object.fromEntries(METRICS.map((metric) => [metric, of(metric)])) as Record<

@@ -4,7 +4,6 @@ import type { BudgetsPowers } from "./budgets.ts";
 
 /** How often the store is looked at again, since others take too. In between this process adds up its own. */
 const LOOK_EVERY_MS = 5_000;
-const DEFAULT_WARNING = 0.8;
 /** Tenants watched at once; the one forgotten is warned a second time at most. */
 const MAX_TENANTS = 10_000;
 
@@ -18,6 +17,7 @@ interface Watch {
 }
 
 type Line = Omit<BudgetLine, "used">;
+type Limited = Line & { readonly limit: number };
 
 export function createLowWatch(p: BudgetsPowers) {
   const watches = new Map<string, Watch>();
@@ -36,11 +36,12 @@ export function createLowWatch(p: BudgetsPowers) {
     /** Metrics that this call brings close to their limit and nobody was told of yet. */
     async look(tenantId: string, period: string, lines: readonly Line[]): Promise<Metric[]> {
       const watch = watchOf(tenantId, period);
-      const part = p.governance().lowWarning ?? DEFAULT_WARNING;
-      const isClose = ({ metric, amount, limit }: Line): boolean =>
-        limit !== null &&
-        !watch.told.has(metric) &&
-        (watch.taken.get(metric) ?? 0) + amount >= limit * part;
+      const part = p.governance().lowWarning;
+      const taken = (metric: Metric): number => watch.taken.get(metric) ?? 0;
+      const isClose = (line: Line): line is Limited =>
+        line.limit !== null &&
+        !watch.told.has(line.metric) &&
+        taken(line.metric) + line.amount >= line.limit * part;
       const now = p.now();
       // Whoever comes while one looks leaves the warning to that one.
       if (watch.looking) return [];
@@ -54,12 +55,10 @@ export function createLowWatch(p: BudgetsPowers) {
         for (const { metric, used, reserved } of rows) watch.taken.set(metric, used + reserved);
       }
       const close = lines.filter(isClose);
-      for (const { metric, amount } of lines)
-        watch.taken.set(metric, (watch.taken.get(metric) ?? 0) + amount);
+      for (const { metric, amount } of lines) watch.taken.set(metric, taken(metric) + amount);
       for (const { metric, limit } of close) {
         watch.told.add(metric);
-        const used = Math.min(watch.taken.get(metric) ?? 0, limit ?? 0);
-        p.onLow?.({ tenantId, period, metric, used, limit: limit ?? 0 });
+        p.onLow?.({ tenantId, period, metric, used: Math.min(taken(metric), limit), limit });
       }
       return close.map(({ metric }) => metric);
     },

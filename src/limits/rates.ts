@@ -61,8 +61,8 @@ export function createRates(p: RatesPowers): Rates {
 
   const noteLow = (caller: Caller, list: RateList, taken: Taken): void => {
     taken.windows.forEach(({ remaining, resetMs }, i) => {
-      const window = list.windows[i];
-      if (!window || remaining > window.limit * LOW) return;
+      const window = at(list.windows, i);
+      if (remaining > window.limit * LOW) return;
       const now = p.now();
       if ((noted.get(window.key) ?? 0) > now) return;
       if (noted.size >= MAX_NOTED) noted.clear();
@@ -78,8 +78,7 @@ export function createRates(p: RatesPowers): Rates {
     if (subject.grant) return { ok: true, windows, violated: [] };
     if (!taken.ok) {
       const violated = all.flatMap((window, i) => {
-        const kind = list.kinds[i];
-        return kind && window.remaining < 1 ? [{ kind, window }] : [];
+        return window.remaining < 1 ? [{ kind: at(list.kinds, i), window }] : [];
       });
       return { ok: false, windows, violated };
     }
@@ -104,14 +103,17 @@ export function createRates(p: RatesPowers): Rates {
 }
 
 function told(list: RateList, i: number, remaining: number, resetMs: number): RateWindow {
-  const window = list.windows[i];
+  const { limit, windowMs } = at(list.windows, i);
   return {
-    name: list.names[i] ?? "",
-    quota: window?.limit ?? 0,
-    windowSeconds: (window?.windowMs ?? 0) / 1000,
+    name: at(list.names, i),
+    quota: limit,
+    windowSeconds: windowMs / 1000,
     remaining,
     resetSeconds: Math.ceil(resetMs / 1000),
   };
 }
 
 const share = ({ remaining, quota }: RateWindow): number => remaining / Math.max(1, quota);
+
+/** The lists are of one length, and a state answers about the windows it was asked about: an answer beyond them throws. */
+const at = <T>(list: readonly T[], i: number): T => list[i] as T;
