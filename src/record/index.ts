@@ -2,6 +2,7 @@
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
+import { packGates } from "../util/gates.ts";
 import { maskSecrets } from "../util/mask.ts";
 
 export interface Recorded {
@@ -134,7 +135,7 @@ function startBody(
     runner: tool?.provider ?? null,
     entry: call.entry,
     instanceId: p.instanceId,
-    gates: gates as unknown as readonly Json[],
+    gates: packGates(gates),
     approvalId: call.grant?.approvalId ?? null,
     budget: p.budget.amounts(call),
     reserved: p.budget.isReserved(call),
@@ -156,7 +157,11 @@ function hidden(call: Call, gates: readonly Verdict[]): object {
     toolPin: null,
     runner: null,
     gates: [],
-    audit: { toolName: call.tool?.name ?? null, toolPin: call.tool?.pin ?? null, gates },
+    audit: {
+      toolName: call.tool?.name ?? null,
+      toolPin: call.tool?.pin ?? null,
+      gates: packGates(gates),
+    },
   };
 }
 

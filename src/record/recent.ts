@@ -1,5 +1,6 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
 import type { AuditedRecord, DeniedBody, EndBody, StartBody } from "../store/store.ts";
+import { unpackGates } from "../util/gates.ts";
 import type { Recorded } from "./index.ts";
 
 export interface Recent {
@@ -56,6 +57,7 @@ function recordOf(id: string, startText: string, endText: string): AuditedRecord
   const { budgetDelta: _settled, ...record } = { ...start, ...end };
   return {
     ...record,
+    gates: unpackGates(start.gates),
     metadata: start.metadata,
     id,
     resultMetadata: startText === endText ? null : resultMetadata,

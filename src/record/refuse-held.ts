@@ -1,6 +1,8 @@
 // A call that waited for a person and will not run: its record ends, and what it had reserved is given back.
+import type { Verdict } from "../call.ts";
 import type { Fault } from "../errors.ts";
 import type { EndBody, ExecutionRecord, LogEvent, StartBody, Store } from "../store/store.ts";
+import { packGates } from "../util/gates.ts";
 import type { Recorded } from "./index.ts";
 
 export interface RefuseHeldPowers {
@@ -39,8 +41,8 @@ function startOf(row: ExecutionRecord): StartBody {
   } = row; // prettier-ignore
   return {
     toolName, requestedName, category, status: "failed", arguments: args, startTime, timeout, userId, tenantId, capsuleId,
-    keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry, instanceId, gates,
-    approvalId, budget, reserved, mode, roles,
+    keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry, instanceId,
+    gates: packGates(gates as unknown as readonly Verdict[]), approvalId, budget, reserved, mode, roles,
   }; // prettier-ignore
 }
 

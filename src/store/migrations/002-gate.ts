@@ -4,7 +4,6 @@ import type { ColumnTypes } from "./index.ts";
 export const gate = (t: ColumnTypes): string[] => [
   `alter table keys add column limits text`,
   `alter table executions add column approval_id text`,
-  `create index executions_by_tenant on executions (tenant_id, start_ms${t.thenSeq})`,
   // Never holds a row: a statement that inserts here fails, and takes its whole batch with it.
   `create table guards (holds ${t.int} not null constraint guards_hold check (holds = 1))`,
   `create table tuples (

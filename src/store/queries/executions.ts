@@ -2,6 +2,7 @@
 import { sql, type SelectQueryBuilder } from "kysely";
 import type { CancelReason, Status } from "../../call.ts";
 import type { Database } from "../database.ts";
+import { unpackGates } from "../../util/gates.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, usage } from "./figures.ts";
@@ -33,8 +34,8 @@ export function executions(database: Database): Store["executions"] {
   const select = (): ExecutionQuery<Columns> => kysely.selectFrom("executions").select(COLUMNS);
 
   /** Joins after the page is cut, so that skipped rows cost no look-up of bodies. */
-  async function records(page: ExecutionQuery<Columns>): Promise<AuditedRecord[]> {
-    const rows = await kysely
+  async function records(page: ExecutionQuery<Columns>, bySeq = false): Promise<AuditedRecord[]> {
+    const joined = kysely
       .selectFrom(page.as("page"))
       .innerJoin("events as first", "first.seq", "page.start_seq")
       .leftJoin("events as last", "last.seq", "page.end_seq")
@@ -47,10 +48,8 @@ export function executions(database: Database): Store["executions"] {
         "first.body as start_body",
         "last.body as end_body",
       ]) // prettier-ignore
-      .orderBy("page.start_ms", "desc")
-      .orderBy("page.seq", "desc")
-      .execute();
-    return rows.map(toRecord);
+      .orderBy(bySeq ? "page.seq" : "page.start_ms", "desc");
+    return (await joined.orderBy("page.seq", "desc").execute()).map(toRecord);
   }
 
   return {
@@ -60,9 +59,15 @@ export function executions(database: Database): Store["executions"] {
     },
     async list(filter, { limit, offset, after }) {
       let page = filtered(select(), filter);
+      // An unknown id falls back to everything older than its time.
+      const seq = sql<number>`coalesce((select seq from executions where id = ${after?.id ?? ""}), 0)`;
+      if (filter.userId === undefined) {
+        // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
+        if (after) page = page.where("seq", "<", seq);
+        page = page.orderBy("seq", "desc").limit(limit);
+        return records(offset !== undefined && offset > 0 ? page.offset(offset) : page, true);
+      }
       if (after) {
-        // An unknown id falls back to everything older than its time.
-        const seq = sql`coalesce((select seq from executions where id = ${after.id}), 0)`;
         page = page
           .where("start_ms", "<=", after.startTime)
           .where(sql<boolean>`(start_ms, seq) < (${after.startTime}, ${seq})`);
@@ -102,7 +107,7 @@ function toRecord(row: RecordRow): AuditedRecord {
   const oneEvent = row.start_seq === row.end_seq;
   return {
     ...pick(start),
-    ...(start.audit === undefined ? {} : { audit: start.audit }),
+    ...(start.audit === undefined ? {} : { audit: { ...start.audit, gates: unpackGates(start.audit.gates) } }), // prettier-ignore
     id: row.id,
     status: row.status,
     endTime: end?.endTime ?? null,
@@ -133,6 +138,6 @@ function pick(start: StoredStart): StartBody {
   return {
     toolName, requestedName, category, status, arguments: start.arguments, startTime, timeout, userId, tenantId,
     capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry,
-    instanceId, gates, approvalId, budget, reserved, mode, roles,
+    instanceId, gates: unpackGates(gates), approvalId, budget, reserved, mode, roles,
   }; // prettier-ignore
 }
