@@ -131,7 +131,7 @@ export interface AuditedRecord extends ExecutionRecord {
 
 export interface HistoryFilter {
   readonly tenantId: string;
-  /** Absent: everybody's of the tenant. */
+  /** Absent: everybody's of the tenant; lists are then in order of arrival. */
   readonly userId?: string;
   readonly toolName?: string;
   readonly category?: string;
