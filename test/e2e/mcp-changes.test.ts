@@ -69,7 +69,7 @@ describe.each(ERAS)("a %s client that listens", (era) => {
   }, 30_000);
 });
 
-describe("C30: with the tools switched off", () => {
+describe("with the tools switched off", () => {
   let app: StartedApp;
   beforeAll(async () => {
     app = await startApp({ flags: { "features.mcpTools": "false" } });
@@ -77,7 +77,7 @@ describe("C30: with the tools switched off", () => {
   afterAll(() => app.close());
   const NOTE = expect.stringContaining("features.mcpTools") as string;
 
-  it("every list is empty and says why, and nothing runs", async () => {
+  it("R024 C30: every list is empty and says why, and nothing runs", async () => {
     const rest = await app.api("GET", "/tools");
     conforms("tools.listTools", rest.body);
     expect(rest.body).toMatchObject({ tools: [], totalCount: 0, note: NOTE });
