@@ -402,6 +402,28 @@ describe("over stdin and stdout", () => {
   });
 });
 
+describe("over stdin and stdout, without a server", () => {
+  it("no link is shown that leads nowhere: the caller learns how it can be decided", async () => {
+    const own = await startApp({ tools, listen: false });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    let text = "";
+    output.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    const owner = await own.callerOf(own.adminKey);
+    const { documents } = own.doors;
+    const { document } = await documents.draft(owner, "governance", shippedFiles({ "hold_seconds: 45": "hold_seconds: 0" }), "test"); // prettier-ignore
+    await documents.publish(owner, "governance", document.version, "enforced");
+    const done = serveStdioDoor(own.doors, owner, { input, output });
+    const params = { name: HELD, arguments: { text: "nowhere" }, _meta: LINKS };
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`);
+    await until(() => text.includes('"id":1'));
+    expect(text).toMatch(/nothing has run.*ostiary serve, then ostiary approvals approve apr_/);
+    expect(text).not.toContain("/a/apr_");
+    input.end();
+    await done;
+    await own.close();
+  });
+});
+
 describe("protocol 7.8", () => {
   it("a restart keeps question and state: the client's repeat finds them, and the yes runs it once", async () => {
     const key = await agent();

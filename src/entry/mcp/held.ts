@@ -96,7 +96,7 @@ export function opensLinks(face: Face, ctx: ServerContext, legacy: JsonObject | 
   // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
   const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
-  return elicitation?.["url"] !== undefined;
+  return elicitation?.["url"] !== undefined && hasPages(face);
 } // prettier-ignore
 
 /** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
@@ -126,17 +126,11 @@ export async function linkToApproval(
 export function notEnded(face: Face, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
-  const told: Json = waits && { id: waits.id, state: waits.state, expiresAt: new Date(waits.expiresAt).toISOString(), url: urlOf(face, waits) };
-  const lines = waits
-    ? [
-        `PENDING (approval_required): waiting for approval ${waits.id}; nothing has run.`,
-        `A person can decide it at ${urlOf(face, waits)} until ${new Date(waits.expiresAt).toISOString()}.`,
-        "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
-      ]
-    : [
-        `${status.toUpperCase()}: it has not ended yet.`,
-        `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
-      ];
+  const lines = waits ? pendingLines(face, waits) : [
+    `${status.toUpperCase()}: it has not ended yet.`,
+    `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
+  ];
+  const told = waits && { id: waits.id, state: waits.state, expiresAt: new Date(waits.expiresAt).toISOString(), ...(hasPages(face) && { url: urlOf(face, waits) }) };
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
     structuredContent: { executionId, status, ...(told && { approval: told }) },
@@ -144,6 +138,21 @@ export function notEnded(face: Face, outcome: Outcome) {
     _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
   };
 } // prettier-ignore
+
+function pendingLines(face: Face, approval: ApprovalNotice): string[] {
+  const until = new Date(approval.expiresAt).toISOString();
+  const where = hasPages(face)
+    ? `A person can decide it at ${urlOf(face, approval)} until ${until}.`
+    : `A person can decide it until ${until}, once this process has ended: ostiary serve, then ostiary approvals approve ${approval.id}.`;
+  return [
+    `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
+    where,
+    "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
+  ];
+}
+
+/** False on stdin and stdout without a server: there is no page to show. */
+const hasPages = (face: Face): boolean => face.doors.settings.baseUrl !== "";
 
 const urlOf = (face: Face, approval: ApprovalNotice): string =>
   `${face.doors.settings.baseUrl}/a/${approval.id}`;
