@@ -36,6 +36,7 @@ const obedient = (name: string, more: Partial<Pick<Tool, "risk" | "effects">>): 
 /** Runs at once; waits for a person; is in nobody's starter capsule. */
 const wild = obedient("system/wild", {});
 const careful = obedient("system/careful", { risk: "dangerous" });
+const foreign = freezeTool({ ...obedient("system/foreign", {}), provider: "external" });
 const vault = obedient("system/vault", { risk: "dangerous", effects: "system_dangerous" });
 
 let app: StartedApp;
@@ -43,7 +44,7 @@ let admin: Caller;
 let cli: Caller;
 
 beforeAll(async () => {
-  app = await startApp({ tools: [slowTool(observer), wild, careful, vault], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
+  app = await startApp({ tools: [slowTool(observer), wild, careful, vault, foreign], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
   admin = await app.callerOf(app.adminKey);
   cli = await app.callerOf(app.cliKey);
 });
@@ -116,8 +117,15 @@ describe("one call", () => {
     }
   });
 
-  it("R101: an output that does not fit its schema is a failure, not a result", async () => {
-    expect(await call("system/wild", { how: "shape" })).toMatchObject({ status: "failed", output: null, error: { reason: "output_invalid" } }); // prettier-ignore
+  it("R101 R287: an output that does not fit its schema is a failure, not a result", async () => {
+    expect(await call("system/wild", { how: "shape" })).toMatchObject({ status: "failed", output: null, error: { reason: "output_invalid", message: expect.stringMatching(/^Execution error: /) as string } }); // prettier-ignore
+  });
+
+  it("a tool that nothing here can run is refused after the gate, and nothing is said to have happened", async () => {
+    const outcome = await app.app.engine.execute(cli, { name: "system/foreign", arguments: { how: "none" }, entry: "rest" }); // prettier-ignore
+    expect(outcome).toMatchObject({ status: "failed", dispatched: false, error: { code: "UNSUPPORTED_PROVIDER" } }); // prettier-ignore
+    expect(ran).not.toContain(outcome.executionId);
+    expect(await app.app.engine.explainPast(cli, outcome.executionId)).toMatchObject({ summary: expect.stringMatching(/^Allowed by all 12 stages; it ended as failed: /) as string }); // prettier-ignore
   });
 
   it("R135: a timeout out of range is refused before anything is recorded", async () => {
@@ -211,7 +219,7 @@ describe("visibility", () => {
 });
 
 describe("time limits and cancel", () => {
-  it("R137 R139 R140: a timeout aborts the handler, seen from inside, and ends as cancelled", async () => {
+  it("R137 R139 R140 R287: a timeout aborts the handler, seen from inside, and ends as cancelled", async () => {
     const outcome = await slow(60_000, { timeoutMs: 1_000 });
     expect(outcome).toMatchObject({ status: "cancelled", cancelReason: "timeout", error: { code: "TIMEOUT", message: "Tool execution timeout (1s)" } }); // prettier-ignore
     expect(runOf(outcome.executionId)).toMatchObject({ abortReason: "timeout" });
@@ -622,6 +630,13 @@ describe("what discovery remembers", () => {
     const later = await house.app.engine.discover(user);
     expect(later).not.toBe(first);
     expect(later).toEqual(first);
+  });
+
+  it("what changed while it was listing is not remembered", async () => {
+    const listing = house.app.engine.discover(user);
+    clock += 1_000;
+    const first = await listing;
+    expect(await house.app.engine.discover(user)).not.toBe(first);
   });
 
   it("R033: a tool that is switched off is gone at once, and back at once", async () => {

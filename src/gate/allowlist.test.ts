@@ -11,7 +11,7 @@ it("C6: not configured it refuses nothing", () => {
   expect(ask(allowlist, {}, list("off"))).toEqual({ kind: "allow" });
 });
 
-it("R040 R261: a tool that is not on the list is blocked", () => {
+it("R040 R261 R287: a tool that is not on the list is blocked", () => {
   expect(ask(allowlist, {}, list("on", "system/probe"))).toEqual({ kind: "allow" });
   const no = {
     code: "FORBIDDEN",

@@ -9,7 +9,7 @@ it("R095: arguments that fit the schema pass", () => {
   expect(decide({ text: "hi" })).toEqual({ kind: "allow" });
 });
 
-it("R100: a missing parameter is named with its path and a suggestion", () => {
+it("R100 R287: a missing parameter is named with its path and a suggestion", () => {
   expect(decide({})).toMatchObject({
     kind: "deny",
     code: "BAD_REQUEST",

@@ -49,7 +49,7 @@ it("R053: a key without the scope of the risk is refused, whatever its level", (
   });
 });
 
-it("R070 C31 C42: a special permission is a relation to the caller's tenant", async () => {
+it("R070 C9 C31 C42: a special permission is a relation to the caller's tenant", async () => {
   const granted = new Set(["shell_execute"]);
   const asked: CheckRequest[] = [];
   const relations: GatePowers["relations"] = {
@@ -64,10 +64,11 @@ it("R070 C31 C42: a special permission is a relation to the caller's tenant", as
   expect(asked[0]).toEqual({ resource: { type: "tenant", id: "local" }, permission: "shell_execute", subject: { type: "user", id: "ada" } }); // prettier-ignore
   const refused = { code: "FORBIDDEN", reason: "permission_missing" };
   expect(await asks("tool:shell:execute", "tool:create")).toMatchObject(refused);
+  expect(await asks("tool:package_manager:install")).toMatchObject(refused);
   expect(await asks("tool:pkg:install")).toMatchObject(refused);
   // One that no relation stands for is held by nobody.
   expect(await asks("tool:anything")).toMatchObject(refused);
-  expect(asked.map(({ permission }) => permission)).toEqual(["shell_execute", "shell_execute", "tool_create", "package_install"]); // prettier-ignore
+  expect(asked.map(({ permission }) => permission)).toEqual(["shell_execute", "shell_execute", "tool_create", "package_install", "package_install"]); // prettier-ignore
 });
 
 it("a call without a tool never gets past it", () => {

@@ -116,7 +116,7 @@ describe("with the policies of a real engine", () => {
 describe("with a server that answers later", () => {
   const later = (answer: (input: PolicyInput) => Judged): { policies: GatePowers["policies"] } => {
     const decide = (input: PolicyInput) => Promise.resolve(answer(input));
-    return { policies: { decide, view: (_, input) => decide(input()) } };
+    return { policies: { decide, remembered: (_, input) => decide(input()) } };
   };
   const yes: Judged = { allow: true, reasons: [], version: "1" };
   const no: Judged = { allow: false, reasons: [], version: "1", decisionId: "d-1" };
@@ -152,7 +152,7 @@ describe("with a server that answers later", () => {
   });
 
   it("threats §6: too slow or broken is a no that names the engine", async () => {
-    const slow = { decide: () => new Promise<Judged>(() => undefined), view: () => new Promise<Judged>(() => undefined) }; // prettier-ignore
+    const slow = { decide: () => new Promise<Judged>(() => undefined), remembered: () => new Promise<Judged>(() => undefined) }; // prettier-ignore
     const began = performance.now();
     const denied = { verdict: "deny", code: "UNAVAILABLE", engine: "policy" };
     expect(await judge(policy, testSubject(), testPowers({ policies: slow }), newTrail())).toMatchObject(denied); // prettier-ignore
@@ -164,13 +164,16 @@ describe("with a server that answers later", () => {
   });
 });
 
-it("R037: the input has every field that policies may read", async () => {
+it("R037 R049: the input has every field that policies may read", async () => {
   const inputs: PolicyInput[] = [];
   const note = (input: PolicyInput): Judged => {
     inputs.push(input);
     return { allow: true, reasons: [], version: "1" };
   };
-  const policies = { decide: note, view: (_: unknown, input: () => PolicyInput) => note(input()) };
+  const policies = {
+    decide: note,
+    remembered: (_: unknown, input: () => PolicyInput) => note(input()),
+  };
   const subject: Partial<Subject> = {
     sessionId: "ses_1",
     requestedName: "system_probe",

@@ -12,7 +12,7 @@ const stage = (decideIt: Stage["decide"]): Stage => ({
 });
 const UNAVAILABLE = { stage: "probe", verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "test" }; // prettier-ignore
 
-it("C10: the order of the stages", () => {
+it("R088 C10: the order of the stages", () => {
   expect(VISIBLE.map(({ name }) => name)).toEqual([
     "registry",
     "capsule",

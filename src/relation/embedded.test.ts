@@ -89,7 +89,7 @@ describe("the engine", () => {
     await relations.close();
   });
 
-  test("R036: the shipped schema: owner and executor make execute; the rest follows from tenant and capsule", async () => {
+  test("R036 C42: the shipped schema: owner and executor make execute; the rest follows from tenant and capsule", async () => {
     await start(readFileSync("governance/schema.zed", "utf8"));
     await touch(
       relations,
@@ -105,8 +105,8 @@ describe("the engine", () => {
       "capsule:c1#holder@user:eve",
       "tool:file/read#executor@capsule:c1#hold[expiration:2301-01-01T00:00:00Z]",
     );
-    const yes = ["tool:system/echo#execute@user:ada", "tool:system/echo#view@user:ada", "tool:file/read#execute@user:bob", "tool:file/read#execute@user:eve", "tenant:local#shell_execute@user:ada", "tenant:local#shell_execute@user:root", "tenant:local#tool_create@user:root", "tool:system/echo#configure@user:root", "tool:system/echo#approve@user:root", "capsule:c1#configure@user:root"]; // prettier-ignore
-    const no = ["tool:system/echo#execute@user:bob", "tool:file/read#execute@user:ada", "tenant:local#package_install@user:ada", "tool:file/read#configure@user:root", "tool:system/echo#configure@user:ada", "tenant:local#approve@user:ada"]; // prettier-ignore
+    const yes = ["tool:system/echo#execute@user:ada", "tool:system/echo#view@user:ada", "tool:file/read#execute@user:bob", "tool:file/read#execute@user:eve", "tenant:local#shell_execute@user:ada", "tenant:local#shell_execute@user:root", "tenant:local#tool_create@user:root", "tenant:local#package_install@user:root", "tool:system/echo#configure@user:root", "tool:system/echo#approve@user:root", "capsule:c1#configure@user:root"]; // prettier-ignore
+    const no = ["tool:system/echo#execute@user:bob", "tool:file/read#execute@user:ada", "tenant:local#package_install@user:ada", "tenant:local#shell_execute@user:bob", "tenant:local#tool_create@user:ada", "tool:file/read#configure@user:root", "tool:system/echo#configure@user:ada", "tenant:local#approve@user:ada"]; // prettier-ignore
     expect(yes.map((text) => has(relations, text))).toEqual(yes.map(() => "yes"));
     expect(no.map((text) => has(relations, text))).toEqual(no.map(() => "no"));
   });

@@ -198,7 +198,7 @@ describe("trace and record", () => {
     expect(seen.at(-1)?.trace).toMatchObject({ traceId, spanId: two.trace.spanId });
   });
 
-  it("R195 R196: start, end and denial are events of the log, each with tool, user and tenant", async () => {
+  it("R049 R195 R196: start, end and denial are events of the log, each with tool, user and tenant", async () => {
     const eve = await fresh("eve");
     const done = await run("agent/nosy", {}, {}, eve);
     const failed = await run("agent/nosy", { how: "said" }, {}, eve);

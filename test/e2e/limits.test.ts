@@ -132,7 +132,7 @@ describe("budgets", () => {
     expect(await toolCalls(free)).toEqual({ metric: "tool_calls", used: 100, reserved: 0, limit: 100, left: 0 }); // prettier-ignore
   });
 
-  it("C37: a used-up budget says how much, when it starts anew and what to do", async () => {
+  it("R288 C37: a used-up budget says how much, when it starts anew and what to do", async () => {
     const { status, body } = await execute(app, free);
     expect(status).toBe(402);
     expect(body).toMatchObject({ code: "BUDGET_EXHAUSTED", reason: "budget_tool_calls" });
