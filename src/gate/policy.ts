@@ -58,8 +58,8 @@ function asked(
   const { caller, tool, sessionId: session, suppose } = subject;
   const mode = suppose?.mode ?? powers.mode.current().mode;
   const input = () => inputOf(subject, action, mode, suppose?.at ?? powers.now());
-  if (action === "execute" || suppose || tool === null) return policies.decide(input(), { explain: suppose !== undefined }); // prettier-ignore
-  return policies.view({ caller, tool, mode, session }, input);
+  if (suppose || tool === null) return policies.decide(input(), { explain: suppose !== undefined });
+  return policies.remembered({ action, caller, tool, mode, session }, input);
 }
 
 /** A view is the same question whoever asks it: what the call would be about is left out. */

@@ -35,7 +35,7 @@ export interface GatePowers {
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
   readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
-  readonly policies: Pick<Policies, "decide" | "view">;
+  readonly policies: Pick<Policies, "decide" | "remembered">;
   readonly allowlist: Allowlist;
   readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
   readonly governance: Governance;

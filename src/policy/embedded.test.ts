@@ -75,9 +75,9 @@ describe("answers that may be remembered", () => {
     await engine.load("enforced", { version: "1", files: STARTER });
     await engine.setTools({ "system/echo": { enabled: true } });
     let asked = 0;
-    const about = { caller: {}, tool: {}, mode: "NORMAL", session: null } as const;
-    const view = async (change: Partial<typeof about> | { mode: "ALERT" } | { session: string } = {}) =>
-      policies.view({ ...about, ...change }, () => {
+    const about = { action: "view", caller: {}, tool: {}, mode: "NORMAL", session: null } as const;
+    const view = async (change: Partial<typeof about> | { mode: "ALERT" } | { session: string } | { action: "execute" } = {}) =>
+      policies.remembered({ ...about, ...change }, () => {
         asked++;
         return ADA;
       });
@@ -88,9 +88,20 @@ describe("answers that may be remembered", () => {
     await view({ tool: {} });
     await view({ caller: {} });
     expect(asked).toBe(5);
+    for (let i = 0; i < 3; i++) await view({ action: "execute" });
+    expect(asked).toBe(6);
     await engine.setTools({});
     expect((await view()).allow).toBe(false);
-    await engine.load("enforced", { version: "2", files: { "a.rego": `${HEAD}allow if input.time` } });
+    // A policy that looks at the arguments is asked about every call; seeing a tool has none.
+    for (const reads of ["input.arguments.n > 1", 'some "n" in input.argument_names', "input.arguments"]) {
+      await engine.load("enforced", { version: "2", files: { "a.rego": `${HEAD}allow if ${reads}` } });
+      expect([engine.timeless, engine.argumentless]).toEqual([true, false]);
+      asked = 0;
+      for (let i = 0; i < 3; i++) await view({ action: "execute" });
+      for (let i = 0; i < 3; i++) await view();
+      expect(asked).toBe(4);
+    }
+    await engine.load("enforced", { version: "3", files: { "a.rego": `${HEAD}allow if input.time` } });
     expect((await view()).allow).toBe(true);
     asked = 0;
     await view();

@@ -13,6 +13,9 @@ export function openEmbedded(powers: PolicyPowers): PolicyEngine {
     get timeless() {
       return slots.timeless;
     },
+    get argumentless() {
+      return slots.argumentless;
+    },
     get revision() {
       return slots.revision;
     },

@@ -60,6 +60,7 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
     versionOf: (slot) => slots.of(slot)?.version ?? null,
     // A remembered answer would hide that the server is out.
     timeless: false,
+    argumentless: false,
     get revision() {
       return slots.revision;
     },

@@ -1,17 +1,19 @@
 // What the gate asks: the enforced set decides, the one in trial is heard beside it and changes nothing.
-import type { Judged, Policies, PolicyDecision, PolicyEngine, PolicyInput, ViewOf } from "./policy.ts"; // prettier-ignore
+import type { Judged, Policies, PolicyDecision, PolicyEngine, PolicyInput, Question } from "./policy.ts"; // prettier-ignore
 
-interface Remembered extends ViewOf {
+interface Remembered extends Question {
   readonly revision: number;
   readonly judged: Judged;
 }
+
+type Answers = WeakMap<object, Remembered>;
 
 /** `assertFresh` throws while a policy that another instance published may be unknown here. */
 export function createPolicies(
   engine: PolicyEngine,
   assertFresh: () => void = () => undefined,
 ): Policies {
-  const views = new WeakMap<object, WeakMap<object, Remembered>>();
+  const answers = { view: new WeakMap<object, Answers>(), execute: new WeakMap<object, Answers>() };
 
   const decide: Policies["decide"] = (input, { explain }) => {
     assertFresh();
@@ -30,16 +32,18 @@ export function createPolicies(
       return engine.timeless;
     },
     decide,
-    view(about, input) {
-      if (!engine.timeless) return decide(input(), { explain: false });
+    remembered(about, input) {
+      const may = about.action === "view" ? engine.timeless : engine.argumentless;
+      if (!may) return decide(input(), { explain: false });
       assertFresh();
-      const known = views.get(about.caller)?.get(about.tool);
+      const answered = answers[about.action];
+      const known = answered.get(about.caller)?.get(about.tool);
       const { revision } = engine;
       if (known?.revision === revision && known.mode === about.mode && known.session === about.session) return known.judged; // prettier-ignore
       const judged = decide(input(), { explain: false });
       if (judged instanceof Promise) return judged;
-      let ofCaller = views.get(about.caller);
-      if (!ofCaller) views.set(about.caller, (ofCaller = new WeakMap()));
+      let ofCaller = answered.get(about.caller);
+      if (!ofCaller) answered.set(about.caller, (ofCaller = new WeakMap()));
       ofCaller.set(about.tool, { ...about, revision, judged });
       return judged;
     },

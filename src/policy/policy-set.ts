@@ -11,7 +11,7 @@ import { toJsonText } from "./rego/json.ts";
 import { headPath, pathText } from "./rego/tree.ts";
 import { RegoObject, RegoSet, typeName } from "./rego/value.ts";
 import type { Location, Module } from "./rego/ast.ts";
-import { isTimeless } from "./timeless.ts";
+import { isArgumentless, isTimeless } from "./timeless.ts";
 
 export type Switches = Readonly<Record<string, { readonly enabled: boolean }>>;
 
@@ -87,6 +87,7 @@ function rulesAt(modules: readonly Module[], path: readonly string[]): Location[
 export class PolicySet {
   readonly version: string;
   readonly timeless: boolean;
+  readonly argumentless: boolean;
   /** Without tests and data. */
   readonly modules: PolicyFiles;
   /** Without `tools`. */
@@ -119,6 +120,7 @@ export class PolicySet {
     this.data = compiled.data;
     this.mark = `${version}:${hashOf([path, compiled.modules, toJsonText(compiled.data)])}`;
     this.timeless = isTimeless(policy.modules);
+    this.argumentless = isArgumentless(policy.modules);
     this.reasonsPath = rulesAt(policy.modules, reasons).length > 0 ? reasons : null;
     this.#path = path;
     this.#first = first;

@@ -58,6 +58,8 @@ export interface PolicyEngine {
   versionOf(slot: "enforced" | "shadow"): string | null;
   /** True: answers of both sets depend on nothing but the input without `time` and `data.tools`, so that they may be remembered. */
   readonly timeless: boolean;
+  /** True: nor on the arguments. */
+  readonly argumentless: boolean;
   /** Rises whenever an answer may have changed: another set, another switch. */
   readonly revision: number;
   ping(): Promise<void>;
@@ -71,12 +73,13 @@ export interface Policies {
   readonly version: string;
   readonly timeless: boolean;
   decide(input: PolicyInput, options: { explain: boolean }): Judged | Promise<Judged>;
-  /** The view question, remembered for this caller and tool while nothing that it depends on changes. */
-  view(about: ViewOf, input: () => PolicyInput): Judged | Promise<Judged>;
+  /** The same, remembered for this caller and tool while nothing that the answer depends on changes. */
+  remembered(about: Question, input: () => PolicyInput): Judged | Promise<Judged>;
 }
 
-/** Everything the input of a view question is made of, but for the time. */
-export interface ViewOf {
+/** Everything an input is made of, but for the time and the arguments. */
+export interface Question {
+  readonly action: "view" | "execute";
   readonly caller: object;
   readonly tool: object;
   readonly mode: Mode;

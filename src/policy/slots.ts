@@ -32,6 +32,11 @@ export class PolicySlots {
     return this.#tools;
   }
 
+  get argumentless(): boolean {
+    const { enforced, shadow } = this.#sets;
+    return (enforced?.argumentless ?? false) && (shadow?.argumentless ?? true);
+  }
+
   get timeless(): boolean {
     const { enforced, shadow } = this.#sets;
     return (enforced?.timeless ?? false) && (shadow?.timeless ?? true);

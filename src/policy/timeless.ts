@@ -16,16 +16,25 @@ const CHANGING = new Set([
   ...READ_THE_CLOCK,
 ]);
 
-/** In doubt no: `input` as a whole, or looked into with a key that is not written down, may be its time. */
-export function isTimeless(modules: readonly Module[]): boolean {
-  return modules.every((module) => !importsTime(module) && !module.rules.some(changes));
+const TIME: Fields = new Set(["time"]);
+const CALL: Fields = new Set(["time", "arguments", "argument_names"]);
+type Fields = ReadonlySet<unknown>;
+
+/** The same at any time. In doubt no: `input` as a whole, or looked into with a key that is not written down, may be its time. */
+export const isTimeless = (modules: readonly Module[]): boolean => ignores(modules, TIME);
+
+/** The same also whatever the arguments of the call are. */
+export const isArgumentless = (modules: readonly Module[]): boolean => ignores(modules, CALL);
+
+function ignores(modules: readonly Module[], fields: Fields): boolean {
+  return modules.every((module) => !imports(module, fields) && !module.rules.some((rule) => changes(rule, fields))); // prettier-ignore
 }
 
-function importsTime({ imports }: Module): boolean {
-  return imports.some(({ path: [root, field] }) => root === "input" && (field === undefined || field === "time")); // prettier-ignore
+function imports({ imports: all }: Module, fields: Fields): boolean {
+  return all.some(({ path: [root, field] }) => root === "input" && (field === undefined || fields.has(field))); // prettier-ignore
 }
 
-function changes(rule: Module["rules"][number]): boolean {
+function changes(rule: Module["rules"][number], fields: Fields): boolean {
   let found = false;
   eachCall(rule, (op) => (found ||= CHANGING.has(operatorName(op))));
   // Heads of references that were judged as a whole.
@@ -35,14 +44,14 @@ function changes(rule: Module["rules"][number]): boolean {
       if (term.kind === "ref") {
         const [head] = term.terms;
         if (head) judged.add(head);
-        found ||= CHANGING.has(operatorName(term)) || readsTime(term);
+        found ||= CHANGING.has(operatorName(term)) || reads(term, fields);
       } else if (term.kind === "var" && term.name === "input" && !judged.has(term)) found = true;
     },
   });
   return found;
 }
 
-function readsTime({ terms: [head, field] }: RefTerm): boolean {
+function reads({ terms: [head, field] }: RefTerm, fields: Fields): boolean {
   if (head?.kind !== "var" || head.name !== "input") return false;
-  return field?.kind !== "scalar" || field.value === "time";
+  return field?.kind !== "scalar" || fields.has(field.value);
 }
