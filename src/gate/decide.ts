@@ -11,6 +11,7 @@ export async function decide(
   trail: Trail,
 ): Promise<Verdict | null> {
   let refusal: Verdict | null = null;
+  trail.at = performance.now();
   for (const stage of stages) {
     // A name that is hidden already is asked on among the hiding stages only: an engine that is out must answer for real
     // and invented names alike (C23).
