@@ -7,6 +7,7 @@ import { createRequestStateCodec } from "@modelcontextprotocol/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { serveStdioDoor } from "../../src/entry/stdio.ts";
+import type { Store } from "../../src/store/store.ts";
 import { defineTool, type Tool } from "../../src/tools/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { startServer } from "../fixtures/bin.ts";
@@ -41,10 +42,18 @@ const BRIEF = "system_scribble_brief";
 const AT_ONCE = "system_scribble_at_once";
 const tools = [HELD, BRIEF, AT_ONCE].map((name) => scribble(name.replace("_", "/")));
 
+/** How often the engine put a question to the desk, joined or not. */
+let questions = 0;
+const counting = (store: Store): Store => {
+  const { approvals: desk } = store;
+  const request: typeof desk.request = (row) => (questions++, desk.request(row));
+  return { ...store, approvals: { ...desk, request } };
+};
+
 let app: StartedApp;
 const folder = mkdtempSync(join(tmpdir(), "ostiary-mcp-approvals-"));
 beforeAll(async () => {
-  app = await startApp({ tools, dataDir: folder });
+  app = await startApp({ tools, dataDir: folder, wrapStore: counting });
   const rules = `tools:
   system/scribble_brief: { approvals: { hold_seconds: 1 } }
   system/scribble_at_once: { approvals: { hold_seconds: 0 } }`;
@@ -223,12 +232,13 @@ describe("bare requests", () => {
     const limited = { userId, name: "limited", level: "admin", capsuleId: "all", scopes: ["agent:execute:dangerous", "agent:execute:safe"], limits: { perMinute: 10 } }; // prettier-ignore
     const key = (await app.api("POST", "/keys", { body: limited })).body.secret as string;
     const before = await pathCounts(app);
+    questions = 0;
     const answer = await rpc(key, modernCall(AT_ONCE, { text: "fast" }), AT_ONCE);
     expect(answer.result).toMatchObject({ resultType: "complete", isError: true, structuredContent: { status: "pending" } }); // prettier-ignore
     const after = await pathCounts(app);
     expect([after.fast - before.fast, after.sdk - before.sdk]).toEqual([1, 1]);
     const { executions } = await app.doors.history.list(await app.callerOf(key), { limit: 5 }); // prettier-ignore
-    expect([executions.length, (await approvals("fast")).length]).toEqual([1, 1]);
+    expect([questions, executions.length, (await approvals("fast")).length]).toEqual([1, 1, 1]);
     const mine = await post(app.url, key, modernCall("system_echo", { text: "x" }), modernHeaders("system_echo")); // prettier-ignore
     // Of ten a minute this one is the second call, not the third.
     expect(mine.headers.get("ratelimit")).toMatch(/r=8;/);
