@@ -123,7 +123,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
   "1.4 Permissions and risk": [
     done("R060", "Four levels: view_only, execute_basic, execute_advanced, admin", LEVEL),
     done("R061", "Risk decides the level needed", LEVEL),
-    open("R062", "Risk by name for every tool of the catalogue", "eight tools of the catalogue exist"),
+    open("R062", "Risk by name for every tool of the catalogue", "nine tools of the catalogue exist"),
     done("R063", "A tool of unknown risk counts as dangerous", LEVEL),
     done("R064", "Permission is checked before every execution", DOORS, TABLE),
     done("R065", "A refusal is FORBIDDEN with a reason to act on", LEVEL),

@@ -13,6 +13,8 @@ export interface DocumentVerbs {
   readonly path: string;
   /** The texts to publish, by the path they have on the server. */
   read(folder: string): Readonly<Record<string, string>>;
+  /** Can a version be on trial beside the one in force? */
+  readonly trial: boolean;
 }
 
 interface Version {
@@ -74,10 +76,9 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
     .action(async (folder: string, { note }: { note?: string }) => {
       await draft(cli, await cli.connect("admin"), noun, folder, note);
     });
-  command
+  const publishing = command
     .command("publish <version|folder>")
     .description("put a version, or a folder as a new one, in force")
-    .option("--shadow", "on trial beside the one in force: it is heard, and changes nothing")
     .option("--note <text>", "why; for a folder")
     .action((from: string, options: { shadow?: boolean; note?: string }) => publish(cli, noun, from, options)); // prettier-ignore
   command
@@ -88,6 +89,11 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
       const body = word === undefined ? {} : { version: numberOf(word) };
       showVersion(cli, await api.post<Version>(`${path}/rollback`, body));
     });
+  if (!noun.trial) return;
+  publishing.option(
+    "--shadow",
+    "on trial beside the one in force: it is heard, and changes nothing",
+  );
   command
     .command("end-trial")
     .description("end the trial of a version")

@@ -9,6 +9,7 @@ import { needsVerb } from "./subcommands.ts";
 export function define(command: Command, cli: Cli): void {
   const noun: DocumentVerbs = {
     path: "governance",
+    trial: false,
     read(folder) {
       const { governance } = orUsage(() => readGovernanceFolder(folder));
       if (Object.keys(governance).length === 0) throw usage(`there is no .yaml file in ${folder}`);

@@ -71,12 +71,12 @@ export function define(command: Command, cli: Cli): void {
       "tools.yaml, modes.yaml, plans.yaml to try out: a file or a folder",
     )
     .option("--since <time>", "calls from then on, e.g. 7d (the default) or 2026-01-31")
-    .option("--last <n>", "at most so many, the newest (1 to 10000)")
+    .option("--last <n>", "at most so many, the newest (1 to 10000, default 1000)")
     .action(async (options: ReplayOptions) => {
       const { replay } = await import("./policy/replay.ts");
       await replay(cli, options);
     });
-  documentVerbs(command, cli, { path: "policies", read: readPolicies });
+  documentVerbs(command, cli, { path: "policies", trial: true, read: readPolicies });
   needsVerb(command);
 }
 
