@@ -159,7 +159,8 @@ describe("budgets", () => {
       },
     };
     const budgets = createBudgets({ usage, governance: () => testGovernance({ budget: () => 1 }), now: () => NOW, instanceId: "inst_1" });
-    const reserve = (tenant: number) => budgets.reserve(testSubject({ id: `exec_${++executions}`, caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }) }));
+    const any = testSubject();
+    const reserve = (tenant: number) => budgets.reserve({ ...any, id: `exec_${++executions}`, caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }) });
     const warned = async () => ((await reserve(0)) as { low?: Metric[] }).low ?? [];
     expect(await warned()).toEqual(["tool_calls"]);
     expect(await warned()).toEqual([]);
