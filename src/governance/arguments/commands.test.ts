@@ -76,7 +76,7 @@ describe("R097: which commands run without asking", () => {
     ["uniq a b", "more than 1 operands may write"], ["X=1 ls", "it sets the variable X"], ["X=1", "it sets the variable X"], ["export LANG=C", "export is not on"],
     ["ls &", "more than plain commands (Background)"], ["! ls", "(Negation)"], ["time ls", "more than plain"], ["(ls)", "(Subshell)"], ["{ ls; }", "(BraceGroup)"], ["if ls; then ls; fi", "(If)"],
     ["for i in a; do ls; done", "(For)"], ["ls() { cat; }; ls", "(Function)"], ["cat <<E\nx\nE\n", "(HereDoc)"], ["cat <<<x", "(HereString)"], ["cat <(ls)", "not written out"],
-    ["rm -rf sub", "rm is not on"], ["coproc ls", ""], ["eval ls", "eval is not on"], ["(ls) > out", "it writes"],
+    ["env ls", "env is not on"], ["nohup $X", "nohup is not on"], ["find . -name x", "find is not on"], ["rm -rf sub", "rm is not on"], ["coproc ls", ""], ["eval ls", "eval is not on"], ["(ls) > out", "it writes"],
   ])("%j asks", async (command, why) => {
     const findings = await judge(command);
     expect(findings.map(({ kind, reason }) => `${kind} ${reason}`)).toContain("ask command_asks");

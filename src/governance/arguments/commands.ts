@@ -132,9 +132,11 @@ function refusesArguments(j: Judging, { text, args }: SimpleCommand, name: strin
   }
   if (!programs.rules.starters.has(name)) return false;
   for (const { value } of args) {
-    const rule = value === null ? null : programs.deniedBy(basename(value));
+    // What is not written out is asked about.
+    const program = value === null ? "" : basename(value);
+    const rule = programs.deniedBy(program);
     if (!rule) continue;
-    deny(j, text, `${name} would start ${basename(value ?? "")}, which is never run`, rule, "use another program");
+    deny(j, text, `${name} would start ${program}, which is never run`, rule, "use another program");
     return true;
   }
   return false;

@@ -62,13 +62,14 @@ async function judge(
   tool: ToolArguments,
   isPublic: (address: string) => boolean,
 ): Promise<boolean> {
-  if (touch.kind === "text") return judgeText(j, value, tool);
-  if (touch.kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
+  const { kind } = touch;
+  if (kind === "text") return judgeText(j, value, tool);
+  if (kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
   if (typeof value !== "string") {
-    wrongType(j, touch, value);
+    wrongType(j, kind, value);
     return false;
   }
-  switch (touch.kind) {
+  switch (kind) {
     case "path":
       return judgePath(j, touch.access ?? "write", value, tool);
     case "argv":
@@ -131,10 +132,10 @@ function tooLarge(
 
 const REFUSED_AS = { path: "path_forbidden", command: "command_forbidden", argv: "command_forbidden", url: "egress_blocked" } as const; // prettier-ignore
 
-function wrongType(j: Judging, { kind }: Touch, value: Json): void {
+function wrongType(j: Judging, kind: keyof typeof REFUSED_AS, value: Json): void {
   const expected = kind === "argv" ? "a list of texts" : "text";
   denied(j, {
-    reason: kind === "text" ? "size_exceeded" : REFUSED_AS[kind],
+    reason: REFUSED_AS[kind],
     value: quote(JSON.stringify(value)),
     message: `expected ${expected}, got ${Array.isArray(value) ? "a list" : typeof value}`,
     suggestion: `give ${expected}`,
@@ -160,7 +161,8 @@ function resolvePointer(given: JsonObject, pointer: string): Json | undefined {
   for (const step of pointer.split("/").slice(1)) {
     const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<string, Json>)[key] ?? null;
+    // It is there, so it is no undefined.
+    value = (value as Record<string, Json>)[key] as Json;
   }
   return value ?? undefined;
 }

@@ -2,7 +2,7 @@
 import { quote } from "../../util/quote.ts";
 import type { RuleSource } from "../governance.ts";
 import type { HostOverride, HostPolicy, HostRules } from "../hosts-file.ts";
-import { addressOf, canonicalHost, hostMatches } from "../hosts.ts";
+import { addressOf, hostMatches } from "../hosts.ts";
 import type { Effects } from "../../tools/tool.ts";
 import type { Ruled } from "../yaml.ts";
 import { asked, denied, type Judging } from "./finding.ts";
@@ -30,7 +30,7 @@ export function hostsOf(rules: HostRules, override: HostOverride | null, effects
 
 const PUBLIC_ONLY: RuleSource = { at: "built in", text: "only public addresses are reached" };
 const WRITTEN_PLAINLY: RuleSource = { at: "built in", text: "a URL is written plainly: no user, no control characters, no encoded host" }; // prettier-ignore
-const DEFAULT_PORTS: Partial<Record<string, number>> = { "http:": 80, "https:": 443 };
+const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 export function judgeUrl(
   j: Judging,
@@ -47,13 +47,14 @@ export function judgeUrl(
     return refuse(`${scheme} is not one of ${[...hosts.schemes].join(", ")}`, hosts.rule, "use https");
   const faults = oddities(given, url);
   if (faults !== null) return refuse(faults, WRITTEN_PLAINLY, "write it as https://host/path");
-  const host = canonicalHost(url.hostname) ?? "";
+  // What the parser gives for http and https is in canonical form.
+  const host = url.hostname.replace(/\.$/, "");
   const address = addressOf(host);
   if (address !== null && !isPublic(address))
     return refuse(`${address} is not a public address`, PUBLIC_ONLY, "use a public host");
   if (address === null && !host.includes("."))
     return refuse(`${host} is a name of the local network`, PUBLIC_ONLY, "use a public host");
-  const port = url.port === "" ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+  const port = url.port === "" ? DEFAULT_PORTS[scheme === "http" ? "http" : "https"] : Number(url.port);
   if (!hosts.ports.value.has(port))
     return refuse(`port ${port} is not allowed`, hosts.ports.rule, `use one of the ports ${[...hosts.ports.value].join(", ")}`);
   const blocked = hosts.blocked.find(({ value }) => hostMatches(value, host));
