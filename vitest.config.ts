@@ -8,7 +8,11 @@ export default defineConfig({
     hookTimeout: 30_000,
     maxWorkers: 2,
     coverage: {
-      include: ["src/engine.ts", "src/{engine,gate,identity,record}/**"],
+      include: [
+        "src/engine.ts",
+        "src/{engine,gate,identity,record,limits,approval}/**",
+        "src/governance/arguments/**",
+      ],
       exclude: ["**/*.test.ts"],
       // Held by `npm run test:coverage`: what decides, records and knows the caller.
       thresholds: {
@@ -16,6 +20,9 @@ export default defineConfig({
         "src/engine{.ts,/**}": { branches: 90 },
         "src/record/**": { branches: 90 },
         "src/identity/**": { branches: 90 },
+        "src/governance/arguments/**": { branches: 95 },
+        "src/limits/**": { branches: 95 },
+        "src/approval/**": { branches: 100 },
       },
     },
   },
