@@ -1,5 +1,6 @@
 // What a capsule holds, kept in memory: the capsule stage asks on every call.
 import type { Store } from "../store/store.ts";
+import { createOnce } from "../util/once.ts";
 
 export interface CapsuleTools {
   has(toolName: string): boolean;
@@ -25,6 +26,7 @@ const MAX_KNOWN = 10_000;
 
 export function createCapsules(p: CapsulesPowers): Capsules {
   const known = new Map<string, { tools: CapsuleTools | null; learntAt: number }>();
+  const once = createOnce();
   let epoch = 0;
 
   const learn = async (id: string): Promise<CapsuleTools | null> => {
@@ -48,11 +50,12 @@ export function createCapsules(p: CapsulesPowers): Capsules {
     find(id) {
       const hit = known.get(id);
       if (hit && (!p.store.shared || p.now() - hit.learntAt < SHARED_LEASE_MS)) return hit.tools;
-      return learn(id);
+      return once.do(id, () => learn(id));
     },
     forget() {
       epoch++;
       known.clear();
+      once.forget();
     },
   };
 }

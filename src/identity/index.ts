@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import type { Caller, Level, Plan } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { KeyRow, Store, UserRow } from "../store/store.ts";
+import { createOnce } from "../util/once.ts";
 import { isWellFormed, matches, prefixOf } from "./keys.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -56,6 +57,7 @@ export function createIdentity(p: IdentityPowers): Identity {
   // The last key of a connection, compared as text: hashing it anew for every request of a busy agent is waste.
   const lastOf = new WeakMap<object, { authorization: string; known: Known }>();
   const uses = new Map<string, number>();
+  const once = createOnce();
   let epoch = 0;
 
   const fromKey = (
@@ -70,7 +72,7 @@ export function createIdentity(p: IdentityPowers): Identity {
     // The cache holds digests, so that memory never lists keys in the clear.
     const digest = hash("sha256", secret, "base64");
     const hit = known.get(digest);
-    if (!hit || !isFresh(hit, now)) return learn(secret, digest, now);
+    if (!hit || !isFresh(hit, now)) return once.do(digest, () => learn(secret, digest, now));
     if (connection) lastOf.set(connection, { authorization, known: hit });
     return use(hit, now);
   };
@@ -132,6 +134,7 @@ export function createIdentity(p: IdentityPowers): Identity {
     forget() {
       epoch++;
       known.clear();
+      once.forget();
     },
     async flush() {
       const batch = [...uses].map(([id, at]) => ({ id, at }));
