@@ -49,7 +49,7 @@ describe("budgets", () => {
   let broken: Store["usage"];
   beforeEach(() => {
     const down = () => Promise.reject(new Error("the store does not answer"));
-    broken = { reserve: down, release: down, of: down, releaseOrphans: down };
+    broken = { reserve: down, reserveOnes: down, release: down, of: down, releaseOrphans: down };
   });
 
   test("R181: an unlimited plan is a constant yes that asks no store", () => {
@@ -81,7 +81,12 @@ describe("budgets", () => {
 
   test("a crowd before a used-up budget does not keep the store busy, and a held call passes", async () => {
     let asked = 0;
-    const counting = { ...store.usage, reserve: (row: Parameters<Store["usage"]["reserve"]>[0]) => (asked++, store.usage.reserve(row)) }; // prettier-ignore
+    const { reserve, reserveOnes } = store.usage;
+    const counting: Store["usage"] = {
+      ...store.usage,
+      reserve: (row) => (asked++, reserve(row)),
+      reserveOnes: (ids, row) => (asked++, reserveOnes(ids, row)),
+    };
     const { budgets, subject, clock } = house({ free: { tool_calls: 1 } }, counting);
     const held = subject();
     await budgets.reserve(held);
@@ -153,9 +158,9 @@ describe("budgets", () => {
     const usage: Store["usage"] = {
       ...store.usage,
       of: () => Promise.resolve([]),
-      reserve: () => {
+      reserveOnes: (ids) => {
         asked++;
-        return Promise.resolve(refuse ? { ok: false, metric: "tool_calls", used: 1 } : { ok: true });
+        return Promise.resolve({ taken: new Set(refuse ? [] : ids), used: 1 });
       },
     };
     const budgets = createBudgets({ usage, governance: () => testGovernance({ budget: () => 1 }), now: () => NOW, instanceId: "inst_1" });
@@ -191,7 +196,10 @@ describe("budgets", () => {
     await expect(budgets.reserve(subject({ id: null }))).rejects.toThrow(/for an execution/);
     const odd = { ...store.usage, reserve: () => Promise.resolve({ ok: false, metric: "x", used: 1 } as const) }; // prettier-ignore
     const other = house({ free: { tool_calls: 1 } }, odd);
-    await expect(other.budgets.reserve(other.subject())).rejects.toThrow(/'x', which has no limit/);
+    const metered = other.subject({
+      tool: testTool({ meters: [{ metric: "tokens", estimate: 1 }] }),
+    });
+    await expect(other.budgets.reserve(metered)).rejects.toThrow(/'x', which has no limit/);
   });
 
   test("the record's book: amounts, whether they were reserved, and the correction", () => {

@@ -5,12 +5,12 @@ import type { Governance } from "../governance/governance.ts";
 import type { Store } from "../store/store.ts";
 import { budgetOf, settleOf, type Amounts } from "./amounts.ts";
 import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
-import { createLanes } from "./lanes.ts";
+import { createCrowd } from "./crowd.ts";
 import { createLowWatch } from "./low.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
 export interface BudgetsPowers {
-  readonly usage: Pick<Store["usage"], "reserve" | "release" | "of">;
+  readonly usage: Pick<Store["usage"], "reserve" | "reserveOnes" | "release" | "of">;
   readonly governance: () => Pick<Governance, "budget" | "limits" | "lowWarning">;
   readonly now: () => number;
   readonly instanceId: string;
@@ -31,14 +31,31 @@ export interface LowBudget {
 /** A refusal holds this long without asking again: a crowd before a closed door must not keep the store busy. */
 const REFUSED_FOR_MS = 250;
 const MAX_REFUSALS = 10_000;
-/** Reservations of one tenant under way at once. Who waits learns of a refusal meanwhile, without asking. */
-const AT_ONCE = 64;
+/** Calls of one tenant that are reserved together, in one transaction. */
+const AT_ONCE = 200;
 
 const UNLIMITED: Reserved = Object.freeze({ ok: true });
 
 export function createBudgets(p: BudgetsPowers): Budgets {
   const low = createLowWatch(p);
-  const inLane = createLanes(AT_ONCE);
+  const refusals = new Map<string, { readonly until: number; readonly used: number }>();
+  type Answer = Awaited<ReturnType<Store["usage"]["reserve"]>>;
+  const crowd = createCrowd<Answer>(async (key, ids) => {
+    const { tenantId, period, metric, limit } = JSON.parse(key) as Asked;
+    // The group before it may have learnt that nothing is left.
+    const known = refusals.get(`${tenantId} ${period} ${metric}`);
+    const closed = known && known.until > p.now() && known.used + 1 > limit ? known : null;
+    if (closed) return new Map(ids.map((id) => [id, { ok: false, metric, used: closed.used }]));
+    const { taken, used } = await p.usage.reserveOnes(ids, { instanceId: p.instanceId, tenantId, period, at: p.now(), metric, limit });
+    return new Map(ids.map((id) => [id, taken.has(id) ? { ok: true } : { ok: false, metric, used }]));
+  }, AT_ONCE); // prettier-ignore
+  /** Plain calls of a tenant are reserved together; what is metered besides, or goes on after a yes, on its own. */
+  const taking = (executionId: string, asked: Omit<Asked, "metric" | "limit">, at: number, lines: readonly Line[], again: boolean): Promise<Answer> => {
+    const [line, ...others] = lines;
+    if (!again && line?.amount === 1 && line.limit !== null && others.length === 0)
+      return crowd.ask(JSON.stringify({ ...asked, metric: line.metric, limit: line.limit } satisfies Asked), executionId);
+    return p.usage.reserve({ executionId, instanceId: p.instanceId, ...asked, at, amounts: lines });
+  }; // prettier-ignore
 
   /** Null when the plan limits nothing that this call uses: the log counts its use all the same. */
   const limited = ({
@@ -53,7 +70,6 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return lines.some(({ limit }) => limit !== null) ? lines : null;
   };
 
-  const refusals = new Map<string, { readonly until: number; readonly used: number }>();
   const refused = (tenantId: string, period: string, lines: readonly Line[], at: number): Reserved | null => {
     for (const { metric, amount, limit } of lines) {
       const known = refusals.get(`${tenantId} ${period} ${metric}`);
@@ -72,7 +88,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     const known = grant ? null : refused(tenantId, period, lines, at);
     if (known) return known;
     const [answer, close] = await Promise.all([
-      p.usage.reserve({ executionId, instanceId: p.instanceId, tenantId, period, at, amounts: lines }),
+      taking(executionId, { tenantId, period }, at, lines, grant !== null),
       low.look(tenantId, period, lines),
     ]); // prettier-ignore
     if (!answer.ok) {
@@ -98,7 +114,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
   return {
     reserve(subject) {
       const lines = limited(subject);
-      return lines ? inLane(subject.caller.tenantId, () => reserve(subject, lines)) : UNLIMITED;
+      return lines ? reserve(subject, lines) : UNLIMITED;
     },
     peek(subject) {
       const lines = limited(subject);
@@ -131,6 +147,13 @@ export function createBudgets(p: BudgetsPowers): Budgets {
       }));
     },
   };
+}
+
+interface Asked {
+  readonly tenantId: string;
+  readonly period: string;
+  readonly metric: Metric;
+  readonly limit: number;
 }
 
 interface Line {

@@ -426,6 +426,21 @@ export interface Store {
       at: number;
       amounts: readonly { metric: string; amount: number; limit: number | null }[];
     }): Promise<{ ok: true } | { ok: false; metric: string; used: number }>;
+    /**
+     * One of a metric for each of many executions that have reserved nothing yet, in their order, as many as fit, in one
+     * transaction. Answers those that got theirs, and what is taken now.
+     */
+    reserveOnes(
+      executionIds: readonly string[],
+      row: {
+        instanceId: string;
+        tenantId: string;
+        period: string;
+        at: number;
+        metric: string;
+        limit: number;
+      },
+    ): Promise<{ taken: ReadonlySet<string>; used: number }>;
     release(executionId: string): Promise<void>;
     /** Reservations of an instance whose execution neither started nor waits for a person: at its next start. */
     releaseOrphans(instanceId: string): Promise<number>;

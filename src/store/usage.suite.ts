@@ -101,6 +101,21 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       amounts: [{ metric: "tool_calls", amount, limit }],
     }); // prettier-ignore
 
+    test("many at once: in their order, as many as fit, exact beside single ones", async () => {
+      const row = { instanceId: "one", tenantId: "local", period: MONTH, at: T0, metric: "tool_calls", limit: 5 }; // prettier-ignore
+      await store().usage.reserve(reservation("single"));
+      const first = await store().usage.reserveOnes(["a", "b", "c"], row);
+      expect([[...first.taken].sort(), first.used]).toEqual([["a", "b", "c"], 4]);
+      const second = await store().usage.reserveOnes(["d", "e"], row);
+      expect([[...second.taken], second.used]).toEqual([["d"], 5]);
+      expect(await of()).toEqual([{ metric: "tool_calls", used: 0, reserved: 5 }]);
+      // Many askers, each with many: the sum is what fits.
+      const open = { ...row, limit: 105 };
+      const many = await Promise.all(Array.from({ length: 10 }, (_, i) => store().usage.reserveOnes(Array.from({ length: 50 }, (_, n) => `m${i}_${n}`), open))); // prettier-ignore
+      expect(many.reduce((sum, { taken }) => sum + taken.size, 0)).toBe(100);
+      expect(await store().usage.reserve(reservation("late", 1, 105))).toEqual({ ok: false, metric: "tool_calls", used: 105 }); // prettier-ignore
+    });
+
     test("a start counts its budget in the month it started, the end corrects it", async () => {
       await start({ id: "a" }, { budget: { tool_calls: 1, storage_gb: 0.25 } });
       await start({ id: "b" }, { budget: { tool_calls: 1 } });

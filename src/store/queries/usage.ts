@@ -9,7 +9,10 @@ const ATTEMPTS = 10;
 
 export function usage({ kysely, batch }: Database): Store["usage"] {
   /** Used and reserved by others, as it stands when the statement runs. */
-  const taken = ({ tenantId, period, executionId }: Reservation, metric: string) => sql<number>`
+  const taken = (
+    { tenantId, period, executionId }: Pick<Reservation, "tenantId" | "period" | "executionId">,
+    metric: string,
+  ) => sql<number>`
     coalesce((select used from usage where tenant_id = ${tenantId} and period = ${period} and metric = ${metric}), 0)
     + coalesce((select sum(amount) from reservations where tenant_id = ${tenantId} and period = ${period}
       and metric = ${metric} and execution_id <> ${executionId}), 0)`;
@@ -49,7 +52,7 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       );
       for (let attempt = 1; ; attempt++) {
         try {
-          await batch([...limits, ...inserts], `usage ${tenantId} ${period}`);
+          await batch([...limits, ...inserts], turnOf(tenantId, period));
           return { ok: true };
         } catch (cause) {
           if (!isGuarded(cause)) throw cause;
@@ -59,6 +62,24 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
         }
       }
     },
+    async reserveOnes(executionIds, { instanceId, tenantId, period, at, metric, limit }) {
+      const all = taken({ tenantId, period, executionId: "" }, metric);
+      const places = executionIds.map((id, place) => sql`select cast(${id} as text) as id, ${sql.lit(place + 1)} as place`);
+      const asked = sql<{ id: string; place: number }>`(${sql.join(places, sql` union all `)})`.as("asked");
+      const insert = kysely
+        .insertInto("reservations")
+        .columns(["execution_id", "metric", "tenant_id", "period", "amount", "instance_id", "at_ms"])
+        .expression(
+          kysely
+            .selectFrom(asked)
+            .select(["asked.id", text(metric), text(tenantId), text(period), sql.lit(1).as("amount"), text(instanceId), sql<number>`cast(${at} as bigint)`.as("at_ms")])
+            .where(sql<SqlBool>`${all} + asked.place <= ${real(limit)}`),
+        )
+        .onConflict((c) => c.doNothing())
+        .returning("execution_id");
+      const [rows = [], [now] = []] = await batch([insert, kysely.selectNoFrom(all.as("used"))], turnOf(tenantId, period));
+      return { taken: new Set(rows.map((row) => String(row["execution_id"]))), used: Number(now?.["used"] ?? 0) };
+    }, // prettier-ignore
     async release(executionId) {
       await kysely.deleteFrom("reservations").where("execution_id", "=", executionId).execute();
     },
@@ -117,3 +138,9 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
 function real(value: number) {
   return sql<number>`cast(${value} as double precision)`;
 }
+
+/** Typed, since PostgreSQL does not guess in a select. */
+const text = (value: string) => sql<string>`cast(${value} as text)`.as("text");
+
+/** Reservations of a tenant's month, one batch after the other. */
+const turnOf = (tenantId: string, period: string): string => `usage ${tenantId} ${period}`;

@@ -1,0 +1,33 @@
+// A crowd before a budget on PostgreSQL: exactly as many run as it has places, and the others are told so.
+import { expect, it } from "vitest";
+import { startApp } from "../fixtures/app.ts";
+
+const server = process.env["OSTIARY_TEST_POSTGRES"];
+const start = "OSTIARY_TEST_POSTGRES is not set: use `npm run test:services`";
+it.skipIf(server !== undefined || !process.env["CI"])(`postgres: ${start}`, () => expect.unreachable(start)); // prettier-ignore
+
+it.skipIf(!server)(
+  "C38 L12: 1,000 calls at once with a budget of 100: exactly 100 run",
+  async () => {
+    const id = `free_${Date.now()}`;
+    const app = await startApp({ flags: { store: server ?? "", "rateLimit.enabled": "false" } });
+    try {
+      await app.api("POST", "/users", { body: { id, name: id, plan: "free" } });
+      const { body } = await app.api("POST", "/keys", { body: { userId: id, name: "k", scopes: ["*"] } }); // prettier-ignore
+      const caller = await app.callerOf(body.secret as string);
+      // The calls of others on this server count for the same tenant.
+      const usage = await app.doors.budgets.usage(caller);
+      const left = 100 - (usage.find(({ metric }) => metric === "tool_calls")?.used ?? 0);
+      const ends = await Promise.all(
+      Array.from({ length: 1_000 }, () => app.app.engine.execute(caller, { name: "system/echo", arguments: { text: "x" }, entry: "rest" })),
+    ); // prettier-ignore
+      const ran = ends.filter(({ success }) => success).length;
+      const told = ends.filter(({ error }) => error?.code === "BUDGET_EXHAUSTED").length;
+      expect(left).toBeGreaterThan(0);
+      expect([ran, told]).toEqual([left, 1_000 - left]);
+    } finally {
+      await app.close();
+    }
+  },
+  60_000,
+);
