@@ -19,7 +19,7 @@ export function createCrowd<T>(serve: (key: string, ids: readonly string[]) => P
         const answers = await serve(key, group.map(({ id }) => id));
         for (const { id, resolve } of group) resolve(answers.get(id) ?? Promise.reject(new Error(`${id} was not answered`)));
       } catch (cause) {
-        for (const { resolve } of group) resolve(Promise.reject(cause));
+        for (const { resolve } of group) resolve(Promise.reject(cause instanceof Error ? cause : new Error(String(cause))));
       }
     }
     queues.delete(key);
