@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { CancelReason, Json, JsonObject, KeyLimits, Level, Plan, Status } from "../call.ts";
 import type { DocumentKind, DocumentState, DocumentVersion } from "../governance/governance.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { PackedGates } from "../util/gates.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 
 export * from "./gate-rows.ts";
@@ -76,7 +77,8 @@ export interface StartBody {
   readonly runner: string | null;
   readonly entry: string;
   readonly instanceId: string;
-  readonly gates: readonly Json[];
+  /** As the log keeps them: `unpackGates` gives them back. */
+  readonly gates: PackedGates;
   /** Set when the call waits, or waited, for a person. */
   readonly approvalId: string | null;
   /** What it uses of the tenant's budget, counted when it starts (not when it is held). */
@@ -111,7 +113,9 @@ export interface EndBody {
 /** A denied call is one event: start and end together. */
 export type DeniedBody = StartBody & EndBody;
 
-export interface ExecutionRecord extends StartBody {
+export interface ExecutionRecord extends Omit<StartBody, "gates"> {
+  /** Verdicts in the order of the stages. */
+  readonly gates: readonly Json[];
   readonly id: string;
   readonly endTime: number | null;
   readonly executionTime: number | null;

@@ -9,9 +9,12 @@ it("what is packed comes back as it was; only plain allows become texts", () => 
     { stage: "rate", verdict: "deny", ms: 12.5, code: "TOO_MANY_REQUESTS", reason: "rate_user" },
   ];
   const packed = packGates(gates);
-  expect(packed[0]).toBe("registry 0.001");
-  expect(packed.slice(1)).toEqual(gates.slice(1));
+  expect(packed).toEqual(["registry 0.001", ...gates.slice(1)]);
   expect(unpackGates(packed)).toEqual(gates);
+  const allowed: Verdict[] = [{ stage: "registry", verdict: "allow", ms: 0 }, { stage: "capsule", verdict: "allow", ms: 1e-7 }]; // prettier-ignore
+  expect(packGates(allowed)).toBe("registry 0 capsule 1e-7");
+  expect(unpackGates(packGates(allowed))).toEqual(allowed);
+  expect(unpackGates(packGates([]))).toEqual([]);
   // As the first release wrote them.
   expect(unpackGates(gates as never)).toEqual(gates);
 });

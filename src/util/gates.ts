@@ -1,22 +1,33 @@
-// Verdicts as the log keeps them: a plain allow is the text `stage ms`, everything else the verdict itself. Twelve allows
-// a call would otherwise be most of what is written.
+// Verdicts as the log keeps them: plain allows are one text, `stage ms` after `stage ms`; a list holds what else there is.
+// Twelve allows a call would otherwise be most of what is written.
 import type { Json, Verdict } from "../call.ts";
 
-export function packGates(gates: readonly Verdict[]): Json[] {
-  const packed: Json[] = [];
+export type PackedGates = string | readonly Json[];
+
+export function packGates(gates: readonly Verdict[]): PackedGates {
+  let text = "";
   for (const gate of gates) {
-    packed.push(isPlain(gate) ? `${gate.stage} ${gate.ms}` : (gate as unknown as Json));
+    if (!isPlain(gate)) return gates.map((one) => (isPlain(one) ? plain(one) : (one as unknown as Json))); // prettier-ignore
+    text += text === "" ? plain(gate) : ` ${plain(gate)}`;
   }
-  return packed;
+  return text;
 }
 
-export function unpackGates(packed: readonly Json[]): Json[] {
-  return packed.map((gate) => {
-    if (typeof gate !== "string") return gate;
-    const space = gate.lastIndexOf(" ");
-    return { stage: gate.slice(0, space), verdict: "allow", ms: Number(gate.slice(space + 1)) };
-  });
+/** Also takes lists of whole verdicts, as the first release wrote them. */
+export function unpackGates(packed: PackedGates): Json[] {
+  if (typeof packed === "string") return unpackText(packed);
+  return packed.flatMap((gate) => (typeof gate === "string" ? unpackText(gate) : [gate]));
 }
+
+function unpackText(text: string): Json[] {
+  const words = text === "" ? [] : text.split(" ");
+  const gates: Json[] = [];
+  for (let at = 0; at < words.length; at += 2)
+    gates.push({ stage: words[at] ?? "", verdict: "allow", ms: Number(words[at + 1]) });
+  return gates;
+}
+
+const plain = (gate: Verdict): string => `${gate.stage} ${gate.ms}`;
 
 /** An allow with a rule, a question or a trial's answer has more fields. */
 function isPlain(gate: Verdict): boolean {

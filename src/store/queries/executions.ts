@@ -130,7 +130,7 @@ type StoredStart = Omit<StartBody, Later> &
   Pick<AuditedRecord, "audit">;
 
 /** The fields of a start, without those of an end that share its event. */
-function pick(start: StoredStart): StartBody {
+function pick(start: StoredStart): Omit<StartBody, "gates"> & Pick<AuditedRecord, "gates"> {
   const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
   const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
   const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
