@@ -64,6 +64,9 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     arguments: args,
   }: Pick<Subject, "caller" | "tool" | "arguments">): Line[] | null => {
     const governance = p.governance();
+    // Most tools have no meter, and most plans no limit: then there is nothing to list.
+    if (tool?.meters.length === 0 && governance.budget(caller.plan, "tool_calls") === null)
+      return null;
     const lines = linesOf(budgetOf({ tool, arguments: args }), (metric) =>
       governance.budget(caller.plan, metric),
     );

@@ -1,6 +1,6 @@
 // Prometheus figures. The four required names appear exactly as written; labels are bounded by the registry.
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Caller, Outcome } from "../call.ts";
+import type { Caller, Outcome, Verdict } from "../call.ts";
 
 export interface Metrics {
   readonly contentType: string;
@@ -47,9 +47,18 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const users = bounded();
   // Counted in plain maps on the hot path, and handed over when somebody reads the page.
   const allowed = new Map<string, number>();
+  let passed = 0;
+  let stages: readonly string[] = [];
+  const passedBy = (gates: readonly Verdict[]): void => {
+    for (const stage of stages) add(allowed, stage, passed);
+    passed = 0;
+    stages = gates.map(({ stage }) => stage);
+  };
   const ends = new Map<string, Map<string, number>>();
   const spent = new Map<string, number>();
   const flush = (): void => {
+    for (const stage of stages) add(allowed, stage, passed);
+    passed = 0;
     for (const [stage, count] of allowed) verdicts.inc({ stage, verdict: "allow" }, count);
     for (const [tool_name, counts] of ends) for (const [status, count] of counts) total.inc({ tool_name, status }, count); // prettier-ignore
     for (const [unit, amount] of spent) budget.inc({ unit }, amount);
@@ -77,10 +86,15 @@ export function createMetrics(p: MetricsPowers): Metrics {
       if (!counts) ends.set(tool_name, (counts = new Map<string, number>()));
       add(counts, status);
       if (outcome.dispatched) duration.observe({ tool_name }, outcome.latencyMs / 1000);
-      for (const gate of outcome.gates) {
-        if (gate.verdict === "allow") add(allowed, gate.stage);
-        else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
-      }
+      // What was dispatched passed every stage: one count for all of them.
+      if (outcome.dispatched && outcome.gates.length > 0) {
+        if (stages.length !== outcome.gates.length) passedBy(outcome.gates);
+        passed++;
+      } else
+        for (const gate of outcome.gates) {
+          if (gate.verdict === "allow") add(allowed, gate.stage);
+          else verdicts.inc({ stage: gate.stage, verdict: gate.verdict });
+        }
       if (outcome.error?.code === "TOO_MANY_REQUESTS")
         for (const { name, remaining } of outcome.rate) if (remaining < 1) limited.inc({ window: name }); // prettier-ignore
       if (outcome.error?.code === "FORBIDDEN" || outcome.error?.code === "NOT_FOUND") {
