@@ -7,6 +7,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
+    // The usual second is too short on a busy machine; what holds is seen at once all the same.
+    expect: { poll: { timeout: 15_000 } },
     coverage: {
       include: [
         "src/engine.ts",

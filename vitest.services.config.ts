@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // The usual second is too short on a busy machine; what holds is seen at once all the same.
+    expect: { poll: { timeout: 15_000 } },
   },
 });
