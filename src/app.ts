@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { healthOf } from "./app/health.ts";
+import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
 import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
@@ -38,7 +39,6 @@ import { closeAfterCrash, closeStale } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
 import { createActive } from "./run/active.ts";
 import { nativeRunner } from "./run/native.ts";
-import { nativePowers } from "./run/powers/index.ts";
 import { createSlots } from "./run/slots.ts";
 import { createMemoryState } from "./state/memory.ts";
 import { openStore, type Store } from "./store/store.ts";
@@ -226,13 +226,8 @@ async function compose(
       maxPending: config.approvals.maxPendingPerCaller,
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
-    const powersFor = nativePowers({
-      files: { rulesFor: (call) => governance.filesFor(call) },
-      host: { name: "ostiary", version: VERSION, mode: () => lastMode },
-      memory: store.memory,
-      engine: () => engine,
-      now,
-    });
+    const powers = await openPowers({ config, store, governance, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, ids, now, log });
+    const { powersFor } = powers;
     const engine: Engine = createEngine({
       registry,
       gate,
@@ -315,6 +310,7 @@ async function compose(
       // A store that is out must not keep the server from stopping.
       const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
+      await powers.close();
       await opened.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
       await store.close();

@@ -17,14 +17,14 @@ const BASE = ["errors.ts", "call.ts", "util/"];
 const PATH = ["identity/", "gate/", "run/", "record/"];
 /** What the gate decides with, and the ports below it. */
 const RULES = ["approval/", "governance/", "limits/", "mode/"];
-const PORTS = ["policy/", "relation/", "state/", "store/store.ts", "store/follow.ts"];
+const PORTS = ["policy/", "relation/", "sandbox/", "state/", "store/store.ts", "store/follow.ts"];
 
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
   "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
+  "app/": { may: [...BASE, "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
   "config/": { may: [...BASE, "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts"] },
   "data-dir.ts": { may: BASE },
@@ -33,7 +33,9 @@ const DIRECTION: Record<string, Rule> = {
   "engine/": { may: [...BASE, "gate/index.ts"], types: ["engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
   "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: BASE, types: ["governance/governance.ts", "store/store.ts", "tools/tool.ts"] },
+  "run/": { may: BASE, types: ["egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
+  "egress/": { may: BASE },
+  "sandbox/": { may: BASE },
   "record/": { may: BASE, types: ["store/store.ts"] },
   "approval/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"] },
   "governance/": { may: [...BASE, "limits/budget.ts", "tools/tool.ts"], types: ["store/store.ts", "store/follow.ts"] },
@@ -44,11 +46,13 @@ const DIRECTION: Record<string, Rule> = {
   "relation/": { may: [...BASE, "store/store.ts"], types: ["governance/governance.ts"] },
   "policy/": { may: [...BASE, "policy/rego/"], types: ["governance/governance.ts"] },
   "policy/rego/": {},
+  "tools/powers.ts": { types: ["call.ts", "tools/powers/"] },
+  "tools/powers/": { types: ["call.ts"] },
   "tools/index.ts": { may: ["tools/"], types: ["tools/tool.ts"] },
   "tools/registry.ts": { may: [...BASE, "tools/tool.ts"], types: ["store/store.ts"] },
   "tools/render.ts": { types: ["call.ts", "tools/tool.ts"] },
-  "tools/tool.ts": { may: BASE },
-  "tools/": { may: ["tools/tool.ts", "util/"], types: ["call.ts", "errors.ts"], alone: true },
+  "tools/tool.ts": { may: BASE, types: ["tools/powers.ts"] },
+  "tools/": { may: ["tools/tool.ts", "tools/powers/database.ts", "util/"], types: ["call.ts", "errors.ts", "tools/powers.ts"], alone: true },
   "call.ts": { may: ["errors.ts"], types: ["tools/tool.ts"] },
   "errors.ts": {},
   "util/": { types: ["call.ts", "errors.ts"] },
@@ -60,7 +64,7 @@ const ONLY: Record<string, readonly string[]> = {
   "config.ts": ["app.ts", "app/", "cli/"],
   "tools/index.ts": ["app.ts"],
   "run/native.ts": ["app.ts"],
-  "run/powers/": ["app.ts", "run/powers/"],
+  "run/powers/": ["app/powers.ts", "run/powers/"],
   "gate/stage.ts": ["approval/", "gate/", "limits/"],
   "gate/": ["app.ts", "app/", "engine.ts", "engine/", "gate/"],
   "store/store.ts": ["app.ts", "app/", "approval/", "config/", "engine.ts", "engine/", "entry/", "governance/", "identity/", "limits/", "mode/", "record/", "relation/", "run/", "store/", "tools/registry.ts"],

@@ -1,7 +1,8 @@
 // Runs a native tool in this process with exactly the powers it declared, and checks what comes back.
 import type { Call, Json, JsonObject } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
-import type { PowerName, ToolContext, ToolPowers } from "../tools/tool.ts";
+import type { PowerName, ToolPowers } from "../tools/powers.ts";
+import type { ToolContext } from "../tools/tool.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {

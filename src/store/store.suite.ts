@@ -493,7 +493,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       const tool = (name: string, pin: string): StoredTool => ({
         id: name, name, wireName: name.replace("/", "_"), displayName: name, description: `It's "${name}"`,
         category: name.split("/")[0] ?? "", provider: "native", inputSchema: { type: "object" }, outputSchema: null,
-        risk: "safe", effects: "read_only", requiresApproval: false, requiresSandbox: false, timeoutMs: 1000,
+        risk: "safe", effects: "read_only", requiresApproval: false, requiresSandbox: false, sandbox: null, escalations: [], cacheable: false, timeoutMs: 1000,
         rateLimitPerHour: null, tags: ["a"], version: "1.0.0", requiredPermissions: [], deprecated: null, aliases: [],
         examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", touches: [], meters: [], pin,
       }); // prettier-ignore

@@ -1,9 +1,10 @@
 // What a tool is, how one is defined, and the powers it may be given. Nothing here runs anything.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Json, JsonObject, Level, Progress, Trace, Verdict } from "../call.ts";
+import type { Json, JsonObject, Level, Progress, Trace } from "../call.ts";
 import { AppError, type Code, type Fault } from "../errors.ts";
 import { canonicalJson } from "../util/json.ts";
+import type { PowerName, ToolPowers } from "./powers.ts";
 
 export const CATEGORIES = [
   "browser", "file", "shell", "web", "database", "ai", "system", "workflow", "memory", "agent",
@@ -28,6 +29,25 @@ export const LEVEL_FOR: Record<Risk, Level> = {
 
 export type Provider = "native" | "mcp" | "external";
 
+export const SANDBOX_PROFILES = ["ro", "rw", "net", "rw+net"] as const;
+/**
+ * How a tool is confined: `ro` workspace read-only, `rw` writable, both without network; `net` private scratch only and
+ * network through the egress guard; `rw+net` both. Where it cannot be had, the tool refuses.
+ */
+export type SandboxProfile = (typeof SANDBOX_PROFILES)[number];
+
+/** An argument that raises what a call counts as. It can never lower it. */
+export interface Escalation {
+  /** JSON pointer; it bites when the value equals `equals`, or, without one, when the argument is there. */
+  readonly argument: string;
+  readonly equals?: Json;
+  readonly risk?: Risk;
+  readonly effects?: Effects;
+  readonly sandbox?: SandboxProfile;
+  /** A person is asked in every mode. */
+  readonly approval?: true;
+}
+
 /** A capability: plain data, frozen once registered. `native` is present for tools of this process. */
 export interface Tool {
   readonly id: string;
@@ -42,7 +62,10 @@ export interface Tool {
   readonly risk: Risk;
   readonly effects: Effects;
   readonly requiresApproval: boolean;
+  /** The profile it runs under; null: in this process, through guarded powers. */
+  readonly sandbox: SandboxProfile | null;
   readonly requiresSandbox: boolean;
+  readonly escalations: readonly Escalation[];
   readonly timeoutMs: number;
   readonly rateLimitPerHour: number | null;
   readonly tags: readonly string[];
@@ -53,6 +76,8 @@ export interface Tool {
   readonly examples: readonly JsonObject[];
   readonly idempotent: boolean;
   readonly openWorld: boolean;
+  /** The same arguments give the same answer for a while. */
+  readonly cacheable: boolean;
   readonly enabled: boolean;
   readonly linkState: "linked" | "pending_link";
   /** Arguments that reach outside: judged by the rules of governance before the tool runs. */
@@ -80,68 +105,6 @@ export interface Meter {
   readonly metric: string;
   readonly estimate: number | { readonly argument: string; readonly otherwise: number };
 }
-
-/** The powers a native tool may declare in `needs`; each has one owner in run/powers/. */
-export interface ToolPowers {
-  files: FilesPower;
-  store: StorePower;
-  host: HostPower;
-  clock: ClockPower;
-  engine: EnginePower;
-}
-export type PowerName = keyof ToolPowers;
-
-/** The engine, as far as a tool may ask it: on behalf of its own caller. */
-export interface EnginePower {
-  /** Null for whatever this caller may not know. */
-  explain(question: { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string }): Promise<Explained | null>;
-} // prettier-ignore
-
-export interface Explained {
-  readonly tool: string;
-  readonly verdict: "allow" | "deny" | "hold";
-  readonly summary: string;
-  readonly gates: readonly Verdict[];
-  readonly wouldChange: readonly string[];
-}
-
-export interface ClockPower {
-  now(): number;
-}
-
-/** Figures about the machine and this process; no host name, no user names. */
-export interface HostPower {
-  info(): {
-    name: string; version: string; node: string; platform: string; arch: string;
-    cpus: number; uptimeSeconds: number; mode: string; timezone: string;
-  }; // prettier-ignore
-}
-
-export interface FileStat {
-  path: string;
-  type: "file" | "dir" | "link" | "other";
-  sizeBytes: number;
-  modifiedMs: number;
-  target?: string;
-}
-
-/** Files of the workspace, every path resolved and checked before it is touched. */
-export interface FilesPower {
-  /** The whole file; a larger one than `maxBytes` (or the rule's own limit) is refused with size_exceeded. */
-  read(path: string, options: { maxBytes: number }): Promise<{ path: string; bytes: Uint8Array; sizeBytes: number; modifiedMs: number; sha256: string }>;
-  /** `accept` also gets the path within the listed folder. `total` counts what was accepted, `entries` stops at `maxEntries`. */
-  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; accept?: (entry: FileStat, within: string) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
-} // prettier-ignore
-
-export interface MemoryEntry {
-  key: string; namespace: string; value: Json; tags: string[]; version: number; updatedAt: number; expiresAt: number | null;
-} // prettier-ignore
-
-/** Durable notes of the caller; the namespace is resolved and checked by the power. */
-export interface StorePower {
-  memoryPut(entry: { key: string; namespace?: string; value: Json; tags?: string[]; ttlSeconds?: number; ifVersion?: number }): Promise<{ namespace: string; version: number; created: boolean; expiresAt: number | null }>;
-  memoryGet(key: string, namespace?: string): Promise<MemoryEntry | null>;
-} // prettier-ignore
 
 /** What every handler is told about its call (requirements §2.6). */
 export interface ToolContext {
@@ -181,7 +144,8 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   aliases?: readonly string[];
   requiredPermissions?: readonly string[];
   requiresApproval?: boolean;
-  requiresSandbox?: boolean;
+  sandbox?: SandboxProfile;
+  escalations?: readonly Escalation[];
   rateLimitPerHour?: number;
   deprecated?: { since: string; replacement?: string };
   touches?: readonly Touch[];
@@ -189,6 +153,7 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   /** Default: read_only and health checks may be repeated, others not. */
   idempotent?: boolean;
   openWorld?: boolean;
+  cacheable?: boolean;
   run(input: z.output<I>, powers: Pick<ToolPowers, N>, context: ToolContext): Promise<z.input<O>> | z.input<O>;
 } // prettier-ignore
 
@@ -220,7 +185,9 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     risk: d.risk,
     effects: d.effects,
     requiresApproval: d.requiresApproval ?? false,
-    requiresSandbox: d.requiresSandbox ?? false,
+    sandbox: d.sandbox ?? null,
+    requiresSandbox: d.sandbox !== undefined,
+    escalations: d.escalations ?? [],
     timeoutMs: d.timeoutMs,
     rateLimitPerHour: d.rateLimitPerHour ?? null,
     tags: d.tags ?? [],
@@ -231,6 +198,7 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     examples: d.examples as readonly JsonObject[],
     idempotent: d.idempotent ?? readOnly,
     openWorld: d.openWorld ?? d.effects === "network",
+    cacheable: d.cacheable ?? false,
     enabled: true,
     linkState: "linked",
     touches: d.touches ?? [],

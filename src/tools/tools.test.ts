@@ -8,12 +8,16 @@ import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import type { Json, JsonObject } from "../call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
-import { CATEGORIES, EFFECTS, RISKS, type PowerName } from "./tool.ts";
+import type { PowerName } from "./powers.ts";
+import { CATEGORIES, EFFECTS, RISKS } from "./tool.ts";
 
 const FOLDER = import.meta.dirname;
 const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
   .filter(
-    (entry) => entry.isFile() && entry.parentPath !== FOLDER && !entry.name.endsWith(".test.ts"),
+    (entry) =>
+      entry.isFile() &&
+      ![FOLDER, join(FOLDER, "powers")].includes(entry.parentPath) &&
+      !entry.name.endsWith(".test.ts"),
   )
   .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
 
@@ -188,7 +192,7 @@ function parts(schema: Json): JsonObject[] {
 }
 
 const ALLOWED_IMPORT = /^(?:zod|\.\.\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
-const ALLOWED_TYPES = ["../../call.ts", "../../errors.ts"];
+const ALLOWED_TYPES = ["../../call.ts", "../../errors.ts", "../powers.ts"];
 const FORBIDDEN_NAMES = new Set([
   "process", "globalThis", "global", "fetch", "eval", "Function", "constructor", "require", "module", "WebSocket",
   "EventSource", "XMLHttpRequest", "Worker", "WebAssembly", "setTimeout", "setInterval", "setImmediate",

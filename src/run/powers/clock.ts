@@ -1,4 +1,4 @@
-import type { ClockPower } from "../../tools/tool.ts";
+import type { ClockPower } from "../../tools/powers.ts";
 
 /** The clock of the program, so that tests own the time. */
 export function clockPower(now: () => number): ClockPower {

@@ -1,6 +1,6 @@
 // A tool asks the engine as its own caller: it learns no more than the caller would.
 import type { Call } from "../../call.ts";
-import type { EnginePower, Explained } from "../../tools/tool.ts";
+import type { EnginePower, Explained } from "../../tools/powers.ts";
 
 /** The part of the engine that tools reach; given late, since the engine runs the tools. */
 export interface EngineSettings {
@@ -10,7 +10,7 @@ export interface EngineSettings {
 
 export const enginePower =
   (engine: () => EngineSettings) =>
-  ({ caller }: Call): EnginePower => ({
+  ({ caller }: Call): Pick<EnginePower, "explain"> => ({
     explain: (question) =>
       "executionId" in question
         ? engine().explainPast(caller, question.executionId)

@@ -11,7 +11,7 @@ import { asOrdinaryUser } from "../../../test/fixtures/user.ts";
 import { AppError, type Fault } from "../../errors.ts";
 import list from "../../tools/file/list.ts";
 import read from "../../tools/file/read.ts";
-import type { FilesPower } from "../../tools/tool.ts";
+import type { FilesPower } from "../../tools/powers/files.ts";
 import type { GovernanceOptions } from "../../governance/create.ts";
 import { filesPower } from "./files.ts";
 
@@ -52,7 +52,7 @@ function put(name: string, content: string): string {
 const power = (
   settings: Partial<GovernanceOptions> = {},
   rules: Readonly<Record<string, string>> = {},
-): FilesPower => {
+): Pick<FilesPower, "read" | "list"> => {
   const { workspace, home, dataDir } = bench;
   const governance = governanceOf({ workspace, home, dataDir, ...settings }, shippedFiles(rules));
   const rulesFor = governance.filesFor;

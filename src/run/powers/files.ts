@@ -6,7 +6,7 @@ import { isAbsolute, join } from "node:path";
 import type { Call } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { FileRules, Located, Territory } from "../../governance/governance.ts";
-import type { FilesPower, FileStat } from "../../tools/tool.ts";
+import type { FilesPower, FileStat } from "../../tools/powers/files.ts";
 import { quote } from "../../util/quote.ts";
 
 export interface FilesSettings {
@@ -20,7 +20,7 @@ const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBL
 const FOLDER_FLAGS = READ_FLAGS | constants.O_DIRECTORY;
 
 export function filesPower({ rulesFor }: FilesSettings) {
-  return (call: Call, signal: AbortSignal): FilesPower => ({
+  return (call: Call, signal: AbortSignal): Pick<FilesPower, "read" | "list"> => ({
     read: async (path, { maxBytes }) => {
       signal.throwIfAborted();
       const { territory, maxReadBytes } = await rulesFor(call);

@@ -1,6 +1,6 @@
 // Figures about the machine and this process; nothing that names the host or its users.
 import { availableParallelism } from "node:os";
-import type { HostPower } from "../../tools/tool.ts";
+import type { HostPower } from "../../tools/powers/host.ts";
 
 export interface HostSettings {
   readonly name: string;

@@ -1,19 +1,12 @@
 // Which powers exist, and that a tool gets those it declared and no others.
 import type { Call } from "../../call.ts";
-import type { PowerName, ToolPowers } from "../../tools/tool.ts";
-import { clockPower } from "./clock.ts";
-import { enginePower, type EngineSettings } from "./engine.ts";
-import { filesPower, type FilesSettings } from "./files.ts";
-import { hostPower, type HostSettings } from "./host.ts";
-import { storePower, type StoreSettings } from "./store.ts";
+import { AppError } from "../../errors.ts";
+import type { PowerName, ToolPowers } from "../../tools/powers.ts";
 
-export interface PowersSettings {
-  readonly files: FilesSettings;
-  readonly host: HostSettings;
-  readonly memory: StoreSettings["memory"];
-  readonly engine: () => EngineSettings;
-  readonly now: () => number;
-}
+/** How each power is made for one call. */
+export type PowerSources = {
+  readonly [Name in PowerName]: (call: Call, signal: AbortSignal) => ToolPowers[Name];
+};
 
 export type PowersFor = (
   needs: readonly PowerName[],
@@ -23,22 +16,15 @@ export type PowersFor = (
 
 const NO_POWERS: Partial<ToolPowers> = Object.freeze({});
 
-/** Builds, per call, exactly the powers that are asked for. */
-export function nativePowers(settings: PowersSettings): PowersFor {
-  const files = filesPower(settings.files);
-  const store = storePower({ memory: settings.memory, now: settings.now });
-  const host = hostPower(settings.host);
-  const clock = clockPower(settings.now);
-  const engine = enginePower(settings.engine);
-  const build: { [Name in PowerName]: (call: Call, signal: AbortSignal) => ToolPowers[Name] } = {
-    files,
-    store: (call) => store(call),
-    host: () => host,
-    clock: () => clock,
-    engine: (call) => engine(call),
+/** Builds, per call, exactly the powers that are asked for. One that this installation lacks refuses. */
+export function nativePowers(sources: Partial<PowerSources>): PowersFor {
+  const build = (name: PowerName, call: Call, signal: AbortSignal): ToolPowers[PowerName] => {
+    const source = sources[name];
+    if (!source) throw new AppError("UNAVAILABLE", "provider_not_configured", `the power ${name} is not available here`); // prettier-ignore
+    return source(call, signal);
   };
   return (needs, call, signal = call.signal) =>
     needs.length === 0
       ? NO_POWERS
-      : Object.fromEntries(needs.map((name) => [name, build[name](call, signal)]));
+      : Object.fromEntries(needs.map((name) => [name, build(name, call, signal)]));
 }

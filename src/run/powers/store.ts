@@ -2,7 +2,7 @@
 import type { Call, Json } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
-import type { StorePower } from "../../tools/tool.ts";
+import type { StorePower } from "../../tools/powers/store.ts";
 
 export interface StoreSettings {
   readonly memory: Store["memory"];

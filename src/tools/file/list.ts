@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { globMatcher } from "../../util/glob.ts";
-import { defineTool, toolError, type FileStat } from "../tool.ts";
+import type { FileStat } from "../powers.ts";
+import { defineTool, toolError } from "../tool.ts";
 
 const MAX_ENTRIES = 10_000;
 

@@ -1,0 +1,53 @@
+// Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
+import type { Config } from "../config.ts";
+import type { Governance } from "../governance/governance.ts";
+import { clockPower } from "../run/powers/clock.ts";
+import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
+import { filesPower } from "../run/powers/files.ts";
+import { hostPower } from "../run/powers/host.ts";
+import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
+import { storePower } from "../run/powers/store.ts";
+import type { Store } from "../store/store.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Ids } from "../util/ids.ts";
+import { VERSION } from "../version.ts";
+
+export interface PowersParts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly governance: Governance;
+  readonly registry: Pick<Registry, "get" | "all">;
+  readonly dataDir: string;
+  /** The operating mode at the moment. */
+  readonly mode: () => string;
+  /** Given late, since the engine runs the tools. */
+  readonly engine: () => EngineSettings;
+  readonly ids: Ids;
+  readonly now: () => number;
+  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
+} // prettier-ignore
+
+export interface OpenedPowers {
+  readonly powersFor: PowersFor;
+  /** Ends what still runs for tools, last opened first. */
+  close(): Promise<void>;
+}
+
+export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
+  const opened: { close(): void | Promise<void> }[] = [];
+  const clock = clockPower(p.now);
+  const host = hostPower({ name: "ostiary", version: VERSION, mode: p.mode });
+  const powersFor = nativePowers({
+    files: filesPower({ rulesFor: (call) => p.governance.filesFor(call) }) as PowerSources["files"],
+    store: storePower({ memory: p.store.memory, now: p.now }),
+    engine: enginePower(p.engine) as unknown as PowerSources["engine"],
+    host: () => host,
+    clock: () => clock,
+  });
+  return {
+    powersFor,
+    async close() {
+      for (const part of opened.splice(0).reverse()) await part.close();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// The egress guard: the one way out. Every outbound request of tools, browser, discovery and webhooks passes it.
+import type { Duplex } from "node:stream";
+
+/** Who asks, as far as the rules for hosts care. */
+export interface EgressSubject {
+  /** Governance of the tool (or of the feature) that asks. */
+  readonly rules: EgressRules;
+  readonly signal: AbortSignal;
+  /** Told of every host that was reached, for the record. */
+  readonly onHost?: (host: string) => void;
+}
+
+export interface EgressRules {
+  readonly schemes: readonly string[];
+  readonly ports: readonly number[];
+  /** none, list, ask_new and public as in governance; what the gate has let through counts as allowed by `judged`. */
+  readonly policy: "none" | "list" | "ask_new" | "public";
+  isBlocked(host: string): boolean;
+  isAllowed(host: string): boolean;
+  /** Exact `host:port` of private places that an operator named. */
+  isExcepted(host: string, port: number): boolean;
+  /** Hosts that the gate judged for this very call. */
+  readonly judged: ReadonlySet<string>;
+}
+
+/** A place that may be dialled: the name for Host and SNI, the address that was checked. */
+export interface CheckedTarget {
+  readonly url: URL;
+  readonly host: string;
+  readonly port: number;
+  /** Every resolved address; all have passed. */
+  readonly addresses: readonly string[];
+}
+
+export interface EgressRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly maxRedirects: number;
+  /** After decompression. */
+  readonly maxBytes: number;
+  /** Headers for this origin only: dropped when a redirect leaves it. */
+  readonly credentials?: Readonly<Record<string, string>>;
+}
+
+export interface EgressResponse {
+  readonly status: number;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly redirects: readonly string[];
+  /** Decompressed, ends at `maxBytes`: then `truncated()` is true. */
+  readonly body: AsyncIterable<Uint8Array>;
+  truncated(): boolean;
+}
+
+export interface Egress {
+  /** FORBIDDEN / egress_blocked, or EXECUTION_FAILED / dns_failed; says which rule. */
+  check(url: string, subject: EgressSubject): Promise<CheckedTarget>;
+  request(request: EgressRequest, subject: EgressSubject): Promise<EgressResponse>;
+  /** An HTTP proxy (absolute form and CONNECT) spoken on one connection, for what runs in a sandbox. */
+  serve(connection: Duplex, subject: EgressSubject): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,88 @@
+// The sandbox port: programs that are not ours run in a box, or not at all.
+import type { Duplex } from "node:stream";
+
+/** What the box may hold at most. All are set by the server; no field of a request reaches them. */
+export interface SandboxLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly cpus: number;
+  readonly tmpBytes: number;
+  readonly openFiles: number;
+  /** Largest single file. */
+  readonly fileBytes: number;
+  /** Of stdout and stderr together; beyond it the job is killed. */
+  readonly outputBytes: number;
+}
+
+export interface SandboxMount {
+  readonly host: string;
+  /** Absolute, inside. */
+  readonly at: string;
+  readonly access: "ro" | "rw";
+  /** Paths below that cannot be created, changed, renamed or linked from inside, existing or not (`.git/hooks`). */
+  readonly protect?: readonly string[];
+}
+
+export interface SandboxJob {
+  readonly argv: readonly string[];
+  /** Absolute, inside. */
+  readonly cwd: string;
+  /** The whole environment, besides PATH, HOME, TMPDIR and LANG, which the box sets. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly SandboxMount[];
+  /** Read-only files made for this job, by absolute path inside. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  readonly stdin?: Uint8Array;
+  readonly limits?: Partial<SandboxLimits>;
+  /**
+   * Each TCP connection that something inside makes to `127.0.0.1:3128` arrives here as a stream; there is no other way
+   * out. Absent: no network at all.
+   */
+  readonly network?: (connection: Duplex) => void;
+  readonly signal: AbortSignal;
+  /** Chunks as they come, before they are collected. */
+  readonly onOutput?: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
+}
+
+export interface SandboxResult {
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly oom: boolean;
+  /** The output cap was reached and the job killed. */
+  readonly overflowed: boolean;
+  readonly durationMs: number;
+}
+
+export interface SandboxStatus {
+  readonly ready: boolean;
+  /** Why not, in a line. */
+  readonly reason: string | null;
+  /** What somebody can do about it. */
+  readonly fix: string | null;
+  /** `weak`: no cgroup could be had, limits come from prlimit alone. */
+  readonly limits: "cgroup-v1" | "cgroup-v2" | "weak";
+  readonly version: string | null;
+}
+
+export interface Sandbox {
+  readonly kind: "bubblewrap" | "sandbox-exec" | "none";
+  /** From a real run at the start. */
+  readonly status: SandboxStatus;
+  /** Rejects with UNAVAILABLE / sandbox_unavailable when there is no box; never runs anything outside one. */
+  run(job: SandboxJob): Promise<SandboxResult>;
+  /**
+   * Writes a program that starts `program` inside a box with descriptors 0 to 4 passed on, for a client that insists on
+   * starting it itself (the browser's). Its process dies with `close`, and all that it started.
+   */
+  launcher(job: Omit<SandboxJob, "argv" | "stdin" | "signal" | "onOutput"> & { readonly program: string }): Promise<SandboxLauncher>;
+  /** Kills what is left and gives up what was taken at the start. */
+  close(): Promise<void>;
+} // prettier-ignore
+
+export interface SandboxLauncher {
+  /** A file that can be executed. */
+  readonly path: string;
+  close(): Promise<void>;
+}

@@ -1,0 +1,42 @@
+/** Programs, always confined. What is not said here (network, folders, environment) does not exist inside. */
+export interface ProcessPower {
+  run(job: ProcessJob): Promise<ProcessResult>;
+  /** Where a program is found inside the sandbox; null when it is not installed. */
+  find(program: string): Promise<string | null>;
+}
+
+export interface ProcessJob {
+  /** The program and its arguments; no shell. */
+  readonly argv: readonly string[];
+  /** `copy`: writable, but what is written is thrown away; `none`: the private folder only. */
+  readonly workspace: "ro" | "rw" | "copy" | "none";
+  /** Only through the egress guard. */
+  readonly network?: boolean;
+  /** Within the workspace; judged like any path. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+  /** Can only shorten the deadline of the call. */
+  readonly timeoutMs?: number;
+  /** Files for the job's private folder, by name: a script, a patch. The job sees them below `/job`. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** Tenant's own packages, e.g. `pip` or `npm`, put where the interpreter finds them. */
+  readonly packages?: "read" | "write";
+  /** Inline bytes per stream; what is beyond is kept and named by `overflowPath`. */
+  readonly inlineBytes?: number;
+}
+
+export interface ProcessResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** -1 when it did not end by itself. */
+  readonly exitCode: number;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly oom: boolean;
+  readonly truncated: boolean;
+  readonly overflowPath: string | null;
+  readonly durationMs: number;
+  /** Of an `rw` job: what it wrote in the workspace, as far as it can be told. */
+  readonly filesWritten: readonly { readonly path: string; readonly bytes: number }[];
+}
