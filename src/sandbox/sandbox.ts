@@ -39,6 +39,11 @@ export interface SandboxJob {
    * out. Absent: no network at all.
    */
   readonly network?: (connection: Duplex) => void;
+  /**
+   * Lets the job create unix sockets, which a browser needs for itself (without one Chromium does not start). They reach
+   * nothing outside: the network namespace is the job's own and no socket is mounted.
+   */
+  readonly localSockets?: true;
   readonly signal: AbortSignal;
   /** Chunks as they come, before they are collected. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
