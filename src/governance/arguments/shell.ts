@@ -1,5 +1,6 @@
 // Takes a line of shell apart into the simple commands that it would run. Nothing is decided here.
 import { forEachChild, parse, type Assignment, type Command, type Redirection, type SyntaxNode, type Word as ShellWord } from "unbash"; // prettier-ignore
+import { assignedText, isLiteral } from "../../util/shell-words.ts";
 
 /** A word of a command; `value` is null when only the shell could say what it becomes. */
 export interface Word {
@@ -130,20 +131,8 @@ function wordOf(word: ShellWord): Word {
   return { text: word.text, value: isLiteral(word) ? word.value : null };
 }
 
-function assignmentOf({ text, name, value, append, index }: Assignment): Word {
-  const isPlain = value.type === "Word" && !append && !index && isLiteral(value);
-  return { text, value: isPlain ? `${name}=${value.value}` : null };
-}
-
-/** Written out: no expansion, no wildcard, no other user's home. */
-function isLiteral(word: ShellWord): boolean {
-  if (/^~(?!$|\/)/.test(word.text)) return false;
-  return (word.parts ?? []).every(
-    (part) =>
-      part.type === "Literal" ||
-      part.type === "SingleQuoted" ||
-      (part.type === "DoubleQuoted" && part.parts.every((inner) => inner.type === "Literal")),
-  );
+function assignmentOf(assignment: Assignment): Word {
+  return { text: assignment.text, value: assignedText(assignment) };
 }
 
 /** A function that calls a function of the same text may never end: a fork bomb. */
