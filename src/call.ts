@@ -1,5 +1,5 @@
 // The nouns that flow through the whole program: Caller, Call, Verdict, Outcome.
-import type { Code, Fault, FieldFault } from "./errors.ts";
+import { AppError, type Code, type Fault, type FieldFault } from "./errors.ts";
 import type { Tool } from "./tools/tool.ts";
 
 export type Json =
@@ -44,6 +44,8 @@ export interface Caller {
   readonly limits: KeyLimits | null;
   /** How the caller proved itself. */
   readonly via: "key" | "console" | "anonymous";
+  /** Narrowed to these tools: what works on somebody's behalf never holds more than it was given. */
+  readonly only?: readonly string[];
 }
 
 /** W3C trace context: the trace id of the request and a span of our own. */
@@ -53,7 +55,9 @@ export interface Trace {
   readonly parentSpanId?: string;
 }
 
-export type Entry = "mcp" | "trpc" | "rest" | "stdio";
+/** The doors, and what calls on somebody's behalf from inside. */
+export type Entry = "mcp" | "trpc" | "rest" | "stdio" | InnerEntry;
+export type InnerEntry = "workflow" | "agent" | "schedule";
 
 /** What a door hands to the engine: wire words, nothing decided yet. */
 export interface CallRequest {
@@ -107,6 +111,40 @@ export interface Call {
   readonly startedAt: number;
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: Progress) => void) | null;
+}
+
+/** How deep calls may make calls. */
+export const MAX_CALL_DEPTH = 8;
+
+/** Where an inner call comes from: what the record and the answer of its parent tell about it. */
+export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "metadata"> {
+  readonly id: string;
+  readonly entry: Entry;
+}
+
+/** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */
+export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pick<CallRequest, "name" | "arguments" | "timeoutMs" | "signal"> & { readonly metadata?: JsonObject }): CallRequest {
+  const { metadata, ...rest } = request;
+  const depth = depthOf(parent) + 1;
+  if (depth > MAX_CALL_DEPTH) {
+    throw new AppError("EXECUTION_FAILED", "depth_exceeded", `calls within calls go ${MAX_CALL_DEPTH} deep at most`, { remedy: "let a step do the work itself instead of starting another run" });
+  }
+  const { traceId, spanId } = parent.trace;
+  return {
+    ...rest,
+    entry,
+    context: { ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }), metadata: { ...metadata, parentExecutionId: parent.id, depth } },
+    ip: parent.ip ?? undefined,
+    traceparent: `00-${traceId}-${spanId}-01`,
+  };
+} // prettier-ignore
+
+const INNER: readonly Entry[] = ["workflow", "agent", "schedule"];
+
+/** What a door was told about depth counts for nothing: only inner calls carry it. */
+export function depthOf({ entry, metadata }: Pick<CallParent, "entry" | "metadata">): number {
+  const depth = metadata?.["depth"];
+  return INNER.includes(entry) && typeof depth === "number" ? depth : 0;
 }
 
 /** One entry of `gates`: what a stage decided, stamped by the gate with name and time taken. */

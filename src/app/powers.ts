@@ -40,7 +40,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const powersFor = nativePowers({
     files: filesPower({ rulesFor: (call) => p.governance.filesFor(call) }) as PowerSources["files"],
     store: storePower({ memory: p.store.memory, now: p.now }),
-    engine: enginePower(p.engine) as unknown as PowerSources["engine"],
+    engine: enginePower(p.engine, p.now),
     host: () => host,
     clock: () => clock,
   });

@@ -18,6 +18,13 @@ it("R031: without a capsule, outside it, or with an unknown one the tool does no
   for (const answer of answers) expect(answer).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
 });
 
+it("a caller who is narrowed to some tools sees no others of the capsule", () => {
+  const narrowed = (only: string[]) => ask(capsule, { caller: testCaller({ only }) });
+  expect(narrowed(["system/probe"])).toEqual({ kind: "allow" });
+  for (const only of [[], ["system/other"]])
+    expect(narrowed(only)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
+});
+
 it("waits for a capsule that must be read first", async () => {
   const powers = testPowers({ capsule: () => Promise.resolve(new Set(["system/probe"])) });
   expect(await ask(capsule, {}, powers)).toEqual({ kind: "allow" });

@@ -1,4 +1,4 @@
-// Phase 2: the tool is linked to the capsule the caller acts through. No capsule, no tools.
+// Phase 2: the tool is linked to the capsule the caller acts through. No capsule, no tools; narrowed, only those.
 import {
   allow,
   notFound,
@@ -23,7 +23,7 @@ export const capsule: Stage = {
 };
 
 function linked(subject: Subject, tools: CapsuleTools | null): Decision {
-  return tools !== null && subject.tool !== null && tools.has(subject.tool.name)
-    ? allow()
-    : notFound(subject);
+  const { tool, caller } = subject;
+  const held = tools !== null && tool !== null && tools.has(tool.name);
+  return held && (caller.only?.includes(tool.name) ?? true) ? allow() : notFound(subject);
 }

@@ -86,12 +86,16 @@ class Entry implements ActiveEntry {
     this.#entries = entries;
     this.#client = client.signal;
     // A client that goes away cancels what it waits for.
-    if (client.signal?.aborted) this.abort("user");
+    if (client.signal?.aborted) this.#onGone();
     else client.signal?.addEventListener("abort", this.#onGone, { once: true });
     client.whenGone?.(this.#onGone);
   }
 
-  readonly #onGone = (): void => this.abort("user");
+  /** What a call waits for is cancelled for the call's own reason. */
+  readonly #onGone = (): void => {
+    const reason: unknown = this.#client?.reason;
+    this.abort(reason === "timeout" || reason === "shutdown" ? reason : "user");
+  };
 
   abort(reason: CancelReason): void {
     if (!this.#controller.signal.aborted) this.#controller.abort(reason);
