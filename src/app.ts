@@ -246,7 +246,7 @@ async function compose(
       metrics,
       onEnded: watchEnds(metrics, mode),
       now,
-      open: (caller, request) => openCall(caller, request, { registry, ids, now, ...config.execution }),
+      open: (caller, request) => openCall(caller, request, { registry, governance, ids, now, ...config.execution }),
       recordOf: (caller, id) => history.get(caller, id),
       auditedOf: (caller, id) => history.audited(caller, id),
       // Rights may also run out by themselves: what was shown is looked at again before a second has passed.

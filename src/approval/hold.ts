@@ -118,7 +118,8 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       if (caller === null) return giveUp(row, "what it was approved for has changed since: caller (the user or the key is gone)");
       const waiting = opened(row);
       if (waiting === null) return giveUp(row, "the waiting call cannot be read any more");
-      const tool = p.registry.get(waiting.requestedName);
+      const known = p.registry.get(row.toolName);
+      const tool = known && p.governance.asGoverned(known, waiting.arguments);
       // The time a person took is not the call's: its deadline and its duration begin now (C17).
       return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, startedAt: p.now(), onProgress: null };
     },

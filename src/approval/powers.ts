@@ -22,7 +22,7 @@ export interface ApprovalPowers {
   readonly serverSecret: string;
   /** Version of the policy set in force. */
   readonly policyVersion: () => string;
-  readonly governance: Pick<Governance, "approvalRules">;
+  readonly governance: Pick<Governance, "approvalRules" | "asGoverned">;
   readonly relations: Pick<Relations, "check">;
   readonly registry: Pick<Registry, "get">;
   /** Null when the arguments fit the tool's schema. */

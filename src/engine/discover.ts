@@ -23,7 +23,7 @@ export async function discover(caller: Caller, p: Powers, shown: Shown): Promise
   const known = shown.get(caller);
   if (known && stamp !== null && known.stamp === stamp) return known.tools;
   const gate = { ...p.gate, relations: together(p.gate.relations) };
-  const all = p.registry.all();
+  const all = p.registry.all().map((tool) => p.gate.governance.asGoverned(tool, null));
   const visible = await Promise.all(all.map((tool) => isVisible(caller, tool, tool.name, gate)));
   const tools = all.filter((_, index) => visible[index]);
   p.metrics.discovered(caller, tools.length);
@@ -33,7 +33,8 @@ export async function discover(caller: Caller, p: Powers, shown: Shown): Promise
 }
 
 export async function find(caller: Caller, name: string, p: Powers): Promise<Tool | null> {
-  const tool = p.registry.get(name);
+  const known = p.registry.get(name);
+  const tool = known && p.gate.governance.asGoverned(known, null);
   return tool !== null && (await isVisible(caller, tool, name, p.gate)) ? tool : null;
 }
 

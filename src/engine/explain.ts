@@ -3,6 +3,7 @@ import type { Caller, CallRequest, Mode, Verdict } from "../call.ts";
 import { EXECUTE, judge, newTrail, VISIBLE, type Subject } from "../gate/index.ts";
 import type { EnginePowers } from "../engine.ts";
 import type { AuditedRecord } from "../record/history.ts";
+import { translate } from "../tools/aliases.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
 export interface Explanation {
@@ -30,13 +31,15 @@ export async function explain(
   reader: Caller = caller,
 ): Promise<Explanation | null> {
   const { name, mode, at } = request;
+  const meant = translate(name, request.arguments ?? {});
+  const known = p.registry.get(meant.name);
   const subject: Subject = {
     caller,
-    tool: p.registry.get(name),
+    tool: known && p.gate.governance.asGoverned(known, meant.arguments),
     requestedName: name,
     action: "execute",
     id: null,
-    arguments: request.arguments ?? {},
+    arguments: meant.arguments,
     sessionId: null,
     ip: null,
     grant: null,

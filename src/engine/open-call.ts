@@ -1,13 +1,16 @@
 // A request becomes a Call: id, trace, the tool behind the name, and the deadline.
 import type { Call, Caller, CallRequest } from "../call.ts";
 import { AppError } from "../errors.ts";
+import type { Governance } from "../governance/governance.ts";
+import { translate } from "../tools/aliases.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Ids } from "../util/ids.ts";
 import { traceFrom } from "../util/trace.ts";
 
 export interface OpenCallPowers {
-  readonly registry: Registry;
+  readonly registry: Pick<Registry, "get">;
+  readonly governance: Pick<Governance, "asGoverned">;
   readonly ids: Ids;
   readonly now: () => number;
   readonly defaultTimeoutMs: number;
@@ -30,7 +33,9 @@ export function openCall(
   if (key !== null && (key.length === 0 || key.length > MAX_KEY)) {
     throw invalid("/idempotencyKey", `expected 1 to ${MAX_KEY} characters, got ${key.length}`);
   }
-  const tool = p.registry.get(request.name);
+  const meant = translate(request.name, request.arguments ?? {});
+  const known = p.registry.get(meant.name);
+  const tool = known && p.governance.asGoverned(known, meant.arguments);
   const startedAt = p.now();
   return {
     id: p.ids.execution(startedAt),
@@ -38,7 +43,7 @@ export function openCall(
     caller,
     requestedName: request.name,
     tool,
-    arguments: request.arguments ?? {},
+    arguments: meant.arguments,
     timeoutMs: deadlineOf(request.timeoutMs, tool, p),
     sessionId: request.context?.sessionId ?? null,
     metadata: request.context?.metadata ?? null,

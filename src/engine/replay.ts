@@ -48,7 +48,7 @@ export async function replay(
     }
     const subject: Subject = {
       caller: callerOf(record),
-      tool,
+      tool: now.governance.asGoverned(tool, record.arguments),
       requestedName: record.requestedName,
       action: "execute",
       id: null,

@@ -4,6 +4,7 @@ import type { Tool } from "../tools/tool.ts";
 import { judgeArguments, type ToolArguments } from "./arguments/index.ts";
 import { programsOf } from "./arguments/programs.ts";
 import { hostsOf } from "./arguments/urls.ts";
+import { escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files.ts";
 import type { ApprovalRules, FileRules, Governance, Territory } from "./governance.ts";
 import { publicAddresses } from "./hosts.ts";
@@ -42,6 +43,7 @@ export function createGovernance(
       };
     });
   const rules = { of: toolArguments, isPublic };
+  const asGoverned = escalator((name) => tools.tools.get(name)?.risk ?? null);
   const { listEntries: maxListEntries, visitedEntries: maxVisitedEntries } = tools.sizes;
 
   return Object.freeze<Governance>({
@@ -65,6 +67,7 @@ export function createGovernance(
     judgeArguments: (subject) => judgeArguments(subject, rules),
     approvalRules: (tool) =>
       remember(approvalsOf, tool, () => Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals })), // prettier-ignore
+    asGoverned,
     limits: Object.freeze<Governance["limits"]>({
       ofPlan: (plan) => plan === null ? (options.defaultPerMinute ?? plans.withoutPlan.callsPerMinute) : plans.plans[plan].callsPerMinute, // prettier-ignore
       ofCategory: (category) => tools.categories.get(category) ?? null,

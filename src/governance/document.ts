@@ -38,6 +38,7 @@ export function createGovernanceHolder(
       filesFor: (subject) => current.filesFor(subject),
       judgeArguments: (subject) => current.judgeArguments(subject),
       approvalRules: (tool) => current.approvalRules(tool),
+      asGoverned: (tool, given) => current.asGoverned(tool, given),
       get limits() {
         return current.limits;
       },

@@ -101,6 +101,8 @@ export interface Governance {
   /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
   judgeArguments(subject: ArgumentSubject): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
   approvalRules(tool: Tool): ApprovalRules;
+  /** The tool as it counts for these arguments: risk as the files set it, raised by what the arguments ask for. */
+  asGoverned(tool: Tool, given: JsonObject | null): Tool;
   /** Null: no window. */
   readonly limits: {
     /** Calls per minute of one user of this plan (null = no plan). */

@@ -1,6 +1,6 @@
 // tools.yaml: the rule per class and mode, overrides per tool, and the rules for paths, commands, hosts and sizes.
 import { MODES, type Mode } from "../call.ts";
-import { EFFECTS, type Effects, type Touch } from "../tools/tool.ts";
+import { EFFECTS, RISKS, type Effects, type Risk, type Touch } from "../tools/tool.ts";
 import { readCommands, type CommandRules, type CommandOverride, readCommandOverride } from "./commands-file.ts"; // prettier-ignore
 import { readHosts, readHostOverride, type HostOverride, type HostRules } from "./hosts-file.ts";
 import type { ApprovalRules, ModeRule, RuleSource } from "./governance.ts";
@@ -41,6 +41,8 @@ export interface SizeRules {
 /** What permits replaces the general rule, what forbids adds to it. */
 export interface ToolRules {
   readonly rule: RuleSource;
+  /** Replaces the tool's own. */
+  readonly risk: Risk | null;
   readonly modes: ModeRules | null;
   readonly perHour: number | null | undefined;
   readonly scope: (typeof SCOPES)[number];
@@ -124,7 +126,7 @@ function readToolEntries(
 
 function readTool(entry: Entry, commands: CommandRules): ToolRules {
   const fields = entry.fields([], [
-    "modes", "rate_limit_per_hour", "rate_limit_scope", "approvals", "allowed_paths", "forbidden_paths",
+    "risk", "modes", "rate_limit_per_hour", "rate_limit_scope", "approvals", "allowed_paths", "forbidden_paths",
     "unattended_paths", "max_file_size_mb", "commands", "hosts", "touches",
   ]); // prettier-ignore
   if (fields.rate_limit_scope && !fields.rate_limit_per_hour)
@@ -132,6 +134,7 @@ function readTool(entry: Entry, commands: CommandRules): ToolRules {
   const size = fields.max_file_size_mb;
   return {
     rule: entry.rule,
+    risk: fields.risk?.choice(RISKS) ?? null,
     modes: fields.modes ? modeRules(fields.modes.fields([], MODES)) : null,
     perHour: fields.rate_limit_per_hour?.limit(MAX_PER_HOUR),
     scope: fields.rate_limit_scope?.choice(SCOPES) ?? "caller",

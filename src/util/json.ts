@@ -1,6 +1,6 @@
 // JSON as we accept it and as we hash it: one parse, no ambiguity, canonical form by RFC 8785.
 import { isAscii, isUtf8 } from "node:buffer";
-import type { Json } from "../call.ts";
+import type { Json, JsonObject } from "../call.ts";
 
 export class JsonFault extends Error {
   readonly kind: "syntax" | "ambiguous";
@@ -109,4 +109,16 @@ export function canonicalJson(value: Json | undefined): string {
       parts.push(`${JSON.stringify(key)}:${canonicalJson(object[key])}`);
   }
   return `{${parts.join(",")}}`;
+}
+
+/** What a JSON pointer leads to; undefined for what is absent or null. */
+export function valueAt(given: JsonObject, pointer: string): Json | undefined {
+  let value: Json = given;
+  for (const step of pointer.split("/").slice(1)) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    // It is there, so it is no undefined.
+    value = (value as Record<string, Json>)[key] as Json;
+  }
+  return value ?? undefined;
 }

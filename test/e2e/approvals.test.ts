@@ -177,7 +177,9 @@ describe("approving", () => {
       i === 500 ? decide("approve", id) : call(key, "once"),
     );
     const answers = await Promise.all(repeats);
-    expect(answers.filter(({ status }) => status !== 202 && status !== 200)).toEqual([]);
+    // On a crowded machine a stage may be too slow: that call is refused and has not run.
+    expect(answers.filter(({ status }) => ![200, 202, 503].includes(status))).toEqual([]);
+    expect(answers.filter(({ status }) => status === 202).length).toBeGreaterThan(100);
     await ended(key, executionId);
     expect(times("once")).toBe(1);
   });

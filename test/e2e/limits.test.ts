@@ -124,7 +124,12 @@ describe("budgets", () => {
   };
 
   it("R180, R181: of 1,000 parallel calls exactly 100 run; the others are 402", async () => {
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => execute(app, free)));
+    // A stage that a crowded machine makes too slow refuses (503) and has taken nothing: that call is made again.
+    const insist = async (): ReturnType<typeof execute> => {
+      const answer = await execute(app, free);
+      return answer.status === 503 ? insist() : answer;
+    };
+    const answers = await Promise.all(Array.from({ length: 1_000 }, insist));
     const of = (status: number) => answers.filter((each) => each.status === status).length;
     const odd = answers.find((each) => each.status !== 200 && each.status !== 402);
     expect(odd?.body).toBeUndefined();

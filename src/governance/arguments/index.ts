@@ -2,6 +2,7 @@
 import { lstat } from "node:fs/promises";
 import type { Json, JsonObject } from "../../call.ts";
 import type { Tool, Touch } from "../../tools/tool.ts";
+import { valueAt } from "../../util/json.ts";
 import { quote } from "../../util/quote.ts";
 import type { ArgumentFinding, ArgumentSubject, Territory } from "../governance.ts";
 import type { Ruled } from "../yaml.ts";
@@ -148,21 +149,9 @@ const isTexts = (value: Json): value is readonly string[] =>
 
 /** The values a touch speaks of, each with its JSON pointer. A list of texts is judged entry by entry, but for argv. */
 function valuesAt(given: JsonObject, touch: Touch): { at: string; value: Json }[] {
-  const found = resolvePointer(given, touch.argument) ?? touch.absentMeans;
+  const found = valueAt(given, touch.argument) ?? touch.absentMeans;
   if (found === undefined) return [];
   if (touch.kind === "argv" || touch.kind === "text" || !Array.isArray(found))
     return [{ at: touch.argument, value: found }];
   return found.map((value: Json, index) => ({ at: `${touch.argument}/${index}`, value }));
-}
-
-/** Undefined for what is absent or null. */
-function resolvePointer(given: JsonObject, pointer: string): Json | undefined {
-  let value: Json = given;
-  for (const step of pointer.split("/").slice(1)) {
-    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    // It is there, so it is no undefined.
-    value = (value as Record<string, Json>)[key] as Json;
-  }
-  return value ?? undefined;
 }

@@ -1,0 +1,56 @@
+// What a call counts as: the tool as defined, as governance sets its risk, and as the arguments raise it. Arguments only raise.
+import type { Json, JsonObject } from "../call.ts";
+import { EFFECTS, RISKS, type Effects, type Escalation, type Risk, type Tool } from "../tools/tool.ts"; // prettier-ignore
+import { canonicalJson, valueAt } from "../util/json.ts";
+
+/** From harmless to grave. */
+const GRAVITY: readonly Effects[] = ["essential_health_check", "read_only", "network", "system_write", "system_dangerous"]; // prettier-ignore
+
+export type AsGoverned = (tool: Tool, given: JsonObject | null) => Tool;
+
+/** The same tool object for the same answer, so that what is remembered about a tool holds for it too. */
+export function escalator(riskOf: (name: string) => Risk | null): AsGoverned {
+  const governed = new WeakMap<Tool, Tool>();
+  const raised = new WeakMap<Tool, Map<string, Tool>>();
+  return (tool, given) => {
+    let base = governed.get(tool);
+    if (base === undefined) governed.set(tool, (base = withRisk(tool, riskOf(tool.name))));
+    if (given === null || base.escalations.length === 0) return base;
+    const biting = base.escalations.filter((one) => bites(one, given));
+    if (biting.length === 0) return base;
+    let known = raised.get(base);
+    if (known === undefined) raised.set(base, (known = new Map<string, Tool>()));
+    const key = biting.map((one) => base.escalations.indexOf(one)).join(" ");
+    let answer = known.get(key);
+    if (answer === undefined) known.set(key, (answer = biting.reduce(raise, base)));
+    return answer;
+  };
+}
+
+function withRisk(tool: Tool, risk: Risk | null): Tool {
+  return risk === null || risk === tool.risk ? tool : Object.freeze({ ...tool, risk });
+}
+
+function bites({ argument, equals }: Escalation, given: JsonObject): boolean {
+  const value: Json | undefined = valueAt(given, argument);
+  if (value === undefined) return false;
+  return equals === undefined || canonicalJson(value) === canonicalJson(equals);
+}
+
+function raise(tool: Tool, { risk, effects, sandbox, approval }: Escalation): Tool {
+  return Object.freeze({
+    ...tool,
+    risk: graver(RISKS, tool.risk, risk),
+    effects: graver(GRAVITY, tool.effects, effects),
+    sandbox: sandbox ?? tool.sandbox,
+    requiresSandbox: tool.requiresSandbox || sandbox !== undefined,
+    requiresApproval: tool.requiresApproval || approval === true,
+  });
+}
+
+function graver<T>(order: readonly T[], one: T, other: T | undefined): T {
+  return other !== undefined && order.indexOf(other) > order.indexOf(one) ? other : one;
+}
+
+/** Every class has its place in the order: one that is missing would count as the most harmless. */
+if (GRAVITY.length !== EFFECTS.length) throw new TypeError("a class has no gravity");

@@ -1,0 +1,61 @@
+// Names that other systems use for our tools, where their arguments differ too. Plain aliases stand on the tools.
+import type { Json, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
+
+interface Rename {
+  readonly to: string;
+  /** Numbers are multiplied by it. */
+  readonly times?: number;
+}
+
+const BYTES_PER_MB = 1_048_576;
+
+const RENAMED: Readonly<Record<string, Readonly<Record<string, Rename>>>> = {
+  read_file: { max_size_mb: { to: "maxBytes", times: BYTES_PER_MB } },
+  read: { max_size_mb: { to: "maxBytes", times: BYTES_PER_MB } },
+  doc_parser: { attachment_id: { to: "attachmentId" } },
+  document_ingest: { attachment_id: { to: "attachmentId" } },
+};
+
+/** One name for four tools: the method says which. */
+const BY_METHOD = new Set(["http_request", "web/request", "web_request"]);
+const METHODS: Readonly<Record<string, string>> = { GET: "web/get", POST: "web/post", PUT: "web/put", DELETE: "web/delete" }; // prettier-ignore
+
+export interface Translated {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+/** What is meant by a name and its arguments; most mean themselves. */
+export function translate(name: string, given: JsonObject): Translated {
+  if (BY_METHOD.has(name)) return byMethod(given);
+  const renames = Object.hasOwn(RENAMED, name) ? RENAMED[name] : undefined;
+  if (!renames) return { name, arguments: given };
+  const translated: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const rename = Object.hasOwn(renames, key) ? renames[key] : undefined;
+    const to = rename?.to ?? key;
+    if (Object.hasOwn(translated, to) || (rename && Object.hasOwn(given, to))) {
+      throw conflict(`/${key}`, `${key} and ${to} are the same parameter`, `give ${to} only`);
+    }
+    translated[to] = rename?.times && typeof value === "number" ? Math.floor(value * rename.times) : value; // prettier-ignore
+  }
+  return { name, arguments: translated };
+}
+
+function byMethod(given: JsonObject): Translated {
+  const { method = "GET", ...rest } = given;
+  const name = typeof method === "string" ? METHODS[method.toUpperCase()] : undefined;
+  if (name === undefined || !Object.hasOwn(METHODS, String(method).toUpperCase())) {
+    const methods = Object.keys(METHODS).join(", ");
+    throw conflict("/method", `expected one of ${methods}, got ${JSON.stringify(method)}`, `use one of ${methods}`); // prettier-ignore
+  }
+  return { name, arguments: rest };
+}
+
+function conflict(path: string, message: string, remedy: string): AppError {
+  return new AppError("BAD_REQUEST", "invalid_arguments", `${path.slice(1)}: ${message}`, {
+    remedy,
+    errors: [{ path, message, suggestion: remedy }],
+  });
+}
