@@ -28,7 +28,7 @@ store: postgres://ostiary:\${env:DB_PASSWORD}@db.example.com/ostiary
 - **Secrets by reference:** inside a text value \`\${env:NAME}\` and \`\${file:PATH}\` stand for a variable and for a file's
   content (without the last line end; a relative path counts from the configuration file). \`$\${\` is a literal \`\${\`.
 - **Environment:** an empty variable counts as not set. Switches take true, 1, yes, on and false, 0, no, off. Lists are
-  separated by commas. An unknown \`OSTIARY_\` variable is a fault.
+  separated by commas. Entries by name are JSON. An unknown \`OSTIARY_\` variable is a fault.
 - **Paths:** \`~\` is the home; relative ones count from the configuration file, or from the start folder when they come
   from a variable or a flag.
 

@@ -160,12 +160,15 @@ function check(
 ): unknown {
   const broken: string[] = [];
   const resolved = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolved);
+    if (typeof value === "object" && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolved(part)]));
     if (typeof value !== "string" || !hasReference(value)) return value;
     const answer = resolveReferences(value, base);
     broken.push(...answer.faults);
     return answer.text;
   };
-  const value = Array.isArray(setting.value) ? setting.value.map(resolved) : resolved(setting.value); // prettier-ignore
+  const value = resolved(setting.value);
   for (const message of broken) faults.push(fault(setting.where, leaf.key, message));
   if (broken.length > 0) return undefined;
   const result = leaf.schema.safeParse(value);

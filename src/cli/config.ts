@@ -65,11 +65,14 @@ async function settings({ config, origins }: LoadedConfig): Promise<Record<strin
 
 /** A reference is shown as it was written, a secret not at all, an address without its password. */
 function visible(
-  leaf: { key: string; secret: boolean },
+  leaf: { key: string; secret: boolean; kind: string },
   written: unknown,
   value: unknown,
 ): unknown {
   if (value === undefined) return null;
+  // Entries with a secret somewhere: their names, and nothing of what they hold.
+  if (leaf.secret && leaf.kind === "map")
+    return Object.fromEntries(Object.keys(value as object).map((name) => [name, "••••••"]));
   if (JSON.stringify(written ?? "").includes("${")) return written;
   if (leaf.secret) return "••••••";
   return typeof value === "string" ? value.replace(/(:\/\/[^/@:]*):[^@/]*@/, "$1:••••••@") : value;

@@ -30,6 +30,8 @@ export function fault(where: string, key: string, message: string): ConfigFault 
 
 /** The words for what the schema refused: what was expected, what was got. */
 export function refusal(leaf: Leaf, issue: z.core.$ZodIssue, given: unknown): string {
+  if (leaf.kind === "map" && issue.path.length > 0)
+    return `entry ${issue.path.map(String).join(".")}: ${issue.message}`;
   const expected =
     issue.code === "invalid_format" ? issue.message.replace(/^expected /, "") : leaf.expected;
   const item = issue.path.length > 0 ? ` (entry ${Number(issue.path[0]) + 1})` : "";

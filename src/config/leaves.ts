@@ -8,7 +8,8 @@ export interface Leaf {
   /** The environment variable that sets it. */
   readonly env: string;
   readonly flag: string | null;
-  readonly kind: "text" | "number" | "switch" | "list";
+  /** map: entries by name; in a variable or flag it is JSON. */
+  readonly kind: "text" | "number" | "switch" | "list" | "map";
   /** "a whole number from 0 to 65535" */
   readonly expected: string;
   readonly description: string;
@@ -58,7 +59,7 @@ function leafOf(key: string, schema: z.ZodType): Leaf {
     key,
     env: json["x-env"] ?? variableOf(key),
     flag: json["x-flag"] ?? null,
-    kind: json.type === "boolean" ? "switch" : json.type === "integer" ? "number" : json.type === "array" ? "list" : "text",
+    kind: json.type === "boolean" ? "switch" : json.type === "integer" ? "number" : json.type === "array" ? "list" : json.type === "object" ? "map" : "text",
     expected: expectedOf(json),
     description: json.description ?? "",
     fallback: json.default,
@@ -78,6 +79,7 @@ function expectedOf(json: LeafSchema): string {
   if (json.type === "integer") return `a whole number from ${json.minimum} to ${json.maximum}`;
   if (json.type === "boolean") return "true or false";
   if (json.type === "array") return "a list of names";
+  if (json.type === "object") return "entries by name";
   return "text";
 }
 
@@ -94,7 +96,17 @@ export function parseText(leaf: Leaf, text: string): unknown {
     }
     case "list":
       return text.split(",").map((item) => item.trim()).filter((item) => item !== ""); // prettier-ignore
+    case "map":
+      return jsonOf(text);
     case "text":
       return text;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
   }
 }

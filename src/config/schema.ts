@@ -1,5 +1,6 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
 import { z } from "zod";
+import { databasesConfig } from "../database/database.ts";
 import { policyConfig } from "../policy/policy.ts";
 import { relationsConfig } from "../relation/relation.ts";
 import { stateConfig } from "../state/state.ts";
@@ -96,6 +97,7 @@ export const configSchema = z.strictObject({
     requestsPerMinute: whole(1, 1_000_000).optional().meta(about(
       "Calls per minute of a caller without a plan. Default: what plans.yaml says (100).", { "x-env": "RATE_LIMIT_REQUESTS_PER_MINUTE" })),
   }).prefault({}).meta(about("Rate limits.")),
+  databases: databasesConfig.default({}).meta(about(databasesConfig.description ?? "", { writeOnly: true })),
   tools: z.strictObject({
     whitelist: z.array(z.string().min(1)).max(10_000).default([]).meta(about(
       "Names of the only tools that may run; `*` means all.", { "x-env": "TOOL_WHITELIST" })),
