@@ -39,6 +39,7 @@ import { closeAfterCrash, closeStale } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
 import { createActive } from "./run/active.ts";
 import { nativeRunner } from "./run/native.ts";
+import { createLogRing } from "./run/powers/host/logs.ts";
 import { createSlots } from "./run/slots.ts";
 import { createMemoryState } from "./state/memory.ts";
 import { openStore, type Store } from "./store/store.ts";
@@ -105,10 +106,13 @@ async function compose(
   dataDir: DataDir,
   store: Store,
 ): Promise<App> {
-  const log = pino(
-    { level: config.log.level, base: { app: "ostiary" } },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  const logRing = createLogRing();
+  const stderr = pino.destination({ fd: 2, sync: true });
+  const write = (line: string): void => {
+    logRing.add(line);
+    stderr.write(line);
+  };
+  const log = pino({ level: config.log.level, base: { app: "ostiary" } }, { write });
   const now = options.now ?? Date.now;
   const ids = createIds();
   const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
@@ -226,7 +230,8 @@ async function compose(
       maxPending: config.approvals.maxPendingPerCaller,
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
-    const powers = await openPowers({ config, store, governance, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, ids, now, log });
+    const health = healthOf(opened.parts, allowlist);
+    const powers = await openPowers({ config, store, governance, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log });
     const { powersFor } = powers;
     const engine: Engine = createEngine({
       registry,
@@ -291,7 +296,7 @@ async function compose(
       audit: note,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),
       attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
-      health: healthOf(opened.parts, allowlist),
+      health,
       log, ids, now, settings,
     };
     await probe(engine, await identity.again(OWNER, null), log);

@@ -4,7 +4,8 @@ import type { Governance } from "../governance/governance.ts";
 import { clockPower } from "../run/powers/clock.ts";
 import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
 import { filesPower } from "../run/powers/files.ts";
-import { hostPower } from "../run/powers/host.ts";
+import { hostPower, type HostSettings } from "../run/powers/host.ts";
+import type { LogRing } from "../run/powers/host/logs.ts";
 import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
 import { storePower } from "../run/powers/store.ts";
 import type { Store } from "../store/store.ts";
@@ -22,6 +23,9 @@ export interface PowersParts {
   readonly mode: () => string;
   /** Given late, since the engine runs the tools. */
   readonly engine: () => EngineSettings;
+  /** What `/readyz` asks. */
+  readonly health: HostSettings["health"];
+  readonly logRing: LogRing;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -36,12 +40,15 @@ export interface OpenedPowers {
 export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const opened: { close(): void | Promise<void> }[] = [];
   const clock = clockPower(p.now);
-  const host = hostPower({ name: "ostiary", version: VERSION, mode: p.mode });
+  const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const powersFor = nativePowers({
-    files: filesPower({ rulesFor: (call) => p.governance.filesFor(call) }) as PowerSources["files"],
+    files: filesPower({ rulesFor }) as PowerSources["files"],
     store: storePower({ memory: p.store.memory, now: p.now }),
     engine: enginePower(p.engine, p.now),
-    host: () => host,
+    host: hostPower({
+      name: "ostiary", version: VERSION, mode: p.mode, health: p.health, rulesFor, dataDir: p.dataDir, log: p.logRing,
+      visibleEnv: p.config.tools.visibleEnv, now: p.now,
+    }), // prettier-ignore
     clock: () => clock,
   });
   return {

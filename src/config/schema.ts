@@ -101,6 +101,8 @@ export const configSchema = z.strictObject({
   tools: z.strictObject({
     whitelist: z.array(z.string().min(1)).max(10_000).default([]).meta(about(
       "Names of the only tools that may run; `*` means all.", { "x-env": "TOOL_WHITELIST" })),
+    visibleEnv: z.array(z.string().min(1)).max(200).default(["LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "NODE_ENV"]).meta(about(
+      "Environment variables that system/env may tell.")),
   }).prefault({}).meta(about("Tools.")),
   features: z.strictObject({
     mcpTools: switchOf(true, "FEATURE_MCP_TOOLS", "Registry and planner step."),

@@ -4,9 +4,15 @@ import fileRead from "./file/read.ts";
 import memoryRetrieve from "./memory/retrieve.ts";
 import memoryStore from "./memory/store.ts";
 import systemCalculator from "./system/calculator.ts";
+import systemDisk from "./system/disk.ts";
 import systemEcho from "./system/echo.ts";
+import systemEnv from "./system/env.ts";
 import systemExplain from "./system/explain.ts";
+import systemHealth from "./system/health.ts";
 import systemInfo from "./system/info.ts";
+import systemLogs from "./system/logs.ts";
+import systemMetrics from "./system/metrics.ts";
+import systemProcess from "./system/process.ts";
 import systemTime from "./system/time.ts";
 import type { Tool } from "./tool.ts";
 
@@ -16,8 +22,14 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   memoryRetrieve,
   memoryStore,
   systemCalculator,
+  systemDisk,
   systemEcho,
+  systemEnv,
   systemExplain,
+  systemHealth,
   systemInfo,
+  systemLogs,
+  systemMetrics,
+  systemProcess,
   systemTime,
 ];

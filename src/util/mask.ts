@@ -6,6 +6,10 @@ export const MASK = "[masked]";
 const SECRET_KEY =
   /pass(word|wd|phrase)?$|secret|token$|api[-_]?key|apikey|authorization|cookie|credential|private[-_]?key|^auth$/i;
 
+/** True for names whose values nobody should read. */
+export const isSecretName = (name: string): boolean =>
+  SECRET_KEY.test(name) || /_?KEY$/i.test(name);
+
 /** The same object when there is nothing to mask: most calls have nothing, and copying costs. */
 export function maskSecrets<T extends Json | JsonObject>(value: T): T {
   return mask(value) as T;

@@ -1,26 +1,51 @@
 // Figures about the machine and this process; nothing that names the host or its users.
 import { availableParallelism } from "node:os";
+import type { Call } from "../../call.ts";
+import type { FileRules } from "../../governance/governance.ts";
 import type { HostPower } from "../../tools/powers/host.ts";
+import { diskOf, machineMetrics } from "./host/figures.ts";
+import { systemLog, withinQuery, type LogRing } from "./host/logs.ts";
+import { processesOf } from "./host/processes.ts";
 
 export interface HostSettings {
   readonly name: string;
   readonly version: string;
   /** The operating mode at the moment of the call. */
   readonly mode: () => string;
-}
+  readonly health: () => Promise<{ ready: boolean; checks: { name: string; ok: boolean; ms: number; reason?: string }[] }>;
+  readonly rulesFor: (call: Call) => Promise<FileRules>;
+  readonly dataDir: string;
+  /** What this process logged lately. */
+  readonly log: LogRing;
+  /** Names of variables that may be told. */
+  readonly visibleEnv: readonly string[];
+  readonly now: () => number;
+} // prettier-ignore
 
-export function hostPower({ name, version, mode }: HostSettings): HostPower {
-  return {
+export const hostPower =
+  (p: HostSettings) =>
+  (call: Call): HostPower => ({
     info: () => ({
-      name,
-      version,
+      name: p.name,
+      version: p.version,
       node: process.versions.node,
       platform: process.platform,
       arch: process.arch,
       cpus: availableParallelism(),
       uptimeSeconds: Math.round(process.uptime() * 1_000) / 1_000,
-      mode: mode(),
+      mode: p.mode(),
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }),
-  };
-}
+    health: async () => ({ ...(await p.health()), mode: p.mode() }),
+    metrics: () => machineMetrics(p.dataDir, p.now),
+    disk: async (path) => diskOf((await p.rulesFor(call)).territory, path),
+    processes: processesOf,
+    logs: async (query) =>
+      withinQuery(query.source === "system" ? await systemLog(query) : p.log.entries(), query),
+    environment: (names) =>
+      Object.fromEntries(
+        names
+          .filter((name) => p.visibleEnv.includes(name))
+          .map((name) => [name, process.env[name] ?? null]),
+      ),
+  });

@@ -1,0 +1,74 @@
+// Processor, memory, disk and this process, as they are now.
+import { statfs } from "node:fs/promises";
+import { availableParallelism, cpus, freemem, totalmem } from "node:os";
+import { AppError } from "../../../errors.ts";
+import type { Territory } from "../../../governance/governance.ts";
+import type { HostMetrics, HostPower, Space } from "../../../tools/powers/host.ts";
+
+/** How long the processors are watched for their load. */
+const SAMPLE_MS = 100;
+
+export async function machineMetrics(folder: string, now: () => number): Promise<HostMetrics> {
+  const before = ticks();
+  const began = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+  const eventLoopLagMs = Math.max(0, rounded(performance.now() - began - SAMPLE_MS));
+  const after = ticks();
+  const busy = 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total);
+  const total = totalmem();
+  const used = total - freemem();
+  const { inodesFree: _inodes, free: _free, ...disk } = await spaceOf(folder);
+  const { rss, heapUsed: heap } = process.memoryUsage();
+  return {
+    cpu: { loadPercent: percent(busy), cores: availableParallelism() },
+    memory: { total, used, percent: percent(used / total) },
+    disk,
+    process: { rss, heap, eventLoopLagMs },
+    at: new Date(now()).toISOString(),
+  };
+}
+
+export async function diskOf(
+  territory: Territory,
+  given: string,
+): Promise<Awaited<ReturnType<HostPower["disk"]>>> {
+  const found = await territory.locate(given, "read");
+  if (!found.ok) {
+    const { reason, message, remedy } = found;
+    const code = reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN";
+    throw new AppError(code, reason, message, { remedy });
+  }
+  try {
+    return { path: found.shown, ...(await spaceOf(found.path)) };
+  } catch {
+    throw new AppError("EXECUTION_FAILED", "path_not_found", `there is nothing at ${JSON.stringify(given)}`, {
+      remedy: "name a folder that exists, or leave the path out",
+    }); // prettier-ignore
+  }
+}
+
+async function spaceOf(folder: string): Promise<Space & { inodesFree: number | null }> {
+  const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(folder);
+  const used = blocks - bfree;
+  return {
+    total: blocks * bsize,
+    used: used * bsize,
+    // What an ordinary user can still write.
+    free: bavail * bsize,
+    percent: used + bavail > 0 ? percent(used / (used + bavail)) : 0,
+    inodesFree: files > 0 ? ffree : null,
+  };
+}
+
+function ticks(): { idle: number; total: number } {
+  let idle = 0;
+  let total = 0;
+  for (const { times } of cpus()) {
+    idle += times.idle;
+    total += times.user + times.nice + times.sys + times.idle + times.irq;
+  }
+  return { idle, total };
+}
+
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+const percent = (share: number): number => Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
