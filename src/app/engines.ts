@@ -6,6 +6,7 @@ import { createDocuments, type StartedDocuments } from "../governance/documents.
 import { packagedFolder, readGovernanceFolder } from "../governance/folder.ts";
 import type { DocumentKind, Governance } from "../governance/governance.ts";
 import { importDocuments } from "../governance/import.ts";
+import { placesOf } from "../governance/places.ts";
 import { LOCAL_TENANT } from "../identity/bootstrap.ts";
 import { createModeAuthority } from "../mode/authority.ts";
 import { machineSensors } from "../mode/machine.ts";
@@ -106,7 +107,7 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       dataDir: p.dataDir,
       configFiles: p.configFiles,
       governanceDir: folder,
-      scratchOf: () => null,
+      ...placesOf({ workspace: config.workspace, workspacePerSession: config.workspacePerSession, dataDir: p.dataDir, localTenant: LOCAL_TENANT }), // prettier-ignore
       defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
       known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
     };

@@ -68,6 +68,8 @@ export const configSchema = z.strictObject({
   store: storeConfig.default("sqlite:ostiary.db").meta(about(storeConfig.description ?? "")),
   workspace: z.string().min(1).optional().meta(about(
     "Folder the file tools work in. Default: the folder the server was started in, or `<dataDir>/workspace` when that is a home or the root.")),
+  workspacePerSession: z.boolean().default(false).meta(about(
+    "Give every session a folder of its own below the workspace; calls without a session share one per user.")),
   governance: z.string().min(1).optional().meta(about(
     "Folder with tools.yaml, modes.yaml, plans.yaml, schema.zed and policies/ for the first start. Default: the one that comes with Ostiary.")),
   adminKey: z.string().regex(ADMIN_KEY, "expected 32 to 512 visible characters without spaces (or a whole ost_… key)").optional().meta(about(

@@ -50,11 +50,17 @@ export class Region {
   readonly #bases: readonly (readonly string[])[];
   readonly #matchers: readonly ((path: string) => boolean)[] | null;
   readonly #fold: Fold;
+  /** The names a pattern that may lie anywhere ends with: .git and hooks. */
+  readonly #tail: readonly string[];
+  /** The absolute paths it names, where it holds no wildcards. */
+  readonly plainPaths: readonly string[];
 
   /** `bases` are the absolute paths that the plain start stands for, e.g. with and without its links resolved. */
   constructor(text: string, bases: readonly string[], glob: string | null, fold: Fold) {
     this.text = text;
     this.#fold = fold;
+    this.plainPaths = glob === null ? [...new Set(bases)] : [];
+    this.#tail = glob === null ? [] : glob.replace(/^(?:\*\*\/)+/, "").split("/");
     this.#bases = [...new Set(bases)].map((base) => componentsOf(base).map(fold));
     // The leading slash keeps a pattern of one component from matching at any depth.
     this.#matchers = glob === null ? null : [globMatcher(`/${fold(glob)}`), globMatcher(`/${fold(glob)}/**`)]; // prettier-ignore
@@ -67,6 +73,19 @@ export class Region {
       if (below === null || this.#matchers === null) return below !== null;
       const path = `/${below.map(this.#fold).join("/")}`;
       return this.#matchers.some((matches) => matches(path));
+    });
+  }
+
+  /** Something that the pattern names would lie below this path: `x/.git` for a pattern of `.git/hooks` anywhere. */
+  leadsTo(names: readonly string[]): boolean {
+    const path = names.map(this.#fold);
+    if (this.#matchers === null)
+      return this.#bases.some((base) => base.length > path.length && componentsBelow(path, base, this.#fold) !== null); // prettier-ignore
+    return this.#tail.some((_, index) => {
+      const [start, rest] = [this.#tail.slice(0, index), this.#tail.slice(index)];
+      if (index === 0 || path.length < index) return false;
+      const fits = start.every((name, at) => globMatcher(this.#fold(name))(path[path.length - index + at] ?? "")); // prettier-ignore
+      return fits && this.covers([...names, ...rest]);
     });
   }
 }

@@ -1,6 +1,6 @@
 // Where a path leads, decided component by component and without touching anything outside the allowed folders (C11).
 import { lstat, readlink, realpath } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { quote } from "../util/quote.ts";
 import type { Access, Located, Refused, RuleSource, Territory } from "./governance.ts";
 import { componentsBelow, componentsOf, foldBy, parsePattern, Region, type Fold, type Variable } from "./patterns.ts"; // prettier-ignore
@@ -21,6 +21,7 @@ export interface Places {
 }
 
 const MAX_LINKS = 40;
+const MAX_KNOWN = 1_000;
 const CONTROL: RuleSource = { at: "built in", text: "a path holds no NUL or control characters" };
 const CIRCLE: RuleSource = { at: "built in", text: `a path leads through at most ${MAX_LINKS} links` }; // prettier-ignore
 /** What a rule is called in messages, where its text would say too little. */
@@ -72,15 +73,24 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
     namesOf(places.dataDir),
   ]); // prettier-ignore
   const fixed = { forbidden, unwritable, roots, unattended, workspace, data, fold, places, allowedRule: rules.allowed[0]?.rule ?? CONTROL }; // prettier-ignore
-  const plain = territoryOf(fixed);
+  const plain = territoryOf({ ...fixed, scratch: null });
+  const known = new Map<string, Promise<Territory>>();
+  const withScratch = async (scratch: string): Promise<Territory> => {
+    const all = { ...places, scratch };
+    const own = await Promise.all(rules.allowed.filter(perSession).map((one) => rootsOf(one, all, scratch, fold))); // prettier-ignore
+    const free = await Promise.all(rules.unattended.filter(perSession).map((one) => regionsOf(one, all, fold))); // prettier-ignore
+    return territoryOf({ ...fixed, scratch: await namesOf(scratch), roots: [...roots, ...own.flat()], unattended: [...unattended, ...free.flat()] }); // prettier-ignore
+  };
   return {
     lasting: await lstat(places.workspace).then(() => true, () => false),
     async within(scratch) {
       if (scratch === null) return plain;
-      const withScratch = { ...places, scratch };
-      const own = await Promise.all(rules.allowed.filter(perSession).map((one) => rootsOf(one, withScratch, scratch, fold))); // prettier-ignore
-      const free = await Promise.all(rules.unattended.filter(perSession).map((one) => regionsOf(one, withScratch, fold))); // prettier-ignore
-      return territoryOf({ ...fixed, roots: [...roots, ...own.flat()], unattended: [...unattended, ...free.flat()] }); // prettier-ignore
+      let found = known.get(scratch);
+      if (!found) {
+        if (known.size >= MAX_KNOWN) known.clear();
+        known.set(scratch, (found = withScratch(scratch)));
+      }
+      return found;
     },
   }; // prettier-ignore
 }
@@ -91,6 +101,7 @@ interface Surveyed {
   readonly unattended: readonly RuledRegion[];
   readonly roots: readonly Root[];
   readonly workspace: Names;
+  readonly scratch: Names | null;
   readonly data: Names;
   readonly fold: Fold;
   readonly places: Places;
@@ -157,19 +168,47 @@ function territoryOf(s: Surveyed): Territory {
     };
   }
 
+  /** The way down from a folder, by either of its names; null when the path is not below it. */
+  const below = (folder: Names, path: string): readonly string[] | null => {
+    const names = componentsOf(path);
+    return componentsBelow(componentsOf(folder.real).map(s.fold), names, s.fold) ?? componentsBelow(componentsOf(folder.named).map(s.fold), names, s.fold); // prettier-ignore
+  };
+
   function show(path: string): string {
-    for (const base of [s.workspace.real, s.workspace.named]) {
-      const below = componentsBelow(componentsOf(base).map(s.fold), componentsOf(path), s.fold);
-      if (below) return below.join("/") || ".";
-    }
-    return path;
+    const inWorkspace = below(s.workspace, path);
+    if (inWorkspace) return inWorkspace.join("/") || ".";
+    const inScratch = s.scratch && below(s.scratch, path);
+    return inScratch ? ["$SCRATCH", ...inScratch].join("/") : path;
+  }
+
+  /** The entry itself: links are followed up to the folder that holds it. */
+  async function entry(path: string, given: string, access: Access): Promise<string | Refused> {
+    const rule = forbiddenBy(path, access);
+    if (rule) return forbiddenPath(given, rule, access);
+    const found = place(path);
+    if (!found) return outside(given, s.allowedRule);
+    if (found.names.length === 0) return follow(path, given, access);
+    const folder = await follow(dirname(path), given, "read");
+    if (typeof folder !== "string") return folder;
+    const real = join(folder, basename(path));
+    const ruleOnReal = forbiddenBy(real, access);
+    if (ruleOnReal) return forbiddenPath(given, ruleOnReal, access);
+    return place(real) ? real : outside(given, s.allowedRule);
   }
 
   return {
-    async locate(given, access): Promise<Located | Refused> {
+    workspace: s.workspace.real,
+    scratch: s.scratch?.real ?? null,
+    guarded: s.forbidden.flatMap(({ value }) => value.plainPaths),
+    isRoot: (real) => s.roots.some((root) => componentsBelow(componentsOf(real).map(s.fold), componentsOf(root.real), s.fold) !== null), // prettier-ignore
+    foldersOnly(real) {
+      const names = componentsOf(real);
+      return [...s.forbidden, ...s.unwritable].find((region) => region.value.leadsTo(names))?.rule ?? null; // prettier-ignore
+    },
+    async locate(given, access, { itself } = {}): Promise<Located | Refused> {
       if (/\p{Cc}/u.test(given)) return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access); // prettier-ignore
-      const path = resolve(s.workspace.named, expandHome(given, s.places.home));
-      const real = await follow(path, given, access);
+      const path = resolve(s.workspace.named, expandStart(given, s.places.home, s.scratch?.named ?? null)); // prettier-ignore
+      const real = await (itself ? entry : follow)(path, given, access);
       return typeof real === "string" ? { ok: true, path: real, shown: show(real) } : real;
     },
     allows(real, access) {
@@ -266,7 +305,16 @@ async function rootsOf(one: Ruled<string>, places: Places, scratch: string | nul
 
 async function namesOf(folder: string): Promise<Names> {
   const named = resolve(folder);
-  return { named, real: await realpath(named).catch(() => named) };
+  // What does not exist yet will lie below what does.
+  for (
+    let there = named, rest: string[] = [];
+    ;
+    rest = [basename(there), ...rest], there = dirname(there)
+  ) {
+    const real = await realpath(there).catch(() => null);
+    if (real !== null) return { named, real: join(real, ...rest) };
+    if (there === dirname(there)) return { named, real: named };
+  }
 }
 
 /** Asks the file system itself: is the same folder there under a name in the other case? */
@@ -279,7 +327,8 @@ async function foldsCase(folder: string): Promise<boolean> {
 }
 
 /** Only at the start, and only as a whole component: `~user` and `$HOMER` are plain names. */
-function expandHome(path: string, home: string): string {
-  const match = /^(?:~|\$HOME|\$\{HOME\})(?=$|[/\\])/.exec(path);
-  return match ? join(home, path.slice(match[0].length)) : path;
-}
+function expandStart(path: string, home: string, scratch: string | null): string {
+  const [start] = /^(?:~|\$HOME|\$\{HOME\}|\$SCRATCH|\$\{SCRATCH\})(?=$|[/\\])/.exec(path) ?? [""];
+  const folder = start.includes("SCRATCH") ? scratch : home;
+  return start === "" || folder === null ? path : join(folder, path.slice(start.length));
+} // prettier-ignore

@@ -28,8 +28,8 @@ export interface Written {
 export interface FilesPower {
   /** The whole file; a larger one than `maxBytes` (or the rule's own limit) is refused with size_exceeded. */
   read(path: string, options: { maxBytes: number }): Promise<{ path: string; bytes: Uint8Array; sizeBytes: number; modifiedMs: number; sha256: string }>;
-  /** `accept` also gets the path within the listed folder. `total` counts what was accepted, `entries` stops at `maxEntries`. */
-  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; accept?: (entry: FileStat, within: string) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
+  /** `accept` also gets the path within the listed folder; `respectIgnore` leaves out what .gitignore files do. `total` counts what was accepted, `entries` stops at `maxEntries`. */
+  list(path: string, options: { depth: number; includeHidden: boolean; maxEntries: number; respectIgnore?: boolean; accept?: (entry: FileStat, within: string) => boolean }): Promise<{ path: string; entries: FileStat[]; total: number; truncated: boolean }>;
   /** Null when nothing is there. */
   stat(path: string): Promise<FileDetails | null>;
   write(path: string, bytes: Uint8Array, options: { mode: "overwrite" | "append" | "create"; createDirectories: boolean; expectedSha256?: string }): Promise<Written>;

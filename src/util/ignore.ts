@@ -1,0 +1,54 @@
+// What a .gitignore file leaves out.
+import { globMatcher } from "./glob.ts";
+
+/** True: left out; false: brought back by `!`; null: the file says nothing. `path` is relative to the file's folder. */
+export type IgnoreRules = (path: string, isFolder: boolean) => boolean | null;
+
+const MAX_RULES = 2_000;
+
+export function ignoreRules(text: string): IgnoreRules {
+  // The last line that fits counts.
+  const rules = text
+    .split(/\r?\n/)
+    .slice(0, MAX_RULES)
+    .flatMap((line) => ruleOf(line) ?? [])
+    .reverse();
+  return (path, isFolder) => {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    for (const rule of rules)
+      if ((isFolder || !rule.foldersOnly) && rule.fits(path, name)) return !rule.negated;
+    return null;
+  };
+}
+
+interface Rule {
+  readonly negated: boolean;
+  readonly foldersOnly: boolean;
+  readonly fits: (path: string, name: string) => boolean;
+}
+
+function ruleOf(line: string): Rule | null {
+  let pattern = line.replace(/(?<!\\) +$/, "");
+  if (pattern === "" || pattern.startsWith("#")) return null;
+  const negated = pattern.startsWith("!");
+  if (negated) pattern = pattern.slice(1);
+  const foldersOnly = pattern.endsWith("/");
+  if (foldersOnly) pattern = pattern.slice(0, -1);
+  if (pattern === "") return null;
+  // Braces mean nothing here, and one character stands for them.
+  pattern = pattern.replace(/[{}]/g, "?");
+  return { negated, foldersOnly, fits: fitting(pattern) };
+}
+
+function fitting(pattern: string): Rule["fits"] {
+  const anchored = pattern.includes("/");
+  if (/[*?[\\]/.test(pattern)) {
+    // Most lines are names and endings; the matcher is for the rest.
+    const ending = /^\*(\.[^*?[\\/]+)$/.exec(pattern)?.[1];
+    if (ending !== undefined) return (_, name) => name.endsWith(ending);
+    const matches = globMatcher(anchored ? `/${pattern.replace(/^\//, "")}` : pattern);
+    return (path) => matches(anchored ? `/${path}` : path);
+  }
+  const plain = pattern.replace(/^\//, "");
+  return anchored ? (path) => path === plain : (_, name) => name === plain;
+}
