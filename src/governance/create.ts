@@ -1,4 +1,5 @@
 // The governance files, read and ready to be asked. Immutable: a change is a new one.
+import { resolve, sep } from "node:path";
 import { MODES, type Caller, type Mode } from "../call.ts";
 import type { Tool } from "../tools/tool.ts";
 import { judgeArguments, type ToolArguments } from "./arguments/index.ts";
@@ -13,8 +14,10 @@ import { survey, type Places, type Survey } from "./territory.ts";
 import type { PathRules, ToolRules } from "./tools-file.ts";
 
 export interface GovernanceOptions extends Places {
-  /** The folder of this session that nobody else has; null when there is none. */
-  scratchOf(caller: Caller, sessionId: string): string | null;
+  /** Where this caller works. Default: everybody in `workspace`. */
+  workspaceOf?(caller: Caller, sessionId: string | null): string;
+  /** The folder of this session that nobody else has, or of this user for calls without one; null when there is none. */
+  scratchOf(caller: Caller, sessionId: string | null): string | null;
   /** Calls per minute of a caller without a plan, where the configuration sets it. */
   readonly defaultPerMinute?: number | null;
 }
@@ -56,8 +59,10 @@ export function createGovernance(
     describe: (mode) => modes.modes[mode].description,
     async filesFor({ tool, caller, sessionId }): Promise<FileRules> {
       const own = tool && toolArguments(tool);
+      const territory = await (own?.territory ?? generalTerritory)({ caller, sessionId });
       return {
-        territory: await (own?.territory ?? generalTerritory)({ caller, sessionId }),
+        territory,
+        own: ownFolders(territory, options),
         maxReadBytes: (own?.maxReadBytes ?? tools.sizes.read).value,
         maxWriteBytes: (own?.maxWriteBytes ?? tools.sizes.write).value,
         maxListEntries,
@@ -115,12 +120,26 @@ function withOwn(general: PathRules, own: ToolRules): PathRules {
   };
 }
 
-/** Surveys once, and again as long as the workspace does not exist. */
+const MAX_SURVEYS = 1_000;
+
+/** Surveys each workspace once, and again as long as it does not exist. */
 function territories(paths: PathRules, options: GovernanceOptions): ToolArguments["territory"] {
-  let surveyed: Promise<Survey> | null = null;
+  const surveys = new Map<string, Promise<Survey>>();
   return async ({ caller, sessionId }): Promise<Territory> => {
-    const known = await (surveyed ??= survey(paths, options));
-    if (!known.lasting) surveyed = null;
-    return known.within(sessionId === null ? null : options.scratchOf(caller, sessionId));
+    const workspace = options.workspaceOf?.(caller, sessionId) ?? options.workspace;
+    let surveyed = surveys.get(workspace);
+    if (!surveyed) {
+      if (surveys.size >= MAX_SURVEYS) surveys.clear();
+      surveys.set(workspace, (surveyed = survey(paths, { ...options, workspace })));
+    }
+    const known = await surveyed;
+    if (!known.lasting) surveys.delete(workspace);
+    return known.within(options.scratchOf(caller, sessionId));
   };
 }
+
+/** The server makes the folders that it chose itself: below the data directory, or for one session. */
+function ownFolders({ workspace, scratch }: Territory, options: GovernanceOptions): readonly string[] {
+  const chosen = workspace !== resolve(options.workspace) || workspace.startsWith(`${options.dataDir}${sep}`);
+  return [...(chosen ? [workspace] : []), ...(scratch === null ? [] : [scratch])];
+} // prettier-ignore

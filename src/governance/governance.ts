@@ -53,12 +53,29 @@ export interface ApprovalRules {
 
 /** Where a path leads, and whether it may be touched there. One judge for the gate and for the power that opens files. */
 export interface Territory {
-  /** Says the same about what is refused, whether it exists or not. */
-  locate(given: string, access: Access): Promise<Located | Refused>;
+  /**
+   * Says the same about what is refused, whether it exists or not. With `itself` a final link is not followed: the
+   * entry is what is wanted, not what it leads to.
+   */
+  locate(
+    given: string,
+    access: Access,
+    options?: { readonly itself?: true },
+  ): Promise<Located | Refused>;
   /** The rules for a real path that was reached another way, e.g. an entry of a folder or an opened descriptor. */
   allows(real: string, access: Access): boolean;
-  /** For answers: relative to the workspace where inside it. */
+  /** For answers: relative to the workspace where inside it, `$SCRATCH/…` in the session's own folder. */
   show(real: string): string;
+  /** An allowed folder itself, or one that holds it: never moved, replaced or removed. */
+  isRoot(real: string): boolean;
+  /** The rule that forbids to write something below this path by name, so that nothing but a folder may stand here. */
+  foldersOnly(real: string): RuleSource | null;
+  /** Real paths that are forbidden by name. */
+  readonly guarded: readonly string[];
+  /** The real folder that relative paths start from. */
+  readonly workspace: string;
+  /** The real folder of this session (of this user, without one) that nobody else has. */
+  readonly scratch: string | null;
   /** The line that lets this real path be written without asking; null when none does. */
   unattended(real: string): RuleSource | null;
 }
@@ -83,6 +100,8 @@ export interface Refused {
 
 export interface FileRules {
   readonly territory: Territory;
+  /** Workspace and scratch folder, where the server makes them itself with their first use. */
+  readonly own: readonly string[];
   readonly maxReadBytes: number;
   readonly maxWriteBytes: number;
   readonly maxListEntries: number;
