@@ -13,6 +13,7 @@ import { createWebhook } from "./approval/webhook.ts";
 import type { Caller, JsonObject, Mode } from "./call.ts";
 import type { Config } from "./config.ts";
 import { openDataDir, type DataDir } from "./data-dir.ts";
+import { openEgress, type EgressOptions } from "./egress/guard.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import { openCall } from "./engine/open-call.ts";
 import { createAttempts } from "./entry/attempts.ts";
@@ -74,6 +75,8 @@ export interface AppOptions {
   readonly now?: () => number;
   /** Wraps the store that was opened: how tests break it. */
   readonly wrapStore?: (store: Store) => Store;
+  /** How names are resolved and whom to trust besides, for tests. */
+  readonly egress?: EgressOptions;
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;
 }
@@ -208,6 +211,7 @@ async function compose(
         log.warn({ userId: caller.userId, window: window.name }, "a rate window is nearly full");
         metrics.low(window.name);
       } });
+    const egress = openEgress({ ownPorts: () => (settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)]), ...options.egress });
     const { webhook: hook } = config.approvals;
     const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, fetch, ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
     const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
@@ -231,7 +235,7 @@ async function compose(
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
     const health = healthOf(opened.parts, allowlist);
-    const powers = await openPowers({ config, store, governance, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log });
+    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log });
     const { powersFor } = powers;
     const engine: Engine = createEngine({
       registry,
@@ -316,6 +320,7 @@ async function compose(
       const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
       await powers.close();
+      await egress.close();
       await opened.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
       await store.close();

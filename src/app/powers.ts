@@ -1,5 +1,6 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import type { Config } from "../config.ts";
+import type { Egress } from "../egress/egress.ts";
 import type { Governance } from "../governance/governance.ts";
 import { clockPower } from "../run/powers/clock.ts";
 import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
@@ -19,6 +20,8 @@ export interface PowersParts {
   readonly governance: Governance;
   readonly registry: Pick<Registry, "get" | "all">;
   readonly dataDir: string;
+  /** The one way out; whoever opened it closes it. */
+  readonly egress: Egress;
   /** The operating mode at the moment. */
   readonly mode: () => string;
   /** Given late, since the engine runs the tools. */

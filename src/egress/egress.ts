@@ -19,8 +19,16 @@ export interface EgressRules {
   isAllowed(host: string): boolean;
   /** Exact `host:port` of private places that an operator named. */
   isExcepted(host: string, port: number): boolean;
-  /** Hosts that the gate judged for this very call. */
+  /** Hosts that the gate judged for this very call: under ask_new a person may have agreed to them. */
   readonly judged: ReadonlySet<string>;
+  /** Where a rule is written, for messages. */
+  readonly ruleOf?: (what: "schemes" | "ports" | "policy" | "blocked", host: string) => RuleSource;
+}
+
+export interface RuleSource {
+  /** `tools.yaml:14`. */
+  readonly at: string;
+  readonly text: string;
 }
 
 /** A place that may be dialled: the name for Host and SNI, the address that was checked. */
@@ -38,6 +46,8 @@ export interface EgressRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly maxRedirects: number;
+  /** manual: an answer that points elsewhere is the answer. */
+  readonly redirect?: "follow" | "manual";
   /** After decompression. */
   readonly maxBytes: number;
   /** Headers for this origin only: dropped when a redirect leaves it. */

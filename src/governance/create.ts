@@ -2,13 +2,12 @@
 import { resolve, sep } from "node:path";
 import { MODES, type Caller, type Mode } from "../call.ts";
 import type { Tool } from "../tools/tool.ts";
-import { judgeArguments, type ToolArguments } from "./arguments/index.ts";
-import { programsOf } from "./arguments/programs.ts";
+import { hostsForCall, judgeArguments, type ToolArguments } from "./arguments/index.ts";
+import { match, programsOf } from "./arguments/programs.ts";
 import { hostsOf } from "./arguments/urls.ts";
 import { escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files.ts";
 import type { ApprovalRules, FileRules, Governance, Territory } from "./governance.ts";
-import { publicAddresses } from "./hosts.ts";
 import { rulesOf, type RulesByMode } from "./mode-rules.ts";
 import { survey, type Places, type Survey } from "./territory.ts";
 import type { PathRules, ToolRules } from "./tools-file.ts";
@@ -30,7 +29,6 @@ export function createGovernance(
   const rulesByMode = new WeakMap<Tool, RulesByMode>();
   const argumentsOf = new WeakMap<Tool, ToolArguments>();
   const approvalsOf = new WeakMap<Tool, ApprovalRules>();
-  const isPublic = publicAddresses();
   const generalTerritory = territories(tools.paths, options);
 
   const toolArguments = (tool: Tool): ToolArguments =>
@@ -45,7 +43,8 @@ export function createGovernance(
         territory: own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory, // prettier-ignore
       };
     });
-  const rules = { of: toolArguments, isPublic };
+  const rules = { of: toolArguments };
+  const generalHosts = hostsOf(tools.hosts, null, "network");
   const asGoverned = escalator((name) => tools.tools.get(name)?.risk ?? null);
   const { listEntries: maxListEntries, visitedEntries: maxVisitedEntries } = tools.sizes;
 
@@ -69,6 +68,9 @@ export function createGovernance(
         maxVisitedEntries,
       };
     },
+    hostsFor: ({ tool, arguments: given }) =>
+      tool ? hostsForCall(toolArguments(tool), given) : generalHosts,
+    isVariableDenied: (name) => match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),
     approvalRules: (tool) =>
       remember(approvalsOf, tool, () => Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals })), // prettier-ignore

@@ -36,6 +36,8 @@ export function createGovernanceHolder(
       modeRule: (tool, mode) => current.modeRule(tool, mode),
       describe: (mode) => current.describe(mode),
       filesFor: (subject) => current.filesFor(subject),
+      hostsFor: (subject) => current.hostsFor(subject),
+      isVariableDenied: (name) => current.isVariableDenied(name),
       judgeArguments: (subject) => current.judgeArguments(subject),
       approvalRules: (tool) => current.approvalRules(tool),
       asGoverned: (tool, given) => current.asGoverned(tool, given),

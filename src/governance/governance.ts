@@ -1,5 +1,6 @@
 // What the governance files say, ready to be asked: rule per tool and mode, argument rules, limits, plans (C5, C35).
 import type { Caller, JsonObject, Mode, Plan } from "../call.ts";
+import type { EgressRules } from "../egress/egress.ts";
 import type { Metric } from "../limits/budget.ts";
 import type { Tool } from "../tools/tool.ts";
 
@@ -22,7 +23,7 @@ export interface ArgumentFinding {
   /** deny refuses; ask lets a person decide; waive says that nobody need be asked on account of the mode. */
   readonly kind: "deny" | "ask" | "waive";
   /**
-   * Of a denial path_forbidden, path_not_allowed, command_forbidden, size_exceeded, egress_blocked; of an ask command_asks,
+   * Of a denial path_forbidden, path_not_allowed, command_forbidden, env_forbidden, size_exceeded, egress_blocked; of an ask command_asks,
    * host_asks; of a waiver unattended_path, listed_command.
    */
   readonly reason: string;
@@ -117,6 +118,10 @@ export interface Governance {
   describe(mode: Mode): string;
   /** What the files power goes by for this call; without a tool the general rules. */
   filesFor(subject: { readonly caller: Caller; readonly tool: Tool | null; readonly sessionId: string | null }): Promise<FileRules>;
+  /** What the egress guard goes by for this call; without a tool the general rules of the network class. */
+  hostsFor(subject: { readonly tool: Tool | null; readonly arguments: JsonObject }): EgressRules;
+  /** Variables that no program may be given. */
+  isVariableDenied(name: string): boolean;
   /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
   judgeArguments(subject: ArgumentSubject): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
   approvalRules(tool: Tool): ApprovalRules;

@@ -1,7 +1,8 @@
 // The section `hosts` of tools.yaml: where tools may reach out to.
+import { canonicalHost } from "../egress/hosts.ts";
 import { EFFECTS, type Effects } from "../tools/tool.ts";
 import type { RuleSource } from "./governance.ts";
-import { canonicalHost } from "./hosts.ts";
+
 import type { Entry, Ruled } from "./yaml.ts";
 
 const POLICIES = ["none", "list", "ask_new", "public"] as const;
@@ -13,6 +14,8 @@ export interface HostRules {
   readonly ports: Ruled<ReadonlySet<number>>;
   readonly blocked: readonly Ruled<string>[];
   readonly allowed: readonly Ruled<string>[];
+  /** Exact `host:port` of private places that may be reached. */
+  readonly private: readonly Ruled<string>[];
   readonly policy: Readonly<Record<Effects, Ruled<HostPolicy>>>;
 }
 
@@ -20,11 +23,12 @@ export interface HostOverride {
   readonly ports: Ruled<ReadonlySet<number>> | null;
   readonly blocked: readonly Ruled<string>[];
   readonly allowed: readonly Ruled<string>[] | null;
+  readonly private: readonly Ruled<string>[];
   readonly policy: Ruled<HostPolicy> | null;
 }
 
 export function readHosts(entry: Entry): HostRules {
-  const fields = entry.fields(["schemes", "ports", "blocked", "allowed", "policy"]);
+  const fields = entry.fields(["schemes", "ports", "blocked", "allowed", "private", "policy"]);
   const policy = fields.policy.fields(EFFECTS);
   return {
     rule: entry.rule,
@@ -32,16 +36,18 @@ export function readHosts(entry: Entry): HostRules {
     ports: readPorts(fields.ports),
     blocked: hostPatterns(fields.blocked),
     allowed: hostPatterns(fields.allowed),
+    private: privatePlaces(fields.private),
     policy: Object.fromEntries(EFFECTS.map((name) => [name, readPolicy(policy[name])])) as HostRules["policy"], // prettier-ignore
   };
 }
 
 export function readHostOverride(entry: Entry): HostOverride {
-  const { ports, blocked, allowed, policy } = entry.fields([], ["ports", "blocked", "allowed", "policy"]); // prettier-ignore
+  const { ports, blocked, allowed, private: places, policy } = entry.fields([], ["ports", "blocked", "allowed", "private", "policy"]); // prettier-ignore
   return {
     ports: ports ? readPorts(ports) : null,
     blocked: blocked ? hostPatterns(blocked) : [],
     allowed: allowed ? hostPatterns(allowed) : null,
+    private: places ? privatePlaces(places) : [],
     policy: policy ? readPolicy(policy) : null,
   };
 }
@@ -63,5 +69,18 @@ function hostPatterns(entry: Entry): Ruled<string>[] {
     const host = canonicalHost(below ? text.slice(2) : text);
     if (host === null || host.includes("*")) return item.fault(`expected a host such as example.org or *.example.org, got ${JSON.stringify(text)}`) ?? []; // prettier-ignore
     return [{ value: below ? `*.${host}` : host, rule: item.rule }];
+  });
+}
+
+/** `searx.internal:8080` or `[::1]:8080`: one host and one port, never a pattern. Kept in canonical form. */
+function privatePlaces(entry: Entry): Ruled<string>[] {
+  return entry.items().flatMap((item) => {
+    const text = item.text();
+    if (text === undefined) return [];
+    const [, name = "", digits = ""] = /^(.+):([1-9]\d{0,4})$/.exec(text) ?? [];
+    const host = canonicalHost(name);
+    const port = Number(digits);
+    if (host === null || host.includes("*") || port < 1 || port > 65_535) return item.fault(`expected one host and its port such as search.internal:8080, got ${JSON.stringify(text)}`) ?? []; // prettier-ignore
+    return [{ value: `${host}:${port}`, rule: item.rule }];
   });
 }

@@ -1,5 +1,6 @@
 // Judges every program that a command would start: by the file its name leads to, its options, operands and redirections.
-import { basename } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
+import type { Json } from "../../call.ts";
 import { quote } from "../../util/quote.ts";
 import type { Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
@@ -79,6 +80,20 @@ function judgeVariables(j: Judging, { variables, text }: SimpleCommand, programs
   }
 }
 
+/** Variables given beside a command: those that are not free are never covered by a list of programs. */
+export function judgeEnvironment(j: Judging, value: Json, programs: Programs): boolean {
+  const { denied: never, free } = programs.rules.environment;
+  const before = j.findings.length;
+  for (const name of typeof value === "object" && value !== null ? Object.keys(value) : []) {
+    const at = { ...j, at: `${j.at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
+    // http_proxy works like HTTP_PROXY.
+    const rule = match(never, name.toUpperCase());
+    if (rule) denied(at, { reason: "env_forbidden", value: name, message: `the variable ${quote(name)} may not be set`, suggestion: "leave the variable out; this rule has no exception", rule });
+    else if (match(free, name) === null) asked(at, { reason: "command_asks", value: name, message: `it sets the variable ${quote(name)}`, suggestion: "leave the variable out", rule: programs.rules.rule });
+  }
+  return j.findings.length === before;
+} // prettier-ignore
+
 async function judgeRedirects(j: Judging, { redirects, text }: SimpleCommand, programs: Programs): Promise<void> {
   for (const { access, target } of redirects) {
     if (target.value === null) {
@@ -86,7 +101,7 @@ async function judgeRedirects(j: Judging, { redirects, text }: SimpleCommand, pr
       continue;
     }
     const territory = await j.territory();
-    const found = await territory.locate(target.value, access);
+    const found = await territory.locate(placed(j, target.value), access);
     if (!found.ok) refusePath(j, target.value, found);
     else if (access === "write" && !(j.subject.mode === "NORMAL" && territory.unattended(found.path)))
       ask(j, text, `it writes ${quote(found.shown)}`, programs.rules.rule);
@@ -155,7 +170,7 @@ async function judgeOperands(j: Judging, { text, args }: SimpleCommand, name: st
   const recursive = name === "rm" && args.some(({ value }) => value !== null && (isOption(value, "-r") || isOption(value, "-R") || isOption(value, "--recursive")));
   let outside: string | null = null;
   for (const path of args.flatMap(({ value }) => (value === null ? [] : pathsIn(value)))) {
-    const found = await (await j.territory()).locate(path, "read");
+    const found = await (await j.territory()).locate(placed(j, path), "read");
     if (recursive && takesTooMuch(found)) {
       deny(j, text, `${quote(path)} is not below the workspace`, WORKSPACE, "name what is to be removed inside the workspace");
       return null;
@@ -168,6 +183,13 @@ async function judgeOperands(j: Judging, { text, args }: SimpleCommand, name: st
   }
   return outside;
 } // prettier-ignore
+
+/** Relative paths start from the folder that the program is started in. */
+function placed({ from }: Judging, path: string): string {
+  return from === undefined || isAbsolute(path) || /^(~|\$HOME)/.test(path)
+    ? path
+    : join(from, path);
+}
 
 const takesTooMuch = (found: Located | Refused): boolean => !found.ok || found.shown === ".";
 

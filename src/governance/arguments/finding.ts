@@ -6,6 +6,8 @@ export interface Judging {
   readonly subject: ArgumentSubject;
   /** JSON pointer of the argument. */
   readonly at: string;
+  /** The folder that relative paths of a command start from. */
+  readonly from?: string;
   readonly territory: () => Promise<Territory>;
   readonly findings: ArgumentFinding[];
 }

@@ -1,21 +1,23 @@
 // The argument rules: what a call wants to touch, judged one by one. A tool that touches nothing costs nothing.
 import { lstat } from "node:fs/promises";
 import type { Json, JsonObject } from "../../call.ts";
+import type { EgressRules } from "../../egress/egress.ts";
 import type { Tool, Touch } from "../../tools/tool.ts";
 import { valueAt } from "../../util/json.ts";
 import { quote } from "../../util/quote.ts";
 import type { ArgumentFinding, ArgumentSubject, Territory } from "../governance.ts";
 import type { Ruled } from "../yaml.ts";
-import { judgeArgv, judgeCommandLine } from "./commands.ts";
+import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
 import { denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
-import { judgeUrl, type Hosts } from "./urls.ts";
+import { asAgreed, judgeNetwork } from "./network.ts";
+import { judgedHosts, judgeUrl } from "./urls.ts";
 
 /** What the rules come to for one tool. */
 export interface ToolArguments {
   readonly touches: readonly Touch[];
   readonly programs: Programs;
-  readonly hosts: Hosts;
+  readonly hosts: EgressRules;
   readonly maxReadBytes: Ruled<number>;
   readonly maxWriteBytes: Ruled<number>;
   territory(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<Territory>;
@@ -23,7 +25,6 @@ export interface ToolArguments {
 
 interface ArgumentRules {
   of(tool: Tool): ToolArguments;
-  isPublic(address: string): boolean;
 }
 
 const NONE: readonly ArgumentFinding[] = Object.freeze([]);
@@ -33,13 +34,12 @@ export function judgeArguments(
   rules: ArgumentRules,
 ): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]> {
   const tool = rules.of(subject.tool);
-  return tool.touches.length === 0 ? NONE : judgeTouches(subject, tool, rules.isPublic);
+  return tool.touches.length === 0 ? NONE : judgeTouches(subject, tool);
 }
 
 async function judgeTouches(
   subject: ArgumentSubject,
   tool: ToolArguments,
-  isPublic: (address: string) => boolean,
 ): Promise<readonly ArgumentFinding[]> {
   const findings: ArgumentFinding[] = [];
   let surveyed: Promise<Territory> | null = null;
@@ -47,24 +47,28 @@ async function judgeTouches(
   let free = true;
   for (const touch of tool.touches) {
     for (const { at, value } of valuesAt(subject.arguments, touch)) {
-      const judging = { subject, at, territory, findings };
-      free = (await judge(judging, touch, value, tool, isPublic)) && free;
+      const from = touch.from === undefined ? undefined : valueAt(subject.arguments, touch.from);
+      const judging = { subject, at, territory, findings, ...(typeof from === "string" ? { from } : {}) }; // prettier-ignore
+      free = (await judge(judging, touch, value, tool)) && free;
     }
   }
   // One thing that must be asked about is enough for the question.
   return free ? findings : findings.filter(({ kind }) => kind !== "waive");
 }
 
+/** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */
+export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRules {
+  const judged = judgedHosts(tool.hosts, tool.touches, (touch) => valuesAt(given, touch));
+  const reachesOut = tool.touches.some((touch) => touch.kind === "network" && valueAt(given, touch.argument) === true); // prettier-ignore
+  return { ...(reachesOut ? asAgreed(tool.hosts) : tool.hosts), judged };
+}
+
 /** False: this value does not let the question of the mode be waived. */
-async function judge(
-  j: Judging,
-  touch: Touch,
-  value: Json,
-  tool: ToolArguments,
-  isPublic: (address: string) => boolean,
-): Promise<boolean> {
+async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments): Promise<boolean> {
   const { kind } = touch;
   if (kind === "text") return judgeText(j, value, tool);
+  if (kind === "env") return judgeEnvironment(j, value, tool.programs);
+  if (kind === "network") return judgeNetwork(j, value, tool.hosts);
   if (kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
   if (typeof value !== "string") {
     wrongType(j, kind, value);
@@ -77,7 +81,7 @@ async function judge(
     case "command":
       return judgeCommandLine(j, value, tool.programs);
     case "url":
-      judgeUrl(j, value, tool.hosts, isPublic);
+      judgeUrl(j, value, tool.hosts);
       return false;
   }
 }

@@ -6,7 +6,7 @@ import { governanceOf, shippedFiles } from "../../../test/fixtures/governance.ts
 import type { Json } from "../../call.ts";
 import type { Effects } from "../../tools/tool.ts";
 import type { ArgumentFinding, Governance } from "../governance.ts";
-import { addressOf, canonicalHost, publicAddresses } from "../hosts.ts";
+import { addressOf, canonicalHost, isPublicAddress } from "../../egress/hosts.ts";
 
 const CORPORA = resolve(import.meta.dirname, "../../../../shared/corpora/ssrf");
 const general = governanceOf();
@@ -74,7 +74,7 @@ describe("the policy of the class, or of the tool", () => {
 });
 
 test("addresses and hosts", () => {
-  const isPublic = publicAddresses();
+  const isPublic = isPublicAddress;
   expect([isPublic("8.8.8.8"), isPublic("::1"), isPublic("example.org")]).toEqual([true, false, false]); // prettier-ignore
   expect([canonicalHost("::1"), canonicalHost("a b"), canonicalHost(""), canonicalHost("a/b"), canonicalHost("EXAMPLE.org.")]).toEqual(["[::1]", null, null, null, "example.org"]); // prettier-ignore
   expect([addressOf("[::1]"), addressOf("1.2.3.4"), addressOf("example.org")]).toEqual(["::1", "1.2.3.4", null]); // prettier-ignore
@@ -90,7 +90,7 @@ describe("the ssrf corpus", () => {
     // A public name may lead to a private address: that is found out where it is resolved.
     const byAddress = passed.filter((line) => addressOf(canonicalHost(new URL(line).hostname) ?? "") !== null);
     console.info(`ssrf corpus: ${lines.length} lines, ${lines.length - passed.length} refused, left to resolving: ${JSON.stringify(passed)}`);
-    expect(byAddress.filter((line) => !publicAddresses()(addressOf(canonicalHost(new URL(line).hostname) ?? "") ?? ""))).toEqual([]);
+    expect(byAddress.filter((line) => !isPublicAddress(addressOf(canonicalHost(new URL(line).hostname) ?? "") ?? ""))).toEqual([]);
     for (const line of linesOf("allowed.txt")) expect([line, await judge(line)]).toEqual([line, []]);
   }); // prettier-ignore
 });

@@ -1,0 +1,110 @@
+// Connects to an address that was checked. The name serves for TLS alone, so nothing resolves it a second time.
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, rootCertificates } from "node:tls";
+import type { CheckedTarget } from "./egress.ts";
+import { connectFailed, tlsFailed, tooSlow, translated } from "./faults.ts";
+
+export interface DialOptions {
+  readonly signal: AbortSignal;
+  /** For all addresses and the handshake together. */
+  readonly connectMs: number;
+  readonly tls: boolean;
+  /** Further certificates to trust, PEM. */
+  readonly ca?: readonly string[] | undefined;
+}
+
+/** One address that does not answer must not use up the time of the others. */
+const PER_ADDRESS_MS = 3_000;
+
+export async function dial(target: CheckedTarget, options: DialOptions): Promise<Socket> {
+  const where = `${target.host}:${target.port}`;
+  const ends = performance.now() + options.connectMs;
+  let failure: unknown = connectFailed(where, "no address answered");
+  for (const [index, address] of target.addresses.entries()) {
+    const isLast = index === target.addresses.length - 1;
+    const left = ends - performance.now();
+    if (left <= 0) break;
+    try {
+      const socket = await reach(address, target.port, where, isLast ? left : Math.min(left, PER_ADDRESS_MS), options.signal); // prettier-ignore
+      return options.tls ? await secure(socket, target, where, Math.max(1, ends - performance.now()), options) : socket; // prettier-ignore
+    } catch (cause) {
+      options.signal.throwIfAborted();
+      failure = cause;
+      if (options.tls && isTls(cause)) break; // the host answered, and is not trusted
+    }
+  }
+  throw translated(where, failure);
+}
+
+const isTls = (cause: unknown): boolean =>
+  cause instanceof Error && "fault" in cause && (cause.fault as { reason: string }).reason === "tls_failed"; // prettier-ignore
+
+function reach(
+  address: string,
+  port: number,
+  where: string,
+  ms: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  return settled(
+    connect({ host: address, port, family: isIP(address), noDelay: true }),
+    "connect",
+    signal,
+    ms,
+    where,
+  );
+}
+
+async function secure(
+  socket: Socket,
+  { host }: CheckedTarget,
+  where: string,
+  ms: number,
+  { signal, ca }: DialOptions,
+): Promise<Socket> {
+  const bare = host.startsWith("[") ? host.slice(1, -1) : host;
+  const secured = connectTls({
+    socket,
+    host: bare,
+    ...(isIP(bare) === 0 ? { servername: bare } : {}),
+    ALPNProtocols: ["http/1.1"],
+    rejectUnauthorized: true,
+    ...(ca ? { ca: [...rootCertificates, ...ca] } : {}),
+  });
+  try {
+    return await settled(secured, "secureConnect", signal, ms, where);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw cause instanceof Error && "fault" in cause ? cause : tlsFailed(where, cause);
+  }
+}
+
+function settled<S extends Socket>(
+  socket: S,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+  ms: number,
+  where: string,
+): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const finish = (cause?: unknown): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      socket.removeListener("error", finish);
+      socket.removeListener("close", onClose);
+      socket.removeListener(event, done);
+      if (cause === undefined) return resolve(socket);
+      // A late error of a socket that was given up has nobody to hear it.
+      socket.on("error", () => undefined).destroy();
+      // The reason of a cancel need not be an error.
+      reject(cause); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
+    };
+    const done = (): void => finish();
+    const onClose = (): void => finish(connectFailed(where, "the connection was closed early"));
+    const onAbort = (): void => finish(signal.reason ?? new Error("aborted"));
+    const timer = setTimeout(() => finish(tooSlow(where, "connecting", Math.ceil(ms))), ms);
+    socket.once("error", finish).once("close", onClose).once(event, done);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}

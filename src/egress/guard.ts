@@ -1,0 +1,45 @@
+// Opens the guard: one judge, one dialler, and the two ways to use them.
+import { checkUrl, systemResolve, type Resolve } from "./check.ts";
+import type { Egress } from "./egress.ts";
+import { openProxy, type ProxyLimits } from "./proxy.ts";
+import { requestThrough, type RequestLimits } from "./request.ts";
+
+export interface EgressLimits extends RequestLimits, ProxyLimits {
+  readonly resolveMs: number;
+}
+
+export interface EgressOptions {
+  /** How names are resolved; the system's way unless said otherwise. */
+  readonly resolve?: Resolve | undefined;
+  /** Ports this server itself listens on. */
+  readonly ownPorts?: (() => readonly number[]) | undefined;
+  /** Further certificates to trust, PEM. */
+  readonly ca?: readonly string[] | undefined;
+  readonly limits?: Partial<EgressLimits> | undefined;
+}
+
+const LIMITS: EgressLimits = {
+  resolveMs: 5_000,
+  connectMs: 10_000,
+  headersMs: 30_000,
+  idleMs: 30_000,
+  totalMs: 300_000,
+  headerBytes: 32_768,
+  tunnelIdleMs: 300_000,
+  tunnelBytes: 1_073_741_824,
+  connections: 128,
+};
+
+export function openEgress(options: EgressOptions = {}): Egress {
+  const limits = { ...LIMITS, ...options.limits };
+  const { resolve = systemResolve, ownPorts = () => [], ca } = options;
+  const check: Egress["check"] = (url, subject) =>
+    checkUrl(url, subject, { resolve, resolveMs: limits.resolveMs, ownPorts });
+  const proxy = openProxy({ check, limits, ca });
+  return {
+    check,
+    request: (request, subject) => requestThrough(request, subject, { check, limits, ca }),
+    serve: proxy.serve,
+    close: proxy.close,
+  };
+}

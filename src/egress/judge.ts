@@ -1,0 +1,74 @@
+// Where a URL leads, by its canonical host: the decision that stage `arguments` and the guard share. It resolves nothing.
+import type { EgressRules, RuleSource } from "./egress.ts";
+import { addressOf, isPublicAddress } from "./hosts.ts";
+
+/** A place in canonical form. */
+export interface Place {
+  readonly url: URL;
+  readonly host: string;
+  readonly port: number;
+  /** What the host is, when it is no name. */
+  readonly address: string | null;
+  /** An operator named it: it need not be public. */
+  readonly excepted: boolean;
+}
+
+export type UrlVerdict =
+  /** ask: unknown under `ask_new`; a person may decide. */
+  | { readonly kind: "allow" | "ask"; readonly place: Place; readonly why: string; readonly rule: RuleSource }
+  | { readonly kind: "deny"; readonly why: string; readonly rule: RuleSource; readonly remedy: string }; // prettier-ignore
+
+const PUBLIC_ONLY: RuleSource = { at: "built in", text: "only public addresses are reached" };
+const WRITTEN_PLAINLY: RuleSource = { at: "built in", text: "a URL is written plainly: no user, no control characters, no encoded host" }; // prettier-ignore
+const NO_RULE: RuleSource = { at: "built in", text: "rules of the caller" };
+const DEFAULT_PORTS = { http: 80, https: 443 } as const;
+const MAX_HOST = 253;
+
+export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
+  const deny = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({ kind: "deny", why, rule, remedy }); // prettier-ignore
+  const ruleOf = (what: Parameters<NonNullable<EgressRules["ruleOf"]>>[0], of = ""): RuleSource =>
+    rules.ruleOf?.(what, of) ?? NO_RULE;
+  const url = URL.parse(given);
+  if (!url) return deny("is not a URL", WRITTEN_PLAINLY, "write it as https://host/path");
+  const scheme = url.protocol.slice(0, -1);
+  if ((scheme !== "http" && scheme !== "https") || !rules.schemes.includes(scheme))
+    return deny(`${scheme} is not one of ${rules.schemes.join(", ")}`, ruleOf("schemes"), "use https"); // prettier-ignore
+  const fault = oddity(given, url);
+  if (fault !== null) return deny(fault, WRITTEN_PLAINLY, "write it as https://host/path");
+  // What the parser gives for http and https is in canonical form.
+  const host = url.hostname.replace(/\.$/, "");
+  const port = url.port === "" ? DEFAULT_PORTS[scheme] : Number(url.port);
+  const address = addressOf(host);
+  const excepted = rules.isExcepted(host, port);
+  if (!excepted) {
+    if (address !== null && !isPublicAddress(address))
+      return deny(`${address} is not a public address`, PUBLIC_ONLY, "use a public host");
+    if (address === null && !host.includes("."))
+      return deny(`${host} is a name of the local network`, PUBLIC_ONLY, "use a public host");
+    if (!rules.ports.includes(port))
+      return deny(`port ${port} is not allowed`, ruleOf("ports"), `use one of the ports ${rules.ports.join(", ")}`); // prettier-ignore
+    if (rules.isBlocked(host))
+      return deny(`${host} is blocked`, ruleOf("blocked", host), "use another host");
+  }
+  const rule = ruleOf("policy");
+  if (rules.policy === "none")
+    return deny("this tool reaches no host", rule, "use a tool that may");
+  const place: Place = { url, host, port, address, excepted };
+  if (rules.policy === "public" || excepted || rules.isAllowed(host))
+    return { kind: "allow", place, why: "", rule };
+  const why = `${host} is not on the list of allowed hosts`;
+  if (rules.policy === "list") return deny(why, rule, "ask an administrator to allow the host");
+  return { kind: "ask", place, why, rule };
+}
+
+/** What no honest URL holds, though parsers put up with it. */
+function oddity(given: string, url: URL): string | null {
+  if (/[\p{Cc}\s\\]/u.test(given)) return "holds blanks, control characters or backslashes";
+  if (url.username !== "" || url.password !== "") return "holds a user or a password";
+  const authority = /^[^/]*\/\/([^/?#]*)/.exec(given)?.[1];
+  if (authority === undefined) return "does not say //host";
+  if (/[@%]/.test(authority)) return "hides its host";
+  const host = url.hostname.replace(/\.$/, "");
+  if (host.length > MAX_HOST || host.split(".").includes("")) return "has no valid host name";
+  return null;
+}
