@@ -5,6 +5,8 @@ import { AlreadyExists } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 export interface Database {
+  /** Only full-text search is said differently. */
+  readonly kind: "sqlite" | "postgres";
   readonly kysely: Kysely<Tables>;
   /**
    * One transaction, all or nothing; answers the rows of each statement. Batches that name the same turn run one after

@@ -50,6 +50,7 @@ export async function openPostgres(address: string): Promise<Store> {
   });
   let closed = false;
   const database: Database = {
+    kind: "postgres",
     kysely: new Kysely<Tables>({
       dialect: postgresDialect(async ({ sql, parameters }) => {
         const { rows } = await pool.query<Row>(sql, parameters.map(bind));

@@ -28,6 +28,7 @@ export async function openSqlite(name: string, options: { dataDir: string }): Pr
     ),
   });
   const database: Database = {
+    kind: "sqlite",
     kysely,
     batch: (list) => writer.batch(list.map((query) => query.compile())),
   };

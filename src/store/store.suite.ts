@@ -22,6 +22,7 @@ import {
   type UserRow,
 } from "./store.ts";
 import { usageSuite } from "./usage.suite.ts";
+import { workSuite } from "./work.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
 export interface Ground {
@@ -578,6 +579,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     documentsSuite(() => store, another);
     approvalsSuite(() => store, another);
     usageSuite(() => store, another);
+    workSuite(() => store, another);
 
     describe("facts", () => {
       test("get, set, put if absent, take", async () => {

@@ -5,8 +5,10 @@ import type { DocumentKind, DocumentState, DocumentVersion } from "../governance
 import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
+import type { WorkStore } from "./work-rows.ts";
 
 export * from "./gate-rows.ts";
+export * from "./work-rows.ts";
 
 export const storeConfig = z
   .string()
@@ -213,15 +215,6 @@ export interface CapsuleRow {
   readonly updatedAt: number;
 }
 
-export interface MemoryRow {
-  readonly key: string;
-  readonly value: Json;
-  readonly tags: readonly string[];
-  readonly version: number;
-  readonly updatedAt: number;
-  readonly expiresAt: number | null;
-}
-
 /** Thrown by a write that would break uniqueness; `what` names the noun. */
 export class AlreadyExists extends Error {
   readonly what: string;
@@ -234,7 +227,7 @@ export class AlreadyExists extends Error {
 /** Thrown when a condition of a write does not hold; nothing was written. */
 export class PreconditionFailed extends Error {}
 
-export interface Store {
+export interface Store extends WorkStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;
@@ -321,12 +314,6 @@ export interface Store {
     remove(name: string): Promise<boolean>;
     definition(pin: string): Promise<StoredTool | null>;
   };
-
-  readonly memory: {
-    /** Atomic: with `ifVersion` the write happens only when the stored version equals it (0 = must be absent). Null = stale. */
-    put(row: { tenantId: string; namespace: string; key: string; value: Json; tags: readonly string[]; at: number; expiresAt: number | null; ifVersion?: number }): Promise<{ version: number; created: boolean } | null>;
-    get(tenantId: string, namespace: string, key: string, now: number): Promise<MemoryRow | null>;
-  }; // prettier-ignore
 
   /** Relationships of the embedded engine. Expired ones may be swept by any write. */
   readonly tuples: {

@@ -1,6 +1,7 @@
 // The tables as Kysely sees them: text ids, epoch ms, JSON as text, booleans as 0/1, alike on both databases.
 import type { CancelReason, Level, Plan, Status } from "../call.ts";
 import type { DocumentKind, DocumentState } from "../governance/governance.ts";
+import type { AgentMessagesTable, AgentsTable, PlansTable, QuestionsTable, SchedulesTable, ToolDraftsTable, WorkflowRunsTable, WorkflowsTable } from "./work-tables.ts"; // prettier-ignore
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 
 interface EventsTable {
@@ -75,6 +76,8 @@ interface MemoryTable {
   key: string;
   value: string;
   tags: string;
+  /** Folded words of key, tags and value. */
+  words: string;
   version: number;
   /** The version it had when it was (re)created: versions go on when an expired key comes back. */
   created_version: number;
@@ -181,6 +184,16 @@ export interface Tables {
   capabilities: CapabilitiesTable;
   definitions: { pin: string; body: string };
   memory: MemoryTable;
+  /** The full-text index; SQLite only. */
+  memory_words: { rowid: number; words: string; rank: number };
+  workflows: WorkflowsTable;
+  workflow_runs: WorkflowRunsTable;
+  schedules: SchedulesTable;
+  plans: PlansTable;
+  agents: AgentsTable;
+  agent_messages: AgentMessagesTable;
+  questions: QuestionsTable;
+  tool_drafts: ToolDraftsTable;
   facts: { name: string; value: string };
   /** Never holds a row; see the migration. */
   guards: { holds: number };

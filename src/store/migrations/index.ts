@@ -2,8 +2,10 @@
 import { createHash } from "node:crypto";
 import { initial } from "./001-initial.ts";
 import { gate } from "./002-gate.ts";
+import { work } from "./003-work.ts";
 
 export interface ColumnTypes {
+  kind: "sqlite" | "postgres";
   int: string;
   real: string;
   /** Sequence numbers are given out by the writer, never by the database. */
@@ -22,6 +24,7 @@ export interface Migration {
 }
 
 const SQLITE: ColumnTypes = {
+  kind: "sqlite",
   int: "integer",
   real: "real",
   seq: "integer",
@@ -29,6 +32,7 @@ const SQLITE: ColumnTypes = {
   clustered: " without rowid",
 };
 const POSTGRES: ColumnTypes = {
+  kind: "postgres",
   int: "bigint",
   real: "double precision",
   seq: "bigint",
@@ -39,6 +43,7 @@ const POSTGRES: ColumnTypes = {
 const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[] = [
   { name: "initial", statements: initial },
   { name: "gate", statements: gate },
+  { name: "work", statements: work },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

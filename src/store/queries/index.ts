@@ -1,6 +1,7 @@
 // The one set of queries, the same on both databases.
 import type { Database } from "../database.ts";
 import type { Store } from "../store.ts";
+import { agents, questions, toolDrafts } from "./agents.ts";
 import { approvals } from "./approvals.ts";
 import { capabilities } from "./capabilities.ts";
 import { capsules } from "./capsules.ts";
@@ -17,6 +18,7 @@ import { tenants } from "./tenants.ts";
 import { tuples } from "./tuples.ts";
 import { usage } from "./usage.ts";
 import { users } from "./users.ts";
+import { plans, runs, schedules, workflows } from "./workflows.ts";
 
 export function queries(
   database: Database,
@@ -32,6 +34,13 @@ export function queries(
     capsules: capsules(database),
     capabilities: capabilities(database),
     memory: memory(database),
+    workflows: workflows(database),
+    runs: runs(database),
+    schedules: schedules(database),
+    plans: plans(database),
+    agents: agents(database),
+    questions: questions(database),
+    toolDrafts: toolDrafts(database),
     tuples: tuples(database),
     documents: documents(database),
     approvals: approvals(database),

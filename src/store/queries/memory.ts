@@ -1,14 +1,19 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Json } from "../../call.ts";
 import type { Database } from "../database.ts";
+import { textOfJson, wordsOf } from "../../util/words.ts";
 import type { Store } from "../store.ts";
+import { memorySearch } from "./memory-search.ts";
 
-export function memory({ kysely }: Database): Store["memory"] {
+export function memory(database: Database): Store["memory"] {
+  const { kysely } = database;
   return {
+    ...memorySearch(database),
     async put({ tenantId, namespace, key, value, tags, at, expiresAt, ifVersion }) {
       const change = {
         value: JSON.stringify(value),
         tags: JSON.stringify(tags),
+        words: wordsOf([key, ...tags, textOfJson(value)].join("\n")).join(" "),
         updated_at: at,
         expires_at: expiresAt,
       };
