@@ -1,6 +1,43 @@
 // The sandbox port: programs that are not ours run in a box, or not at all.
 import type { Duplex } from "node:stream";
 
+export interface SandboxConfig {
+  /** A folder of the server's own, for what a run needs on the host. */
+  readonly folder: string;
+  /** Where `bwrap` and `prlimit` are looked for, like PATH. */
+  readonly path: string;
+  readonly limits?: Partial<SandboxLimits>;
+}
+
+const UNTRIED: SandboxStatus = { ready: false, reason: "it was not tried yet", fix: null, limits: "weak", version: null }; // prettier-ignore
+
+/** The box of this system. Nothing is started, and nothing taken, before somebody asks for it. */
+export function openSandbox(config: SandboxConfig): Sandbox {
+  const kind =
+    { linux: "bubblewrap", darwin: "sandbox-exec" }[process.platform as string] ?? "none";
+  let opened: Promise<Sandbox> | null = null;
+  let found: Sandbox | null = null;
+  const open = (): Promise<Sandbox> =>
+    (opened ??= load(config).then((sandbox) => (found = sandbox)));
+  return {
+    kind: kind as Sandbox["kind"],
+    get status() {
+      return found?.status ?? UNTRIED;
+    },
+    get probed() {
+      return open().then((sandbox) => sandbox.probed);
+    },
+    run: async (job) => (await open()).run(job),
+    launcher: async (job) => (await open()).launcher(job),
+    close: async () => (await opened)?.close(),
+  };
+}
+
+async function load(config: SandboxConfig): Promise<Sandbox> {
+  if (process.platform === "linux") return (await import("./bubblewrap.ts")).openBubblewrap(config);
+  return (await import("./none.ts")).noSandbox();
+}
+
 /** What the box may hold at most. All are set by the server; no field of a request reaches them. */
 export interface SandboxLimits {
   readonly memoryBytes: number;
@@ -34,6 +71,8 @@ export interface SandboxJob {
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly stdin?: Uint8Array;
   readonly limits?: Partial<SandboxLimits>;
+  /** Who it runs as on the host, where the server may choose: the owner of a mounted folder. Never 0. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
   /**
    * Each TCP connection that something inside makes to `127.0.0.1:3128` arrives here as a stream; there is no other way
    * out. Absent: no network at all.
@@ -73,8 +112,10 @@ export interface SandboxStatus {
 
 export interface Sandbox {
   readonly kind: "bubblewrap" | "sandbox-exec" | "none";
-  /** From a real run at the start. */
+  /** From a real run; until one has ended, not ready. */
   readonly status: SandboxStatus;
+  /** Asks for the real run, and is there when it has ended; never rejects. */
+  readonly probed: Promise<SandboxStatus>;
   /** Rejects with UNAVAILABLE / sandbox_unavailable when there is no box; never runs anything outside one. */
   run(job: SandboxJob): Promise<SandboxResult>;
   /**

@@ -1,0 +1,80 @@
+// The box on Linux. Opens at once; a real run behind it decides whether there is one.
+import { randomBytes } from "node:crypto";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openCages } from "./bubblewrap/cgroup.ts";
+import type { Tamper } from "./bubblewrap/box.ts";
+import { probe } from "./bubblewrap/probe.ts";
+import { runJob } from "./bubblewrap/run.ts";
+import { seccompFilter } from "./bubblewrap/seccomp.ts";
+import { findProgram, identities, NAMES, systemEntries } from "./bubblewrap/system.ts";
+import type { Workshop } from "./bubblewrap/workshop.ts";
+import { noSandbox, unavailable } from "./none.ts";
+import type { Sandbox, SandboxConfig, SandboxStatus } from "./sandbox.ts";
+
+const UNKNOWN: SandboxStatus = { ready: false, reason: "it is still being tried", fix: null, limits: "weak", version: null }; // prettier-ignore
+
+export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox {
+  const bwrap = findProgram("bwrap", config.path);
+  const prlimit = findProgram("prlimit", config.path);
+  if (bwrap === null)
+    return noSandbox("bubblewrap is not installed", "apt install bubblewrap (or `ostiary doctor --fix`)"); // prettier-ignore
+  if (prlimit === null)
+    return noSandbox("prlimit is not installed", "apt install util-linux (or `ostiary doctor --fix`)"); // prettier-ignore
+  const machine = process.arch;
+  if (machine !== "x64" && machine !== "arm64")
+    return noSandbox(`no system call filter exists for ${machine}`, "run the server on x86-64 or arm64"); // prettier-ignore
+
+  mkdirSync(config.folder, { recursive: true, mode: 0o700 });
+  const folder = mkdtempSync(join(config.folder, "box-"));
+  chmodSync(folder, 0o700);
+  for (const unixSockets of [false, true])
+    writeFileSync(join(folder, unixSockets ? "filter-unix" : "filter"), seccompFilter({ machine, unixSockets })); // prettier-ignore
+  for (const [at, text] of Object.entries(NAMES)) writeFileSync(join(folder, nameOf(at)), text);
+
+  const isRoot = process.getuid?.() === 0;
+  const cages = openCages(`ostiary-${process.pid}-${randomBytes(4).toString("hex")}`);
+  const open: Workshop["open"] = new Set();
+  const shop: Workshop = {
+    programs: { bwrap, prlimit },
+    system: systemEntries(),
+    folder,
+    names: Object.keys(NAMES).map((at) => ({ at, file: join(folder, nameOf(at)) })),
+    isRoot,
+    limits: config.limits ?? {},
+    identities: identities(isRoot),
+    cages,
+    open,
+    ...(tamper === undefined ? {} : { tamper }),
+  };
+  let status = UNKNOWN;
+  const probed = probe(shop).then((found) => (status = found));
+  const ready = async (): Promise<void> => {
+    await probed;
+    if (!status.ready) throw unavailable(status);
+  };
+  return {
+    kind: "bubblewrap",
+    get status() {
+      return status;
+    },
+    probed,
+    async run(job) {
+      await ready();
+      return runJob(shop, job);
+    },
+    async launcher() {
+      await ready();
+      throw unavailable({ reason: "launchers are not offered", fix: null });
+    },
+    async close() {
+      await probed;
+      for (const box of open) box.kill();
+      await Promise.allSettled([...open].map(({ ended }) => ended));
+      cages.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const nameOf = (at: string): string => at.slice(1).replaceAll("/", "-");

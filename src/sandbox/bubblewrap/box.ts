@@ -1,0 +1,168 @@
+// One box from its start to its last process. The launcher waits for its own arguments before it does anything, and gets
+// them only when it stands under its limits: nothing ever runs outside them.
+import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
+import { closeSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../../errors.ts";
+import type { SandboxLimits } from "../sandbox.ts";
+import { boxArguments, type BoxPlan } from "./arguments.ts";
+import type { Cage } from "./cgroup.ts";
+
+export interface BoxOrder {
+  readonly programs: { readonly bwrap: string; readonly prlimit: string };
+  readonly argv: readonly string[];
+  readonly plan: Omit<BoxPlan, "fds" | "files">;
+  /** Who the launcher is on the host; null: whoever the server is. */
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+  readonly cage: Cage | null;
+  readonly seccompFd: number;
+  /** Open files that become files inside. */
+  readonly files: readonly { readonly at: string; readonly fd: number }[];
+  /** What descriptors 0 to 4 are. */
+  readonly stdio: readonly ("ignore" | "pipe" | number)[];
+  /** A channel for one message from inside, besides the others. */
+  readonly channel: boolean;
+  /** For tests that prove a lock by taking it away. */
+  readonly tamper?: Tamper;
+}
+
+export interface Tamper {
+  readonly args?: (args: readonly string[]) => readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly prlimit?: false;
+  readonly asRoot?: true;
+  readonly detached?: false;
+}
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly oom: boolean;
+  /** The box could not be built; what the launcher said is on stderr. */
+  readonly unbuilt: boolean;
+}
+
+export interface Box {
+  readonly child: ChildProcess;
+  /** Ends everything inside. */
+  kill(): void;
+  /** When the last process is gone. */
+  readonly ended: Promise<Ended>;
+}
+
+const FIRST_FD = 5;
+const POLL_MS = 2;
+/** Beyond it the box is reported as ended; what the kernel still takes down has no descriptor left. */
+const GONE_WITHIN_MS = 5_000;
+
+export async function startBox(order: BoxOrder): Promise<Box> {
+  const { programs, argv, owner, cage, files, channel, tamper } = order;
+  const fds = { args: FIRST_FD, status: FIRST_FD + 1, seccomp: FIRST_FD + 2 };
+  const inner = files.map(({ at }, index) => ({ at, fd: FIRST_FD + 3 + index }));
+  const channelFd = FIRST_FD + 3 + files.length;
+  const env = channel ? { ...order.plan.env, NODE_CHANNEL_FD: String(channelFd) } : order.plan.env;
+  const planned = boxArguments({ ...order.plan, env, files: inner, fds });
+  const args = tamper?.args?.(planned) ?? planned;
+  const command = [programs.bwrap, "--args", String(fds.args), "--", ...argv];
+  const limited = tamper?.prlimit === false ? command : [programs.prlimit, ...rlimits(order.plan.limits, owner !== null), "--", ...command]; // prettier-ignore
+  const [program = "", ...rest] = limited;
+  const stdio: StdioOptions = [
+    ...order.stdio,
+    ...Array<"ignore">(FIRST_FD - order.stdio.length).fill("ignore"),
+    ...["pipe" as const, "pipe" as const, order.seccompFd],
+    ...files.map(({ fd }) => fd),
+    ...(channel ? ["ipc" as const] : []),
+  ];
+  let child: ChildProcess;
+  try {
+    child = spawn(program, rest, {
+      stdio,
+      cwd: "/",
+      env: { ...tamper?.env },
+      detached: tamper?.detached ?? true,
+      ...(owner === null || tamper?.asRoot ? {} : owner),
+    });
+  } catch (cause) {
+    throw unstarted(cause);
+  } finally {
+    closeSync(order.seccompFd);
+    for (const { fd } of files) closeSync(fd);
+  }
+  for (const stream of child.stdio) stream?.on("error", () => undefined);
+  const status = readStatus(child.stdio[fds.status] as Readable);
+  const closed = new Promise<void>((resolve, reject) => {
+    child.once("error", (cause) => reject(unstarted(cause)));
+    child.once("close", () => resolve());
+  });
+  closed.catch(() => undefined);
+  if (child.pid === undefined) {
+    await closed;
+    throw unstarted(null);
+  }
+  const kill = (): void => void child.kill("SIGKILL");
+  try {
+    await cage?.place(child.pid);
+  } catch (cause) {
+    kill();
+    await closed;
+    throw unstarted(cause);
+  }
+  (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
+  const end = async (): Promise<Ended> => {
+    await closed;
+    const oom = (await cage?.oom()) ?? false;
+    await lastOneGone(cage, status.childPid());
+    const exitCode = status.exitCode();
+    return { exitCode, oom, unbuilt: exitCode === null && !child.killed };
+  };
+  return { child, kill, ended: end() };
+}
+
+/** Process numbers are counted by user: an ordinary server's own processes would be counted too. */
+function rlimits(limits: SandboxLimits, ownUser: boolean): string[] {
+  return [
+    "--core=0",
+    `--nofile=${limits.openFiles}`,
+    `--fsize=${limits.fileBytes}`,
+    ...(ownUser ? [`--nproc=${limits.processes}`] : []),
+  ];
+}
+
+function unstarted(cause: unknown): AppError {
+  const code = (cause as NodeJS.ErrnoException | null)?.code;
+  if (code === "E2BIG")
+    return new AppError("BAD_REQUEST", "invalid_arguments", "The arguments of the program are longer than the system takes.", { remedy: "pass less, or pass it by a file or on stdin", cause }); // prettier-ignore
+  return new AppError("UNAVAILABLE", "sandbox_unavailable", `The sandbox did not start${code === undefined ? "" : ` (${code})`}.`, { remedy: "see `ostiary doctor`; try again when the machine has room", cause }); // prettier-ignore
+}
+
+/** What the launcher says about the box: never what a program inside says. */
+function readStatus(stream: Readable): { childPid(): number | null; exitCode(): number | null } {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  const field = (name: string): number | null => {
+    const found = new RegExp(`"${name}": (\\d+)`).exec(text)?.[1];
+    return found === undefined ? null : Number(found);
+  };
+  return { childPid: () => field("child-pid"), exitCode: () => field("exit-code") };
+}
+
+/** The launcher has ended; what was inside follows it, but not in the same moment. */
+async function lastOneGone(cage: Cage | null, childPid: number | null): Promise<void> {
+  const until = performance.now() + GONE_WITHIN_MS;
+  while (performance.now() < until) {
+    if (cage !== null) {
+      const removed = await cage.remove().then(() => true, () => false); // prettier-ignore
+      if (removed) return;
+      for (const pid of await cage.members()) signal(pid, "SIGKILL");
+    } else if (childPid === null || !signal(childPid, 0)) return;
+    await sleep(POLL_MS);
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+// One job: start, feed, collect, end. Resolves when the last process is gone.
+import type { Readable, Writable } from "node:stream";
+import { AppError } from "../../errors.ts";
+import type { SandboxJob, SandboxResult } from "../sandbox.ts";
+import { buildBox, type Workshop } from "./workshop.ts";
+
+/** How the launcher says that the program is not there or cannot be executed. */
+const NO_EXEC = /^bwrap: execvp (.*): ([^:\n]+)\n$/m;
+const NO_FOLDER = /^bwrap: Can't chdir to /m;
+
+export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxResult> {
+  const began = performance.now();
+  const stopped = (): SandboxResult => ({ stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: null, signal: "SIGKILL", oom: false, overflowed: false, durationMs: performance.now() - began }); // prettier-ignore
+  if (job.signal.aborted) return stopped();
+  const { box, limits } = await buildBox(shop, job, ["pipe", "pipe", "pipe"]);
+  let killed = false;
+  const kill = (): void => {
+    killed = true;
+    box.kill();
+  };
+  job.signal.addEventListener("abort", kill, { once: true });
+  if (job.signal.aborted) kill();
+  const chunks = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+  let room = limits.outputBytes;
+  let overflowed = false;
+  for (const name of ["stdout", "stderr"] as const) {
+    (box.child[name] as Readable).on("data", (chunk: Uint8Array) => {
+      if (overflowed) return;
+      const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
+      room -= kept.length;
+      chunks[name].push(kept);
+      if (kept.length > 0) job.onOutput?.(name, kept);
+      if (kept.length === chunk.length) return;
+      overflowed = true;
+      kill();
+    });
+  }
+  (box.child.stdin as Writable).end(job.stdin ?? "");
+  const { exitCode, oom, unbuilt } = await box.ended.finally(() =>
+    job.signal.removeEventListener("abort", kill),
+  );
+  const stdout = Buffer.concat(chunks.stdout);
+  const stderr = Buffer.concat(chunks.stderr);
+  const durationMs = performance.now() - began;
+  const rest = { oom, overflowed, durationMs };
+  if (killed) return { stdout, stderr, exitCode: null, signal: "SIGKILL", ...rest };
+  if (!unbuilt) return { stdout, stderr, exitCode, signal: null, ...rest };
+  return { stdout, ...notExecuted(stderr.toString("utf8")), signal: null, ...rest };
+}
+
+/** Only the launcher can end without an exit code, so its words are not those of a program inside. */
+function notExecuted(said: string): { readonly stderr: Buffer; readonly exitCode: number } {
+  const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
+  // As a shell says it: 127 not found, 126 not executable.
+  if (program !== undefined)
+    return { stderr: Buffer.from(`${program}: ${why}\n`), exitCode: why.startsWith("No such") ? 127 : 126 }; // prettier-ignore
+  if (NO_FOLDER.test(said))
+    throw new AppError("BAD_REQUEST", "invalid_arguments", "cwd: expected a folder that exists inside the sandbox", { remedy: "name an existing folder", cause: new Error(said) }); // prettier-ignore
+  throw new AppError("UNAVAILABLE", "sandbox_unavailable", "The sandbox could not be built for this job.", { remedy: "see `ostiary doctor` and the server's log", cause: new Error(said) }); // prettier-ignore
+}

@@ -1,0 +1,78 @@
+// What the host offers: the programs that build a box, and how its root folder looks.
+import { accessSync, constants, lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { SystemEntry } from "./arguments.ts";
+
+export function findProgram(name: string, path: string): string | null {
+  for (const folder of path.split(delimiter).filter(isAbsolute)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // Not there; the next folder may have it.
+    }
+  }
+  return null;
+}
+
+/** /bin, /lib and so on: links where the distribution has merged them into /usr, folders where not. */
+export function systemEntries(): SystemEntry[] {
+  return ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].flatMap((at): SystemEntry[] => {
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink()) {
+      const link = readlinkSync(at).replace(/^\//, "");
+      return link.startsWith("usr/") ? [{ at, link }] : [];
+    }
+    return found?.isDirectory() ? [{ at, folder: true }] : [];
+  });
+}
+
+/** The two-line files that programs look names up in; nothing of the host. */
+export const NAMES: Readonly<Record<string, string>> = {
+  "/etc/passwd": "job:x:1000:1000:job:/job:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+  "/etc/group": "job:x:1000:\nnogroup:x:65534:\n",
+  "/etc/hosts": "127.0.0.1 localhost job\n::1 localhost\n",
+  "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+};
+
+/** Wide apart from every range that distributions and containers hand out. */
+const FIRST_UID = 0x70000000;
+const SLOTS = 1024;
+
+export interface Identities {
+  /** Null where the server is an ordinary user: the box then runs as it. */
+  take(): { readonly uid: number; readonly gid: number } | null;
+  give(uid: number): void;
+  readonly full: boolean;
+}
+
+/** One uid per running box, so that no two share a limit that the kernel counts by user. */
+export function identities(isRoot: boolean): Identities {
+  const first = isRoot ? firstUid(readFileSync("/proc/self/uid_map", "utf8")) : 0;
+  const taken = new Set<number>();
+  return {
+    get full() {
+      return taken.size >= SLOTS;
+    },
+    take() {
+      if (!isRoot) return null;
+      let uid = first;
+      while (taken.has(uid)) uid += 1;
+      taken.add(uid);
+      return { uid, gid: uid };
+    },
+    give: (uid) => void taken.delete(uid),
+  };
+}
+
+/** Within a container not all numbers exist: then the upper end of those that do, below the reserved ones. */
+export function firstUid(map: string): number {
+  const ranges = map
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([inside = 0, , count = 0]) => ({ from: inside, to: inside + count }));
+  if (ranges.some(({ from, to }) => from <= FIRST_UID && to >= FIRST_UID + SLOTS)) return FIRST_UID;
+  const widest = ranges.sort((a, b) => b.to - b.from - (a.to - a.from))[0] ?? { from: 0, to: 0 };
+  return Math.max(1, Math.min(widest.to, 60_000) - SLOTS);
+}

@@ -1,0 +1,84 @@
+// What the server keeps ready to build boxes with, and the steps before and after each.
+import { randomBytes } from "node:crypto";
+import { openSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { AppError } from "../../errors.ts";
+import { checkJob } from "../job.ts";
+import { limitsOf } from "../limits.ts";
+import type { SandboxJob, SandboxLimits } from "../sandbox.ts";
+import type { SystemEntry } from "./arguments.ts";
+import { startBox, type Box, type BoxOrder, type Tamper } from "./box.ts";
+import type { Cages } from "./cgroup.ts";
+import type { Identities } from "./system.ts";
+
+export interface Workshop {
+  readonly programs: { readonly bwrap: string; readonly prlimit: string };
+  readonly system: readonly SystemEntry[];
+  /** 0700; holds what boxes are given by descriptor. */
+  readonly folder: string;
+  readonly names: readonly { readonly at: string; readonly file: string }[];
+  readonly isRoot: boolean;
+  readonly limits: Partial<SandboxLimits>;
+  readonly identities: Identities;
+  readonly cages: Cages;
+  /** What runs at the moment. */
+  readonly open: Set<Pick<Box, "kill" | "ended">>;
+  readonly tamper?: Tamper;
+}
+
+type Built = Pick<SandboxJob, "argv" | "cwd" | "env" | "mounts" | "files" | "limits" | "owner" | "localSockets">; // prettier-ignore
+
+export async function buildBox(
+  shop: Workshop,
+  job: Built,
+  stdio: BoxOrder["stdio"],
+): Promise<{ readonly box: Box; readonly limits: SandboxLimits }> {
+  checkJob(job);
+  const limits = limitsOf(shop.limits, job.limits);
+  if (shop.identities.full)
+    throw new AppError("UNAVAILABLE", "resource_exhausted", "Too many sandboxes run at once.", { remedy: "try again when some have ended" }); // prettier-ignore
+  const slot = shop.identities.take();
+  const giveUp: (() => unknown)[] = [() => slot !== null && shop.identities.give(slot.uid)];
+  try {
+    const cage = await shop.cages.open(randomBytes(6).toString("hex"), limits);
+    if (cage !== null) giveUp.push(() => cage.remove().catch(() => undefined));
+    const box = await startBox({
+      programs: shop.programs,
+      argv: job.argv,
+      plan: { system: shop.system, limits, mounts: job.mounts, env: job.env, cwd: job.cwd },
+      owner: shop.isRoot ? (job.owner ?? slot) : null,
+      cage,
+      seccompFd: openSync(join(shop.folder, job.localSockets ? "filter-unix" : "filter"), "r"),
+      files: [
+        ...shop.names.map(({ at, file }) => ({ at, fd: openSync(file, "r") })),
+        ...Object.entries(job.files ?? {}).map(([at, bytes]) => ({
+          at,
+          fd: descriptorOf(shop.folder, bytes),
+        })),
+      ],
+      stdio,
+      channel: false,
+      ...(shop.tamper === undefined ? {} : { tamper: shop.tamper }),
+    });
+    shop.open.add(box);
+    const ended = box.ended.finally(async () => {
+      shop.open.delete(box);
+      for (const step of giveUp.reverse()) await step();
+    });
+    return { box: { ...box, ended }, limits };
+  } catch (cause) {
+    for (const step of giveUp.reverse()) await step();
+    throw cause;
+  }
+}
+
+/** Bytes as an open file without a name. */
+function descriptorOf(folder: string, bytes: Uint8Array): number {
+  const file = join(folder, `file-${randomBytes(6).toString("hex")}`);
+  writeFileSync(file, bytes, { flag: "wx", mode: 0o600 });
+  try {
+    return openSync(file, "r");
+  } finally {
+    unlinkSync(file);
+  }
+}
