@@ -105,8 +105,8 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
 
 /** Modules of Node that reach out of the process: who owns the danger. */
 const DANGERS: Record<string, readonly string[]> = {
-  "node:child_process": ["cli/", "database/children.ts", "run/powers/host/"],
-  "node:fs": ["cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "mode/machine.ts", "run/powers/", "store/sqlite.ts"],
+  "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/"],
+  "node:fs": ["cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "mode/machine.ts", "run/powers/", "sandbox/", "store/sqlite.ts"],
   "node:http": ["egress/", "entry/"],
   "node:https": [],
   // The last two judge addresses; they connect to nothing.

@@ -1,4 +1,5 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
+import { join } from "node:path";
 import type { Config } from "../config.ts";
 import type { Egress } from "../egress/egress.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -9,6 +10,7 @@ import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
 import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
 import { storePower } from "../run/powers/store.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
@@ -42,6 +44,11 @@ export interface OpenedPowers {
 
 export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const opened: { close(): void | Promise<void> }[] = [];
+  const sandbox = openSandbox({
+    folder: join(p.dataDir, "sandbox"),
+    path: process.env["PATH"] ?? "",
+  });
+  opened.push(sandbox);
   const clock = clockPower(p.now);
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const powersFor = nativePowers({
