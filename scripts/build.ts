@@ -69,6 +69,7 @@ await copyFile(
   join(fresh, "assets/scalar.js"),
 );
 await cp(join(root, "governance"), join(fresh, "assets/governance"), { recursive: true });
+await cp(join(root, "docs"), join(fresh, "assets/docs"), { recursive: true });
 // The swap is short, so that a start during a build finds the old bundle or the new one.
 await rm(dist, { recursive: true, force: true });
 await rename(fresh, dist);

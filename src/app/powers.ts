@@ -1,9 +1,12 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { openDatabases } from "../database/database.ts";
 import type { Egress } from "../egress/egress.ts";
 import type { Governance } from "../governance/governance.ts";
 import { clockPower } from "../run/powers/clock.ts";
+import { createDocumentation, packagedDocs } from "../run/powers/documentation.ts";
+import { databasePower } from "../run/powers/database.ts";
 import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
 import { filesPower } from "../run/powers/files.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
@@ -51,9 +54,16 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   opened.push(sandbox);
   const clock = clockPower(p.now);
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
+  const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
+  opened.push(databases);
   const powersFor = nativePowers({
+    database: databasePower({ databases }),
     files: filesPower({ rulesFor }) as PowerSources["files"],
-    store: storePower({ memory: p.store.memory, now: p.now }),
+    store: storePower({
+      memory: p.store.memory,
+      documentation: createDocumentation(packagedDocs()),
+      now: p.now,
+    }),
     engine: enginePower(p.engine, p.now),
     host: hostPower({
       name: "ostiary", version: VERSION, mode: p.mode, health: p.health, rulesFor, dataDir: p.dataDir, log: p.logRing,

@@ -1,7 +1,11 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
 import fileList from "./file/list.ts";
 import fileRead from "./file/read.ts";
+import memoryClear from "./memory/clear.ts";
+import memoryDocumentation from "./memory/documentation.ts";
+import memoryList from "./memory/list.ts";
 import memoryRetrieve from "./memory/retrieve.ts";
+import memorySearch from "./memory/search.ts";
 import memoryStore from "./memory/store.ts";
 import systemCalculator from "./system/calculator.ts";
 import systemDisk from "./system/disk.ts";
@@ -19,7 +23,11 @@ import type { Tool } from "./tool.ts";
 export const NATIVE_TOOLS: readonly Tool[] = [
   fileList,
   fileRead,
+  memoryClear,
+  memoryDocumentation,
+  memoryList,
   memoryRetrieve,
+  memorySearch,
   memoryStore,
   systemCalculator,
   systemDisk,

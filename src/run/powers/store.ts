@@ -3,15 +3,23 @@ import type { Call, Json } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { StorePower } from "../../tools/powers/store.ts";
+import { parseTextQuery, snippetOf, textOfJson } from "../../util/words.ts";
+import type { Documentation } from "./documentation.ts";
 
 export interface StoreSettings {
   readonly memory: Store["memory"];
+  readonly documentation: Documentation;
   readonly now: () => number;
 }
 
 const MAX_VALUE_BYTES = 262_144;
+const MAX_SHOWN_KEYS = 50;
 
-export function storePower({ memory, now }: StoreSettings): (call: Call) => StorePower {
+export function storePower({
+  memory,
+  documentation,
+  now,
+}: StoreSettings): (call: Call) => StorePower {
   return (call) => ({
     async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
       const place = placeOf(call, namespace);
@@ -40,6 +48,33 @@ export function storePower({ memory, now }: StoreSettings): (call: Call) => Stor
       const row = await memory.get(call.caller.tenantId, place.stored, key, now());
       return row && { ...row, tags: [...row.tags], namespace: place.shown };
     },
+    async memorySearch({ query, namespace, tags, limit, offset }) {
+      const place = placeOf(call, namespace);
+      const parsed = parseTextQuery(query);
+      if (typeof parsed === "string") throw queryInvalid(parsed);
+      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
+      const { rows, total } = await memory.search({ ...filter, query: parsed }, { limit, offset });
+      const results = rows.map(({ value, score, ...row }) => ({
+        ...row,
+        tags: [...row.tags],
+        namespace: place.shown,
+        snippet: snippetOf(textOfJson(value), parsed.all),
+        score: Math.round(score * 1e6) / 1e6,
+      }));
+      return { results, total };
+    },
+    async memoryList({ namespace, prefix, tags, limit, offset }) {
+      const place = placeOf(call, namespace);
+      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
+      const { rows, total } = await memory.list({ ...filter, prefix }, { limit, offset });
+      return { entries: rows.map((row) => ({ ...row, tags: [...row.tags] })), total };
+    },
+    async memoryClear({ namespace, key, tags, dryRun }) {
+      const place = placeOf(call, namespace);
+      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
+      return memory.clear({ ...filter, dryRun, ...(key === undefined ? {} : { key }) }, MAX_SHOWN_KEYS); // prettier-ignore
+    },
+    documentation: (query, options) => documentation.search(query, options),
   });
 }
 
@@ -67,6 +102,12 @@ function missing(namespace: string, remedy: string): AppError {
   return new AppError("BAD_REQUEST", "invalid_arguments", `namespace ${namespace}: the call has no ${namespace}`, {
     remedy: `${remedy}, or choose the namespace user`,
     errors: [{ path: "/namespace", message: `the call has no ${namespace}` }],
+  }); // prettier-ignore
+}
+
+function queryInvalid(why: string): AppError {
+  return new AppError("EXECUTION_FAILED", "query_invalid", `the query cannot be understood: ${why}`, {
+    remedy: 'write words, "a phrase", -word to leave out, or begin* for a beginning',
   }); // prettier-ignore
 }
 
