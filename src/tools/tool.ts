@@ -97,6 +97,8 @@ export interface Touch {
   readonly kind: "path" | "command" | "argv" | "url" | "text";
   /** Of a path. */
   readonly access?: "read" | "write";
+  /** Of a path: a link at its end is meant as itself, not as what it leads to. */
+  readonly itself?: true;
   readonly absentMeans?: string;
 }
 

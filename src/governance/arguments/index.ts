@@ -76,7 +76,7 @@ async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments)
   }
   switch (kind) {
     case "path":
-      return judgePath(j, touch.access ?? "write", value, tool);
+      return judgePath(j, touch, value, tool);
     case "argv":
     case "command":
       return judgeCommandLine(j, value, tool.programs);
@@ -88,12 +88,12 @@ async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments)
 
 async function judgePath(
   j: Judging,
-  access: "read" | "write",
+  { access = "write", itself }: Touch,
   value: string,
   { maxReadBytes }: ToolArguments,
 ): Promise<boolean> {
   const territory = await j.territory();
-  const found = await territory.locate(value, access);
+  const found = await territory.locate(value, access, itself ? { itself } : {});
   if (!found.ok) {
     const { message, remedy: suggestion, rule } = found;
     const reason = found.reason === "path_not_found" ? "path_not_allowed" : found.reason;
