@@ -2,11 +2,15 @@
 import type { Call } from "../../call.ts";
 import type { FileRules } from "../../governance/governance.ts";
 import type { FilesPower } from "../../tools/powers/files.ts";
+import { copyWith } from "./files/copy.ts";
+import { makeFolderWith } from "./files/folder.ts";
 import { guardOf } from "./files/guarded.ts";
 import { keepWith } from "./files/keep.ts";
 import { listWith } from "./files/list.ts";
+import { moveWith } from "./files/move.ts";
 import type { Scene } from "./files/place.ts";
 import { readWith } from "./files/read.ts";
+import { removeWith } from "./files/remove.ts";
 import { statWith } from "./files/stat.ts";
 import { receiveWith, writeWith } from "./files/write.ts";
 
@@ -17,7 +21,7 @@ export interface FilesSettings {
 
 export function filesPower({ rulesFor }: FilesSettings) {
   const inTurn = turns();
-  return (call: Call, signal: AbortSignal): Pick<FilesPower, "read" | "list" | "stat" | "write" | "receive" | "keep"> => {
+  return (call: Call, signal: AbortSignal): Pick<FilesPower, "read" | "list" | "stat" | "write" | "receive" | "move" | "copy" | "makeFolder" | "remove" | "keep"> => {
     let known: Promise<Scene> | null = null;
     const scene = (): Promise<Scene> => {
       signal.throwIfAborted();
@@ -32,6 +36,10 @@ export function filesPower({ rulesFor }: FilesSettings) {
       stat: async (path) => statWith(await scene())(path),
       write: async (path, bytes, options) => writeWith(await scene())(path, bytes, options),
       receive: async (path, source, options) => receiveWith(await scene())(path, source, options),
+      move: async (from, to, options) => moveWith(await scene())(from, to, options),
+      copy: async (from, to, options) => copyWith(await scene())(from, to, options),
+      makeFolder: async (path, options) => makeFolderWith(await scene())(path, options),
+      remove: async (path, options) => removeWith(await scene())(path, options),
       keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
     };
   };
