@@ -42,7 +42,7 @@ export const CODES = {
     "budget_memory_tokens", "budget_vector_ops", "budget_learning", "budget_storage_gb", "budget_sessions"),
   FORBIDDEN: row(403, "FORBIDDEN", 403, 3, SHOWN, "This call is not allowed",
     "not_allowlisted", "policy_denied", "level_too_low", "scope_missing", "permission_missing", "mode_forbids",
-    "path_forbidden", "path_not_allowed", "command_forbidden", "size_exceeded", "egress_blocked", "approval_declined",
+    "path_forbidden", "path_not_allowed", "command_forbidden", "env_forbidden", "size_exceeded", "egress_blocked", "header_forbidden", "approval_declined",
     "approval_expired", "approval_not_presented", "approval_changed", "approval_used", "own_approval", "admin_only", "bad_origin", "bad_host"),
   NOT_FOUND: row(404, "NOT_FOUND", -32602, 3, SHOWN, "There is no such thing for this caller", "unknown"),
   METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_SUPPORTED", -32601, 2, SHOWN, "This method is not offered here", "method_not_allowed"),

@@ -153,7 +153,8 @@ function readTouch(entry: Entry): Touch {
   const fields = entry.fields(["argument", "kind"], ["access", "absent_means"]);
   const argument = fields.argument.text() ?? "/";
   if (!argument.startsWith("/")) fields.argument.fault(`expected a JSON pointer such as /path, got ${JSON.stringify(argument)}`); // prettier-ignore
-  const kind = fields.kind.choice(["path", "command", "argv", "url", "text"]) ?? "text";
+  const kind =
+    fields.kind.choice(["path", "command", "argv", "url", "text", "env", "network"]) ?? "text";
   if (fields.access && kind !== "path") fields.access.fault("only a path has it");
   // What is not said counts as the more dangerous of the two.
   const access = fields.access?.choice(["read", "write"]) ?? "write";

@@ -93,13 +93,18 @@ export interface Tool {
 export interface Touch {
   /** JSON pointer, e.g. `/path`. An absent argument is not judged unless `absentMeans` stands in for it. */
   readonly argument: string;
-  /** command: a line of shell; argv: a program and its arguments as a list. */
-  readonly kind: "path" | "command" | "argv" | "url" | "text";
+  /**
+   * command: a line of shell; argv: a program and its arguments as a list; env: variables by name; network: true lets a
+   * program reach out.
+   */
+  readonly kind: "path" | "command" | "argv" | "url" | "text" | "env" | "network";
   /** Of a path. */
   readonly access?: "read" | "write";
   /** Of a path: a link at its end is meant as itself, not as what it leads to. */
   readonly itself?: true;
   readonly absentMeans?: string;
+  /** Of a command: JSON pointer of the folder that its relative paths start from. */
+  readonly from?: string;
 }
 
 /** A budget metric a call uses: a number, or what an argument says. The tool settles it with `note({ usage: { tokens: 12 } })`. */

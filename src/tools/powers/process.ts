@@ -8,23 +8,26 @@ export interface ProcessPower {
 export interface ProcessJob {
   /** The program and its arguments; no shell. */
   readonly argv: readonly string[];
-  /** `copy`: writable, but what is written is thrown away; `none`: the private folder only. */
+  /** `copy`: writable, but what is written is thrown away; `none`: the private folder only. The workspace is `/workspace` inside. */
   readonly workspace: "ro" | "rw" | "copy" | "none";
   /** Only through the egress guard. */
   readonly network?: boolean;
   /** Within the workspace; judged like any path. */
   readonly cwd?: string;
+  /** Judged by the rules for variables: for what a caller says. */
   readonly env?: Readonly<Record<string, string>>;
+  /** For what the tool itself needs to say; never a caller's words. */
+  readonly ownEnv?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
   /** Can only shorten the deadline of the call. */
   readonly timeoutMs?: number;
   /** Files for the job's private folder, by name: a script, a patch. The job sees them below `/job`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Tenant's own packages, e.g. `pip` or `npm`, put where the interpreter finds them. */
+  /** Tenant's own packages, e.g. `pip` or `npm`, put where the interpreter finds them; with `write` they are at `/packages` and can be added to. */
   readonly packages?: "read" | "write";
   /** Inline bytes per stream; what is beyond is kept and named by `overflowPath`. */
   readonly inlineBytes?: number;
-}
+} // prettier-ignore
 
 export interface ProcessResult {
   readonly stdout: string;
@@ -39,4 +42,9 @@ export interface ProcessResult {
   readonly durationMs: number;
   /** Of an `rw` job: what it wrote in the workspace, as far as it can be told. */
   readonly filesWritten: readonly { readonly path: string; readonly bytes: number }[];
+  readonly filesRemoved: readonly string[];
+  /** Of an `rw` job: what it did that was not taken over, and why. */
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  /** That it reached. */
+  readonly hosts: readonly string[];
 }

@@ -1,0 +1,77 @@
+// What lies below a folder, read through opened folders so that nobody can swap one for a link on the way.
+import { constants, existsSync, type BigIntStats } from "node:fs";
+import { lstat, open, readdir, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface Seen {
+  readonly type: "file" | "dir" | "link" | "other";
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  /** Nobody but the system sets it: what has kept it was not changed. */
+  readonly ctimeNs: bigint;
+  readonly mode: number;
+  readonly links: bigint;
+}
+
+export interface TreeOptions {
+  readonly maxEntries: number;
+  readonly signal: AbortSignal;
+  /** False: neither counted nor entered. */
+  readonly accept?: (within: string) => boolean;
+  /** Called for each entry in the order of the walk; `reach` is a path that passes no folder again. */
+  readonly visit?: (within: string, seen: Seen, reach: string) => Promise<void>;
+}
+
+export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK; // prettier-ignore
+export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Every entry below, by its path within. `complete` is false where `maxEntries` ended it. */
+export async function treeOf(root: string, options: TreeOptions): Promise<{ entries: Map<string, Seen>; complete: boolean }> {
+  const entries = new Map<string, Seen>();
+  const walk = async (reach: string, within: string): Promise<boolean> => {
+    const handle = await open(reach, FOLDER_FLAGS).catch(unlessGone);
+    if (!handle) return true; // not readable, or gone meanwhile
+    try {
+      const folder = pathOf(handle, reach);
+      for (const name of (await readdir(folder)).sort()) {
+        options.signal.throwIfAborted();
+        const place = within === "" ? name : `${within}/${name}`;
+        if (options.accept?.(place) === false) continue;
+        const stat = await lstat(join(folder, name), { bigint: true }).catch(unlessGone);
+        if (!stat) continue;
+        if (entries.size >= options.maxEntries) return false;
+        const seen = seenOf(stat);
+        entries.set(place, seen);
+        await options.visit?.(place, seen, join(folder, name));
+        if (seen.type === "dir" && !(await walk(join(folder, name), place))) return false;
+      }
+      return true;
+    } finally {
+      await handle.close();
+    }
+  };
+  return { complete: await walk(root, ""), entries };
+} // prettier-ignore
+
+export function seenOf(stat: BigIntStats): Seen {
+  const { ino, size, mtimeNs, ctimeNs, nlink: links } = stat;
+  const type = stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other"; // prettier-ignore
+  return { type, ino, size, mtimeNs, ctimeNs, links, mode: Number(stat.mode & 0o7777n) };
+}
+
+/** The way to what an opened folder holds that does not pass its parents again, where the system has one. */
+export function pathOf(handle: FileHandle, path: string): string {
+  return hasDescriptorPaths() ? `/proc/self/fd/${handle.fd}` : path;
+}
+
+function hasDescriptorPaths(): boolean {
+  return process.platform === "linux" && existsSync("/proc/self/fd");
+}
+
+/** What cannot be read, or is gone by now, is left out. */
+export function unlessGone(cause: unknown): null {
+  const code = cause instanceof Error && "code" in cause ? cause.code : null;
+  if (code === "ENOENT" || code === "EACCES" || code === "EPERM" || code === "ELOOP" || code === "ENOTDIR") return null; // prettier-ignore
+  throw cause;
+}
