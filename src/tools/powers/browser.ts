@@ -20,10 +20,12 @@ export interface BrowserSession {
   select(selector: string, choice: { value: string } | { label: string } | { index: number }): Promise<{ value: string; label: string }[]>;
   scroll(options: { direction: "up" | "down" | "top" | "bottom"; amount?: number; selector?: string }): Promise<{ x: number; y: number; atTop: boolean; atBottom: boolean }>;
   wait(options: { type: "navigation" | "selector" | "text" | "timeout"; value?: string | number }): Promise<{ met: boolean; elapsedMs: number }>;
-  extract(options: { type: "text" | "markdown" | "html" | "attributes" | "links" | "images" | "table"; selector?: string }): Promise<{ url: string; data: Json }>;
+  /** With a schema the data fits it, found by the names of its fields (schema_not_satisfied); an instruction needs a model. */
+  extract(options: { type: "text" | "markdown" | "html" | "attributes" | "links" | "images" | "table"; selector?: string; schema?: JsonObject; instruction?: string }): Promise<{ url: string; data: Json }>;
   screenshot(options: { fullPage: boolean; selector?: string; format: "png" | "jpeg"; quality: number }): Promise<{ bytes: Uint8Array; width: number; height: number; mime: string }>;
-  observe(options: { maxElements: number }): Promise<{ url: string; title: string; elements: { ref: string; role: string; name: string; value?: string; enabled: boolean }[]; truncated: boolean }>;
+  /** Elements that share words with the instruction come first. A `ref` works as a selector until the page changes. */
+  observe(options: { maxElements: number; instruction?: string }): Promise<{ url: string; title: string; elements: { ref: string; role: string; name: string; value?: string; enabled: boolean }[]; truncated: boolean }>;
+  /** Hosts the browser has reached since the last time this was asked. */
+  takeHosts(): string[];
   tabs(action: { action: "list" } | { action: "open"; url?: string } | { action: "switch" | "close"; tabId: string }): Promise<{ tabId: string; url: string; title: string; active: boolean }[]>;
 } // prettier-ignore
-
-export type ExtractSchema = JsonObject;

@@ -1,0 +1,117 @@
+// Starts one Chromium in one box. It speaks with us over a pipe, and with the world over the egress guard alone.
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import type { Browser } from "playwright-core";
+import { AppError } from "../errors.ts";
+import type { Sandbox, SandboxMount } from "../sandbox/sandbox.ts";
+import { browserMissing, fault, firstLine } from "./faults.ts";
+import { until } from "./until.ts";
+
+export interface ChromiumParts {
+  readonly sandbox: Sandbox;
+  /** Throws browser_missing. */
+  readonly program: () => string;
+  readonly report: (cause: unknown) => void;
+}
+
+export interface RunningChromium {
+  readonly browser: Browser;
+  /** The same path inside and outside. */
+  readonly downloads: string;
+  close(): Promise<void>;
+}
+
+const LIMITS = {
+  memoryBytes: 1_610_612_736,
+  // Threads count as processes.
+  processes: 1_024,
+  cpus: 2,
+  tmpBytes: 268_435_456,
+  openFiles: 4_096,
+  fileBytes: 268_435_456,
+  outputBytes: 16_777_216,
+};
+
+const PROXY = "http://127.0.0.1:3128";
+const FLAGS = [
+  `--proxy-server=${PROXY}`,
+  // Loopback too: inside the box it is the box's own, and the guard decides about it like about any other place.
+  "--proxy-bypass-list=<-loopback>",
+  // Names are resolved by the guard.
+  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+  "--disable-quic",
+  "--dns-prefetch-disable",
+  "--no-pings",
+  "--disable-domain-reliability",
+  "--disable-client-side-phishing-detection",
+  "--disable-gpu",
+];
+const START_MS = 30_000;
+const CLOSE_MS = 3_000;
+
+/** Without `network` there is none. */
+export async function startChromium(p: ChromiumParts, signal: AbortSignal, network?: (connection: Duplex) => void): Promise<RunningChromium> {
+  const { sandbox } = p;
+  const program = p.program();
+  const { chromium } = await loadPlaywright();
+  const folder = await mkdtemp(join(tmpdir(), "ostiary-browser-"));
+  const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const undoAll = async () => {
+    for (const step of undo.splice(0).reverse()) await step().catch(p.report);
+  };
+  try {
+    const downloads = join(folder, "downloads");
+    const mounts = await mountsOf(folder, downloads, program);
+    const launcher = await sandbox.launcher({ program, cwd: "/tmp", env: {}, mounts, limits: LIMITS, localSockets: true, ...(network && { network }) });
+    undo.push(() => launcher.close());
+    const starting = chromium.launch({
+      executablePath: launcher.path,
+      args: FLAGS,
+      chromiumSandbox: false,
+      downloadsPath: downloads,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      timeout: START_MS,
+    });
+    const browser = await until(starting, signal);
+    undo.push(() => Promise.race([browser.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]));
+    return { browser, downloads, close: undoAll };
+  } catch (cause) {
+    await undoAll();
+    if (cause instanceof AppError || signal.aborted) throw cause;
+    p.report(cause);
+    throw fault("browser_missing", `Chromium did not start: ${firstLine(cause)}`, "see ostiary doctor and the server's log", "UNAVAILABLE");
+  }
+} // prettier-ignore
+
+/** The driver keeps its profile below the system's temporary folder, which exists inside under the same name. */
+async function mountsOf(
+  folder: string,
+  downloads: string,
+  program: string,
+): Promise<SandboxMount[]> {
+  const mounts: SandboxMount[] = [];
+  const share = async (host: string, at: string) => {
+    await mkdir(host);
+    await chmod(host, 0o700);
+    mounts.push({ host, at, access: "rw" });
+  };
+  if (tmpdir() !== "/tmp") await share(join(folder, "tmp"), tmpdir());
+  await share(downloads, downloads);
+  const home = dirname(program);
+  if (!home.startsWith("/usr/")) mounts.push({ host: home, at: home, access: "ro" });
+  return mounts;
+}
+
+async function loadPlaywright(): Promise<typeof import("playwright-core")> {
+  try {
+    // Nearly a second of loading: only for whoever uses a browser.
+    return await import("playwright-core");
+  } catch {
+    throw browserMissing("the package playwright-core is not installed", "npm install playwright-core beside Ostiary"); // prettier-ignore
+  }
+}

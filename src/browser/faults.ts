@@ -1,0 +1,40 @@
+// What can go wrong with a browser, in the words of the catalogue.
+import { AppError, type Code } from "../errors.ts";
+
+export function fault(reason: string, message: string, remedy: string, code: Code = "EXECUTION_FAILED"): AppError {
+  return new AppError(code, reason, message, { remedy });
+} // prettier-ignore
+
+export const browserMissing = (what: string, remedy: string): AppError =>
+  fault("browser_missing", what, remedy, "UNAVAILABLE");
+
+/** The same words for a session of somebody else and for one that never was. */
+export const noSession = (sessionId: string): AppError =>
+  fault(
+    "unknown",
+    `no browser session ${quoted(sessionId)}`,
+    "open one with browser/open",
+    "NOT_FOUND",
+  );
+
+export const sessionClosed = (why: string): AppError =>
+  fault("session_closed", `the browser session has ended: ${why}`, "open a new one with browser/open"); // prettier-ignore
+
+export const badArgument = (path: string, message: string, remedy: string): AppError =>
+  new AppError("BAD_REQUEST", "invalid_arguments", message, {
+    remedy,
+    errors: [{ path, message }],
+  });
+
+export const cancelled = (): AppError =>
+  fault("user", "the call ended before the browser was done", "repeat the call", "CANCELLED");
+
+export const quoted = (text: string): string =>
+  JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+
+/** Of an exception of the driver only the first line is for others, without its colours, calls and paths. */
+export function firstLine(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const line = text.replaceAll(/\u001b\[[0-9;]*m/g, "").split("\n", 1)[0] ?? ""; // eslint-disable-line no-control-regex -- colours
+  return line.replace(/^[a-zA-Z]+\.[a-zA-Z]+: /, "").slice(0, 300);
+}

@@ -1,0 +1,76 @@
+// Going to an address, and back and forth.
+import type { Page, Response } from "playwright-core";
+import { AppError } from "../errors.ts";
+import type { BrowserSession } from "../tools/powers/browser.ts";
+import { fault, firstLine, quoted } from "./faults.ts";
+import type { LiveSession } from "./session.ts";
+import { titleOf } from "./tabs.ts";
+
+type Target = Parameters<BrowserSession["navigate"]>[0];
+type WaitUntil = Parameters<BrowserSession["navigate"]>[1];
+
+export async function navigate(session: LiveSession, page: Page, target: Target, waitUntil: WaitUntil, signal: AbortSignal) {
+  const began = performance.now();
+  if ("url" in target) await session.guard.check(target.url, signal);
+  const before = page.url();
+  const response = await goOrAgain(page, target, { waitUntil, timeout: 0, signal }).catch((cause: unknown) => {
+    throw failed(session, target, cause);
+  });
+  if (response === null && "action" in target && target.action !== "reload" && page.url() === before)
+    throw fault("navigation_failed", `there is no page to go ${target.action} to`, "navigate to a url");
+  return {
+    url: page.url(),
+    title: await titleOf(page),
+    status: response?.status() ?? null,
+    redirected: response ? response.request().redirectedFrom() !== null : false,
+    elapsedMs: Math.round(performance.now() - began),
+  };
+} // prettier-ignore
+
+function go(page: Page, target: Target, options: Parameters<Page["goto"]>[1]): Promise<Response | null> {
+  if ("url" in target) return page.goto(target.url, options);
+  switch (target.action) {
+    case "back":
+      return page.goBack(options);
+    case "forward":
+      return page.goForward(options);
+    case "reload":
+      return page.reload(options);
+  }
+} // prettier-ignore
+
+/** The browser's own error page for an earlier refusal may arrive late and push a new navigation aside. */
+async function goOrAgain(page: Page, target: Target, options: Parameters<Page["goto"]>[1]): Promise<Response | null> {
+  try {
+    return await go(page, target, options);
+  } catch (cause) {
+    if (!(cause instanceof Error) || !/interrupted by another navigation to "chrome-error:/.test(cause.message)) throw cause;
+    return go(page, target, options);
+  }
+} // prettier-ignore
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ERR_NAME_NOT_RESOLVED: "its name could not be resolved",
+  ERR_CONNECTION_REFUSED: "the server refused the connection",
+  ERR_CONNECTION_RESET: "the server broke the connection",
+  ERR_CONNECTION_CLOSED: "the server closed the connection",
+  ERR_EMPTY_RESPONSE: "the server answered nothing",
+  ERR_TUNNEL_CONNECTION_FAILED: "it could not be reached, or the egress rules refuse it",
+  ERR_PROXY_CONNECTION_FAILED: "the way out of the sandbox is closed",
+  ERR_TOO_MANY_REDIRECTS: "it redirects without end",
+  ERR_UNSAFE_PORT: "browsers do not go to this port",
+};
+
+function failed(session: LiveSession, target: Target, cause: unknown): unknown {
+  const refusal = session.guard.takeRefusal();
+  if (refusal) return refusal;
+  if (cause instanceof AppError) return cause;
+  const text = firstLine(cause);
+  const where = "url" in target ? quoted(target.url) : `the page (${target.action})`;
+  if (/download is starting/i.test(text))
+    return fault("navigation_failed", `${where} is a download, not a page`, "it is being saved: browser/close hands it over"); // prettier-ignore
+  const code = /net::(ERR_[A-Z_]+)/.exec(text)?.[1];
+  if (code === undefined && !/interrupted|aborted|navigat/i.test(text)) return cause;
+  const meaning = MEANINGS[code ?? ""] ?? (code?.startsWith("ERR_CERT") || code?.startsWith("ERR_SSL") ? "its certificate or encryption is not valid" : "the browser could not load it"); // prettier-ignore
+  return fault("navigation_failed", `${where} did not load: ${meaning}${code ? ` (${code})` : ""}`, "check the address, or try another source"); // prettier-ignore
+}
