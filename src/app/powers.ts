@@ -11,6 +11,9 @@ import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
 import { filesPower } from "../run/powers/files.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
+import { processPower } from "../run/powers/process.ts";
+import { tenantPackages } from "../run/powers/process/packages.ts";
+import { openStaging } from "../run/powers/process/workspace.ts";
 import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
 import { storePower } from "../run/powers/store.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
@@ -56,9 +59,21 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
   opened.push(databases);
+  const files = filesPower({ rulesFor }) as PowerSources["files"];
+  const staging = openStaging(p.dataDir);
+  opened.unshift(staging); // closed last: what still runs has its folders there
+  const programs = processPower({
+    sandbox, egress: p.egress, rulesFor, files, staging,
+    hostsFor: (call) => p.governance.hostsFor(call),
+    isVariableDenied: (name) => p.governance.isVariableDenied(name),
+    packages: tenantPackages(p.dataDir, staging),
+    limits: { files: 50_000, bytes: 1_073_741_824 },
+    node: process.execPath,
+  }); // prettier-ignore
   const powersFor = nativePowers({
+    process: programs,
     database: databasePower({ databases }),
-    files: filesPower({ rulesFor }) as PowerSources["files"],
+    files,
     store: storePower({
       memory: p.store.memory,
       documentation: createDocumentation(packagedDocs()),
