@@ -17,25 +17,27 @@ const BASE = ["errors.ts", "call.ts", "util/"];
 const PATH = ["identity/", "gate/", "run/", "record/"];
 /** What the gate decides with, and the ports below it. */
 const RULES = ["approval/", "governance/", "limits/", "mode/"];
-const PORTS = ["egress/", "policy/", "relation/", "sandbox/", "state/", "store/store.ts", "store/follow.ts"];
+const PORTS = ["egress/", "policy/", "relation/", "sandbox/", "search/search.ts", "state/", "store/store.ts", "store/follow.ts"];
 
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
   "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
+  "app/": { may: [...BASE, "browser/", "database/database.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
-  "config/": { may: [...BASE, "database/database.ts", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts"] },
+  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts"] },
   "data-dir.ts": { may: BASE },
   "entry/": { may: [...BASE, "governance/governance.ts", "limits/budget.ts", "limits/period.ts", "mode/authority.ts", "relation/text.ts", "store/store.ts", "tools/registry.ts", "tools/render.ts", "tools/tool.ts"], types: ["approval/approval.ts", "engine.ts", "engine/replay.ts", "identity/", "mode/mode.ts", "policy/policy.ts", "record/", "relation/relation.ts", "state/state.ts"] },
   "engine.ts": { may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"], types: ["approval/approval.ts", "record/", "run/", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
   "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: BASE, types: ["egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
+  "run/": { may: BASE, types: ["browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
+  "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
   "database/": { may: [...BASE, "tools/powers/database.ts"] },
   "documents/": { may: BASE, types: ["sandbox/sandbox.ts"] },
+  "search/": { may: BASE },
   "egress/": { may: BASE },
   "sandbox/": { may: BASE },
   "record/": { may: BASE, types: ["store/store.ts"] },
@@ -95,18 +97,19 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   pg: { owners: ["database/postgres.ts", "store/postgres.ts"], why: "databases of others, and our own" },
   picocolors: { owners: ["cli/terminal.ts"] },
   pino: { owners: ["app.ts"] },
+  "playwright-core": { owners: ["browser/chromium.ts"] },
   "prom-client": { owners: ["record/metrics.ts"] },
   re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches" },
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   yaml: { owners: ["config/file.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["config.ts", "config/", "database/database.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"], why: "schemas live beside their feature" },
+  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
 /** Modules of Node that reach out of the process: who owns the danger. */
 const DANGERS: Record<string, readonly string[]> = {
   "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/"],
-  "node:fs": ["cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "mode/machine.ts", "run/powers/", "sandbox/", "store/sqlite.ts"],
+  "node:fs": ["browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "mode/machine.ts", "run/powers/", "sandbox/", "store/sqlite.ts"],
   "node:http": ["egress/", "entry/"],
   "node:https": [],
   // The last two judge addresses; they connect to nothing.

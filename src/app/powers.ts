@@ -1,13 +1,20 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import { join } from "node:path";
+import { fill } from "../browser/fill.ts";
+import { openBrowsers } from "../browser/sessions.ts";
 import type { Config } from "../config.ts";
 import { openDatabases } from "../database/database.ts";
 import type { Egress } from "../egress/egress.ts";
+import { hostMatches } from "../egress/hosts.ts";
+import { rulesForOperator } from "../egress/operator.ts";
 import type { Governance } from "../governance/governance.ts";
+import { browserPower } from "../run/powers/browser.ts";
 import { clockPower } from "../run/powers/clock.ts";
 import { createDocumentation, packagedDocs } from "../run/powers/documentation.ts";
 import { databasePower } from "../run/powers/database.ts";
 import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
+import { fetchPower } from "../run/powers/fetch.ts";
+import { searchPower } from "../run/powers/fetch/search.ts";
 import { filesPower } from "../run/powers/files.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
@@ -15,8 +22,10 @@ import { processPower } from "../run/powers/process.ts";
 import { tenantPackages } from "../run/powers/process/packages.ts";
 import { openStaging } from "../run/powers/process/workspace.ts";
 import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
+import { openVault } from "../run/powers/secrets.ts";
 import { storePower } from "../run/powers/store.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
+import { openSearch } from "../search/search.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
@@ -70,7 +79,21 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     limits: { files: 50_000, bytes: 1_073_741_824 },
     node: process.execPath,
   }); // prettier-ignore
+  const browsers = openBrowsers({
+    config: p.config.browser, sandbox, egress: p.egress, path: process.env["PATH"] ?? "",
+    newId: () => `browser_${p.ids.hex(16)}`,
+    report: (cause) => p.log.warn({ err: cause }, "a browser misbehaved"),
+  }); // prettier-ignore
+  opened.push(browsers);
+  const vault = openVault(p.config.secrets);
+  const search = searchPower({ egress: p.egress, provider: () => openSearch(p.config.search), rulesFor: rulesForOperator }); // prettier-ignore
   const powersFor = nativePowers({
+    fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents: null, hostMatches }), // prettier-ignore
+    secrets: () => vault.power,
+    browser: browserPower({
+      browsers, files, fill, now: p.now,
+      rulesFor: (call) => p.governance.hostsFor(call),
+    }), // prettier-ignore
     process: programs,
     database: databasePower({ databases }),
     files,

@@ -1,8 +1,11 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
 import { z } from "zod";
+import { browserConfig } from "../browser/browser.ts";
 import { databasesConfig } from "../database/database.ts";
 import { policyConfig } from "../policy/policy.ts";
 import { relationsConfig } from "../relation/relation.ts";
+import { searchConfig } from "../search/search.ts";
+import { secretsConfig } from "../egress/secrets.ts";
 import { stateConfig } from "../state/state.ts";
 import { storeConfig } from "../store/store.ts";
 
@@ -99,7 +102,14 @@ export const configSchema = z.strictObject({
     requestsPerMinute: whole(1, 1_000_000).optional().meta(about(
       "Calls per minute of a caller without a plan. Default: what plans.yaml says (100).", { "x-env": "RATE_LIMIT_REQUESTS_PER_MINUTE" })),
   }).prefault({}).meta(about("Rate limits.")),
+  secrets: secretsConfig.default({}).meta(about(secretsConfig.description ?? "", { writeOnly: true })),
+  search: z.strictObject({
+    provider: searchConfig.provider.meta(about("Who answers web/search.")),
+    url: searchConfig.url.meta(about("Address of the SearXNG instance; of the others where it is not their own.")),
+    apiKey: searchConfig.apiKey.meta(about("Key of Brave Search or Tavily.", { writeOnly: true })),
+  }).prefault({}).meta(about("Web search.")),
   databases: databasesConfig.default({}).meta(about(databasesConfig.description ?? "", { writeOnly: true })),
+  browser: browserConfig.prefault({}).meta(about("The browser of the browser tools.")),
   tools: z.strictObject({
     whitelist: z.array(z.string().min(1)).max(10_000).default([]).meta(about(
       "Names of the only tools that may run; `*` means all.", { "x-env": "TOOL_WHITELIST" })),
