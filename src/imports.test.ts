@@ -26,14 +26,14 @@ const DIRECTION: Record<string, Rule> = {
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["config.ts", "tools/tool.ts"] },
   "app/": { may: [...BASE, "browser/", "database/database.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
-  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts"] },
+  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts"] },
   "data-dir.ts": { may: BASE },
   "entry/": { may: [...BASE, "governance/governance.ts", "limits/budget.ts", "limits/period.ts", "mode/authority.ts", "relation/text.ts", "store/store.ts", "tools/registry.ts", "tools/render.ts", "tools/tool.ts"], types: ["approval/approval.ts", "engine.ts", "engine/replay.ts", "identity/", "mode/mode.ts", "policy/policy.ts", "record/", "relation/relation.ts", "state/state.ts"] },
   "engine.ts": { may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"], types: ["approval/approval.ts", "record/", "run/", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
   "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: BASE, types: ["browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
+  "run/": { may: BASE, types: ["browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
   "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
   "database/": { may: [...BASE, "tools/powers/database.ts"] },
   "documents/": { may: BASE, types: ["sandbox/sandbox.ts"] },
@@ -103,7 +103,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   yaml: { owners: ["config/file.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"], why: "schemas live beside their feature" },
+  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
 /** Modules of Node that reach out of the process: who owns the danger. */

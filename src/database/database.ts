@@ -24,7 +24,9 @@ const connectionConfig = z.strictObject({
   tenants: z.array(z.string().min(1).max(128)).max(1_000).optional(),
 }); // prettier-ignore
 
-export type ConnectionConfig = z.output<typeof connectionConfig>;
+export type ConnectionConfig = Readonly<Omit<z.output<typeof connectionConfig>, "tenants">> & {
+  readonly tenants?: readonly string[] | undefined;
+};
 
 export const databasesConfig = z
   .record(z.string().regex(NAME, "expected a name of letters, digits, _ and -"), connectionConfig)

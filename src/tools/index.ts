@@ -1,4 +1,11 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
+import databaseConnections from "./database/connections.ts";
+import databaseDelete from "./database/delete.ts";
+import databaseInsert from "./database/insert.ts";
+import databaseQuery from "./database/query.ts";
+import databaseSchema from "./database/schema.ts";
+import databaseTables from "./database/tables.ts";
+import databaseUpdate from "./database/update.ts";
 import fileList from "./file/list.ts";
 import fileRead from "./file/read.ts";
 import memoryClear from "./memory/clear.ts";
@@ -21,6 +28,13 @@ import systemTime from "./system/time.ts";
 import type { Tool } from "./tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
+  databaseConnections,
+  databaseDelete,
+  databaseInsert,
+  databaseQuery,
+  databaseSchema,
+  databaseTables,
+  databaseUpdate,
   fileList,
   fileRead,
   memoryClear,

@@ -1,9 +1,11 @@
 // Walks the folder and every tool: what holds for one holds for all.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createShop } from "../../test/fixtures/database.ts";
 import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import type { Json, JsonObject } from "../call.ts";
@@ -24,14 +26,22 @@ const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
 const ajv = new Ajv2020({ strict: true, allErrors: true });
 
 let bench: Bench;
+/** Outside the bench, so that it is there when the bench opens. */
+let shop: string;
 beforeAll(async () => {
-  bench = await openBench();
+  shop = mkdtempSync(join(tmpdir(), "ostiary-shop-"));
+  createShop(join(shop, "shop.db"));
+  const databases = { shop: { url: `sqlite:${join(shop, "shop.db")}`, readOnly: false } };
+  bench = await openBench({ flags: { databases: JSON.stringify(databases) } });
   mkdirSync(join(bench.workspace, "src"));
   writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
   writeFileSync(join(bench.workspace, "server.log"), "started\n");
   writeFileSync(join(bench.workspace, "src/main.ts"), "export {};\n".repeat(60));
 });
-afterAll(() => bench.close());
+afterAll(async () => {
+  await bench.close();
+  rmSync(shop, { recursive: true });
+});
 
 test("every file is listed, and every listed tool has its file", () => {
   const listed = NATIVE_TOOLS.map((tool) => `${tool.name}.ts`);
