@@ -3,6 +3,7 @@ import type { Call, Json, JsonObject } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import type { PowerName, ToolPowers } from "../tools/powers.ts";
 import type { ToolContext } from "../tools/tool.ts";
+import { redact, redactText } from "../util/redact.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -54,7 +55,7 @@ function contextOf(call: Call, notes: Record<string, Json>): ToolContext {
 function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowers): RunResult {
   const schema = call.tool?.outputSchema;
   const faults = schema ? p.checkOutput(schema, output) : null;
-  if (faults === null) return { output, error: null, metadata: notes };
+  if (faults === null) return masked(output, notes);
   p.report(
     call,
     new Error(`output of ${call.tool?.name} does not fit its schema: ${JSON.stringify(faults)}`),
@@ -62,8 +63,15 @@ function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowe
   return failure({ code: "EXECUTION_FAILED", reason: "output_invalid", message: "Execution error: the tool's output does not fit its own schema" }, notes); // prettier-ignore
 }
 
+/** What came from outside may carry somebody's keys: they leave no tool (tools hand on values, never secrets). */
+function masked(output: Json, notes: JsonObject): RunResult {
+  const { value, masked: count } = redact(output);
+  const metadata = count > 0 ? { ...notes, masked: count } : notes;
+  return { output: value, error: null, metadata };
+}
+
 function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
-  if (cause instanceof AppError) return failure(cause.fault, notes);
+  if (cause instanceof AppError) return failure(withoutSecrets(cause.fault), notes);
   p.report(call, cause);
   // The text of an unforeseen exception may hold anything: it stays in the log.
   return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the tool failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
@@ -71,4 +79,10 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPo
 
 function failure(error: Fault, metadata: JsonObject): RunResult {
   return { output: null, error, metadata };
+}
+
+/** Texts of other programs end up in messages. */
+function withoutSecrets(fault: Fault): Fault {
+  const { value, masked: count } = redactText(fault.message);
+  return count > 0 ? { ...fault, message: value } : fault;
 }
