@@ -14,7 +14,7 @@ export interface DeadlinePowers {
 }
 
 /** After the signal a handler has this long to hand over what it has so far (R141). */
-const PARTIAL_GRACE_MS = 50;
+const PARTIAL_GRACE_MS = 100;
 
 export function runWithDeadline(
   runner: Runner,
@@ -47,13 +47,19 @@ function race(running: Promise<RunResult>, call: Call, p: DeadlinePowers): Promi
       (result) => {
         if (!open) p.late(call);
         else if (call.signal.aborted) close(cancelled(call, result.output));
-        else close({ kind: "finished", result });
+        else close(endOf(result));
       },
       // Runners answer with values; should one reject all the same, the call must not hang.
       () => (open ? close({ kind: "finished", result: BROKEN }) : p.late(call)),
     );
   });
 }
+
+/** A tool whose own, shorter limit ended its work notes `timedOut`: the call has timed out, with what there is so far. */
+function endOf(result: RunResult): Ended {
+  if (result.error !== null || result.metadata["timedOut"] !== true) return { kind: "finished", result };
+  return { kind: "cancelled", reason: "timeout", partial: result.output };
+} // prettier-ignore
 
 const BROKEN: RunResult = {
   output: null,

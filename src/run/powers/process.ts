@@ -49,12 +49,13 @@ export function processPower(s: ProcessSettings) {
 }
 
 async function findProgram(program: string): Promise<string | null> {
+  if (program === "node") return NODE; // known to be there, and of a known version
   if (program.includes("/") || program.includes("\0")) return null;
   for (const folder of FOLDERS) {
     const path = join(folder, program);
     if (await access(path, constants.X_OK).then(() => true, () => false)) return path;
   }
-  return program === "node" ? NODE : null;
+  return null;
 } // prettier-ignore
 
 async function run(
@@ -92,7 +93,7 @@ async function run(
       requireStarted(job.argv[0] ?? "", result);
       const changes = await takeOver(placed, stop);
       if (!stop.aborted) await packages.collect();
-      return await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted }); // prettier-ignore
+      return await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted, lost: placed.isCopy && job.workspace === "rw" }); // prettier-ignore
     } finally {
       packages.discard();
     }
@@ -120,14 +121,14 @@ function notFound(program: string): AppError {
 } // prettier-ignore
 
 /** A program named by a path is looked for inside only, when it is started. */
-function requireStarted(program: string, { exitCode, stderr }: SandboxResult): void {
-  if (exitCode === 0 || !program.includes("/") || stderr.length > 8_192) return;
+function requireStarted(program: string, { exitCode, stdout, stderr }: SandboxResult): void {
+  if (!program.includes("/") || stdout.length > 0 || stderr.length > 8_192) return;
   const said = new TextDecoder().decode(stderr).trim();
-  if (!said.startsWith("bwrap: execvp ")) return;
-  if (said.endsWith("No such file or directory")) throw notFound(program);
-  throw new AppError("EXECUTION_FAILED", "permission_denied", `${quote(program)} cannot be executed`, {
-    remedy: "name a program, or run the file with its interpreter (shell/script)",
-  });
+  if (exitCode === 127 && said === `${program}: No such file or directory`) throw notFound(program);
+  if (exitCode === 126 && said.startsWith(`${program}: `))
+    throw new AppError("EXECUTION_FAILED", "permission_denied", `${quote(program)} cannot be executed`, {
+      remedy: "name a program, or run the file with its interpreter (shell/script)",
+    });
 } // prettier-ignore
 
 function envOf({ env = {}, ownEnv = {} }: ProcessJob, s: ProcessSettings): Record<string, string> {
@@ -182,6 +183,8 @@ interface Ending {
   readonly files: FilesPower;
   readonly timedOut: boolean;
   readonly stopped: boolean;
+  /** What it wrote went with its copy. */
+  readonly lost: boolean;
 }
 
 async function resultOf(
@@ -197,7 +200,7 @@ async function resultOf(
   const seconds = Math.round(result.durationMs / 100) / 10;
   const notes = [
     ending.timedOut ? `stopped after ${seconds} s: its time was up` : ending.stopped ? `stopped after ${seconds} s` : null,
-    ending.stopped && job.workspace === "rw" ? "what it had written to a copy of the workspace was not taken over" : null,
+    ending.stopped && ending.lost ? "what it had written to a copy of the workspace was not taken over" : null,
     result.oom ? "killed: it used more memory than a program may" : null,
     result.overflowed ? `killed: it wrote more than ${OUTPUT_BYTES} bytes` : null,
     ...refusedNotes(changes),

@@ -27,6 +27,7 @@ export interface Staging {
 export interface Placed {
   readonly mounts: readonly SandboxMount[];
   readonly owner: User | null;
+  readonly isCopy: boolean;
   /** Of a job that may write: what it changed, once it has ended. */
   collect(): Promise<Changes>;
   discard(): void;
@@ -44,7 +45,7 @@ export interface Placing {
 const NOTHING: Changes = { written: [], removed: [], refused: [] };
 
 export async function placeWorkspace(p: Placing): Promise<Placed> {
-  if (p.access === "none") return { mounts: [], owner: null, collect: () => Promise.resolve(NOTHING), discard: () => undefined }; // prettier-ignore
+  if (p.access === "none") return { mounts: [], owner: null, isCopy: false, collect: () => Promise.resolve(NOTHING), discard: () => undefined }; // prettier-ignore
   const root = await rootOf(p.rules);
   const user = await userFor(root, p.access);
   return user === "copy" ? copied(root, p) : direct(root, user, p);
@@ -82,7 +83,7 @@ async function copied(root: string, p: Placing): Promise<Placed> {
     const mergeBack = (): Promise<Changes> =>
       merge({ workspace: root, copy, before, files: p.files, maxEntries: 2 * limits.files, maxFileBytes: maxWriteBytes, signal }); // prettier-ignore
     const taken = p.access === "rw" ? mergeBack : () => Promise.resolve(NOTHING);
-    return { mounts, owner, collect: taken, discard };
+    return { mounts, owner, isCopy: true, collect: taken, discard };
   } catch (cause) {
     discard();
     throw cause;
@@ -104,6 +105,7 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
   return {
     mounts,
     owner,
+    isCopy: false,
     collect: () => p.access === "ro" ? Promise.resolve(NOTHING) : collect(root, territory, survey, { ...options, aside }),
     discard: () => p.staging.drop(aside),
   }; // prettier-ignore

@@ -1,0 +1,59 @@
+// What a program did, as shell tools tell it.
+
+interface Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly oom: boolean;
+  readonly truncated: boolean;
+  readonly overflowPath: string | null;
+  readonly durationMs: number;
+}
+
+export interface ProgramOutput {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+  signal?: string;
+  timedOut: boolean;
+  oom: boolean;
+  truncated: boolean;
+  overflowPath?: string;
+  durationMs: number;
+}
+
+export function programOutput(ended: Ended): ProgramOutput {
+  const { stdout, stderr, exitCode, signal, timedOut, oom, truncated, overflowPath, durationMs } = ended; // prettier-ignore
+  return {
+    stdout,
+    stderr,
+    exitCode,
+    ...(signal === null ? {} : { signal }),
+    timedOut,
+    oom,
+    truncated,
+    ...(overflowPath === null ? {} : { overflowPath }),
+    durationMs,
+  };
+}
+
+/** For the record: what it touched and reached, and that its words come from outside where it reached out. */
+export function programNotes(ended: {
+  readonly timedOut: boolean;
+  readonly filesWritten: readonly { readonly path: string }[];
+  readonly filesRemoved: readonly string[];
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  readonly hosts: readonly string[];
+}): { timedOut?: true; filesTouched?: string[]; refused?: { path: string; reason: string }[]; hosts?: string[]; untrusted?: true } {
+  const touched = [...ended.filesWritten.map(({ path }) => path), ...ended.filesRemoved];
+  return {
+    ...(ended.timedOut ? { timedOut: true } : {}),
+    ...(touched.length > 0 ? { filesTouched: touched.slice(0, MAX_NOTED) } : {}),
+    ...(ended.refused.length > 0 ? { refused: ended.refused.slice(0, MAX_NOTED).map((one) => ({ ...one })) } : {}),
+    ...(ended.hosts.length > 0 ? { hosts: [...ended.hosts], untrusted: true } : {}),
+  };
+} // prettier-ignore
+
+const MAX_NOTED = 100;
