@@ -58,7 +58,7 @@ const { metafile } = await build({
   minify: true,
   legalComments: "external",
   banner: { js: BANNER },
-  external: ["canvas", "@napi-rs/canvas", "pg-native"],
+  external: ["canvas", "@napi-rs/canvas", "pg-native", "playwright-core"],
   plugins: [lazyHttp, oneLocale],
   metafile: true,
   logLevel: "warning",
@@ -67,6 +67,10 @@ await mkdir(join(fresh, "assets"));
 await copyFile(
   join(root, "node_modules/@scalar/api-reference/dist/browser/standalone.js"),
   join(fresh, "assets/scalar.js"),
+);
+await copyFile(
+  join(root, "node_modules/mermaid/dist/mermaid.min.js"),
+  join(fresh, "assets/mermaid.min.js"),
 );
 await cp(join(root, "governance"), join(fresh, "assets/governance"), { recursive: true });
 await cp(join(root, "docs"), join(fresh, "assets/docs"), { recursive: true });

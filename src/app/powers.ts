@@ -1,6 +1,7 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import { join } from "node:path";
 import { fill } from "../browser/fill.ts";
+import { fits } from "../browser/fits.ts";
 import { openBrowsers } from "../browser/sessions.ts";
 import type { Config } from "../config.ts";
 import { openDatabases } from "../database/database.ts";
@@ -30,6 +31,7 @@ import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import { VERSION } from "../version.ts";
+import { openWork, type WorkParts } from "./work.ts";
 
 export interface PowersParts {
   readonly config: Config;
@@ -46,6 +48,7 @@ export interface PowersParts {
   /** What `/readyz` asks. */
   readonly health: HostSettings["health"];
   readonly logRing: LogRing;
+  readonly work: WorkParts;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -87,11 +90,14 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   opened.push(browsers);
   const vault = openVault(p.config.secrets);
   const search = searchPower({ egress: p.egress, provider: () => openSearch(p.config.search), rulesFor: rulesForOperator }); // prettier-ignore
+  const work = await openWork({ ...p.work, store: p.store, engine: p.engine, ids: p.ids, now: p.now, log: p.log }); // prettier-ignore
+  opened.push(work);
   const powersFor = nativePowers({
+    ...work.sources,
     fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents: null, hostMatches }), // prettier-ignore
     secrets: () => vault.power,
     browser: browserPower({
-      browsers, files, fill, now: p.now,
+      browsers, files, fill, fits, now: p.now,
       rulesFor: (call) => p.governance.hostsFor(call),
     }), // prettier-ignore
     process: programs,

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../errors.ts";
 import type { Sandbox, SandboxMount } from "../sandbox/sandbox.ts";
 import { browserMissing, fault, firstLine } from "./faults.ts";
@@ -107,7 +107,7 @@ async function mountsOf(
   return mounts;
 }
 
-async function loadPlaywright(): Promise<typeof import("playwright-core")> {
+async function loadPlaywright(): Promise<{ readonly chromium: BrowserType }> {
   try {
     // Nearly a second of loading: only for whoever uses a browser.
     return await import("playwright-core");

@@ -46,7 +46,7 @@ function collect(nodes: readonly unknown[], secrets: ReadonlySet<string>, into: 
     const { role, ref, disabled, cursor, children, ...seen } = node as Seen;
     if (typeof role === "string" && typeof ref === "string" && (SHOWN.has(role) || cursor === "pointer")) {
       const value = valueOf({ ...seen, role, children });
-      const name = typeof seen.name === "string" ? seen.name : value === undefined ? textIn(node as Seen) : "";
+      const name = typeof seen.name === "string" ? seen.name : value === undefined ? textIn(node) : "";
       into.push({
         ref: `ref=${ref}`,
         role,
@@ -60,12 +60,12 @@ function collect(nodes: readonly unknown[], secrets: ReadonlySet<string>, into: 
 } // prettier-ignore
 
 function valueOf({ role, text, checked, pressed, selected, children }: Seen): string | undefined {
-  for (const state of [checked, pressed, selected]) if (state !== undefined) return String(state as boolean | string); // prettier-ignore
+  for (const state of [checked, pressed, selected]) if (state !== undefined) return String(state); // prettier-ignore
   if (role === "combobox" || role === "listbox") {
     const chosen = (Array.isArray(children) ? (children as Seen[]) : []).filter((child) => child.selected === true);
     if (chosen.length > 0) return chosen.map((child) => String(child.name as string)).join(", ");
   }
-  return /^(textbox|searchbox|combobox|spinbutton|slider)$/.test(String(role as string)) && typeof text === "string" ? text : undefined;
+  return /^(textbox|searchbox|combobox|spinbutton|slider)$/.test(String(role)) && typeof text === "string" ? text : undefined;
 } // prettier-ignore
 
 function textIn(node: Seen): string {

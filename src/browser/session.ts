@@ -1,7 +1,7 @@
 // One live browser: its tabs, its open dialog, its downloads, and calls one after the other.
 import type { BrowserContext, Dialog, Page } from "playwright-core";
 import type { Egress } from "../egress/egress.ts";
-import { AppError } from "../errors.ts";
+import type { AppError } from "../errors.ts";
 import type { OpenOptions, Owner, Use } from "./browser.ts";
 import { startChromium, type ChromiumParts } from "./chromium.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";

@@ -7,7 +7,7 @@ export function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     const stop = () => reject(cancelled());
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop)); // eslint-disable-line @typescript-eslint/no-floating-promises -- both ends are handled
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
 }
 
