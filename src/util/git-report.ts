@@ -1,0 +1,89 @@
+// Reads what git says about a repository, in its format for programs.
+
+export interface GitChange {
+  path: string;
+  /** added, modified, deleted, renamed, copied, typechange. */
+  change: string;
+  from?: string;
+}
+
+export interface GitState {
+  branch: string | null;
+  upstream?: string;
+  ahead: number;
+  behind: number;
+  clean: boolean;
+  staged: GitChange[];
+  unstaged: GitChange[];
+  untracked: string[];
+  conflicts: string[];
+  stash: number;
+}
+
+const CHANGES: Partial<Record<string, string>> = { A: "added", M: "modified", D: "deleted", R: "renamed", C: "copied", T: "typechange" }; // prettier-ignore
+
+/** `git status --porcelain=v2 --branch --show-stash -z`. */
+export function readStatus(text: string): GitState {
+  const state: GitState = { branch: null, ahead: 0, behind: 0, clean: true, staged: [], unstaged: [], untracked: [], conflicts: [], stash: 0 }; // prettier-ignore
+  const records = text.split("\0");
+  for (let at = 0; at < records.length; at++) {
+    const record = records[at] ?? "";
+    if (record.startsWith("# ")) header(record.slice(2), state);
+    else if (record.startsWith("1 ")) changed(record.split(" "), 8, null, state);
+    // The old name is a record of its own.
+    else if (record.startsWith("2 ")) changed(record.split(" "), 9, records[++at] ?? "", state);
+    else if (record.startsWith("u ")) state.conflicts.push(record.split(" ").slice(10).join(" "));
+    else if (record.startsWith("? ")) state.untracked.push(record.slice(2));
+  }
+  const { staged, unstaged, untracked, conflicts } = state;
+  state.clean = staged.length + unstaged.length + untracked.length + conflicts.length === 0;
+  return state;
+}
+
+function header(line: string, state: GitState): void {
+  const [name, ...rest] = line.split(" ");
+  const value = rest.join(" ");
+  if (name === "branch.head") state.branch = value === "(detached)" ? null : value;
+  if (name === "branch.upstream") state.upstream = value;
+  if (name === "stash") state.stash = Number(value);
+  const counts = name === "branch.ab" ? /^\+(\d+) -(\d+)$/.exec(value) : null;
+  if (counts) {
+    state.ahead = Number(counts[1]);
+    state.behind = Number(counts[2]);
+  }
+}
+
+function changed(
+  fields: readonly string[],
+  pathAt: number,
+  from: string | null,
+  state: GitState,
+): void {
+  const path = fields.slice(pathAt).join(" ");
+  const [index = ".", tree = "."] = fields[1] ?? "";
+  const named = (letter: string): GitChange => ({
+    path,
+    change: CHANGES[letter] ?? "modified",
+    ...(from === null ? {} : { from }),
+  });
+  if (index !== ".") state.staged.push(named(index));
+  if (tree !== ".") state.unstaged.push(named(tree));
+}
+
+export interface GitCommit {
+  hash: string;
+  author: string;
+  date: string;
+  subject: string;
+}
+
+/** `git log -z --format=%H%x1f%an%x1f%aI%x1f%s`. */
+export function readLog(text: string): GitCommit[] {
+  return text
+    .split("\0")
+    .filter((record) => record !== "")
+    .map((record) => {
+      const [hash = "", author = "", date = "", ...subject] = record.split("\x1f");
+      return { hash, author, date, subject: subject.join("\x1f") };
+    });
+}
