@@ -24,7 +24,7 @@ export interface HostSettings {
 
 export const hostPower =
   (p: HostSettings) =>
-  (call: Call): HostPower => ({
+  (call: Call, signal: AbortSignal): HostPower => ({
     info: () => ({
       name: p.name,
       version: p.version,
@@ -37,7 +37,7 @@ export const hostPower =
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }),
     health: async () => ({ ...(await p.health()), mode: p.mode() }),
-    metrics: () => machineMetrics(p.dataDir, p.now),
+    metrics: () => machineMetrics(p.dataDir, p.now, signal),
     disk: async (path) => diskOf((await p.rulesFor(call)).territory, path),
     processes: processesOf,
     logs: async (query) =>

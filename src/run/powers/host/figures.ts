@@ -1,5 +1,6 @@
 // Processor, memory, disk and this process, as they are now.
 import { statfs } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
 import { AppError } from "../../../errors.ts";
 import type { Territory } from "../../../governance/governance.ts";
@@ -8,10 +9,14 @@ import type { HostMetrics, HostPower, Space } from "../../../tools/powers/host.t
 /** How long the processors are watched for their load. */
 const SAMPLE_MS = 100;
 
-export async function machineMetrics(folder: string, now: () => number): Promise<HostMetrics> {
+export async function machineMetrics(
+  folder: string,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<HostMetrics> {
   const before = ticks();
   const began = performance.now();
-  await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+  await setTimeout(SAMPLE_MS, undefined, { signal });
   const eventLoopLagMs = Math.max(0, rounded(performance.now() - began - SAMPLE_MS));
   const after = ticks();
   const busy = 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total);
