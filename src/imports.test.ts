@@ -22,9 +22,9 @@ const PORTS = ["egress/", "policy/", "relation/", "sandbox/", "search/search.ts"
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
-  "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
+  "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "sandbox/sandbox.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "browser/", "database/database.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
+  "app/": { may: [...BASE, "browser/", "database/database.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", ...RULES, ...PORTS, "run/powers/", "version.ts", "workflow/"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
   "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts"] },
   "data-dir.ts": { may: BASE },
@@ -33,13 +33,14 @@ const DIRECTION: Record<string, Rule> = {
   "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
   "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: BASE, types: ["browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts"] },
+  "run/": { may: BASE, types: ["browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts", "workflow/"] },
   "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
   "database/": { may: [...BASE, "tools/powers/database.ts"] },
   "documents/": { may: BASE, types: ["sandbox/sandbox.ts"] },
   "search/": { may: BASE },
   "egress/": { may: BASE },
   "sandbox/": { may: BASE },
+  "workflow/": { may: [...BASE, "store/store.ts"], types: ["tools/powers.ts", "tools/tool.ts"] },
   "record/": { may: BASE, types: ["store/store.ts"] },
   "approval/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"] },
   "governance/": { may: [...BASE, "egress/hosts.ts", "egress/judge.ts", "limits/budget.ts", "tools/tool.ts"], types: ["egress/egress.ts", "store/store.ts", "store/follow.ts"] },
@@ -51,7 +52,7 @@ const DIRECTION: Record<string, Rule> = {
   "policy/": { may: [...BASE, "policy/rego/"], types: ["governance/governance.ts"] },
   "policy/rego/": {},
   "tools/powers.ts": { types: ["call.ts", "tools/powers/"] },
-  "tools/powers/": { types: ["call.ts"] },
+  "tools/powers/": { types: ["call.ts", "errors.ts"] },
   "tools/index.ts": { may: ["tools/"], types: ["tools/tool.ts"] },
   "tools/aliases.ts": { may: BASE },
   "tools/registry.ts": { may: [...BASE, "tools/tool.ts"], types: ["store/store.ts"] },
@@ -69,10 +70,10 @@ const ONLY: Record<string, readonly string[]> = {
   "config.ts": ["app.ts", "app/", "cli/"],
   "tools/index.ts": ["app.ts"],
   "run/native.ts": ["app.ts"],
-  "run/powers/": ["app.ts", "app/powers.ts", "run/powers/"],
+  "run/powers/": ["app.ts", "app/powers.ts", "app/work.ts", "run/powers/"],
   "gate/stage.ts": ["approval/", "gate/", "limits/"],
   "gate/": ["app.ts", "app/", "engine.ts", "engine/", "gate/"],
-  "store/store.ts": ["app.ts", "app/", "approval/", "config/", "engine.ts", "engine/", "entry/", "governance/", "identity/", "limits/", "mode/", "record/", "relation/", "run/", "store/", "tools/registry.ts"],
+  "store/store.ts": ["app.ts", "app/", "approval/", "config/", "engine.ts", "engine/", "entry/", "governance/", "identity/", "limits/", "mode/", "record/", "relation/", "run/", "store/", "tools/registry.ts", "workflow/"],
   "engine/replay.ts": ["app/", "entry/doors.ts"],
   "app.ts": ["cli/"],
 }; // prettier-ignore
@@ -89,6 +90,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   ajv: { owners: ["gate/validators.ts"] },
   commander: { owners: ["cli/"], why: "each command declares its own options" },
   ioredis: { owners: ["state/redis.ts"] },
+  croner: { owners: ["workflow/cron.ts"] },
   hono: { owners: ["entry/"], why: "each part of the site is a router of its own" },
   "ipaddr.js": { owners: ["egress/hosts.ts"] },
   kysely: { owners: ["store/"], why: "one set of queries for both databases" },
@@ -99,11 +101,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   pino: { owners: ["app.ts"] },
   "playwright-core": { owners: ["browser/chromium.ts"] },
   "prom-client": { owners: ["record/metrics.ts"] },
-  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches" },
+  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search" },
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   yaml: { owners: ["config/file.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts"], why: "schemas live beside their feature" },
+  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "entry/api/", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
 /** Modules of Node that reach out of the process: who owns the danger. */
@@ -116,7 +118,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:net": ["cli/doctor/", "egress/", "entry/http.ts", "relation/embedded/caveat.ts", "relation/embedded/parameter.ts"],
   "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
   "node:vm": [],
-  "node:worker_threads": ["store/"],
+  "node:worker_threads": ["run/powers/files/", "store/"],
 }; // prettier-ignore
 
 /** Module-level values that change, each with its excuse. */

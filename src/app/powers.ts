@@ -17,6 +17,7 @@ import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
 import { fetchPower } from "../run/powers/fetch.ts";
 import { searchPower } from "../run/powers/fetch/search.ts";
 import { filesPower } from "../run/powers/files.ts";
+import { searchThreads } from "../run/powers/files/search-threads.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
 import { processPower } from "../run/powers/process.ts";
@@ -71,7 +72,9 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
   opened.push(databases);
-  const files = filesPower({ rulesFor }) as PowerSources["files"];
+  const threads = searchThreads();
+  opened.push(threads);
+  const files = filesPower({ rulesFor, threads, sandbox });
   const staging = openStaging(p.dataDir);
   opened.unshift(staging); // closed last: what still runs has its folders there
   const programs = processPower({

@@ -11,7 +11,14 @@ export interface DialOptions {
   readonly tls: boolean;
   /** Further certificates to trust, PEM. */
   readonly ca?: readonly string[] | undefined;
+  readonly connect?: Connect | undefined;
 }
+
+/** How a connection to a checked address is made. */
+export type Connect = (to: { readonly host: string; readonly port: number }) => Socket;
+
+const connectDirectly: Connect = ({ host, port }) =>
+  connect({ host, port, family: isIP(host), noDelay: true });
 
 /** One address that does not answer must not use up the time of the others. */
 const PER_ADDRESS_MS = 3_000;
@@ -25,7 +32,9 @@ export async function dial(target: CheckedTarget, options: DialOptions): Promise
     const left = ends - performance.now();
     if (left <= 0) break;
     try {
-      const socket = await reach(address, target.port, where, isLast ? left : Math.min(left, PER_ADDRESS_MS), options.signal); // prettier-ignore
+      const ms = isLast ? left : Math.min(left, PER_ADDRESS_MS);
+      const made = (options.connect ?? connectDirectly)({ host: address, port: target.port });
+      const socket = await settled(made, "connect", options.signal, ms, where);
       return options.tls ? await secure(socket, target, where, Math.max(1, ends - performance.now()), options) : socket; // prettier-ignore
     } catch (cause) {
       options.signal.throwIfAborted();
@@ -38,22 +47,6 @@ export async function dial(target: CheckedTarget, options: DialOptions): Promise
 
 const isTls = (cause: unknown): boolean =>
   cause instanceof Error && "fault" in cause && (cause.fault as { reason: string }).reason === "tls_failed"; // prettier-ignore
-
-function reach(
-  address: string,
-  port: number,
-  where: string,
-  ms: number,
-  signal: AbortSignal,
-): Promise<Socket> {
-  return settled(
-    connect({ host: address, port, family: isIP(address), noDelay: true }),
-    "connect",
-    signal,
-    ms,
-    where,
-  );
-}
 
 async function secure(
   socket: Socket,

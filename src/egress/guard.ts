@@ -1,6 +1,7 @@
 // Opens the guard: one judge, one dialler, and the two ways to use them.
 import { checkUrl, systemResolve, type Resolve } from "./check.ts";
 import type { Egress } from "./egress.ts";
+import type { Connect } from "./dial.ts";
 import { openProxy, type ProxyLimits } from "./proxy.ts";
 import { requestThrough, type RequestLimits } from "./request.ts";
 
@@ -15,6 +16,8 @@ export interface EgressOptions {
   readonly ownPorts?: (() => readonly number[]) | undefined;
   /** Further certificates to trust, PEM. */
   readonly ca?: readonly string[] | undefined;
+  /** How a connection is made, once its address has been checked. */
+  readonly connect?: Connect | undefined;
   readonly limits?: Partial<EgressLimits> | undefined;
 }
 
@@ -32,13 +35,13 @@ const LIMITS: EgressLimits = {
 
 export function openEgress(options: EgressOptions = {}): Egress {
   const limits = { ...LIMITS, ...options.limits };
-  const { resolve = systemResolve, ownPorts = () => [], ca } = options;
+  const { resolve = systemResolve, ownPorts = () => [], ca, connect } = options;
   const check: Egress["check"] = (url, subject) =>
     checkUrl(url, subject, { resolve, resolveMs: limits.resolveMs, ownPorts });
-  const proxy = openProxy({ check, limits, ca });
+  const proxy = openProxy({ check, limits, ca, connect });
   return {
     check,
-    request: (request, subject) => requestThrough(request, subject, { check, limits, ca }),
+    request: (request, subject) => requestThrough(request, subject, { check, limits, ca, connect }),
     serve: proxy.serve,
     close: proxy.close,
   };

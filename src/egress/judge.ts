@@ -25,16 +25,16 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 const MAX_HOST = 253;
 
 export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
-  const deny = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({ kind: "deny", why, rule, remedy }); // prettier-ignore
+  const refusal = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({ kind: "deny", why, rule, remedy }); // prettier-ignore
   const ruleOf = (what: Parameters<NonNullable<EgressRules["ruleOf"]>>[0], of = ""): RuleSource =>
     rules.ruleOf?.(what, of) ?? NO_RULE;
   const url = URL.parse(given);
-  if (!url) return deny("is not a URL", WRITTEN_PLAINLY, "write it as https://host/path");
+  if (!url) return refusal("is not a URL", WRITTEN_PLAINLY, "write it as https://host/path");
   const scheme = url.protocol.slice(0, -1);
   if ((scheme !== "http" && scheme !== "https") || !rules.schemes.includes(scheme))
-    return deny(`${scheme} is not one of ${rules.schemes.join(", ")}`, ruleOf("schemes"), "use https"); // prettier-ignore
+    return refusal(`${scheme} is not one of ${rules.schemes.join(", ")}`, ruleOf("schemes"), "use https"); // prettier-ignore
   const fault = oddity(given, url);
-  if (fault !== null) return deny(fault, WRITTEN_PLAINLY, "write it as https://host/path");
+  if (fault !== null) return refusal(fault, WRITTEN_PLAINLY, "write it as https://host/path");
   // What the parser gives for http and https is in canonical form.
   const host = url.hostname.replace(/\.$/, "");
   const port = url.port === "" ? DEFAULT_PORTS[scheme] : Number(url.port);
@@ -42,22 +42,22 @@ export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
   const excepted = rules.isExcepted(host, port);
   if (!excepted) {
     if (address !== null && !isPublicAddress(address))
-      return deny(`${address} is not a public address`, PUBLIC_ONLY, "use a public host");
+      return refusal(`${address} is not a public address`, PUBLIC_ONLY, "use a public host");
     if (address === null && !host.includes("."))
-      return deny(`${host} is a name of the local network`, PUBLIC_ONLY, "use a public host");
+      return refusal(`${host} is a name of the local network`, PUBLIC_ONLY, "use a public host");
     if (!rules.ports.includes(port))
-      return deny(`port ${port} is not allowed`, ruleOf("ports"), `use one of the ports ${rules.ports.join(", ")}`); // prettier-ignore
+      return refusal(`port ${port} is not allowed`, ruleOf("ports"), `use one of the ports ${rules.ports.join(", ")}`); // prettier-ignore
     if (rules.isBlocked(host))
-      return deny(`${host} is blocked`, ruleOf("blocked", host), "use another host");
+      return refusal(`${host} is blocked`, ruleOf("blocked", host), "use another host");
   }
   const rule = ruleOf("policy");
   if (rules.policy === "none")
-    return deny("this tool reaches no host", rule, "use a tool that may");
+    return refusal("this tool reaches no host", rule, "use a tool that may");
   const place: Place = { url, host, port, address, excepted };
   if (rules.policy === "public" || excepted || rules.isAllowed(host))
     return { kind: "allow", place, why: "", rule };
   const why = `${host} is not on the list of allowed hosts`;
-  if (rules.policy === "list") return deny(why, rule, "ask an administrator to allow the host");
+  if (rules.policy === "list") return refusal(why, rule, "ask an administrator to allow the host");
   return { kind: "ask", place, why, rule };
 }
 

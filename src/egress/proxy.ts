@@ -37,7 +37,7 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   };
   const reach = async (url: string, subject: EgressSubject, tls: boolean | null): Promise<{ target: CheckedTarget; socket: Socket }> => {
     const target = await p.check(url, subject);
-    const socket = await dial(target, { signal: subject.signal, connectMs: p.limits.connectMs, tls: tls ?? target.url.protocol === "https:", ca: p.ca });
+    const socket = await dial(target, { signal: subject.signal, connectMs: p.limits.connectMs, tls: tls ?? target.url.protocol === "https:", ca: p.ca, connect: p.connect });
     socket.on("error", () => undefined);
     subject.onHost?.(target.host);
     return { target, socket };

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../errors.ts";
 import { limitedBody } from "./body.ts";
-import { dial } from "./dial.ts";
+import { dial, type Connect } from "./dial.ts";
 import type { CheckedTarget, EgressRequest, EgressResponse, EgressSubject } from "./egress.ts";
 import { connectFailed, tooSlow, translated } from "./faults.ts";
 
@@ -22,6 +22,7 @@ export interface RequestPowers {
   readonly check: (url: string, subject: EgressSubject) => Promise<CheckedTarget>;
   readonly limits: RequestLimits;
   readonly ca?: readonly string[] | undefined;
+  readonly connect?: Connect | undefined;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -32,6 +33,8 @@ const OF_BODY = /^content-(type|length|encoding|language|location)$/i;
 interface Hop {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** For the first origin only; gone for good once a redirect leaves it. */
+  readonly credentials: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | undefined;
 }
 
@@ -45,7 +48,7 @@ export async function requestThrough(
   const asked = { ...subject, signal };
   const redirects: string[] = [];
   let url = request.url;
-  let hop: Hop = { method: request.method, headers: { ...request.headers, ...request.credentials }, body: request.body }; // prettier-ignore
+  let hop: Hop = { method: request.method, headers: request.headers, credentials: request.credentials ?? {}, body: request.body }; // prettier-ignore
   try {
     for (;;) {
       const target = await p.check(url, asked);
@@ -77,23 +80,29 @@ export async function requestThrough(
 
 const where = ({ host, port }: CheckedTarget): string => `${host}:${port}`;
 
-function followed({ method, headers, body }: Hop, status: number, sameOrigin: boolean): Hop {
+function followed(
+  { method, headers, credentials, body }: Hop,
+  status: number,
+  sameOrigin: boolean,
+): Hop {
   const dropsBody = (status === 303 && method !== "HEAD") || ((status === 301 || status === 302) && method === "POST"); // prettier-ignore
   const kept = Object.entries(headers).filter(([name]) => (sameOrigin || !OF_ORIGIN.test(name)) && !(dropsBody && OF_BODY.test(name))); // prettier-ignore
   return {
     method: dropsBody ? "GET" : method,
     headers: Object.fromEntries(kept),
+    credentials: sameOrigin ? credentials : {},
     body: dropsBody ? undefined : body,
   };
 }
 
 async function exchange(
   target: CheckedTarget,
-  { method, headers, body }: Hop,
+  { method, headers, credentials, body }: Hop,
   signal: AbortSignal,
-  { limits, ca }: RequestPowers,
+  { limits, ca, connect }: RequestPowers,
 ): Promise<{ answer: IncomingMessage; socket: Socket }> {
-  const socket = await dial(target, { signal, connectMs: limits.connectMs, tls: target.url.protocol === "https:", ca }); // prettier-ignore
+  const tls = target.url.protocol === "https:";
+  const socket = await dial(target, { signal, connectMs: limits.connectMs, tls, ca, connect });
   const { url } = target;
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -102,7 +111,7 @@ async function exchange(
         createConnection: () => socket,
         method,
         path: `${url.pathname}${url.search}`,
-        headers: { host: url.host, "accept-encoding": "gzip, deflate, br, zstd", ...headers, ...lengthOf(body, method), connection: "close" },
+        headers: { host: url.host, "accept-encoding": "gzip, deflate, br, zstd", ...headers, ...credentials, ...lengthOf(body, method), connection: "close" },
         setHost: false,
         maxHeaderSize: limits.headerBytes,
         signal,

@@ -147,7 +147,7 @@ describe("R077 R099: entries of tools", () => {
     expect(withTools("  file/raed: {}")).toEqual([
       'tools.yaml:44:3 tools: there is no tool "file/raed"; did you mean file/read?',
     ]);
-    expect(withTools("  web/search: {}").join()).toContain('there is no tool "web/search"');
+    expect(withTools("  web/crawl: {}").join()).toContain('there is no tool "web/crawl"');
     expect(withTools("  upstream/anything: { rate_limit_per_hour: none }")).toEqual([]);
     expect(withTools("  upstraem/anything: {}").join()).toContain("there is no tool");
   });

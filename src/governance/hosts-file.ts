@@ -28,7 +28,7 @@ export interface HostOverride {
 }
 
 export function readHosts(entry: Entry): HostRules {
-  const fields = entry.fields(["schemes", "ports", "blocked", "allowed", "private", "policy"]);
+  const fields = entry.fields(["schemes", "ports", "blocked", "allowed", "policy"], ["private"]);
   const policy = fields.policy.fields(EFFECTS);
   return {
     rule: entry.rule,
@@ -36,7 +36,7 @@ export function readHosts(entry: Entry): HostRules {
     ports: readPorts(fields.ports),
     blocked: hostPatterns(fields.blocked),
     allowed: hostPatterns(fields.allowed),
-    private: privatePlaces(fields.private),
+    private: fields.private ? privatePlaces(fields.private) : [],
     policy: Object.fromEntries(EFFECTS.map((name) => [name, readPolicy(policy[name])])) as HostRules["policy"], // prettier-ignore
   };
 }

@@ -25,6 +25,19 @@ import systemLogs from "./system/logs.ts";
 import systemMetrics from "./system/metrics.ts";
 import systemProcess from "./system/process.ts";
 import systemTime from "./system/time.ts";
+import webDelete from "./web/delete.ts";
+import webDownload from "./web/download.ts";
+import webGet from "./web/get.ts";
+import webPost from "./web/post.ts";
+import webPut from "./web/put.ts";
+import webSearch from "./web/search.ts";
+import workflowAdvancePhase from "./workflow/advance_phase.ts";
+import workflowCreate from "./workflow/create.ts";
+import workflowExecute from "./workflow/execute.ts";
+import workflowList from "./workflow/list.ts";
+import workflowSchedule from "./workflow/schedule.ts";
+import workflowStatus from "./workflow/status.ts";
+import workflowUpdatePlan from "./workflow/update_plan.ts";
 import type { Tool } from "./tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
@@ -54,4 +67,17 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   systemMetrics,
   systemProcess,
   systemTime,
+  webDelete,
+  webDownload,
+  webGet,
+  webPost,
+  webPut,
+  webSearch,
+  workflowAdvancePhase,
+  workflowCreate,
+  workflowExecute,
+  workflowList,
+  workflowSchedule,
+  workflowStatus,
+  workflowUpdatePlan,
 ];

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createShop } from "../../test/fixtures/database.ts";
 import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
+import { openWeb, type Web } from "../../test/fixtures/web.ts";
+import { prepareExample } from "../../test/fixtures/work-examples.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import type { Json, JsonObject } from "../call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
@@ -26,13 +28,22 @@ const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
 const ajv = new Ajv2020({ strict: true, allErrors: true });
 
 let bench: Bench;
+let web: Web;
 /** Outside the bench, so that it is there when the bench opens. */
 let shop: string;
 beforeAll(async () => {
   shop = mkdtempSync(join(tmpdir(), "ostiary-shop-"));
   createShop(join(shop, "shop.db"));
   const databases = { shop: { url: `sqlite:${join(shop, "shop.db")}`, readOnly: false } };
-  bench = await openBench({ flags: { databases: JSON.stringify(databases) } });
+  web = await openWeb();
+  bench = await openBench({
+    flags: {
+      databases: JSON.stringify(databases),
+      "search.provider": "searxng",
+      "search.url": "https://search.example.org/",
+    },
+    egress: web.egress,
+  });
   mkdirSync(join(bench.workspace, "src"));
   writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
   writeFileSync(join(bench.workspace, "server.log"), "started\n");
@@ -40,6 +51,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bench.close();
+  await web.close();
   rmSync(shop, { recursive: true });
 });
 
@@ -84,12 +96,18 @@ test("the check of the sources sees what it must", () => {
     '(() => 1).constructor("return 1")();': "constructor",
     "const here = import.meta.url;": "import.meta",
     "const { fetch } = x; fetch(1);": "fetch",
+    "globalThis.fetch(1);": "globalThis",
+    "run(({ fetch }) => 1, fetch);": "fetch",
+    "const run = (process = 1) => 2; process.exit();": "process",
   };
   for (const [code, name] of Object.entries(bad)) expect([code, reached(code)]).toEqual([code, expect.arrayContaining([name])]); // prettier-ignore
-  expect(reached('import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";')).toEqual([]); // prettier-ignore
+  for (const good of ['import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";', "const run = (_i, { process, fetch: get }) => get(process.run({ process: 1 }).process);"])
+    expect([good, reached(good)]).toEqual([good, []]); // prettier-ignore
 });
 
 describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_name, tool) => {
+  beforeEach(() => prepareExample(bench, tool));
+
   test("declares what governance needs", () => {
     expect(CATEGORIES).toContain(tool.category);
     expect(RISKS).toContain(tool.risk);
@@ -141,7 +159,8 @@ describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_na
 
   test("gets the powers it declared and no others", async () => {
     const needs = tool.native?.needs ?? [];
-    const powers = bench.powersFor(needs, bench.call());
+    const call = { ...bench.call(), tool, arguments: tool.examples[0] ?? {} };
+    const powers = bench.powersFor(needs, call);
     expect(Object.keys(powers).sort()).toEqual([...needs].sort());
     const touched = new Set<PowerName>();
     const watched = new Proxy(powers, {
@@ -221,9 +240,28 @@ function reached(source: string): string[] {
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       found.push("import()");
     if (ts.isMetaProperty(node)) found.push("import.meta");
-    if (ts.isIdentifier(node) && FORBIDDEN_NAMES.has(node.text)) found.push(node.text);
+    if (ts.isIdentifier(node) && FORBIDDEN_NAMES.has(node.text) && !isOwnName(node))
+      found.push(node.text);
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile("tool.ts", source, ts.ScriptTarget.ESNext));
+  visit(ts.createSourceFile("tool.ts", source, ts.ScriptTarget.ESNext, true));
   return found;
+}
+
+/** A field of the same name, or a power that came in as a parameter. */
+function isOwnName(name: ts.Identifier): boolean {
+  const { parent } = name;
+  if (name.text === "constructor") return false;
+  if ((ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent)) && parent.name === name) return true; // prettier-ignore
+  if (ts.isPropertyAccessExpression(parent) && parent.name === name)
+    return !(ts.isIdentifier(parent.expression) && FORBIDDEN_NAMES.has(parent.expression.text));
+  if (ts.isBindingElement(parent) && parent.propertyName === name) return true;
+  for (let scope: ts.Node = parent; scope.parent !== undefined; scope = scope.parent)
+    if (ts.isFunctionLike(scope) && scope.parameters.some((one) => binds(one.name, name.text))) return true; // prettier-ignore
+  return false;
+}
+
+function binds(bound: ts.BindingName, text: string): boolean {
+  if (ts.isIdentifier(bound)) return bound.text === text;
+  return bound.elements.some((one) => ts.isBindingElement(one) && binds(one.name, text));
 }

@@ -44,6 +44,8 @@ export interface ReadableText {
   readonly published: string | null;
   readonly language: string | null;
   readonly description: string | null;
+  /** What it turned out to be. */
+  readonly mime: string;
   readonly links: readonly { readonly text: string; readonly url: string }[];
 }
 
