@@ -7,6 +7,7 @@ import { portHolder } from "../port-holder.ts";
 import type { Finding } from "./finding.ts";
 import type { Place } from "./place.ts";
 import { checkPrograms } from "./programs.ts";
+import { checkSandbox } from "./sandbox.ts";
 
 export type Check = (place: Place) => Finding | Finding[] | Promise<Finding | Finding[]>;
 
@@ -18,6 +19,7 @@ export const CHECKS: readonly Check[] = [
   checkStore,
   checkClock,
   checkPrograms,
+  checkSandbox,
 ];
 
 function checkNode(): Finding {
