@@ -1,0 +1,106 @@
+// Reads what linters say, each in its own format for programs.
+
+export interface LintIssue {
+  path: string;
+  line: number;
+  column: number;
+  severity: "error" | "warning";
+  rule: string;
+  message: string;
+}
+
+export type LinterName = "eslint" | "biome" | "tsc" | "ruff" | "mypy" | "shellcheck";
+
+/** Null when the text is not what the linter writes: it failed. `root` is cut off the front of paths. */
+export function readLint(linter: LinterName, stdout: string, root: string): LintIssue[] | null {
+  const issues = READERS[linter](stdout);
+  return issues?.map((issue) => ({ ...issue, path: within(issue.path, root) })) ?? null;
+}
+
+function within(path: string, root: string): string {
+  const plain = path.startsWith("./") ? path.slice(2) : path;
+  return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1) : plain;
+}
+
+const READERS: Record<LinterName, (text: string) => LintIssue[] | null> = {
+  eslint: (text) =>
+    list(json(text))?.flatMap((file) =>
+      (list(file["messages"]) ?? []).map((message) => ({
+        path: str(file["filePath"]),
+        ...place(message["line"], message["column"]),
+        severity: message["severity"] === 2 ? "error" : "warning",
+        rule: str(message["ruleId"]) || "syntax",
+        message: str(message["message"]),
+      })),
+    ) ?? null,
+  biome: readBiome,
+  tsc: (text) => lines(text, /^(.+?)\((\d+),(\d+)\): (error|warning) (TS\d+): (.*)$/),
+  ruff: (text) =>
+    list(json(text))?.map((one) => ({
+      path: str(one["filename"]),
+      ...place(object(one["location"])["row"], object(one["location"])["column"]),
+      severity: /^(E9|F63|F7|F82)/.test(str(one["code"])) || one["code"] === null ? "error" : "warning",
+      rule: str(one["code"]) || "syntax",
+      message: str(one["message"]),
+    })) ?? null,
+  mypy: (text) =>
+    lines(text, /^(.+?):(\d+):(?:(\d+):)? (error|warning|note): (.*)$/, (m) => {
+      const named = /^(.*?)\s+\[([a-z-]+)\]$/.exec(m[5] ?? "");
+      return m[4] === "note" ? null : [m[1], m[2], m[3] ?? "1", m[4], named?.[2] ?? "mypy", named?.[1] ?? m[5]];
+    }),
+  shellcheck: (text) =>
+    list(object(json(text))["comments"])?.map((one) => ({
+      path: str(one["file"]),
+      ...place(one["line"], one["column"]),
+      severity: one["level"] === "error" ? "error" : "warning",
+      rule: `SC${Number(one["code"])}`,
+      message: str(one["message"]),
+    })) ?? null,
+}; // prettier-ignore
+
+/** `--reporter=github`: a stable line per issue, where its JSON is not. */
+function readBiome(text: string): LintIssue[] {
+  return text.split("\n").flatMap((line) => {
+    const found = /^::(error|warning|notice) (.*?)::(.*)$/.exec(line);
+    if (!found) return [];
+    const fields = new Map((found[2] ?? "").split(",").map((field) => field.split("=", 2) as [string, string])); // prettier-ignore
+    return [
+      {
+        path: fields.get("file") ?? "",
+        ...place(Number(fields.get("line")), Number(fields.get("col"))),
+        severity: found[1] === "error" ? "error" : "warning",
+        rule: fields.get("title") ?? "biome",
+        message: found[3] ?? "",
+      } as const,
+    ];
+  });
+}
+
+type Parts = readonly (string | undefined)[];
+
+function lines(text: string, form: RegExp, parts: (match: RegExpExecArray) => Parts | null = (m) => m.slice(1)): LintIssue[] {
+  return text.split("\n").flatMap((line) => {
+    const match = form.exec(line);
+    const found = match && parts(match);
+    if (!found) return [];
+    const [path = "", row, column, severity, rule = "", message = ""] = found;
+    return [{ path, ...place(Number(row), Number(column)), severity: severity === "error" ? "error" : "warning", rule, message } as const];
+  });
+} // prettier-ignore
+
+function place(line: unknown, column: unknown): { line: number; column: number } {
+  const whole = (value: unknown): number => typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 1; // prettier-ignore
+  return { line: whole(line), column: whole(column) };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const object = (value: unknown): Record<string, unknown> => typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {}; // prettier-ignore
+const list = (value: unknown): Record<string, unknown>[] | null => Array.isArray(value) ? value.map(object) : null; // prettier-ignore
+const str = (value: unknown): string => (typeof value === "string" ? value : "");
