@@ -14,6 +14,7 @@ import type { Caller, JsonObject, Mode } from "./call.ts";
 import type { Config } from "./config.ts";
 import { openDataDir, type DataDir } from "./data-dir.ts";
 import { openEgress, type EgressOptions } from "./egress/guard.ts";
+import { postThrough } from "./egress/operator.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import { openCall } from "./engine/open-call.ts";
 import { createAttempts } from "./entry/attempts.ts";
@@ -213,7 +214,7 @@ async function compose(
       } });
     const egress = openEgress({ ownPorts: () => (settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)]), ...options.egress });
     const { webhook: hook } = config.approvals;
-    const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, fetch, ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
+    const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, post: postThrough(egress), ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
     const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
       store,
       serverSecret,
@@ -235,7 +236,7 @@ async function compose(
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
     const health = healthOf(opened.parts, allowlist);
-    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log });
+    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
     const engine: Engine = createEngine({
       registry,

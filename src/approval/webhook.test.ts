@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ApprovalRow } from "../store/store.ts";
 import { createIds } from "../util/ids.ts";
+import { openEgress } from "../egress/guard.ts";
+import { postThrough } from "../egress/operator.ts";
 import { createWebhook, type Webhook, type WebhookPowers } from "./webhook.ts";
 
 const KEY = Buffer.alloc(32, 7);
@@ -22,6 +24,7 @@ interface Got {
   readonly path: string;
 }
 
+const post = postThrough(openEgress());
 const open: { server?: Server; hook?: Webhook } = {};
 afterEach(async () => {
   await open.hook?.close();
@@ -51,7 +54,7 @@ function hook(url: string, change: Partial<WebhookPowers> = {}) {
   open.hook = createWebhook({
     url,
     secret,
-    fetch,
+    post,
     ids: createIds(),
     now: () => NOW,
     linkTo: (id) => `http://console/a/${id}`,
@@ -134,7 +137,7 @@ describe("the webhook", () => {
     const failing = hook(url, { presented: () => Promise.reject(new Error("store")) });
     failing.hook.tell("requested", row);
     await expect.poll(() => failing.reported).toEqual(["a webhook message failed undefined"]);
-    const stuck = hook(url, { fetch: () => new Promise(() => undefined) });
+    const stuck = hook(url, { post: () => new Promise(() => undefined) });
     for (let i = 0; i < 1_001; i++) stuck.hook.tell("decided", row);
     expect(stuck.reported).toEqual(["a webhook message was dropped: too many wait undefined"]);
     delete open.hook;

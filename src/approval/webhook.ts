@@ -9,7 +9,13 @@ export interface WebhookPowers {
   readonly url: string;
   /** `whsec_<base64>`. */
   readonly secret: string;
-  readonly fetch: typeof fetch;
+  /** Sends one message and tells the status of the answer, which is not followed anywhere. */
+  readonly post: (
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    signal: AbortSignal,
+  ) => Promise<number>;
   readonly ids: Pick<Ids, "handle">;
   readonly now: () => number;
   /** Where people decide it. */
@@ -41,22 +47,16 @@ export function createWebhook(p: WebhookPowers): Webhook {
     const timestamp = String(Math.floor(p.now() / 1000));
     const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64"); // prettier-ignore
     try {
-      const response = await p.fetch(p.url, {
-        method: "POST",
-        body,
-        // An answer that points elsewhere is not followed: the secret's signature is for this address alone.
-        redirect: "manual",
-        signal: AbortSignal.any([stop.signal, AbortSignal.timeout(ATTEMPT_MS)]),
-        headers: {
-          "content-type": "application/json",
-          "webhook-id": id,
-          "webhook-timestamp": timestamp,
-          "webhook-signature": `v1,${signature}`,
-        },
-      });
-      await response.body?.cancel();
-      if (response.ok) return "taken";
-      return response.status === 410 || (response.status >= 300 && response.status < 400) ? "never" : "again"; // prettier-ignore
+      const headers = {
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${signature}`,
+      };
+      const status = await p.post(p.url, headers, body, AbortSignal.any([stop.signal, AbortSignal.timeout(ATTEMPT_MS)])); // prettier-ignore
+      if (status >= 200 && status < 300) return "taken";
+      // An answer that points elsewhere is not followed: the secret's signature is for this address alone.
+      return status === 410 || (status >= 300 && status < 400) ? "never" : "again";
     } catch {
       return stop.signal.aborted ? "never" : "again";
     }

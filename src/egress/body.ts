@@ -42,7 +42,24 @@ export function limitedBody(
       release();
     }
   }
-  return { chunks: read(), truncated: () => truncated };
+  return { chunks: releasing(read(), release), truncated: () => truncated };
+}
+
+/** A generator that never began knows no `finally`: whoever leaves the body unread must not keep the connection. */
+function releasing(
+  chunks: AsyncGenerator<Uint8Array>,
+  release: () => void,
+): AsyncIterableIterator<Uint8Array> {
+  return {
+    next: () => chunks.next(),
+    return() {
+      release();
+      return chunks.return(undefined);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 function decoded(answer: IncomingMessage, where: string, wireLimit: number): Readable {

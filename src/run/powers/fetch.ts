@@ -107,7 +107,7 @@ function requireFitting(body: string | Uint8Array | undefined): void {
 
 /** Added as text: what the gate judged stays as it was written. */
 function withQuery(url: string, query: JsonObject | undefined): string {
-  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, textOf(one as Json)] as [string, string])); // prettier-ignore
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, textOf(one)] as [string, string])); // prettier-ignore
   if (pairs.length === 0) return url;
   const [whole = "", fragment] = url.split("#", 2);
   const joined = `${whole}${whole.includes("?") ? "&" : "?"}${new URLSearchParams(pairs).toString()}`;
@@ -137,14 +137,26 @@ function withoutSecrets(body: Buffer, headers: OpenedHeaders): Buffer {
   return Buffer.from(cleaned(body.toString("latin1"), { ...headers, used: headers.used.map((one) => ({ ...one, value: Buffer.from(one.value).toString("latin1") })) }), "latin1"); // prettier-ignore
 }
 
-async function* withinLimit(response: EgressResponse, limit: number): AsyncGenerator<Uint8Array> {
+/** More than the limit is an error; leaving the body unread gives the connection up. */
+function withinLimit({ body }: EgressResponse, limit: number): AsyncIterableIterator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
   let left = limit;
-  for await (const chunk of response.body) {
-    left -= chunk.length;
-    if (left < 0)
+  return {
+    async next() {
+      const next = await chunks.next();
+      left -= next.done === true ? 0 : next.value.length;
+      if (left >= 0) return next;
+      await chunks.return?.();
       throw new AppError("EXECUTION_FAILED", "body_too_large", `the answer is larger than ${limit} bytes`, { remedy: "raise maxBytes, or ask for less" }); // prettier-ignore
-    yield chunk;
-  }
+    },
+    async return() {
+      await chunks.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 const mimeOf = ({ headers }: WebResponse): string =>

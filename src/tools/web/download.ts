@@ -68,7 +68,12 @@ export default defineTool({
     const source = watched(response.body, (progress) =>
       context.progress({ progress, ...(total > 0 ? { total } : {}), message: `${progress} bytes` }),
     );
-    const written = await powers.files.receive(path, source, { maxBytes, overwrite, ...(expected === undefined ? {} : { expectedSha256: expected }) }); // prettier-ignore
+    const wanted = { maxBytes, overwrite, ...(expected === undefined ? {} : { expectedSha256: expected }) }; // prettier-ignore
+    const written = await powers.files.receive(path, source, wanted).catch(async (cause: unknown) => {
+      // What refused the file may not have touched the answer.
+      await response.body[Symbol.asyncIterator]().return?.();
+      throw cause;
+    }); // prettier-ignore
     context.note({ ...notesOf(response, written.bytes), filesTouched: [written.path] });
     return {
       path: written.path,
