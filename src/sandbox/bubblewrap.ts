@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { openCages } from "./bubblewrap/cgroup.ts";
 import type { Tamper } from "./bubblewrap/box.ts";
 import { probe } from "./bubblewrap/probe.ts";
+import { createGhosts } from "./bubblewrap/protect.ts";
 import { runJob } from "./bubblewrap/run.ts";
 import { seccompFilter } from "./bubblewrap/seccomp.ts";
-import { findProgram, identities, NAMES, systemEntries } from "./bubblewrap/system.ts";
+import { findProgram, identities, NAMES, nodeFor, systemEntries } from "./bubblewrap/system.ts";
 import type { Workshop } from "./bubblewrap/workshop.ts";
 import { noSandbox, unavailable } from "./none.ts";
 import type { Sandbox, SandboxConfig, SandboxStatus } from "./sandbox.ts";
@@ -34,6 +35,7 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
 
   const isRoot = process.getuid?.() === 0;
   const cages = openCages(`ostiary-${process.pid}-${randomBytes(4).toString("hex")}`);
+  const node = nodeFor(isRoot);
   const open: Workshop["open"] = new Set();
   const shop: Workshop = {
     programs: { bwrap, prlimit },
@@ -44,6 +46,8 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
     limits: config.limits ?? {},
     identities: identities(isRoot),
     cages,
+    ghosts: createGhosts(),
+    node: node.path,
     open,
     ...(tamper === undefined ? {} : { tamper }),
   };
@@ -72,6 +76,7 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
       for (const box of open) box.kill();
       await Promise.allSettled([...open].map(({ ended }) => ended));
       cages.close();
+      node.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -90,10 +90,16 @@ export async function startBox(order: BoxOrder): Promise<Box> {
   }
   for (const stream of child.stdio) stream?.on("error", () => undefined);
   const status = readStatus(child.stdio[fds.status] as Readable);
-  const closed = new Promise<void>((resolve, reject) => {
+  const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause) => reject(unstarted(cause)));
-    child.once("close", () => resolve());
+    child.once("exit", () => resolve());
   });
+  // Not the child's own "close": it does not come when a socket was received over the channel.
+  const streams = [child.stdout, child.stderr, child.stdio[fds.status]].filter((stream) => stream);
+  const closed = Promise.all([
+    exited,
+    ...streams.map((stream) => new Promise((resolve) => stream?.once("close", resolve))),
+  ]);
   closed.catch(() => undefined);
   if (child.pid === undefined) {
     await closed;

@@ -1,6 +1,7 @@
 // What the host offers: the programs that build a box, and how its root folder looks.
-import { accessSync, constants, lstatSync, readFileSync, readlinkSync } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+import { accessSync, chmodSync, constants, copyFileSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs"; // prettier-ignore
+import { tmpdir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { SystemEntry } from "./arguments.ts";
 
 export function findProgram(name: string, path: string): string | null {
@@ -75,4 +76,34 @@ export function firstUid(map: string): number {
   if (ranges.some(({ from, to }) => from <= FIRST_UID && to >= FIRST_UID + SLOTS)) return FIRST_UID;
   const widest = ranges.sort((a, b) => b.to - b.from - (a.to - a.from))[0] ?? { from: 0, to: 0 };
   return Math.max(1, Math.min(widest.to, 60_000) - SLOTS);
+}
+
+/** The Node that runs the server, for scripts of ours inside. Copied once where the boxes' users cannot reach it. */
+export function nodeFor(isRoot: boolean): { path(): string; close(): void } {
+  let copied: string | null = null;
+  const real = realpathSync(process.execPath);
+  return {
+    path() {
+      if (!isRoot || isOpenToAll(real)) return real;
+      if (copied !== null) return copied;
+      const folder = mkdtempSync(join(tmpdir(), "ostiary-node-"));
+      chmodSync(folder, 0o711);
+      copied = join(folder, "node");
+      copyFileSync(real, copied, constants.COPYFILE_FICLONE);
+      chmodSync(copied, 0o555);
+      return copied;
+    },
+    close() {
+      if (copied !== null) rmSync(dirname(copied), { recursive: true, force: true });
+    },
+  };
+}
+
+/** Every folder on the way may be entered by anybody, and the file executed. */
+function isOpenToAll(path: string): boolean {
+  const OTHERS = 0o001;
+  for (let at = path; ; at = dirname(at)) {
+    if ((statSync(at).mode & OTHERS) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
 }

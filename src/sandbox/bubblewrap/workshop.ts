@@ -9,6 +9,8 @@ import type { SandboxJob, SandboxLimits } from "../sandbox.ts";
 import type { SystemEntry } from "./arguments.ts";
 import { startBox, type Box, type BoxOrder, type Tamper } from "./box.ts";
 import type { Cages } from "./cgroup.ts";
+import { openDoor, withDoor } from "./network.ts";
+import { protectMounts, type Ghosts } from "./protect.ts";
 import type { Identities } from "./system.ts";
 
 export interface Workshop {
@@ -21,31 +23,39 @@ export interface Workshop {
   readonly limits: Partial<SandboxLimits>;
   readonly identities: Identities;
   readonly cages: Cages;
+  readonly ghosts: Ghosts;
+  /** Where the boxes find Node: a path that their users may reach. */
+  readonly node: () => string;
   /** What runs at the moment. */
   readonly open: Set<Pick<Box, "kill" | "ended">>;
   readonly tamper?: Tamper;
 }
 
-type Built = Pick<SandboxJob, "argv" | "cwd" | "env" | "mounts" | "files" | "limits" | "owner" | "localSockets">; // prettier-ignore
+type Built = Omit<SandboxJob, "stdin" | "signal" | "onOutput">;
 
 export async function buildBox(
   shop: Workshop,
-  job: Built,
+  asked: Built,
   stdio: BoxOrder["stdio"],
 ): Promise<{ readonly box: Box; readonly limits: SandboxLimits }> {
-  checkJob(job);
+  checkJob(asked);
+  const { network } = asked;
+  const job = network === undefined ? asked : withDoor(asked);
   const limits = limitsOf(shop.limits, job.limits);
   if (shop.identities.full)
     throw new AppError("UNAVAILABLE", "resource_exhausted", "Too many sandboxes run at once.", { remedy: "try again when some have ended" }); // prettier-ignore
   const slot = shop.identities.take();
   const giveUp: (() => unknown)[] = [() => slot !== null && shop.identities.give(slot.uid)];
   try {
+    const placed = job.mounts.map((mount) => mount.host === process.execPath ? { ...mount, host: shop.node() } : mount); // prettier-ignore
+    const guarded = protectMounts(placed, shop.ghosts);
+    giveUp.push(guarded.release);
     const cage = await shop.cages.open(randomBytes(6).toString("hex"), limits);
     if (cage !== null) giveUp.push(() => cage.remove().catch(() => undefined));
     const box = await startBox({
       programs: shop.programs,
       argv: job.argv,
-      plan: { system: shop.system, limits, mounts: job.mounts, env: job.env, cwd: job.cwd },
+      plan: { system: shop.system, limits, mounts: guarded.mounts, env: job.env, cwd: job.cwd },
       owner: shop.isRoot ? (job.owner ?? slot) : null,
       cage,
       seccompFd: openSync(join(shop.folder, job.localSockets ? "filter-unix" : "filter"), "r"),
@@ -57,10 +67,11 @@ export async function buildBox(
         })),
       ],
       stdio,
-      channel: false,
+      channel: network !== undefined,
       ...(shop.tamper === undefined ? {} : { tamper: shop.tamper }),
     });
     shop.open.add(box);
+    if (network !== undefined) giveUp.push(openDoor(box.child, network).close);
     const ended = box.ended.finally(async () => {
       shop.open.delete(box);
       for (const step of giveUp.reverse()) await step();

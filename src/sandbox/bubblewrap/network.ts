@@ -1,0 +1,61 @@
+// The one way out of a box: a socket that listens in the box's own network and is accepted from out here. It is handed
+// over once, by our own script, before the program starts; the program has no channel to the server.
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { Server, type Socket } from "node:net";
+import type { SandboxJob, SandboxMount } from "../sandbox.ts";
+import { JOB, PATH } from "./arguments.ts";
+
+const PROXY = "http://127.0.0.1:3128";
+/** Open at once; a box that wants more waits. */
+const MAX_CONNECTIONS = 256;
+export const NODE_AT = "/opt/ostiary/node";
+const source = new URL(import.meta.url.endsWith(".ts") ? "./inside.ts" : "./inside.js", import.meta.url); // prettier-ignore
+const SCRIPT_AT = import.meta.url.endsWith(".ts") ? "/opt/ostiary/inside.mts" : "/opt/ostiary/inside.mjs"; // prettier-ignore
+
+type Networked = Pick<SandboxJob, "argv" | "env" | "mounts" | "files">;
+
+/** The same job with the script before its program. The variables go by argument: none may reach Node itself. */
+export function withDoor<J extends Networked>(job: J): J {
+  const proxies = Object.fromEntries(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map((name) => [name, PROXY])); // prettier-ignore
+  const env = { ...proxies, NO_PROXY: "", no_proxy: "", ...job.env, PATH, HOME: JOB, TMPDIR: "/tmp", LANG: "C.UTF-8" }; // prettier-ignore
+  const node: SandboxMount = { host: process.execPath, at: NODE_AT, access: "ro" };
+  return {
+    ...job,
+    argv: [NODE_AT, "--no-warnings", SCRIPT_AT, JSON.stringify(env), ...job.argv],
+    env: {},
+    mounts: [...job.mounts.filter(({ at }) => at !== NODE_AT), node],
+    files: { ...job.files, [SCRIPT_AT]: readFileSync(source) },
+  };
+}
+
+/** Accepts what the box connects; `close` ends every connection. */
+export function openDoor(
+  child: ChildProcess,
+  network: NonNullable<SandboxJob["network"]>,
+): { close(): void } {
+  let door: Server | null = null;
+  let closed = false;
+  const open = new Set<Socket>();
+  child.once("message", (_word, handle) => {
+    if (child.connected) child.disconnect();
+    if (!(handle instanceof Server)) return child.kill("SIGKILL");
+    if (closed) return handle.close();
+    door = handle;
+    door.maxConnections = MAX_CONNECTIONS;
+    door.on("error", () => undefined);
+    door.on("connection", (socket) => {
+      open.add(socket);
+      socket.on("error", () => socket.destroy());
+      socket.once("close", () => open.delete(socket));
+      network(socket);
+    });
+  });
+  return {
+    close() {
+      closed = true;
+      door?.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
