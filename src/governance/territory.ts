@@ -206,7 +206,7 @@ function territoryOf(s: Surveyed): Territory {
       return [...s.forbidden, ...s.unwritable].find((region) => region.value.leadsTo(names))?.rule ?? null; // prettier-ignore
     },
     async locate(given, access, { itself } = {}): Promise<Located | Refused> {
-      if (/\p{Cc}/u.test(given)) return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access); // prettier-ignore
+      if (/[\p{Cc}\p{Cs}]/u.test(given)) return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access); // prettier-ignore
       const path = resolve(s.workspace.named, expandStart(given, s.places.home, s.scratch?.named ?? null)); // prettier-ignore
       const real = await (itself ? entry : follow)(path, given, access);
       return typeof real === "string" ? { ok: true, path: real, shown: show(real) } : real;

@@ -11,17 +11,22 @@ import { moveWith } from "./files/move.ts";
 import type { Scene } from "./files/place.ts";
 import { readWith } from "./files/read.ts";
 import { removeWith } from "./files/remove.ts";
+import { searchWith, type SearchSettings } from "./files/search.ts";
 import { statWith } from "./files/stat.ts";
+import { searchThreads } from "./files/search-threads.ts";
 import { receiveWith, writeWith } from "./files/write.ts";
 
-export interface FilesSettings {
+export interface FilesSettings extends Partial<SearchSettings> {
   /** What governance says about files, for this call. */
   readonly rulesFor: (call: Call) => Promise<FileRules>;
 }
 
-export function filesPower({ rulesFor }: FilesSettings) {
+const NARROW_FROM = 4_194_304;
+
+export function filesPower({ rulesFor, threads = searchThreads(), sandbox = null, narrowFrom = NARROW_FROM }: FilesSettings) {
   const inTurn = turns();
-  return (call: Call, signal: AbortSignal): Pick<FilesPower, "read" | "list" | "stat" | "write" | "receive" | "move" | "copy" | "makeFolder" | "remove" | "keep"> => {
+  const searching = { threads, sandbox, narrowFrom };
+  return (call: Call, signal: AbortSignal): FilesPower => {
     let known: Promise<Scene> | null = null;
     const scene = (): Promise<Scene> => {
       signal.throwIfAborted();
@@ -40,6 +45,7 @@ export function filesPower({ rulesFor }: FilesSettings) {
       copy: async (from, to, options) => copyWith(await scene())(from, to, options),
       makeFolder: async (path, options) => makeFolderWith(await scene())(path, options),
       remove: async (path, options) => removeWith(await scene())(path, options),
+      search: async (path, query) => searchWith(await scene(), searching)(path, query),
       keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
     };
   };

@@ -78,4 +78,6 @@ export interface SearchResult {
   filesSearched: number;
   filesSkipped: { binary: number; tooLarge: number; denied: number };
   truncated: boolean;
+  /** Not all files were looked at: there are too many. */
+  incomplete: boolean;
 }

@@ -1,6 +1,7 @@
 // Walks folders: each is opened once, and what is below is reached through it.
 import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import type { Located } from "../../../governance/governance.ts";
 import type { FilesPower, FileStat } from "../../../tools/powers/files.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { ignoreAbove, ignoreIn, type IgnoreLayer } from "./ignore.ts";
@@ -21,6 +22,37 @@ export const listWith = (scene: Scene): FilesPower["list"] => async (path, optio
   return { path: located.shown, ...listing.result() };
 }; // prettier-ignore
 
+export interface FoundFile {
+  readonly real: string;
+  readonly shown: string;
+  readonly within: string;
+  readonly sizeBytes: number;
+}
+
+/** Every regular file below a folder, however many. `prune` leaves out a file, or a folder with all that is in it. */
+export async function walkFiles(
+  scene: Scene,
+  given: string,
+  located: Located,
+  options: { depth: number; includeHidden: boolean; respectIgnore: boolean; prune(within: string): boolean; accept(within: string): boolean },
+): Promise<{ files: FoundFile[]; denied: number; truncated: boolean }> {
+  const files: FoundFile[] = [];
+  const listing = new Listing(scene, {
+    ...options,
+    maxEntries: 0,
+    accept(entry, within) {
+      if (entry.type === "file" && options.accept(within))
+        files.push({ real: join(located.path, within), shown: entry.path, within, sizeBytes: entry.sizeBytes });
+      return false;
+    },
+  });
+  const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
+  await withOpened(scene, given, located, FOLDER_FLAGS, (handle) =>
+    listing.walk({ reach: pathOf(handle, located.path), real: located.path, within: "" }, options.depth, layers),
+  );
+  return { files, denied: listing.denied, truncated: listing.stopped };
+} // prettier-ignore
+
 /** `reach` is how to get at the folder, `real` what the rules know it as, `within` its place in the listing. */
 interface Folder {
   readonly reach: string;
@@ -30,14 +62,17 @@ interface Folder {
 
 class Listing {
   readonly #scene: Scene;
-  readonly #options: ListOptions;
+  readonly #options: ListOptions & { prune?(within: string): boolean };
   readonly #maxEntries: number;
   readonly #entries: FileStat[] = [];
   #visitsLeft: number;
   #total = 0;
-  #stopped = false;
+  /** Entries that the rules leave out. */
+  denied = 0;
+  /** There was more to see than may be seen. */
+  stopped = false;
 
-  constructor(scene: Scene, options: ListOptions) {
+  constructor(scene: Scene, options: ListOptions & { prune?(within: string): boolean }) {
     this.#scene = scene;
     this.#options = options;
     this.#maxEntries = Math.min(options.maxEntries, scene.rules.maxListEntries);
@@ -45,7 +80,7 @@ class Listing {
   }
 
   result(): { entries: FileStat[]; total: number; truncated: boolean } {
-    const truncated = this.#stopped || this.#total > this.#entries.length;
+    const truncated = this.stopped || this.#total > this.#entries.length;
     return { entries: this.#entries, total: this.#total, truncated };
   }
 
@@ -64,12 +99,13 @@ class Listing {
         const entry = stats[index];
         if (!entry) continue; // gone meanwhile
         const place = within === "" ? name : `${within}/${name}`;
+        if (this.#options.prune?.(place)) continue;
         if (layers.length > 0 && isIgnored(layers, place, entry.type === "dir")) continue;
         if (this.#options.accept?.(entry, place) ?? true) {
           this.#total++;
           if (this.#entries.length < this.#maxEntries) this.#entries.push(entry);
         }
-        if (entry.type === "dir" && depth > 1 && !this.#stopped)
+        if (entry.type === "dir" && depth > 1 && !this.stopped)
           await this.#descend({ reach: join(reach, name), real: join(real, name), within: place }, depth - 1, layers); // prettier-ignore
       }
     }
@@ -96,12 +132,13 @@ class Listing {
     const names: string[] = [];
     for await (const { name } of await opendir(reach, { bufferSize: 512 })) {
       if (this.#visitsLeft-- <= 0) {
-        this.#stopped = true;
+        this.stopped = true;
         break;
       }
       if (names.length % 512 === 0) signal.throwIfAborted();
       if (name.startsWith(".") && (!includeHidden || (respectIgnore && name === ".git"))) continue;
       if (area.allows(join(real, name), "read")) names.push(name);
+      else this.denied++;
     }
     return names.sort();
   }

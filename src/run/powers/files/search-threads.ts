@@ -1,0 +1,83 @@
+// A few threads that match, started when needed, ended when a search is given up or nobody has searched for a while.
+import { Worker } from "node:worker_threads";
+import type { FoundInText, Pattern } from "./search-matcher.ts";
+import type { FromThread, ToThread } from "./search-thread.ts";
+
+const MAX_IDLE = 2;
+const MAX_OLD_SPACE_MB = 512;
+
+const entry = new URL(
+  import.meta.url.endsWith(".ts") ? "./search-thread.ts" : "./search-thread.js",
+  import.meta.url,
+);
+
+export interface Matching {
+  find(texts: readonly Uint8Array[], limit: number): Promise<readonly FoundInText[]>;
+}
+
+export interface SearchThreads {
+  /** Null: the pattern cannot be read, `invalid` was told why. Ends the thread when the signal fires. */
+  with<T>(query: Pattern, signal: AbortSignal, invalid: (message: string, at: number) => Error, use: (matching: Matching) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+} // prettier-ignore
+
+export function searchThreads(): SearchThreads {
+  const idle: Worker[] = [];
+  const all = new Set<Worker>();
+
+  const take = (): Worker => {
+    const known = idle.pop();
+    if (known) return known;
+    const worker = new Worker(entry, { name: "search", resourceLimits: { maxOldGenerationSizeMb: MAX_OLD_SPACE_MB } }); // prettier-ignore
+    all.add(worker);
+    worker.once("exit", () => all.delete(worker));
+    return worker;
+  };
+  const ask = (worker: Worker, message: ToThread, signal: AbortSignal): Promise<FromThread> =>
+    new Promise((resolve, reject) => {
+      const done = (settle: () => void): void => {
+        worker.off("message", onMessage).off("error", onError).off("exit", onExit);
+        signal.removeEventListener("abort", onAbort);
+        settle();
+      };
+      const onMessage = (answer: FromThread): void => done(() => resolve(answer));
+      const onError = (cause: Error): void => done(() => reject(cause));
+      const onExit = (): void => done(() => reject(new Error("the search thread ended")));
+      const onAbort = (): void => done(() => reject(signal.reason as Error));
+      worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+      signal.addEventListener("abort", onAbort, { once: true });
+      worker.postMessage(message);
+    });
+
+  return {
+    async with(query, signal, invalid, use) {
+      const worker = take();
+      worker.ref();
+      let whole = false;
+      try {
+        const begun = await ask(worker, { kind: "pattern", query }, signal);
+        if (begun.kind === "invalid") {
+          whole = true;
+          throw invalid(begun.message, begun.at);
+        }
+        const result = await use({
+          async find(texts, limit) {
+            const answer = await ask(worker, { kind: "texts", texts, limit }, signal);
+            return answer.kind === "found" ? answer.found : [];
+          },
+        });
+        whole = true;
+        return result;
+      } finally {
+        if (whole && idle.length < MAX_IDLE) {
+          worker.unref();
+          idle.push(worker);
+        } else await worker.terminate();
+      }
+    },
+    async close() {
+      idle.length = 0;
+      await Promise.all([...all].map((worker) => worker.terminate()));
+    },
+  };
+}
