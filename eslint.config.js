@@ -12,6 +12,16 @@ const POWERS = {
   eval: "tools never evaluate code in this process",
 };
 
+const WAY_OUT = "use the egress guard (src/egress/): it is the only way out";
+
+// Files that may reach out by themselves, and why.
+const REACHING_OUT = [
+  "src/egress/**", // the guard itself
+  "src/cli/**", // the command line talks to its own server
+  "src/entry/bridge-http.ts", // so does the bridge from stdin and stdout
+  "src/policy/opa-server.ts", // an engine that the operator runs, addressed in the configuration
+];
+
 export default tseslint.config(
   { ignores: ["dist/", "coverage/", "node_modules/", ".tmp/", "console/dist/"] },
   js.configs.recommended,
@@ -42,6 +52,32 @@ export default tseslint.config(
       "@typescript-eslint/restrict-template-expressions": [
         "error",
         { allowNumber: true, allowBoolean: true },
+      ],
+    },
+  },
+  {
+    files: ["src/**/*.ts"],
+    ignores: ["**/*.test.ts", "**/*.suite.ts", ...REACHING_OUT],
+    rules: {
+      "no-restricted-globals": [
+        "error",
+        {
+          globals: ["fetch", "WebSocket", "EventSource", "XMLHttpRequest"].map((name) => ({
+            name,
+            message: WAY_OUT,
+          })),
+          checkGlobalObject: true,
+        },
+      ],
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          paths: [
+            ...["node:https", "node:http2", "node:tls", "node:dgram", "node:dns", "node:dns/promises", "undici"].map((name) => ({ name, message: WAY_OUT, allowTypeImports: true })),
+            { name: "node:http", importNames: ["request", "get", "ClientRequest", "default"], message: WAY_OUT, allowTypeImports: true },
+            { name: "node:net", importNames: ["connect", "createConnection", "Socket", "default"], message: WAY_OUT, allowTypeImports: true },
+          ], // prettier-ignore
+        },
       ],
     },
   },
