@@ -39,11 +39,15 @@ const BY_NAME: Readonly<Record<string, string>> = {
   zip: "application/zip", ico: "image/vnd.microsoft.icon", mp3: "audio/mpeg",
 }; // prettier-ignore
 
+/** Where the name alone tells. */
+export const mimeOfName = (path: string): string | undefined =>
+  BY_NAME[/\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
+
 export function mimeOf(path: string, bytes: Uint8Array, binary: boolean): string {
   const start = Array.from(bytes.subarray(0, 32), (byte) =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
-  const named = BY_NAME[/\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
+  const named = mimeOfName(path);
   if (!binary) return named ?? "text/plain";
   if (start.startsWith("504b0304")) return named ?? "application/zip";
   const signed = SIGNATURES.find(([hex, , offset = 0]) => start.startsWith(hex, offset * 2));

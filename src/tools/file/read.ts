@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { cutToBytes, lineEndingOf, linesOf, type Lines } from "../../util/lines.ts";
 import { mimeOf } from "../../util/mime.ts";
+import { textOf } from "../../util/text.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 const MAX_BYTES = 10_485_760;
-const SNIFFED_BYTES = 8_192;
 
 export default defineTool({
   name: "file/read",
@@ -121,16 +121,6 @@ function requireFitting({ offset, tailLines, encoding, lineNumbers }: Wanted): v
     throw refuse("/tailLines", "tailLines does not go with offset", "send one of the two");
   if (encoding !== "utf-8" && (tailLines !== undefined || offset !== 1 || lineNumbers))
     throw refuse("/encoding", `${encoding} returns bytes and knows no lines`, "leave out offset, tailLines and lineNumbers"); // prettier-ignore
-}
-
-/** Null for binary content. A byte-order mark is dropped. */
-function textOf(bytes: Uint8Array): string | null {
-  if (bytes.subarray(0, SNIFFED_BYTES).includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** The wanted lines, whole ones as long as they fit into maxBytes. */

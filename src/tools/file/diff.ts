@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { quote } from "../../util/quote.ts";
+import { textOf } from "../../util/text.ts";
+import { unifiedDiff } from "../../util/unified-diff.ts";
+import { defineTool, toolError } from "../tool.ts";
+
+const MAX_BYTES = 10_485_760;
+
+export default defineTool({
+  name: "file/diff",
+  description:
+    "Compare a text file of the workspace with another one (b) or with a text (content), and return a unified diff with the " +
+    "number of added and removed lines. Long diffs are cut: truncated is true then.",
+  input: z.strictObject({
+    a: z.string().min(1).max(4_096).describe("The first file, relative to the workspace."),
+    b: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe("The second file; send either b or content."),
+    content: z
+      .string()
+      .max(MAX_BYTES)
+      .optional()
+      .describe("A text to compare the first file with, instead of b."),
+    context: z.int().min(0).max(20).default(3).describe("Unchanged lines around each change."),
+    ignoreWhitespace: z
+      .boolean()
+      .default(false)
+      .describe("Lines that differ in blanks only count as the same."),
+  }),
+  output: z.strictObject({
+    identical: z.boolean(),
+    diff: z.string().describe("Unified diff; empty when nothing differs."),
+    added: z.int().describe("Lines only in the second."),
+    removed: z.int().describe("Lines only in the first."),
+    truncated: z.boolean(),
+  }),
+  risk: "safe",
+  effects: "read_only",
+  needs: ["files"],
+  touches: [
+    { argument: "/a", kind: "path", access: "read" },
+    { argument: "/b", kind: "path", access: "read" },
+  ],
+  timeoutMs: 15_000,
+  tags: ["files"],
+  examples: [
+    { a: "README.md", content: "# Another\n" },
+    { a: "README.md", b: "server.log" },
+  ],
+  async run({ a, b, content, context: around, ignoreWhitespace }, { files }, context) {
+    if ((b === undefined) === (content === undefined)) {
+      const message = "expected either b or content";
+      throw toolError("invalid_arguments", message, {
+        code: "BAD_REQUEST",
+        remedy: "send one of the two",
+        errors: [{ path: "/b", message }],
+      });
+    }
+    const read = async (path: string): Promise<{ path: string; text: string }> => {
+      const file = await files.read(path, { maxBytes: MAX_BYTES });
+      const text = textOf(file.bytes);
+      if (text === null)
+        throw toolError("binary_file", `${quote(path)} is not text`, {
+          remedy: "compare checksums: file/stat with hash: true",
+        });
+      return { path: file.path, text };
+    };
+    const first = await read(a);
+    const second = b === undefined ? { path: "content", text: content ?? "" } : await read(b);
+    context.note({ filesTouched: b === undefined ? [first.path] : [first.path, second.path] });
+    const { diff, added, removed, truncated } = unifiedDiff(first.text, second.text, {
+      names: [first.path, second.path],
+      context: around,
+      ignoreWhitespace,
+    });
+    return { identical: added + removed === 0, diff, added, removed, truncated };
+  },
+});

@@ -1,0 +1,178 @@
+import { z } from "zod";
+import { lineEndingOf } from "../../util/lines.ts";
+import { quote } from "../../util/quote.ts";
+import { similarLines } from "../../util/similar-lines.ts";
+import { hasByteOrderMark, textOf } from "../../util/text.ts";
+import { unifiedDiff } from "../../util/unified-diff.ts";
+import { defineTool, toolError } from "../tool.ts";
+
+const MAX_BYTES = 10_485_760;
+const DIFF_LINES = 200;
+const SHOWN_LINES = 3;
+const SHOWN_MATCHES = 20;
+
+export default defineTool({
+  name: "file/edit",
+  description:
+    "Change a text file of the workspace by replacing exact text: oldContent, which must occur once (or replaceAll), by " +
+    "newContent; or several replacements in edits, applied in order, all or none. Read the file first and copy the text " +
+    "exactly, blanks included. Answers what changed as a diff. With dryRun nothing is written.",
+  input: z.strictObject({
+    path: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .describe("The file, relative to the workspace or absolute inside it."),
+    oldContent: z
+      .string()
+      .min(1)
+      .max(MAX_BYTES)
+      .optional()
+      .describe("The exact text to replace. Together with newContent; not together with edits."),
+    newContent: z.string().max(MAX_BYTES).optional().describe("What takes its place."),
+    replaceAll: z
+      .boolean()
+      .default(false)
+      .describe("Replace every occurrence; without it oldContent must occur exactly once."),
+    edits: z
+      .array(
+        z.strictObject({
+          oldContent: z.string().min(1).max(MAX_BYTES).describe("The exact text to replace."),
+          newContent: z.string().max(MAX_BYTES).describe("What takes its place."),
+          replaceAll: z.boolean().default(false).describe("Replace every occurrence."),
+        }),
+      )
+      .min(1)
+      .max(50)
+      .optional()
+      .describe("Several replacements, each made on the result of the one before; all or none."),
+    expectedSha256: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/)
+      .max(64)
+      .optional()
+      .describe("Edit only when the file's SHA-256 is still this one, as file/read gave it."),
+    dryRun: z.boolean().default(false).describe("Only show what would change."),
+  }),
+  output: z.strictObject({
+    path: z.string().describe("The file, relative to the workspace."),
+    replacements: z.int().describe("How many places were replaced."),
+    sha256: z.string().describe("Checksum of the file as it is now, hexadecimal."),
+    diff: z.string().describe("What changed, as a unified diff of at most 200 lines."),
+    applied: z.boolean().describe("False for a dry run."),
+  }),
+  risk: "dangerous",
+  effects: "system_write",
+  needs: ["files"],
+  touches: [
+    { argument: "/path", kind: "path", access: "write" },
+    { argument: "/newContent", kind: "text" },
+    { argument: "/edits", kind: "text" },
+  ],
+  timeoutMs: 30_000,
+  tags: ["files"],
+  examples: [
+    { path: "README.md", oldContent: "# Read me", newContent: "# Read me first", dryRun: true },
+  ],
+  async run(input, { files }, context) {
+    const edits = editsOf(input);
+    const { path, expectedSha256, dryRun } = input;
+    const file = await files.read(path, { maxBytes: MAX_BYTES });
+    if (expectedSha256 !== undefined && expectedSha256.toLowerCase() !== file.sha256) {
+      throw toolError("stale", `${quote(path)}: its checksum is ${file.sha256}, not the expected one`, {
+        code: "CONFLICT",
+        remedy: "read it again and decide anew",
+      }); // prettier-ignore
+    }
+    const before = textOf(file.bytes);
+    if (before === null) {
+      throw toolError("binary_file", `${quote(path)} is not text`, {
+        remedy: "write it whole with file/write and encoding base64",
+      });
+    }
+    let after = before;
+    let replacements = 0;
+    for (const [index, edit] of edits.entries()) {
+      const place = edits.length === 1 ? "oldContent" : `edits[${index}].oldContent`;
+      const replaced = replace(path, after, edit, place);
+      after = replaced.text;
+      replacements += replaced.count;
+    }
+    const { diff } = unifiedDiff(before, after, { maxLines: DIFF_LINES });
+    context.note({ filesTouched: [file.path] });
+    if (dryRun) return { path: file.path, replacements, sha256: file.sha256, diff, applied: false };
+    const mark = hasByteOrderMark(file.bytes) ? "\ufeff" : "";
+    const bytes = Buffer.from(`${mark}${after}`, "utf8");
+    const written = await files.write(path, bytes, {
+      mode: "overwrite",
+      createDirectories: false,
+      expectedSha256: file.sha256,
+    });
+    context.note({ bytes: written.bytes });
+    return { path: written.path, replacements, sha256: written.sha256, diff, applied: true };
+  },
+});
+
+interface Edit {
+  readonly oldContent: string;
+  readonly newContent: string;
+  readonly replaceAll: boolean;
+}
+
+function editsOf(given: {
+  oldContent?: string | undefined;
+  newContent?: string | undefined;
+  replaceAll: boolean;
+  edits?: readonly Edit[] | undefined;
+}): readonly Edit[] {
+  const { oldContent, newContent, replaceAll, edits } = given;
+  const refuse = (path: string, message: string, remedy: string) =>
+    toolError("invalid_arguments", message, { code: "BAD_REQUEST", remedy, errors: [{ path, message }] }); // prettier-ignore
+  if (edits && (oldContent !== undefined || newContent !== undefined))
+    throw refuse("/edits", "edits does not go with oldContent and newContent", "send one of the two forms"); // prettier-ignore
+  if (!edits && (oldContent === undefined || newContent === undefined))
+    throw refuse(oldContent === undefined ? "/oldContent" : "/newContent", "oldContent and newContent belong together", "send both, or edits"); // prettier-ignore
+  const all = edits ?? [{ oldContent: oldContent ?? "", newContent: newContent ?? "", replaceAll }];
+  for (const [index, edit] of all.entries()) {
+    const at = edits ? `/edits/${index}/newContent` : "/newContent";
+    if (edit.oldContent === edit.newContent)
+      throw refuse(at, "newContent is the same as oldContent", "leave the replacement out, or change it"); // prettier-ignore
+    if (!edit.newContent.isWellFormed())
+      throw refuse(at, "newContent holds half of a surrogate pair, which no UTF-8 text can", "send whole characters"); // prettier-ignore
+  }
+  return all;
+}
+
+function replace(path: string, text: string, edit: Edit, place: string): { text: string; count: number } {
+  const { oldContent, newContent } = fitted(text, edit);
+  const starts: number[] = [];
+  for (let at = text.indexOf(oldContent); at !== -1; at = text.indexOf(oldContent, at + oldContent.length)) starts.push(at);
+  if (starts.length === 0) throw noMatch(path, text, oldContent, place);
+  if (starts.length > 1 && !edit.replaceAll) {
+    const lines = starts.slice(0, SHOWN_MATCHES).map((at) => lineAt(text, at));
+    const more = starts.length > SHOWN_MATCHES ? " and more" : "";
+    throw toolError("several_matches", `${place} occurs ${starts.length} times in ${quote(path)}: lines ${lines.join(", ")}${more}; nothing was changed`, {
+      code: "CONFLICT",
+      remedy: "add lines before or after so that it occurs once, or send replaceAll: true",
+    });
+  }
+  return { text: text.split(oldContent).join(newContent), count: starts.length };
+} // prettier-ignore
+
+/** Line feeds that a caller sends stand for the file's own line ends. */
+function fitted(text: string, edit: Edit): Edit {
+  if (text.includes(edit.oldContent) || lineEndingOf(text) !== "crlf") return edit;
+  const crlf = (part: string): string => part.replace(/\r?\n/g, "\r\n");
+  return { ...edit, oldContent: crlf(edit.oldContent), newContent: crlf(edit.newContent) };
+}
+
+const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n").length;
+
+function noMatch(path: string, text: string, wanted: string, place: string) {
+  const first = wanted.split("\n").find((line) => line.trim() !== "") ?? wanted;
+  const near = similarLines(text, first, SHOWN_LINES).map(({ line, text: found }) => `line ${line}: ${quote(found)}`);
+  const nearest = near.length > 0 ? `; nearest: ${near.join(", ")}` : "";
+  return toolError("no_match", `${place} does not occur in ${quote(path)}${nearest}; nothing was changed`, {
+    remedy: "read the file again and copy the text exactly, blanks and line ends included",
+  });
+} // prettier-ignore
