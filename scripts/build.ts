@@ -46,8 +46,8 @@ const began = performance.now();
 await rm(fresh, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: root,
-  // All outputs lie side by side: the chunk that starts the writer thread looks for writer.js beside itself.
-  entryPoints: { main: "src/main.ts", writer: "src/store/writer.ts" },
+  // All outputs lie side by side: a chunk that starts a thread looks for its file beside itself.
+  entryPoints: { main: "src/main.ts", "search-thread": "src/run/powers/files/search-thread.ts", writer: "src/store/writer.ts" },
   outdir: fresh,
   chunkNames: "[name]-[hash]",
   bundle: true,

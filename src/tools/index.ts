@@ -6,8 +6,18 @@ import databaseQuery from "./database/query.ts";
 import databaseSchema from "./database/schema.ts";
 import databaseTables from "./database/tables.ts";
 import databaseUpdate from "./database/update.ts";
+import fileCopy from "./file/copy.ts";
+import fileDelete from "./file/delete.ts";
+import fileDiff from "./file/diff.ts";
+import fileEdit from "./file/edit.ts";
+import fileGlob from "./file/glob.ts";
 import fileList from "./file/list.ts";
+import fileMkdir from "./file/mkdir.ts";
+import fileMove from "./file/move.ts";
 import fileRead from "./file/read.ts";
+import fileSearch from "./file/search.ts";
+import fileStat from "./file/stat.ts";
+import fileWrite from "./file/write.ts";
 import memoryClear from "./memory/clear.ts";
 import memoryDocumentation from "./memory/documentation.ts";
 import memoryList from "./memory/list.ts";
@@ -48,8 +58,18 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   databaseSchema,
   databaseTables,
   databaseUpdate,
+  fileCopy,
+  fileDelete,
+  fileDiff,
+  fileEdit,
+  fileGlob,
   fileList,
+  fileMkdir,
+  fileMove,
   fileRead,
+  fileSearch,
+  fileStat,
+  fileWrite,
   memoryClear,
   memoryDocumentation,
   memoryList,

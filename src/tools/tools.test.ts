@@ -6,6 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createShop } from "../../test/fixtures/database.ts";
+import { prepareFileExample } from "../../test/fixtures/file-examples.ts";
 import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import { openWeb, type Web } from "../../test/fixtures/web.ts";
 import { prepareExample } from "../../test/fixtures/work-examples.ts";
@@ -106,7 +107,10 @@ test("the check of the sources sees what it must", () => {
 });
 
 describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_name, tool) => {
-  beforeEach(() => prepareExample(bench, tool));
+  beforeEach(async () => {
+    prepareFileExample(bench, tool);
+    await prepareExample(bench, tool);
+  });
 
   test("declares what governance needs", () => {
     expect(CATEGORIES).toContain(tool.category);
