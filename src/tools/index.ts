@@ -14,6 +14,7 @@ import fileGlob from "./file/glob.ts";
 import fileList from "./file/list.ts";
 import fileMkdir from "./file/mkdir.ts";
 import fileMove from "./file/move.ts";
+import fileParse from "./file/parse.ts";
 import fileRead from "./file/read.ts";
 import fileSearch from "./file/search.ts";
 import fileStat from "./file/stat.ts";
@@ -24,6 +25,12 @@ import memoryList from "./memory/list.ts";
 import memoryRetrieve from "./memory/retrieve.ts";
 import memorySearch from "./memory/search.ts";
 import memoryStore from "./memory/store.ts";
+import shellExec from "./shell/exec.ts";
+import shellGitStatus from "./shell/git_status.ts";
+import shellLint from "./shell/lint.ts";
+import shellPython from "./shell/python.ts";
+import shellScript from "./shell/script.ts";
+import shellTest from "./shell/test.ts";
 import systemCalculator from "./system/calculator.ts";
 import systemDisk from "./system/disk.ts";
 import systemEcho from "./system/echo.ts";
@@ -66,6 +73,7 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   fileList,
   fileMkdir,
   fileMove,
+  fileParse,
   fileRead,
   fileSearch,
   fileStat,
@@ -76,6 +84,12 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   memoryRetrieve,
   memorySearch,
   memoryStore,
+  shellExec,
+  shellGitStatus,
+  shellLint,
+  shellPython,
+  shellScript,
+  shellTest,
   systemCalculator,
   systemDisk,
   systemEcho,

@@ -4,11 +4,13 @@ import type { Json, JsonObject, Outcome, Verdict } from "../call.ts";
 import type { AgentsPower } from "./powers/agents.ts";
 import type { BrowserPower } from "./powers/browser.ts";
 import type { DatabasePower } from "./powers/database.ts";
+import type { DocumentsPower } from "./powers/documents.ts";
 import type { FilesPower } from "./powers/files.ts";
 import type { HostPower } from "./powers/host.ts";
 import type { ModelPower } from "./powers/model.ts";
 import type { ProcessPower } from "./powers/process.ts";
 import type { StorePower } from "./powers/store.ts";
+import type { WorkflowsPower } from "./powers/workflows.ts";
 import type { FetchPower, SecretsPower } from "./powers/web.ts";
 
 export interface ToolPowers {
@@ -18,10 +20,12 @@ export interface ToolPowers {
   process: ProcessPower;
   browser: BrowserPower;
   database: DatabasePower;
+  documents: DocumentsPower;
   model: ModelPower;
   store: StorePower;
   engine: EnginePower;
   agents: AgentsPower;
+  workflows: WorkflowsPower;
   host: HostPower;
   clock: ClockPower;
 }

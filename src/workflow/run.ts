@@ -1,0 +1,134 @@
+// One run: step after step as the caller, each a call of its own through the whole gate. Durable before each effect.
+import { innerRequest, type Caller, type CallParent, type CallRequest, type Json, type JsonObject, type Outcome } from "../call.ts"; // prettier-ignore
+import { AppError, faultOf, type Fault } from "../errors.ts";
+import type { RunRow, StepState, Store, WorkflowRow, WorkflowStep } from "../store/store.ts";
+import { holds, parseCondition } from "./condition.ts";
+import { NothingThere, render, type Scope } from "./template.ts";
+
+export interface RunPowers {
+  readonly runs: Pick<Store["runs"], "update">;
+  readonly engine: () => {
+    execute(caller: Caller, request: CallRequest): Promise<Outcome>;
+    follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
+  };
+  /** The caller as they are now; null when user or key is gone. */
+  readonly callerAgain: (caller: Caller) => Promise<Caller | null>;
+  readonly now: () => number;
+} // prettier-ignore
+
+export interface Running {
+  readonly workflow: WorkflowRow;
+  readonly parent: CallParent;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  /** Told after each change is durable. */
+  readonly changed: (run: RunRow) => void;
+}
+
+/** How long one look at a step that waits for a person takes; then it is looked at again. */
+const FOLLOW_MS = 30_000;
+const RENEW_AFTER_MS = 30_000;
+
+export async function drive(row: RunRow, running: Running, p: RunPowers): Promise<RunRow> {
+  const { workflow, signal } = running;
+  let run = row;
+  let caller = running.caller;
+  let renewedAt = p.now();
+  const outputs = new Map<string, Json>();
+  const scope: Scope = { input: row.input, outputs };
+  let last: Json = null;
+
+  const save = async (change: Partial<RunRow>): Promise<void> => {
+    run = { ...run, ...change };
+    await p.runs.update(run.id, run);
+    running.changed(run);
+  };
+  const set = (state: StepState, status: RunRow["status"] = "running"): Promise<void> =>
+    save({ status, steps: run.steps.map((one) => (one.id === state.id ? state : one)) });
+  const end = async (status: RunRow["status"], error: Fault | null): Promise<RunRow> => {
+    const steps = run.steps.map((step): StepState => step.status === "waiting" ? { ...step, status: "skipped" } : step); // prettier-ignore
+    await save({ status, error, steps, output: status === "success" ? last : null, endedAt: p.now() }); // prettier-ignore
+    return run;
+  };
+
+  for (const step of workflow.steps) {
+    if (signal.aborted) return end("cancelled", cancelled(signal.reason));
+    if (!isWanted(step, scope)) {
+      await set({ id: step.id, executionId: null, status: "skipped", ms: 0 });
+      continue;
+    }
+    if (p.now() - renewedAt >= RENEW_AFTER_MS) {
+      const again = await p.callerAgain(caller);
+      if (again === null) return end("failed", gone(caller));
+      caller = again;
+      renewedAt = p.now();
+    }
+    const began = p.now();
+    await set({ id: step.id, executionId: null, status: "running", ms: 0 });
+    const outcome = await attempt(step, caller, scope, running, p, (held) => set(heldStep(step, held), "pending")); // prettier-ignore
+    const ms = Math.max(0, p.now() - began);
+    const shutdown = outcome.error?.reason === "shutting_down" || outcome.error?.reason === "shutdown"; // prettier-ignore
+    const status = outcome.success ? "success" : outcome.cancelled || shutdown ? "cancelled" : "failed"; // prettier-ignore
+    await set({ id: step.id, executionId: outcome.executionId, status, ms, ...(outcome.error ? { error: outcome.error } : {}) }); // prettier-ignore
+    if (outcome.success) outputs.set(step.id, (last = outcome.output));
+    else if (signal.aborted || shutdown)
+      return end("cancelled", cancelled(shutdown ? "shutdown" : signal.reason)); // prettier-ignore
+    else if (!step.continueOnError) return end("failed", stepFailed(step, outcome.error));
+  }
+  return end("success", null);
+}
+
+interface Attempt {
+  readonly executionId: string | null;
+  readonly success: boolean;
+  readonly cancelled: boolean;
+  readonly output: Json;
+  readonly error: Fault | null;
+}
+
+async function attempt(step: WorkflowStep, caller: Caller, scope: Scope, { parent, signal }: Running, p: RunPowers, onHeld: (outcome: Outcome) => Promise<void>): Promise<Attempt> {
+  try {
+    const args = render(step.input, scope) as JsonObject;
+    const request = innerRequest(parent, "workflow", {
+      name: step.tool,
+      arguments: args,
+      signal,
+      metadata: { stepId: step.id },
+      ...(step.timeoutSeconds === undefined ? {} : { timeoutMs: step.timeoutSeconds * 1_000 }),
+    });
+    let outcome = await p.engine().execute(caller, request);
+    if (outcome.status === "pending") await onHeld(outcome);
+    // A person has all the time the approval gives; whatever becomes of it is an end.
+    while (outcome.endedAt === null && !signal.aborted) outcome = await p.engine().follow(caller, outcome.executionId, { ms: FOLLOW_MS, signal });
+    const { executionId, success, output, error } = outcome;
+    return { executionId, success, cancelled: outcome.status === "cancelled" || outcome.endedAt === null, output, error };
+  } catch (cause) {
+    const error = cause instanceof NothingThere ? nothingThere(cause) : faultOf(cause);
+    return { executionId: null, success: false, cancelled: false, output: null, error };
+  }
+} // prettier-ignore
+
+function isWanted(step: WorkflowStep, scope: Scope): boolean {
+  if (step.if === undefined) return true;
+  const condition = parseCondition(step.if);
+  return typeof condition !== "string" && holds(condition, scope);
+}
+
+function heldStep(step: WorkflowStep, { executionId, approval }: Outcome): StepState {
+  const held = { id: step.id, executionId, status: "pending", ms: 0 } as const;
+  return approval ? { ...held, pendingApproval: { id: approval.id, expiresAt: new Date(approval.expiresAt).toISOString() } } : held; // prettier-ignore
+}
+
+function stepFailed(step: WorkflowStep, error: Fault | null): Fault {
+  const why = error ? `${error.reason}: ${error.message}` : "without a reason";
+  return { code: "EXECUTION_FAILED", reason: "step_failed", message: `step ${step.id} (${step.tool}) failed, ${why}`, remedy: error?.remedy ?? "look at the step's execution" }; // prettier-ignore
+}
+
+function cancelled(reason: unknown): Fault {
+  const why = reason === "shutdown" ? "shutdown" : "user";
+  return { code: "CANCELLED", reason: why, message: why === "shutdown" ? "the server was shutting down" : "the run was cancelled" }; // prettier-ignore
+}
+
+const gone = ({ userId }: Caller): Fault => new AppError("UNAUTHORIZED", "key_inactive", `the user or key of ${userId} is not active any more: the rest of the run was left out`).fault; // prettier-ignore
+
+const nothingThere = (cause: NothingThere): Fault => new AppError("EXECUTION_FAILED", "reference_unknown", `${cause.message}: an earlier step gave no such value, or was left out`, { remedy: "look at the outputs of the earlier steps" }).fault; // prettier-ignore

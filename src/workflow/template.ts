@@ -1,0 +1,79 @@
+// References in step inputs: {{input.x}} and {{steps.<id>.output.path}}. Values only; nothing is computed.
+import type { Json, JsonObject } from "../call.ts";
+
+export type Reference =
+  | { readonly from: "input"; readonly path: readonly string[]; readonly text: string }
+  | { readonly from: "step"; readonly step: string; readonly path: readonly string[]; readonly text: string }; // prettier-ignore
+
+/** What references look at. */
+export interface Scope {
+  readonly input: JsonObject;
+  /** Outputs of the steps that have run. */
+  readonly outputs: ReadonlyMap<string, Json>;
+}
+
+const MARK = /\{\{([^{}]*)\}\}/g;
+const WHOLE = /^\{\{([^{}]*)\}\}$/;
+const PART = /^[A-Za-z0-9_$-]{1,100}$/;
+
+/** A text instead of a reference says what is wrong with it. */
+export function parseReference(text: string): Reference | string {
+  const [from, ...rest] = text.trim().split(".");
+  const bad = rest.find((part) => !PART.test(part));
+  if (bad !== undefined) return `${JSON.stringify(text.trim())}: ${JSON.stringify(bad)} is no name`;
+  if (from === "input" && rest.length > 0) return { from: "input", path: rest, text: text.trim() };
+  const [step, output, ...path] = rest;
+  if (from === "steps" && step !== undefined && output === "output") return { from: "step", step, path, text: text.trim() }; // prettier-ignore
+  return `${JSON.stringify(text.trim())}: expected input.<name> or steps.<id>.output.<path>`;
+}
+
+/** Every reference inside a value; faults are texts. */
+export function referencesIn(value: Json): (Reference | string)[] {
+  if (typeof value === "string") return [...value.matchAll(MARK)].map(([, inner = ""]) => parseReference(inner)); // prettier-ignore
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((inner: Json) => referencesIn(inner));
+}
+
+/** Undefined when there is nothing. */
+export function lookUp(reference: Reference, scope: Scope): Json | undefined {
+  const root: Json | undefined = reference.from === "input" ? scope.input : scope.outputs.get(reference.step); // prettier-ignore
+  return reference.path.reduce<Json | undefined>((value, part) => {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined; // prettier-ignore
+    return (value as JsonObject)[part];
+  }, root);
+}
+
+/** Thrown where a reference finds nothing. */
+export class NothingThere extends Error {
+  readonly reference: string;
+  constructor(reference: string) {
+    super(`{{${reference}}} finds nothing`);
+    this.reference = reference;
+  }
+}
+
+/** A text that is one reference becomes its value as it is; a reference within a text becomes text. */
+export function render(value: Json, scope: Scope): Json {
+  if (typeof value === "string") return renderText(value, scope);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return (value as readonly Json[]).map((inner) => render(inner, scope));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, render(inner, scope)])); // prettier-ignore
+}
+
+function renderText(text: string, scope: Scope): Json {
+  const whole = WHOLE.exec(text);
+  if (whole) return valueOf(whole[1] ?? "", scope);
+  // What a value says is never looked at for references again.
+  return text.replace(MARK, (_, inner: string) => {
+    const value = valueOf(inner, scope);
+    return typeof value === "string" ? value : JSON.stringify(value);
+  });
+}
+
+function valueOf(inner: string, scope: Scope): Json {
+  const reference = parseReference(inner);
+  if (typeof reference === "string") throw new NothingThere(inner.trim());
+  const value = lookUp(reference, scope);
+  if (value === undefined) throw new NothingThere(reference.text);
+  return value;
+}
