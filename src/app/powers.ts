@@ -5,14 +5,17 @@ import { fits } from "../browser/fits.ts";
 import { openBrowsers } from "../browser/sessions.ts";
 import type { Config } from "../config.ts";
 import { openDatabases } from "../database/database.ts";
+import { sandboxedDocuments } from "../documents/sandboxed.ts";
 import type { Egress } from "../egress/egress.ts";
 import { hostMatches } from "../egress/hosts.ts";
 import { rulesForOperator } from "../egress/operator.ts";
 import type { Governance } from "../governance/governance.ts";
+import { openModels } from "../model/model.ts";
 import { browserPower } from "../run/powers/browser.ts";
 import { clockPower } from "../run/powers/clock.ts";
 import { createDocumentation, packagedDocs } from "../run/powers/documentation.ts";
 import { databasePower } from "../run/powers/database.ts";
+import { documentsPower } from "../run/powers/documents.ts";
 import { enginePower, type EngineSettings } from "../run/powers/engine.ts";
 import { fetchPower } from "../run/powers/fetch.ts";
 import { searchPower } from "../run/powers/fetch/search.ts";
@@ -20,6 +23,7 @@ import { filesPower } from "../run/powers/files.ts";
 import { searchThreads } from "../run/powers/files/search-threads.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
+import { modelPower } from "../run/powers/model.ts";
 import { processPower } from "../run/powers/process.ts";
 import { tenantPackages } from "../run/powers/process/packages.ts";
 import { openStaging } from "../run/powers/process/workspace.ts";
@@ -68,6 +72,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     path: process.env["PATH"] ?? "",
   });
   opened.push(sandbox);
+  const documents = sandboxedDocuments(sandbox);
   const clock = clockPower(p.now);
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
@@ -97,14 +102,16 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   opened.push(work);
   const powersFor = nativePowers({
     ...work.sources,
-    fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents: null, hostMatches }), // prettier-ignore
+    fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents, hostMatches }), // prettier-ignore
     secrets: () => vault.power,
     browser: browserPower({
       browsers, files, fill, fits, now: p.now,
       rulesFor: (call) => p.governance.hostsFor(call),
     }), // prettier-ignore
     process: programs,
+    model: modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator }), // prettier-ignore
     database: databasePower({ databases }),
+    documents: documentsPower(documents),
     files,
     store: storePower({
       memory: p.store.memory,

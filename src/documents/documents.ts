@@ -31,6 +31,8 @@ export interface ReadDocument {
   readonly pages?: number;
   /** Names of its tables, of a spreadsheet. */
   readonly sheets?: readonly string[];
+  /** The text went on beyond what is ever given. */
+  readonly truncated?: true;
 }
 
 export interface DocumentLink {
@@ -40,8 +42,8 @@ export interface DocumentLink {
 
 export interface Documents {
   /**
-   * Rejects with a typed error: `unsupported_type`, `encrypted`, `archive_too_large`, `sandbox_unavailable`,
-   * `document_unreadable` when the bytes are not what they claim to be.
+   * Rejects with a typed error: `unsupported_type`, `encrypted`, `archive_too_large`, `pages_invalid`,
+   * `sandbox_unavailable`, `document_unreadable` when the bytes are not what they claim to be.
    */
   read(input: DocumentInput, signal: AbortSignal): Promise<ReadDocument>;
 }

@@ -32,6 +32,7 @@ export interface ToolPowers {
 export type PowerName = keyof ToolPowers;
 
 export type { FileStat } from "./powers/files.ts";
+export type { Generated, ModelPower } from "./powers/model.ts";
 
 export interface ClockPower {
   now(): number;
