@@ -9,6 +9,7 @@ import { createShop } from "../../test/fixtures/database.ts";
 import { prepareFileExample } from "../../test/fixtures/file-examples.ts";
 import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import { openWeb, type Web } from "../../test/fixtures/web.ts";
+import { makeProject } from "../../test/fixtures/project.ts";
 import { prepareExample } from "../../test/fixtures/work-examples.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import type { Json, JsonObject } from "../call.ts";
@@ -49,6 +50,7 @@ beforeAll(async () => {
   writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
   writeFileSync(join(bench.workspace, "server.log"), "started\n");
   writeFileSync(join(bench.workspace, "src/main.ts"), "export {};\n".repeat(60));
+  makeProject(bench.workspace);
 });
 afterAll(async () => {
   await bench.close();

@@ -20,8 +20,9 @@ export default defineTool({
       .describe('Program and arguments as a list, e.g. ["ls", "-la", "src"], or as one text.'),
     cwd: z.string().min(1).max(4_096).default(".").describe("Folder of the workspace to start in."),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/), z.string().max(65_536))
+      .record(z.string().max(256).regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(65_536))
       .refine((env) => Object.keys(env).length <= 50, "at most 50 variables")
+      .meta({ maxProperties: 50 })
       .default({})
       .describe("Variables for the program; PATH, LD_*, *_PROXY and the like are refused."),
     stdin: z.string().max(1_048_576).optional().describe("Text given to the program on its standard input."),

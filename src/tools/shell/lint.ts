@@ -13,7 +13,7 @@ interface Linter {
   /** Extensions of the files it takes, for `auto`. */
   readonly takes: RegExp;
   /** Its main file below node_modules, or the name of a program. */
-  readonly module?: string;
+  readonly installed?: string;
   readonly program?: string;
   /** Also as a package of Python. */
   readonly python?: string;
@@ -28,21 +28,21 @@ const LINTERS: Record<LinterName, Linter> = {
   eslint: {
     configs: ["eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml"],
     takes: SCRIPTS,
-    module: "eslint/bin/eslint.js",
+    installed: "eslint/bin/eslint.js",
     argv: (target, fix) => ["--format", "json", ...(fix ? ["--fix"] : []), "--", target],
     fixes: true,
   },
   biome: {
     configs: ["biome.json", "biome.jsonc"],
     takes: SCRIPTS,
-    module: "@biomejs/biome/bin/biome",
+    installed: "@biomejs/biome/bin/biome",
     argv: (target, fix) => ["lint", "--reporter=github", "--max-diagnostics=none", ...(fix ? ["--write"] : []), "--", target],
     fixes: true,
   },
   tsc: {
     configs: ["tsconfig.json"],
     takes: /\.[cm]?tsx?$/,
-    module: "typescript/bin/tsc",
+    installed: "typescript/bin/tsc",
     argv: (target) => ["--noEmit", "--pretty", "false", "--project", target],
     fixes: false,
   },
@@ -153,9 +153,9 @@ async function configOf({ configs }: Linter, path: string, { files }: Powers): P
 } // prettier-ignore
 
 async function commandFor(name: LinterName, { files, process: programs }: Powers): Promise<string[] | null> {
-  const { module, program, python } = LINTERS[name];
-  if (module !== undefined) {
-    const main = `node_modules/${module}`;
+  const { installed, program, python } = LINTERS[name];
+  if (installed !== undefined) {
+    const main = `node_modules/${installed}`;
     return (await files.stat(main).catch(() => null)) ? ["node", `/workspace/${main}`] : null;
   }
   if (program !== undefined && (await programs.find(program)) !== null) return [program];
@@ -167,9 +167,9 @@ async function commandFor(name: LinterName, { files, process: programs }: Powers
 async function commandOf(name: LinterName, powers: Powers): Promise<string[]> {
   const command = await commandFor(name, powers);
   if (command !== null) return command;
-  const { module, program } = LINTERS[name];
+  const { installed, program } = LINTERS[name];
   throw toolError("linter_missing", `${name} is not installed`, {
-    remedy: module === undefined ? `install ${program} on the server, or with system/package_install` : `install it in the workspace: npm install --save-dev ${module.split("/bin", 1)[0]}`,
+    remedy: installed === undefined ? `install ${program} on the server, or with system/package_install` : `install it in the workspace: npm install --save-dev ${installed.split("/bin", 1)[0]}`,
   });
 } // prettier-ignore
 
@@ -183,9 +183,9 @@ async function targetsOf(name: LinterName, path: string, isFolder: boolean, conf
 } // prettier-ignore
 
 async function versionOf(name: LinterName, command: readonly string[], { files, process: programs }: Powers): Promise<string> {
-  const { module } = LINTERS[name];
-  if (module !== undefined) {
-    const folder = module.split("/").slice(0, module.startsWith("@") ? 2 : 1).join("/");
+  const { installed } = LINTERS[name];
+  if (installed !== undefined) {
+    const folder = installed.split("/").slice(0, installed.startsWith("@") ? 2 : 1).join("/");
     const { bytes } = await files.read(`node_modules/${folder}/package.json`, { maxBytes: 1_048_576 });
     return /"version"\s*:\s*"([^"]+)"/.exec(new TextDecoder().decode(bytes))?.[1] ?? "unknown";
   }

@@ -30,7 +30,7 @@ export default defineTool({
     script: z.string().min(1).max(262_144).describe("The text of the script."),
     args: z.array(z.string().max(65_536)).max(200).default([]).describe("What the script finds in sys.argv[1:]."),
     packages: z
-      .array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/))
+      .array(z.string().max(100).regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/))
       .max(50)
       .default([])
       .describe("Packages the script imports; checked before it runs."),

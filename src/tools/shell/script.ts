@@ -23,8 +23,9 @@ export default defineTool({
     args: z.array(z.string().max(65_536)).max(200).default([]).describe("Arguments the script is given."),
     cwd: z.string().min(1).max(4_096).default(".").describe("Folder of the workspace to start in."),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/), z.string().max(65_536))
+      .record(z.string().max(256).regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(65_536))
       .refine((env) => Object.keys(env).length <= 50, "at most 50 variables")
+      .meta({ maxProperties: 50 })
       .default({})
       .describe("Variables for the script; PATH, LD_*, *_PROXY and the like are refused."),
     stdin: z.string().max(1_048_576).optional().describe("Text given to the script on its standard input."),
