@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { openCages } from "./bubblewrap/cgroup.ts";
 import type { Tamper } from "./bubblewrap/box.ts";
+import { openLauncher } from "./bubblewrap/launcher.ts";
 import { probe } from "./bubblewrap/probe.ts";
 import { createGhosts } from "./bubblewrap/protect.ts";
 import { runJob } from "./bubblewrap/run.ts";
@@ -67,9 +68,9 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
       await ready();
       return runJob(shop, job);
     },
-    async launcher() {
+    async launcher(job) {
       await ready();
-      throw unavailable({ reason: "launchers are not offered", fix: null });
+      return openLauncher(shop, job);
     },
     async close() {
       await probed;

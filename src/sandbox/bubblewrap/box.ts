@@ -51,6 +51,8 @@ export interface Box {
 }
 
 const FIRST_FD = 5;
+/** One digit: a shell can close it. */
+export const CHANNEL_FD = FIRST_FD + 3;
 const POLL_MS = 2;
 /** Beyond it the box is reported as ended; what the kernel still takes down has no descriptor left. */
 const GONE_WITHIN_MS = 5_000;
@@ -58,9 +60,8 @@ const GONE_WITHIN_MS = 5_000;
 export async function startBox(order: BoxOrder): Promise<Box> {
   const { programs, argv, owner, cage, files, channel, tamper } = order;
   const fds = { args: FIRST_FD, status: FIRST_FD + 1, seccomp: FIRST_FD + 2 };
-  const inner = files.map(({ at }, index) => ({ at, fd: FIRST_FD + 3 + index }));
-  const channelFd = FIRST_FD + 3 + files.length;
-  const env = channel ? { ...order.plan.env, NODE_CHANNEL_FD: String(channelFd) } : order.plan.env;
+  const inner = files.map(({ at }, index) => ({ at, fd: CHANNEL_FD + 1 + index }));
+  const env = channel ? { ...order.plan.env, NODE_CHANNEL_FD: String(CHANNEL_FD) } : order.plan.env;
   const planned = boxArguments({ ...order.plan, env, files: inner, fds });
   const args = tamper?.args?.(planned) ?? planned;
   const command = [programs.bwrap, "--args", String(fds.args), "--", ...argv];
@@ -70,8 +71,8 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     ...order.stdio,
     ...Array<"ignore">(FIRST_FD - order.stdio.length).fill("ignore"),
     ...["pipe" as const, "pipe" as const, order.seccompFd],
+    channel ? "ipc" : "ignore",
     ...files.map(({ fd }) => fd),
-    ...(channel ? ["ipc" as const] : []),
   ];
   let child: ChildProcess;
   try {

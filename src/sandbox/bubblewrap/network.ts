@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { Server, type Socket } from "node:net";
 import type { SandboxJob, SandboxMount } from "../sandbox.ts";
 import { JOB, PATH } from "./arguments.ts";
+import { CHANNEL_FD } from "./box.ts";
 
 const PROXY = "http://127.0.0.1:3128";
 /** Open at once; a box that wants more waits. */
@@ -15,14 +16,25 @@ const SCRIPT_AT = import.meta.url.endsWith(".ts") ? "/opt/ostiary/inside.mts" : 
 
 type Networked = Pick<SandboxJob, "argv" | "env" | "mounts" | "files">;
 
-/** The same job with the script before its program. The variables go by argument: none may reach Node itself. */
+/**
+ * The same job with the script before its program. The channel is closed before the program starts, and its variables,
+ * which may name code to load, come only then.
+ */
 export function withDoor<J extends Networked>(job: J): J {
   const proxies = Object.fromEntries(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map((name) => [name, PROXY])); // prettier-ignore
   const env = { ...proxies, NO_PROXY: "", no_proxy: "", ...job.env, PATH, HOME: JOB, TMPDIR: "/tmp", LANG: "C.UTF-8" }; // prettier-ignore
   const node: SandboxMount = { host: process.execPath, at: NODE_AT, access: "ro" };
+  const first = `${NODE_AT} --no-warnings ${SCRIPT_AT} 3>&- 4>&- || exit 125; exec ${CHANNEL_FD}>&-; exec "$@"`;
+  // `env` takes a word with = for a variable.
+  const guard = job.argv[0]?.includes("=") ? ["/bin/sh", "-c", 'exec "$@"', "sh"] : [];
   return {
     ...job,
-    argv: [NODE_AT, "--no-warnings", SCRIPT_AT, JSON.stringify(env), ...job.argv],
+    argv: [
+      ...["/bin/sh", "-c", first, "sh", "/usr/bin/env", "-i"],
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      ...guard,
+      ...job.argv,
+    ],
     env: {},
     mounts: [...job.mounts.filter(({ at }) => at !== NODE_AT), node],
     files: { ...job.files, [SCRIPT_AT]: readFileSync(source) },
