@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Json, JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../call.ts";
 import { runStatus, stepShape, stepView } from "../../util/run-shape.ts";
 import { defineTool, toolError } from "../tool.ts";
 
