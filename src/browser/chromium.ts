@@ -1,11 +1,12 @@
 // Starts one Chromium in one box. It speaks with us over a pipe, and with the world over the egress guard alone.
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { randomInt } from "node:crypto";
+import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../errors.ts";
-import type { Sandbox, SandboxMount } from "../sandbox/sandbox.ts";
+import type { Sandbox, SandboxLauncher, SandboxMount } from "../sandbox/sandbox.ts";
 import { browserMissing, fault, firstLine } from "./faults.ts";
 import { until } from "./until.ts";
 
@@ -41,6 +42,8 @@ const FLAGS = [
   "--proxy-bypass-list=<-loopback>",
   // Names are resolved by the guard.
   "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+  // One name of Chromium's, one of what is built on its content layer.
+  "--webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--disable-quic",
   "--dns-prefetch-disable",
@@ -58,15 +61,16 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
   const program = p.program();
   const { chromium } = await loadPlaywright();
   const folder = await mkdtemp(join(tmpdir(), "ostiary-browser-"));
-  const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
-  const undoAll = async () => {
-    for (const step of undo.splice(0).reverse()) await step().catch(p.report);
+  let launcher: SandboxLauncher | null = null;
+  const removeBox = async () => {
+    await launcher?.close().catch(p.report);
+    await rm(folder, { recursive: true, force: true }).catch(p.report);
   };
   try {
     const downloads = join(folder, "downloads");
-    const mounts = await mountsOf(folder, downloads, program);
-    const launcher = await sandbox.launcher({ program, cwd: "/tmp", env: {}, mounts, limits: LIMITS, localSockets: true, ...(network && { network }) });
-    undo.push(() => launcher.close());
+    const owner = ownUser();
+    const mounts = await mountsOf({ folder, downloads, program, owner });
+    launcher = await sandbox.launcher({ program, cwd: "/tmp", env: {}, mounts, limits: LIMITS, localSockets: true, ...(owner && { owner }), ...(network && { network }) });
     const starting = chromium.launch({
       executablePath: launcher.path,
       args: FLAGS,
@@ -77,34 +81,62 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
       handleSIGHUP: false,
       timeout: START_MS,
     });
-    const browser = await until(starting, signal);
-    undo.push(() => Promise.race([browser.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]));
-    return { browser, downloads, close: undoAll };
+    const browser = await until(starting, signal).catch((cause: unknown) => {
+      // Whoever gave up does not wait for what still comes.
+      starting.then((late) => late.close(), () => undefined).catch(p.report);
+      throw cause;
+    });
+    const close = async () => {
+      await endBrowser(browser).catch(p.report);
+      await removeBox();
+    };
+    return { browser, downloads, close };
   } catch (cause) {
-    await undoAll();
+    removeBox().catch(p.report);
     if (cause instanceof AppError || signal.aborted) throw cause;
     p.report(cause);
     throw fault("browser_missing", `Chromium did not start: ${firstLine(cause)}`, "see ostiary doctor and the server's log", "UNAVAILABLE");
   }
 } // prettier-ignore
 
+/** A browser that does not want to end is ended with its box. */
+function endBrowser(browser: Browser): Promise<unknown> {
+  return Promise.race([
+    browser.close(),
+    new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref()),
+  ]);
+}
+
 /** The driver keeps its profile below the system's temporary folder, which exists inside under the same name. */
-async function mountsOf(
-  folder: string,
-  downloads: string,
-  program: string,
-): Promise<SandboxMount[]> {
+async function mountsOf({ folder, downloads, program, owner }: { folder: string; downloads: string; program: string; owner: User | null }): Promise<SandboxMount[]> {
   const mounts: SandboxMount[] = [];
   const share = async (host: string, at: string) => {
-    await mkdir(host);
-    await chmod(host, 0o700);
+    await mkdir(host, { mode: 0o700 });
+    if (owner) await chown(host, owner.uid, owner.gid);
     mounts.push({ host, at, access: "rw" });
   };
+  // Passed through, never listed, by the user of the box.
+  if (owner) await chmod(folder, 0o711);
   if (tmpdir() !== "/tmp") await share(join(folder, "tmp"), tmpdir());
   await share(downloads, downloads);
   const home = dirname(program);
   if (!home.startsWith("/usr/")) mounts.push({ host: home, at: home, access: "ro" });
   return mounts;
+} // prettier-ignore
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Users of browsers, above those that people have. A server that is an ordinary user has only itself. */
+const FIRST_UID = 40_000;
+const UIDS = 10_000;
+
+function ownUser(): User | null {
+  if (process.getuid?.() !== 0) return null;
+  const uid = FIRST_UID + randomInt(UIDS);
+  return { uid, gid: uid };
 }
 
 async function loadPlaywright(): Promise<{ readonly chromium: BrowserType }> {

@@ -16,6 +16,8 @@ export async function navigate(session: LiveSession, page: Page, target: Target,
   const response = await goOrAgain(page, target, { waitUntil, timeout: 0, signal }).catch((cause: unknown) => {
     throw failed(session, target, cause);
   });
+  const refused = response && (await answerOfGuard(response, target));
+  if (refused) throw refused;
   if (response === null && "action" in target && target.action !== "reload" && page.url() === before)
     throw fault("navigation_failed", `there is no page to go ${target.action} to`, "navigate to a url");
   return {
@@ -49,6 +51,19 @@ async function goOrAgain(page: Page, target: Target, options: Parameters<Page["g
   }
 } // prettier-ignore
 
+/** Over plain http the guard's own answer looks like a page. */
+async function answerOfGuard(response: Response, target: Target): Promise<AppError | null> {
+  if (response.headers()["proxy-status"] !== "ostiary") return null;
+  const answer = (await response.json().catch(() => ({}))) as Partial<Record<"code" | "reason" | "message" | "remedy", unknown>>;
+  const text = (value: unknown, otherwise: string) => (typeof value === "string" && value !== "" ? value : otherwise);
+  const message = text(answer.message, "it could not be reached");
+  if (answer.code === "FORBIDDEN") return fault(text(answer.reason, "egress_blocked"), message, text(answer.remedy, "use another address"), "FORBIDDEN");
+  return fault("navigation_failed", `${named(target)} did not load: ${message}`, text(answer.remedy, "check the address, or try another source"));
+} // prettier-ignore
+
+const named = (target: Target): string =>
+  "url" in target ? quoted(target.url) : `the page (${target.action})`;
+
 const MEANINGS: Readonly<Record<string, string>> = {
   ERR_NAME_NOT_RESOLVED: "its name could not be resolved",
   ERR_CONNECTION_REFUSED: "the server refused the connection",
@@ -66,7 +81,7 @@ function failed(session: LiveSession, target: Target, cause: unknown): unknown {
   if (refusal) return refusal;
   if (cause instanceof AppError) return cause;
   const text = firstLine(cause);
-  const where = "url" in target ? quoted(target.url) : `the page (${target.action})`;
+  const where = named(target);
   if (/download is starting/i.test(text))
     return fault("navigation_failed", `${where} is a download, not a page`, "it is being saved: browser/close hands it over"); // prettier-ignore
   const code = /net::(ERR_[A-Z_]+)/.exec(text)?.[1];

@@ -28,6 +28,7 @@ const SHOWN = new Set([
   "button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton",
   "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem", "gridcell", "heading", "img", "alert", "status", "dialog", "alertdialog",
 ]); // prettier-ignore
+const PASSIVE = new Set(["heading", "img", "alert", "status", "dialog", "alertdialog"]);
 const NAME_LENGTH = 300;
 const VALUE_LENGTH = 1_000;
 
@@ -60,7 +61,7 @@ function collect(nodes: readonly unknown[], secrets: ReadonlySet<string>, into: 
 } // prettier-ignore
 
 function valueOf({ role, text, checked, pressed, selected, children }: Seen): string | undefined {
-  for (const state of [checked, pressed, selected]) if (state !== undefined) return String(state); // prettier-ignore
+  for (const state of [checked, pressed, selected]) if (state !== undefined) return state === true ? "true" : state === false ? "false" : "mixed"; // prettier-ignore
   if (role === "combobox" || role === "listbox") {
     const chosen = (Array.isArray(children) ? (children as Seen[]) : []).filter((child) => child.selected === true);
     if (chosen.length > 0) return chosen.map((child) => String(child.name as string)).join(", ");
@@ -80,10 +81,13 @@ async function secretsIn(page: Page): Promise<ReadonlySet<string>> {
   return new Set(found.flat());
 }
 
-/** Elements that share words with what is looked for come first; otherwise the order of the page stays. */
+/** Elements that share words with what is looked for come first, those that do something before those that only say it. */
 function byRelevance(elements: readonly Element[], instruction: string): Element[] {
   const words = new Set(wordsOf(instruction));
-  const score = ({ role, name, value }: Element) => wordsOf(`${role} ${name} ${value ?? ""}`).filter((word) => words.has(word)).length; // prettier-ignore
+  const score = ({ role, name, value }: Element) => {
+    const shared = wordsOf(`${role} ${name} ${value ?? ""}`).filter((word) => words.has(word)).length; // prettier-ignore
+    return shared === 0 || PASSIVE.has(role) ? shared : shared + 0.5;
+  };
   return elements
     .map((element, index) => ({ element, index, score: score(element) }))
     .sort((a, b) => b.score - a.score || a.index - b.index)

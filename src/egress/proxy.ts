@@ -21,8 +21,11 @@ interface ProxyPowers extends Omit<RequestPowers, "limits"> {
   readonly limits: RequestLimits & ProxyLimits;
 }
 
+/** Marks an answer that is the guard's and no server's (RFC 9209). */
+const OWN_ANSWER = "ostiary";
+
 /** They speak of one connection, or of the proxy itself. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host"]); // prettier-ignore
+const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "host"]); // prettier-ignore
 const AUTHORITY = /^(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]/?#@\\%\s\p{Cc}]{1,253}):([1-9]\d{0,4})$/u;
 
 export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
@@ -48,7 +51,7 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
       if (res.headersSent) return void req.socket.destroy();
       const { status, text } = refusalOf(cause);
       req.resume();
-      res.writeHead(status, { "content-type": "application/json", connection: "close" }).end(text);
+      res.writeHead(status, { "content-type": "application/json", "proxy-status": OWN_ANSWER, connection: "close" }).end(text); // prettier-ignore
     });
   });
   server.on("connect", (req: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -199,5 +202,5 @@ function refusalOf(cause: unknown): { status: number; text: string } {
 function refuse(stream: Duplex, cause: unknown): void {
   const { status, text } = refusalOf(cause);
   if (!stream.writable) return void stream.destroy();
-  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`); // prettier-ignore
+  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}\r\nContent-Type: application/json\r\nProxy-Status: ${OWN_ANSWER}\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`); // prettier-ignore
 }
