@@ -10,7 +10,7 @@ async function said(file: string, code: string): Promise<(string | undefined)[]>
   const whole = (await new ESLint({ cwd: ROOT }).calculateConfigForFile(resolve(ROOT, file))) as Linter.Config; // prettier-ignore
   const rules = Object.fromEntries(Object.entries(whole.rules ?? {}).filter(([name]) => RULES.includes(name))); // prettier-ignore
   const { parser, globals } = whole.languageOptions ?? {};
-  const config = { files: ["**/*.ts"], plugins: whole.plugins ?? {}, rules, languageOptions: { parser, globals: { ...globals, fetch: "readonly", WebSocket: "readonly" } } }; // prettier-ignore
+  const config = { files: ["**/*.ts"], plugins: whole.plugins ?? {}, rules, languageOptions: { parser, globals: { ...(globals as Record<string, string> | undefined), fetch: "readonly", WebSocket: "readonly" } } }; // prettier-ignore
   return new Linter({ cwd: ROOT }).verify(code, [config as Linter.Config], { filename: "x.ts" }).map(({ message, fatal }) => (fatal ? `broken: ${message}` : message)); // prettier-ignore
 }
 

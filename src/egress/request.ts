@@ -52,11 +52,11 @@ export async function requestThrough(
   try {
     for (;;) {
       const target = await p.check(url, asked);
-      const { answer, socket } = await exchange(target, hop, signal, p);
+      const { answer, socket, stalled } = await exchange(target, hop, signal, p);
       subject.onHost?.(target.host);
       const next = REDIRECTS.has(answer.statusCode ?? 0) ? answer.headers.location : undefined;
       if (next === undefined || request.redirect === "manual")
-        return responseOf(target, answer, socket, request.maxBytes, redirects, signal, (cause) => late(cause, target)); // prettier-ignore
+        return responseOf(target, answer, socket, request.maxBytes, redirects, signal, (cause) => stalled.fault ?? late(cause, target)); // prettier-ignore
       socket.destroy();
       if (redirects.length >= request.maxRedirects)
         throw new AppError("EXECUTION_FAILED", "too_many_redirects", `${where(target)}: more than ${request.maxRedirects} redirects`, { remedy: "call the last address itself, or raise maxRedirects" }); // prettier-ignore
@@ -95,15 +95,25 @@ function followed(
   };
 }
 
+interface Exchanged {
+  readonly answer: IncomingMessage;
+  readonly socket: Socket;
+  /** Why the body stopped, when it was us who stopped it. */
+  readonly stalled: { readonly fault?: AppError };
+}
+
 async function exchange(
   target: CheckedTarget,
   { method, headers, credentials, body }: Hop,
   signal: AbortSignal,
   { limits, ca, connect }: RequestPowers,
-): Promise<{ answer: IncomingMessage; socket: Socket }> {
+): Promise<Exchanged> {
   const tls = target.url.protocol === "https:";
   const socket = await dial(target, { signal, connectMs: limits.connectMs, tls, ca, connect });
   const { url } = target;
+  const stalled: { fault?: AppError } = {};
+  // A socket that was given up may still say something; nobody listens any more.
+  socket.on("error", () => undefined);
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = httpRequest({
@@ -117,22 +127,22 @@ async function exchange(
         signal,
       });
       const timer = setTimeout(() => sent.destroy(tooSlow(where(target), "the answer", limits.headersMs)), limits.headersMs);
-      socket.setTimeout(limits.idleMs, () => socket.destroy(tooSlow(where(target), "the next byte", limits.idleMs)));
+      socket.setTimeout(limits.idleMs, () => socket.destroy((stalled.fault = tooSlow(where(target), "the next byte", limits.idleMs))));
       sent.once("response", (message) => {
         clearTimeout(timer);
-        resolve(message);
+        resolve(message.on("error", () => undefined));
       });
-      sent.once("upgrade", () => sent.destroy(connectFailed(where(target), "the answer switches to another protocol")));
+      sent.once("upgrade", () => reject(connectFailed(where(target), "the answer switches to another protocol")));
       sent.once("close", () => clearTimeout(timer));
       // Also after the head: whoever reads the body hears of it there.
       sent.on("error", reject);
       sent.end(body);
     }); // prettier-ignore
-    return { answer, socket };
+    return { answer, socket, stalled };
   } catch (cause) {
     socket.destroy();
     signal.throwIfAborted();
-    throw translated(where(target), cause);
+    throw stalled.fault ?? translated(where(target), cause);
   }
 }
 
