@@ -86,7 +86,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     sandbox, egress: p.egress, rulesFor, files, staging,
     hostsFor: (call) => p.governance.hostsFor(call),
     isVariableDenied: (name) => p.governance.isVariableDenied(name),
-    packages: tenantPackages(p.dataDir, staging),
+    packages: tenantPackages(p.dataDir, staging, p.config.packages),
     limits: { files: 50_000, bytes: 1_073_741_824 },
     node: process.execPath,
   }); // prettier-ignore

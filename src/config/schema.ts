@@ -108,6 +108,10 @@ export const configSchema = z.strictObject({
     url: searchConfig.url.meta(about("Address of the SearXNG instance; of the others where it is not their own.")),
     apiKey: searchConfig.apiKey.meta(about("Key of Brave Search or Tavily.", { writeOnly: true })),
   }).prefault({}).meta(about("Web search.")),
+  packages: z.strictObject({
+    pip: z.url({ protocol: /^https?$/ }).default("https://pypi.org/simple").meta(about("Index that system/package_install takes packages of Python from. Its hosts must be allowed in the governance files.")),
+    npm: z.url({ protocol: /^https?$/ }).default("https://registry.npmjs.org").meta(about("Registry that system/package_install takes packages of JavaScript from.")),
+  }).prefault({}).meta(about("Where packages are installed from.")),
   databases: databasesConfig.default({}).meta(about(databasesConfig.description ?? "", { writeOnly: true })),
   browser: browserConfig.prefault({}).meta(about("The browser of the browser tools.")),
   tools: z.strictObject({

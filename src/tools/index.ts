@@ -40,6 +40,7 @@ import systemHealth from "./system/health.ts";
 import systemInfo from "./system/info.ts";
 import systemLogs from "./system/logs.ts";
 import systemMetrics from "./system/metrics.ts";
+import systemPackageInstall from "./system/package_install.ts";
 import systemProcess from "./system/process.ts";
 import systemTime from "./system/time.ts";
 import webDelete from "./web/delete.ts";
@@ -99,6 +100,7 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   systemInfo,
   systemLogs,
   systemMetrics,
+  systemPackageInstall,
   systemProcess,
   systemTime,
   webDelete,

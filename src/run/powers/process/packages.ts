@@ -32,7 +32,17 @@ const NONE: PlacedPackages = {
   discard: () => undefined,
 };
 
-export function tenantPackages(dataDir: string, staging: Staging): Packages {
+/** Addresses that package managers install from. */
+export interface Registries {
+  readonly pip: string;
+  readonly npm: string;
+}
+
+export function tenantPackages(
+  dataDir: string,
+  staging: Staging,
+  registries: Registries,
+): Packages {
   /** Two installations at once would each lose what the other brought. */
   const turns = new Map<string, Promise<void>>();
   const turn = async (home: string): Promise<() => void> => {
@@ -50,7 +60,8 @@ export function tenantPackages(dataDir: string, staging: Staging): Packages {
       const done = await turn(home);
       try {
         const placed = await writing(home, owner, staging, signal);
-        return { ...placed, discard: () => (placed.discard(), done()) };
+        const env = { PACKAGES_PIP: registries.pip, PACKAGES_NPM: registries.npm };
+        return { ...placed, env, discard: () => (placed.discard(), done()) };
       } catch (cause) {
         done();
         throw cause;
