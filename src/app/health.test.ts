@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { Allowlist } from "../governance/governance.ts";
+import type { SandboxStatus } from "../sandbox/sandbox.ts";
 import { healthOf } from "./health.ts";
 
 const list = (...entries: string[]): Allowlist => ({ state: "on", entries, has: () => true });
@@ -21,4 +22,17 @@ it("a part that does not answer is named, and the house is not ready", async () 
     { name: "store", ok: true },
     { name: "policy", ok: false, reason: "the policy does not answer" },
   ]);
+});
+
+it("a sandbox that is missing or weak is shown, and does not make the house unready", async () => {
+  const box = (status: Partial<SandboxStatus>): Promise<unknown> => {
+    const whole: SandboxStatus = { ready: true, reason: null, fix: null, limits: "cgroup-v2", version: "0.8.0", ...status }; // prettier-ignore
+    return healthOf([], list("x"), () => ({
+      probed: Promise.resolve(whole),
+      status: whole,
+    })).check();
+  };
+  expect(await box({})).toEqual({ ready: true, checks: [] });
+  expect(await box({ limits: "weak" })).toMatchObject({ ready: true, checks: [{ name: "sandbox", ok: true, reason: expect.stringContaining("weak limits") }] }); // prettier-ignore
+  expect(await box({ ready: false, reason: "bubblewrap is not installed", fix: "apt install bubblewrap" })).toMatchObject({ ready: true, checks: [{ reason: "tools that start programs refuse: bubblewrap is not installed; apt install bubblewrap" }] }); // prettier-ignore
 });

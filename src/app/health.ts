@@ -1,11 +1,18 @@
 // Ready means that every part answers which a call needs; each row says which one does not.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Health } from "../entry/doors.ts";
 import type { Allowlist } from "../governance/governance.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Engines } from "./engines.ts";
 
 const PART_LIMIT_MS = 2_000;
 
-export function healthOf(parts: Engines["parts"], allowlist: Allowlist): Health {
+/** The sandbox comes late, since it is opened with the powers. */
+export function healthOf(
+  parts: Engines["parts"],
+  allowlist: Allowlist,
+  sandbox?: () => Pick<Sandbox, "probed" | "status">,
+): Health {
   const look = async ({ name, ping }: Engines["parts"][number]) => {
     const began = performance.now();
     let timer: NodeJS.Timeout | undefined;
@@ -26,7 +33,19 @@ export function healthOf(parts: Engines["parts"], allowlist: Allowlist): Health 
       // An allow list that lets everything through is shown: nobody should have it without knowing (C6).
       if (allowlist.state === "on" && allowlist.entries.includes("*"))
         checks.push({ name: "allowlist", ok: true, ms: 0, reason: "TOOL_WHITELIST is *: every tool is on it" }); // prettier-ignore
+      // Only tools that start programs need it; they say so themselves, and the house stays open.
+      const box = sandbox?.();
+      if (box !== undefined) {
+        await Promise.race([box.probed, sleep(PART_LIMIT_MS, undefined, { ref: false })]);
+        const reason = sandboxReason(box.status);
+        if (reason !== null) checks.push({ name: "sandbox", ok: true, ms: 0, reason });
+      }
       return { ready: checks.every(({ ok }) => ok), checks };
     },
   };
+}
+
+function sandboxReason({ ready, reason, fix, limits }: Sandbox["status"]): string | null {
+  if (!ready) return `tools that start programs refuse: ${reason ?? "no sandbox"}${fix === null ? "" : `; ${fix}`}`; // prettier-ignore
+  return limits === "weak" ? "weak limits: no control group can be had, so memory is not limited" : null; // prettier-ignore
 }

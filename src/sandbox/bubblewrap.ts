@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { openCages } from "./bubblewrap/cgroup.ts";
 import type { Tamper } from "./bubblewrap/box.ts";
+import { closeInherited } from "./bubblewrap/descriptors.ts";
 import { openLauncher } from "./bubblewrap/launcher.ts";
 import { probe } from "./bubblewrap/probe.ts";
 import { createGhosts } from "./bubblewrap/protect.ts";
@@ -27,6 +28,7 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
   if (machine !== "x64" && machine !== "arm64")
     return noSandbox(`no system call filter exists for ${machine}`, "run the server on x86-64 or arm64"); // prettier-ignore
 
+  if (tamper?.descriptors !== false) closeInherited();
   mkdirSync(config.folder, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(config.folder, "box-"));
   chmodSync(folder, 0o700);

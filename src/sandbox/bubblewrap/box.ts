@@ -32,7 +32,8 @@ export interface Tamper {
   readonly env?: Readonly<Record<string, string>>;
   readonly prlimit?: false;
   readonly asRoot?: true;
-  readonly detached?: false;
+  readonly descriptors?: false;
+  readonly cage?: false;
 }
 
 export interface Ended {
@@ -80,7 +81,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
       stdio,
       cwd: "/",
       env: { ...tamper?.env },
-      detached: tamper?.detached ?? true,
+      detached: true,
       ...(owner === null || tamper?.asRoot ? {} : owner),
     });
   } catch (cause) {

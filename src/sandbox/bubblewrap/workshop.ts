@@ -50,7 +50,10 @@ export async function buildBox(
     const placed = job.mounts.map((mount) => mount.host === process.execPath ? { ...mount, host: shop.node() } : mount); // prettier-ignore
     const guarded = protectMounts(placed, shop.ghosts);
     giveUp.push(guarded.release);
-    const cage = await shop.cages.open(randomBytes(6).toString("hex"), limits);
+    const cage =
+      shop.tamper?.cage === false
+        ? null
+        : await shop.cages.open(randomBytes(6).toString("hex"), limits);
     if (cage !== null) giveUp.push(() => cage.remove().catch(() => undefined));
     const box = await startBox({
       programs: shop.programs,
