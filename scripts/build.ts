@@ -47,7 +47,7 @@ await rm(fresh, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: root,
   // All outputs lie side by side: a chunk that starts a thread looks for its file beside itself.
-  entryPoints: { main: "src/main.ts", "search-thread": "src/run/powers/files/search-thread.ts", writer: "src/store/writer.ts" },
+  entryPoints: { inside: "src/sandbox/bubblewrap/inside.ts", main: "src/main.ts", "search-thread": "src/run/powers/files/search-thread.ts", writer: "src/store/writer.ts" },
   outdir: fresh,
   chunkNames: "[name]-[hash]",
   bundle: true,

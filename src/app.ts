@@ -235,7 +235,7 @@ async function compose(
       maxPending: config.approvals.maxPendingPerCaller,
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
-    const health = healthOf(opened.parts, allowlist);
+    const health = healthOf(opened.parts, allowlist, () => powers.sandbox);
     const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
     const engine: Engine = createEngine({

@@ -125,7 +125,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:http": ["egress/", "entry/"],
   "node:http2": [],
   "node:https": [],
-  // The last two judge addresses; they connect to nothing.
+  // The two below relation/ judge addresses; they connect to nothing.
   "node:net": ["cli/doctor/", "egress/", "entry/http.ts", "relation/embedded/caveat.ts", "relation/embedded/parameter.ts", "sandbox/bubblewrap/"],
   "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
   "node:tls": ["egress/dial.ts"],

@@ -30,7 +30,7 @@ import { openStaging } from "../run/powers/process/workspace.ts";
 import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
 import { openVault } from "../run/powers/secrets.ts";
 import { storePower } from "../run/powers/store.ts";
-import { openSandbox } from "../sandbox/sandbox.ts";
+import { openSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { openSearch } from "../search/search.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
@@ -61,6 +61,7 @@ export interface PowersParts {
 
 export interface OpenedPowers {
   readonly powersFor: PowersFor;
+  readonly sandbox: Sandbox;
   /** Ends what still runs for tools, last opened first. */
   close(): Promise<void>;
 }
@@ -127,6 +128,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   });
   return {
     powersFor,
+    sandbox,
     async close() {
       for (const part of opened.splice(0).reverse()) await part.close();
     },
