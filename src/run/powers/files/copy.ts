@@ -54,7 +54,8 @@ async function copyFolder(scene: Scene, wanted: Wanted, source: Located, target:
   if (there && !there.isDirectory()) throw conflict("already_exists", to, "a file is there", "use another path, or remove the file first");
   const counts = { files: 0, bytes: 0 };
   await withOpened(scene, from, source, FOLDER_FLAGS, async (handle) => {
-    const reach = pathOf(handle, source.path);
+    // The opened folder itself: without the dot it would be a link to it.
+    const reach = `${pathOf(handle, source.path)}/.`;
     // Nothing is made unless all of it may be.
     await walkTree(scene, from, reach, { before: (entry) => judge(scene, wanted, source, target, entry) });
     await makeFolderWith(scene)(to, { recursive: false });
