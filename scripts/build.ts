@@ -1,5 +1,5 @@
 // Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
-import { build, type Plugin } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { copyFile, cp, mkdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
@@ -44,25 +44,41 @@ const oneLocale: Plugin = {
 
 const began = performance.now();
 await rm(fresh, { recursive: true, force: true });
-const { metafile } = await build({
+const shared: BuildOptions = {
   absWorkingDir: root,
-  // All outputs lie side by side: a chunk that starts a thread looks for its file beside itself.
-  entryPoints: { inside: "src/sandbox/bubblewrap/inside.ts", main: "src/main.ts", "search-thread": "src/run/powers/files/search-thread.ts", writer: "src/store/writer.ts" },
   outdir: fresh,
-  chunkNames: "[name]-[hash]",
   bundle: true,
   format: "esm",
   platform: "node",
   target: "esnext",
-  splitting: true,
   minify: true,
   legalComments: "external",
   banner: { js: BANNER },
   external: ["canvas", "@napi-rs/canvas", "pg-native", "playwright-core"],
   plugins: [lazyHttp, oneLocale],
-  metafile: true,
   logLevel: "warning",
+};
+const { metafile } = await build({
+  ...shared,
+  // All outputs lie side by side: a chunk that starts a thread or process looks for its file beside itself.
+  entryPoints: {
+    inside: "src/sandbox/bubblewrap/inside.ts",
+    main: "src/main.ts",
+    "search-thread": "src/run/powers/files/search-thread.ts",
+    "sql-child": "src/database/sql-child.ts",
+    writer: "src/store/writer.ts",
+  },
+  chunkNames: "[name]-[hash]",
+  splitting: true,
+  metafile: true,
 });
+// One file, since it goes alone into the sandbox.
+await build({ ...shared, entryPoints: { "documents-worker": "src/documents/worker.ts" } });
+// The parser of PostgreSQL looks for it beside itself.
+await copyFile(
+  join(root, "node_modules/libpg-query/wasm/libpg-query.wasm"),
+  join(fresh, "libpg-query.wasm"),
+);
 await mkdir(join(fresh, "assets"));
 await copyFile(
   join(root, "node_modules/@scalar/api-reference/dist/browser/standalone.js"),
