@@ -92,7 +92,7 @@ async function run(
       });
       requireStarted(job.argv[0] ?? "", result);
       const changes = await takeOver(placed, stop);
-      if (!stop.aborted) await packages.collect();
+      if (!stop.aborted && result.exitCode === 0) await packages.collect();
       return await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted, lost: placed.isCopy && job.workspace === "rw" }); // prettier-ignore
     } finally {
       packages.discard();
