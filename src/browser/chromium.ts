@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../errors.ts";
 import type { Sandbox, SandboxLauncher, SandboxMount } from "../sandbox/sandbox.ts";
-import { browserMissing, fault, firstLine } from "./faults.ts";
+import { browserMissing, cancelled, fault, firstLine } from "./faults.ts";
 import { until } from "./until.ts";
 
 export interface ChromiumParts {
@@ -57,6 +57,7 @@ const CLOSE_MS = 3_000;
 
 /** Without `network` there is none. */
 export async function startChromium(p: ChromiumParts, signal: AbortSignal, network?: (connection: Duplex) => void): Promise<RunningChromium> {
+  if (signal.aborted) throw cancelled();
   const { sandbox } = p;
   const program = p.program();
   const { chromium } = await loadPlaywright();

@@ -1,4 +1,17 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
+import aiRenderDiagram from "./ai/render_diagram.ts";
+import browserClick from "./browser/click.ts";
+import browserClose from "./browser/close.ts";
+import browserExtract from "./browser/extract.ts";
+import browserNavigate from "./browser/navigate.ts";
+import browserObserve from "./browser/observe.ts";
+import browserOpen from "./browser/open.ts";
+import browserScreenshot from "./browser/screenshot.ts";
+import browserScroll from "./browser/scroll.ts";
+import browserSelect from "./browser/select.ts";
+import browserTabs from "./browser/tabs.ts";
+import browserType from "./browser/type.ts";
+import browserWait from "./browser/wait.ts";
 import databaseConnections from "./database/connections.ts";
 import databaseDelete from "./database/delete.ts";
 import databaseInsert from "./database/insert.ts";
@@ -59,6 +72,19 @@ import workflowUpdatePlan from "./workflow/update_plan.ts";
 import type { Tool } from "./tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
+  aiRenderDiagram,
+  browserClick,
+  browserClose,
+  browserExtract,
+  browserNavigate,
+  browserObserve,
+  browserOpen,
+  browserScreenshot,
+  browserScroll,
+  browserSelect,
+  browserTabs,
+  browserType,
+  browserWait,
   databaseConnections,
   databaseDelete,
   databaseInsert,
