@@ -6,7 +6,8 @@ import {
   type AddressInfo,
   type Server as TcpServer,
 } from "node:net";
-import { Duplex, duplexPair } from "node:stream";
+import type { Duplex} from "node:stream";
+import { duplexPair } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openWeb, type Web } from "../../test/fixtures/web.ts";

@@ -1,5 +1,12 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
+import aiAnalyzeImage from "./ai/analyze_image.ts";
+import aiClassify from "./ai/classify.ts";
+import aiEmbed from "./ai/embed.ts";
+import aiGenerate from "./ai/generate.ts";
+import aiGenerateImage from "./ai/generate_image.ts";
 import aiRenderDiagram from "./ai/render_diagram.ts";
+import aiSpeak from "./ai/speak.ts";
+import aiTranscribe from "./ai/transcribe.ts";
 import browserClick from "./browser/click.ts";
 import browserClose from "./browser/close.ts";
 import browserExtract from "./browser/extract.ts";
@@ -58,6 +65,7 @@ import systemProcess from "./system/process.ts";
 import systemTime from "./system/time.ts";
 import webDelete from "./web/delete.ts";
 import webDownload from "./web/download.ts";
+import webFetch from "./web/fetch.ts";
 import webGet from "./web/get.ts";
 import webPost from "./web/post.ts";
 import webPut from "./web/put.ts";
@@ -72,7 +80,14 @@ import workflowUpdatePlan from "./workflow/update_plan.ts";
 import type { Tool } from "./tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
+  aiAnalyzeImage,
+  aiClassify,
+  aiEmbed,
+  aiGenerate,
+  aiGenerateImage,
   aiRenderDiagram,
+  aiSpeak,
+  aiTranscribe,
   browserClick,
   browserClose,
   browserExtract,
@@ -131,6 +146,7 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   systemTime,
   webDelete,
   webDownload,
+  webFetch,
   webGet,
   webPost,
   webPut,
