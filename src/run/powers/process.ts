@@ -1,6 +1,6 @@
 // Programs, always in the sandbox: what they see, how long they may, and what becomes of what they write and say.
 import { constants } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, lstat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Call } from "../../call.ts";
 import { AppError } from "../../errors.ts";
@@ -148,6 +148,9 @@ async function cwdOf({ cwd, workspace }: ProcessJob, rules: FileRules): Promise<
   if (cwd === undefined) return INSIDE;
   const found = await rules.territory.locate(cwd, "read");
   if (!found.ok) throw new AppError(found.reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN", found.reason, found.message, { remedy: found.remedy });
+  const folder = await lstat(found.path).catch(() => null);
+  if (!folder) throw new AppError("EXECUTION_FAILED", "path_not_found", `path ${quote(cwd)}: does not exist`, { remedy: "list the directory to see what is there" });
+  if (!folder.isDirectory()) throw new AppError("EXECUTION_FAILED", "not_a_directory", `path ${quote(cwd)}: is not a directory`, { remedy: "name a folder of the workspace" });
   const within = relative(await rootOf(rules), found.path);
   if (within === ".." || within.startsWith("../"))
     throw new AppError("FORBIDDEN", "path_not_allowed", `path ${quote(cwd)} is not below the workspace`, { remedy: "use a folder of the workspace" });

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { chmod, copyFile, lchown, lstat, mkdir, open, readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../errors.ts";
-import { FILE_FLAGS, seenOf, treeOf, unlessGone, type Seen } from "./tree.ts";
+import { FILE_FLAGS, seenOf, treeOf, unlessGone, type Seen, type TreeOptions } from "./tree.ts";
 
 export interface User {
   readonly uid: number;
@@ -35,11 +35,11 @@ export interface CopyOptions {
 export async function copyTree(from: string, to: string, o: CopyOptions): Promise<Map<string, Copied>> {
   const copied = new Map<string, Copied>();
   let bytes = 0n;
+  const whole = { maxEntries: o.limits.files, signal: o.signal, accept: o.mayRead };
+  if (!(await fits(from, whole, o.limits))) throw tooLarge(o.limits);
   await own(to, o.user);
   const { complete } = await treeOf(from, {
-    maxEntries: o.limits.files,
-    signal: o.signal,
-    accept: o.mayRead,
+    ...whole,
     async visit(within, original, reach) {
       bytes += original.type === "file" ? original.size : 0n;
       if (bytes > BigInt(o.limits.bytes)) throw tooLarge(o.limits);
@@ -52,6 +52,13 @@ export async function copyTree(from: string, to: string, o: CopyOptions): Promis
   for (const [within, { original, copy }] of copied)
     if (copy.type === "dir") copied.set(within, { original, copy: seenOf(await lstat(join(to, within), { bigint: true })) });
   return copied;
+} // prettier-ignore
+
+/** Looked at before anything is copied, so that a refusal is quick. */
+async function fits(from: string, options: TreeOptions, limits: CopyLimits): Promise<boolean> {
+  const { entries, complete } = await treeOf(from, options);
+  const bytes = [...entries.values()].reduce((sum, { type, size }) => sum + (type === "file" ? size : 0n), 0n);
+  return complete && bytes <= BigInt(limits.bytes);
 } // prettier-ignore
 
 async function copyOne(reach: string, to: string, { type, mode }: Seen, { user, shared }: CopyOptions): Promise<Seen | null> {

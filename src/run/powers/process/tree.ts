@@ -26,12 +26,16 @@ export interface TreeOptions {
 export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK; // prettier-ignore
 export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+/** How many entries of a folder are visited at a time. */
+const AT_ONCE = 16;
+
 /** Every entry below, by its path within. `complete` is false where `maxEntries` ended it. */
 export async function treeOf(root: string, options: TreeOptions): Promise<{ entries: Map<string, Seen>; complete: boolean }> {
   const entries = new Map<string, Seen>();
   const walk = async (reach: string, within: string): Promise<boolean> => {
     const handle = await open(reach, FOLDER_FLAGS).catch(unlessGone);
     if (!handle) return true; // not readable, or gone meanwhile
+    const visits: Promise<void>[] = [];
     try {
       const folder = pathOf(handle, reach);
       for (const name of (await readdir(folder)).sort()) {
@@ -43,11 +47,14 @@ export async function treeOf(root: string, options: TreeOptions): Promise<{ entr
         if (entries.size >= options.maxEntries) return false;
         const seen = seenOf(stat);
         entries.set(place, seen);
-        await options.visit?.(place, seen, join(folder, name));
+        if (options.visit) visits.push(options.visit(place, seen, join(folder, name)));
+        if (visits.length >= AT_ONCE || seen.type === "dir") await Promise.all(visits.splice(0));
         if (seen.type === "dir" && !(await walk(join(folder, name), place))) return false;
       }
+      await Promise.all(visits.splice(0));
       return true;
     } finally {
+      await Promise.allSettled(visits); // they reach their files through this folder
       await handle.close();
     }
   };

@@ -1,0 +1,119 @@
+// The process power on a workspace that belongs to an ordinary user: the folder itself is in the box, no copy.
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
+import { copyTree, type CopyLimits } from "./process/copy.ts";
+import type { ProcessJob, ProcessPower, ProcessResult } from "../../tools/powers/process.ts";
+
+const CAN = existsSync("/usr/bin/bwrap") && process.getuid?.() === 0;
+const UID = 12_345;
+
+function powerOf(bench: Bench): ProcessPower {
+  const { process: power } = bench.powersFor(["process"], bench.call());
+  if (!power) throw new Error("no power");
+  return power;
+}
+
+describe.skipIf(!CAN)("a workspace of an ordinary user", { timeout: 60_000 }, () => {
+  let bench: Bench;
+  const at = (...names: string[]): string => join(bench.workspace, ...names);
+  const own = (path: string): void => chownSync(path, UID, UID);
+  const put = (name: string, text: string): void => {
+    writeFileSync(at(name), text);
+    own(at(name));
+  };
+  const sh = (script: string, job: Partial<ProcessJob> = {}): Promise<ProcessResult> =>
+    powerOf(bench).run({ argv: ["sh", "-c", script], workspace: "rw", ...job });
+
+  beforeAll(async () => {
+    bench = await openBench({ rules: { "    - $CONFIG\n": '    - $CONFIG\n    - "**/*.pem"\n' } });
+    chmodSync(bench.root, 0o711);
+    own(bench.workspace);
+    for (const folder of [".git", ".git/hooks", "keys"]) {
+      mkdirSync(at(folder));
+      own(at(folder));
+    }
+    put("a.txt", "a");
+    put(".git/config", "[core]\n");
+    put("keys/server.pem", "SECRET");
+  });
+  afterAll(() => bench.close());
+
+  test("it is written in place, as its owner", async () => {
+    const ended = await sh("echo new > made.txt; echo more >> a.txt; rm -f nothing");
+    expect(ended).toMatchObject({ exitCode: 0, refused: [], stderr: "" });
+    expect(ended.filesWritten.map(({ path }) => path).sort()).toEqual(["a.txt", "made.txt"]);
+    expect(statSync(at("made.txt")).uid).toBe(UID);
+  });
+
+  test("T36: protected paths cannot be written, replaced or made, existing or not", async () => {
+    const tries = [
+      "echo x > .git/hooks/pre-commit", "echo x >> .git/config", "mv .git old", "rm -rf .git/hooks", "echo x > .env", "mkdir .husky",
+      "ln -s /tmp .vscode", "echo x > .npmrc", "mv .git/hooks .git/h2 && mkdir .git/hooks", "echo x > .mcp.json", "echo x > t && ln t .gitmodules",
+    ]; // prettier-ignore
+    for (const one of tries) await sh(one);
+    expect(readFileSync(at(".git/config"), "utf8")).toBe("[core]\n");
+    expect(readdirSync(at(".git/hooks"))).toEqual([]);
+    for (const name of [".env", ".husky", ".vscode", ".npmrc", ".mcp.json", ".gitmodules"])
+      expect([name, existsSync(at(name))]).toEqual([name, false]);
+    expect((await sh("echo fine > .git/HEAD2; cat .git/HEAD2")).stdout).toBe("fine\n");
+  });
+
+  test("T36: what is planted deeper is taken away afterwards and told", async () => {
+    const ended = await sh("mkdir -p deep/.git/hooks deep/ok; echo x > deep/.git/hooks/x; echo y > deep/ok/y; echo z > deep/.env"); // prettier-ignore
+    expect(ended.refused).toEqual(expect.arrayContaining([{ path: "deep/.git/hooks", reason: "path_forbidden" }, { path: "deep/.env", reason: "path_forbidden" }])); // prettier-ignore
+    expect([existsSync(at("deep/.git/hooks")), existsSync(at("deep/.env")), existsSync(at("deep/ok/y"))]).toEqual([false, false, true]); // prettier-ignore
+  });
+
+  test("T37: setuid and new execute bits are cleared", async () => {
+    const ended = await sh("echo x > tool; chmod 6755 tool");
+    expect(ended.refused).toEqual([{ path: "tool", reason: "execute_bit" }]);
+    expect(statSync(at("tool")).mode & 0o7111).toBe(0);
+  });
+
+  test("what the rules hide is not there to read", async () => {
+    expect((await sh("cat keys/server.pem")).stdout).toBe("");
+    expect((await sh("cat keys/server.pem", { workspace: "ro" })).stdout).toBe("");
+    expect(readFileSync(at("keys/server.pem"), "utf8")).toBe("SECRET");
+  });
+
+  test("read-only is read-only; a copy is thrown away", async () => {
+    expect(await sh("echo x > ro.txt", { workspace: "ro" })).toMatchObject({ exitCode: 2 });
+    expect(await sh("echo x > copy.txt; cat copy.txt", { workspace: "copy" })).toMatchObject({ stdout: "x\n", filesWritten: [] }); // prettier-ignore
+    expect(await sh("ls /workspace", { workspace: "none" })).toMatchObject({ stdout: "" });
+    expect([existsSync(at("ro.txt")), existsSync(at("copy.txt"))]).toEqual([false, false]);
+  });
+
+  test("a job's own files are in its private folder", async () => {
+    const ended = await sh("cat /job/note.txt; pwd; echo $HOME", { workspace: "none", files: { "note.txt": "hi\n" } }); // prettier-ignore
+    expect(ended.stdout).toBe("hi\n/job\n/job\n");
+  });
+});
+
+describe.skipIf(!CAN)("a workspace of root's", { timeout: 60_000 }, () => {
+  test("no copy is left behind", async () => {
+    const copies = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("ostiary-runs-")); // prettier-ignore
+    const bench = await openBench();
+    const before = new Set(copies());
+    writeFileSync(join(bench.workspace, "canary.txt"), "x");
+    await powerOf(bench).run({ argv: ["true"], workspace: "rw" });
+    const [own] = copies().filter((name) => !before.has(name) && readFileSync(join(bench.dataDir, "runs/elsewhere"), "utf8").endsWith(name)); // prettier-ignore
+    expect(own).toBeDefined();
+    await bench.close();
+    expect(existsSync(join(tmpdir(), own ?? ""))).toBe(false);
+  });
+});
+
+test("one that is too large to copy is refused with the way out, before anything is copied", async () => {
+  const [from, to] = ["from-", "to-"].map((name) => mkdtempSync(join(tmpdir(), name))) as [string, string]; // prettier-ignore
+  for (let file = 0; file < 12; file++) writeFileSync(join(from, String(file)), "12345");
+  const copy = (limits: CopyLimits) => copyTree(from, to, { user: null, limits, mayRead: () => true, signal: new AbortController().signal }); // prettier-ignore
+  const refused = { fault: { reason: "workspace_too_large", remedy: expect.stringContaining("chown") as string } }; // prettier-ignore
+  await expect(copy({ files: 11, bytes: 1_000 })).rejects.toMatchObject(refused);
+  await expect(copy({ files: 12, bytes: 59 })).rejects.toMatchObject(refused);
+  expect(readdirSync(to)).toEqual([]);
+  expect((await copy({ files: 12, bytes: 60 })).size).toBe(12);
+  for (const folder of [from, to]) rmSync(folder, { recursive: true });
+});
