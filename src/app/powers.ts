@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fill } from "../browser/fill.ts";
 import { fits } from "../browser/fits.ts";
 import { openBrowsers } from "../browser/sessions.ts";
+import type { Questions } from "../agent/questions.ts";
 import type { Config } from "../config.ts";
 import { openDatabases } from "../database/database.ts";
 import { sandboxedDocuments } from "../documents/sandboxed.ts";
@@ -42,7 +43,7 @@ export interface PowersParts {
   readonly config: Config;
   readonly store: Store;
   readonly governance: Governance;
-  readonly registry: Pick<Registry, "get" | "all">;
+  readonly registry: Pick<Registry, "get" | "all" | "register">;
   readonly dataDir: string;
   /** The one way out; whoever opened it closes it. */
   readonly egress: Egress;
@@ -61,6 +62,7 @@ export interface PowersParts {
 
 export interface OpenedPowers {
   readonly powersFor: PowersFor;
+  readonly questions: Questions;
   readonly sandbox: Sandbox;
   /** Ends what still runs for tools, last opened first. */
   close(): Promise<void>;
@@ -99,7 +101,9 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   opened.push(browsers);
   const vault = openVault(p.config.secrets);
   const search = searchPower({ egress: p.egress, provider: () => openSearch(p.config.search), rulesFor: rulesForOperator }); // prettier-ignore
-  const work = await openWork({ ...p.work, store: p.store, engine: p.engine, ids: p.ids, now: p.now, log: p.log }); // prettier-ignore
+  const model = modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator }); // prettier-ignore
+  const answers = Object.values(p.config.models).some(({ abilities }) => abilities.includes("generate")); // prettier-ignore
+  const work = await openWork({ ...p.work, configured: answers ? model : null, registry: p.registry, store: p.store, engine: p.engine, ids: p.ids, now: p.now, log: p.log }); // prettier-ignore
   opened.push(work);
   const powersFor = nativePowers({
     ...work.sources,
@@ -110,7 +114,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
       rulesFor: (call) => p.governance.hostsFor(call),
     }), // prettier-ignore
     process: programs,
-    model: modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator }), // prettier-ignore
+    model,
     database: databasePower({ databases }),
     documents: documentsPower(documents),
     files,
@@ -128,6 +132,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   });
   return {
     powersFor,
+    questions: work.questions,
     sandbox,
     async close() {
       for (const part of opened.splice(0).reverse()) await part.close();

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { browserConfig } from "../browser/browser.ts";
 import { databasesConfig } from "../database/database.ts";
+import { modelsConfig } from "../model/model.ts";
 import { policyConfig } from "../policy/policy.ts";
 import { relationsConfig } from "../relation/relation.ts";
 import { searchConfig } from "../search/search.ts";
@@ -108,6 +109,7 @@ export const configSchema = z.strictObject({
     url: searchConfig.url.meta(about("Address of the SearXNG instance; of the others where it is not their own.")),
     apiKey: searchConfig.apiKey.meta(about("Key of Brave Search or Tavily.", { writeOnly: true })),
   }).prefault({}).meta(about("Web search.")),
+  models: modelsConfig.default({}).meta(about(modelsConfig.description ?? "", { writeOnly: true })),
   packages: z.strictObject({
     pip: z.url({ protocol: /^https?$/ }).default("https://pypi.org/simple").meta(about("Index that system/package_install takes packages of Python from. Its hosts must be allowed in the governance files.")),
     npm: z.url({ protocol: /^https?$/ }).default("https://registry.npmjs.org").meta(about("Registry that system/package_install takes packages of JavaScript from.")),

@@ -1,4 +1,11 @@
 // Every native tool, listed by hand: adding one is visibly a security change.
+import agentAskUser from "./agent/ask_user.ts";
+import agentCommunicate from "./agent/communicate.ts";
+import agentCoordinate from "./agent/coordinate.ts";
+import agentCreateTool from "./agent/create_tool.ts";
+import agentSpawn from "./agent/spawn.ts";
+import agentStatus from "./agent/status.ts";
+import agentStop from "./agent/stop.ts";
 import aiAnalyzeImage from "./ai/analyze_image.ts";
 import aiClassify from "./ai/classify.ts";
 import aiEmbed from "./ai/embed.ts";
@@ -80,6 +87,13 @@ import workflowUpdatePlan from "./workflow/update_plan.ts";
 import type { Tool } from "./tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
+  agentAskUser,
+  agentCommunicate,
+  agentCoordinate,
+  agentCreateTool,
+  agentSpawn,
+  agentStatus,
+  agentStop,
   aiAnalyzeImage,
   aiClassify,
   aiEmbed,
