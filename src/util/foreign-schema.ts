@@ -29,7 +29,10 @@ export function schemaErrors(schema: JsonObject, value: Json): { path: string; m
   const fault = schemaFault(schema);
   if (fault !== null) return [{ path: "", message: `the schema cannot be used: ${fault}` }];
   try {
-    const { valid, errors } = new Validator(schema, "2020-12", false).validate(value);
+    // It writes into what it is given.
+    const { valid, errors } = new Validator(structuredClone(schema), "2020-12", false).validate(
+      value,
+    );
     if (valid) return [];
     return errors.slice(0, 10).map(({ instanceLocation, error }) => ({ path: instanceLocation.replace(/^#/, ""), message: error })); // prettier-ignore
   } catch (cause) {
