@@ -13,7 +13,9 @@ export interface Children {
   close(): void;
 }
 
-const MAX_IDLE = 2;
+const MAX_IDLE = 4;
+/** Without work for so long, a process is given up. */
+const IDLE_MS = 30_000;
 const MAX_RUNNING = 8;
 const HEAP_MB = 256;
 /** What the process may need besides the statement: to start on a busy machine. */
@@ -27,10 +29,15 @@ const entry = new URL(
 export function createChildren(): Children {
   const all = new Set<ChildProcess>();
   const idle: ChildProcess[] = [];
+  const timers = new WeakMap<ChildProcess, NodeJS.Timeout>();
   const waiting: (() => void)[] = [];
   let running = 0;
   let closed = false;
 
+  const leave = (child: ChildProcess): void => {
+    const at = idle.indexOf(child);
+    if (at >= 0) idle.splice(at, 1);
+  };
   const start = (): ChildProcess => {
     const child = fork(entry, [], {
       execArgv: ["--no-warnings", `--max-old-space-size=${HEAP_MB}`],
@@ -43,8 +50,7 @@ export function createChildren(): Children {
     child.on("error", () => undefined);
     child.on("exit", () => {
       all.delete(child);
-      const at = idle.indexOf(child);
-      if (at >= 0) idle.splice(at, 1);
+      leave(child);
     });
     return child;
   };
@@ -54,6 +60,12 @@ export function createChildren(): Children {
     child.unref();
     child.channel?.unref();
     idle.push(child);
+    const timer = setTimeout(() => {
+      leave(child);
+      child.kill("SIGKILL");
+    }, IDLE_MS);
+    timer.unref();
+    timers.set(child, timer);
   };
   const turn = async (signal: AbortSignal): Promise<void> => {
     if (running < MAX_RUNNING) return void running++;
@@ -75,6 +87,7 @@ export function createChildren(): Children {
       await turn(signal);
       try {
         const child = idle.pop() ?? start();
+        clearTimeout(timers.get(child));
         child.ref();
         child.channel?.ref();
         const answer = await exchange(child, request, signal, timeoutMs).catch((cause: unknown) => {
