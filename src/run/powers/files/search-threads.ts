@@ -4,6 +4,7 @@ import type { FoundInText, Pattern } from "./search-matcher.ts";
 import type { FromThread, ToThread } from "./search-thread.ts";
 
 const MAX_IDLE = 2;
+const MAX_AT_ONCE = 4;
 const MAX_OLD_SPACE_MB = 512;
 
 const entry = new URL(
@@ -16,7 +17,7 @@ export interface Matching {
 }
 
 export interface SearchThreads {
-  /** Null: the pattern cannot be read, `invalid` was told why. Ends the thread when the signal fires. */
+  /** A pattern that cannot be read ends with what `invalid` makes of it; a signal that fires ends the thread. */
   with<T>(query: Pattern, signal: AbortSignal, invalid: (message: string, at: number) => Error, use: (matching: Matching) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 } // prettier-ignore
@@ -24,6 +25,21 @@ export interface SearchThreads {
 export function searchThreads(): SearchThreads {
   const idle: Worker[] = [];
   const all = new Set<Worker>();
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  /** Waits for one of a few places, and gives it on. */
+  const inPlace = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    if (busy >= MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    else busy++;
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else busy--;
+    }
+  };
 
   const take = (): Worker => {
     const known = idle.pop();
@@ -50,31 +66,32 @@ export function searchThreads(): SearchThreads {
     });
 
   return {
-    async with(query, signal, invalid, use) {
-      const worker = take();
-      worker.ref();
-      let whole = false;
-      try {
-        const begun = await ask(worker, { kind: "pattern", query }, signal);
-        if (begun.kind === "invalid") {
+    with: (query, signal, invalid, use) =>
+      inPlace(signal, async () => {
+        const worker = take();
+        worker.ref();
+        let whole = false;
+        try {
+          const begun = await ask(worker, { kind: "pattern", query }, signal);
+          if (begun.kind === "invalid") {
+            whole = true;
+            throw invalid(begun.message, begun.at);
+          }
+          const result = await use({
+            async find(texts, limit) {
+              const answer = await ask(worker, { kind: "texts", texts, limit }, signal);
+              return answer.kind === "found" ? answer.found : [];
+            },
+          });
           whole = true;
-          throw invalid(begun.message, begun.at);
+          return result;
+        } finally {
+          if (whole && idle.length < MAX_IDLE) {
+            worker.unref();
+            idle.push(worker);
+          } else await worker.terminate();
         }
-        const result = await use({
-          async find(texts, limit) {
-            const answer = await ask(worker, { kind: "texts", texts, limit }, signal);
-            return answer.kind === "found" ? answer.found : [];
-          },
-        });
-        whole = true;
-        return result;
-      } finally {
-        if (whole && idle.length < MAX_IDLE) {
-          worker.unref();
-          idle.push(worker);
-        } else await worker.terminate();
-      }
-    },
+      }),
     async close() {
       idle.length = 0;
       await Promise.all([...all].map((worker) => worker.terminate()));
