@@ -1,0 +1,68 @@
+// A whole app for the corpora: the gate is complete, but nobody is asked and nothing is counted, so that what refuses is
+// the guard and not a window or a person who does not answer.
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"; // prettier-ignore
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { JsonObject, Outcome } from "../../src/call.ts";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+
+export interface CorpusApp {
+  /** The folder that holds everything; the workspace lies a few folders down. */
+  readonly root: string;
+  readonly workspace: string;
+  readonly app: StartedApp;
+  has(tool: string): boolean;
+  call(tool: string, input: JsonObject): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+const SHIPPED = resolve(import.meta.dirname, "../../governance");
+
+export async function openCorpusApp(): Promise<CorpusApp> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "ostiary-corpora-")));
+  const workspace = join(root, "a/b/c/workspace");
+  mkdirSync(workspace, { recursive: true });
+  const governance = join(root, "governance");
+  cpSync(SHIPPED, governance, { recursive: true });
+  change(join(governance, "tools.yaml"), [
+    ["dangerous: { NORMAL: approval } # unless every path", "dangerous: { NORMAL: run } # unless every path"],
+  ]); // prettier-ignore
+  change(join(governance, "modes.yaml"), [
+    ["action: warn", "action: off"],
+    ["action: act", "action: off"],
+    [/\n {4}throttle: .*/g, ""],
+  ]);
+  const flags = { workspace, governance, "rateLimit.enabled": "false", "execution.maxQueued": "10000" }; // prettier-ignore
+  const app = await startApp({ listen: false, flags, dataDir: join(root, "data") });
+  const caller = await app.callerOf(app.adminKey);
+  const { engine, registry } = app.doors;
+  return {
+    root,
+    workspace,
+    app,
+    has: (tool) => registry.get(tool) !== null && registry.get(tool) !== undefined,
+    call: (name, input) => engine.execute(caller, { name, arguments: input, entry: "rest" }),
+    async close() {
+      await app.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function change(file: string, pairs: readonly (readonly [string | RegExp, string])[]): void {
+  let text = readFileSync(file, "utf8");
+  for (const [from, to] of pairs) {
+    const changed = text.replaceAll(from, to);
+    if (changed === text) throw new Error(`${file} no longer holds ${String(from)}`);
+    text = changed;
+  }
+  writeFileSync(file, text);
+}
+
+/** Work on all items, a few at a time. */
+export async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    for (const item of left) await work(item);
+  }));
+} // prettier-ignore
