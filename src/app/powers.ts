@@ -110,7 +110,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents, hostMatches }), // prettier-ignore
     secrets: () => vault.power,
     browser: browserPower({
-      browsers, files, fill, fits, now: p.now,
+      browsers, files, documents, fill, fits, now: p.now, ...(answers && { model }),
       rulesFor: (call) => p.governance.hostsFor(call),
     }), // prettier-ignore
     process: programs,

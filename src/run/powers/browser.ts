@@ -11,8 +11,7 @@ import type { ModelPower } from "../../tools/powers/model.ts";
 export interface BrowserSettings {
   readonly browsers: Browsers;
   readonly rulesFor: (call: Call) => EgressRules | Promise<EgressRules>;
-  /** Absent: markdown is refused. */
-  readonly documents?: Pick<Documents, "read">;
+  readonly documents: Pick<Documents, "read">;
   readonly files: (call: Call, signal: AbortSignal) => Pick<FilesPower, "receive" | "stat">;
   /** Absent: an instruction is refused. */
   readonly model?: (call: Call, signal: AbortSignal) => Pick<ModelPower, "generate">;
@@ -76,8 +75,6 @@ async function extract(settings: BrowserSettings, call: Call, signal: AbortSigna
     return { url, data: settings.fill(schema, facts) };
   }
   if (type !== "markdown") return handle.extract({ type, ...part });
-  if (!settings.documents)
-    throw new AppError("UNAVAILABLE", "provider_not_configured", "pages cannot be turned into markdown here", { remedy: "use type text or html" });
   const { url, data } = await handle.extract({ type: "html", ...part });
   const document = { bytes: Buffer.from(textOf(data)), mime: "text/html", name: "page.html", url, format: "markdown", mainContentOnly: false } as const;
   const { text } = await settings.documents.read(document, signal);

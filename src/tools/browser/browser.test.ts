@@ -286,6 +286,14 @@ describe.skipIf(!canBrowse())("with Chromium and bubblewrap", { timeout: 60_000 
       ]); // prettier-ignore
     });
 
+    test("markdown, made in a box of its own", async () => {
+      await go("/article");
+      const text = await read({ type: "markdown" });
+      expect(text).toContain("**bold**");
+      expect(text).toContain(`(${site.base}/form)`);
+      expect(text).toMatch(/\| Pen \| 1\.50 \|/);
+    });
+
     test("long texts come in parts", async () => {
       await go("/article");
       const first = await bench.run(extract, { sessionId, maxChars: 10 });
