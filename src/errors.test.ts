@@ -124,6 +124,7 @@ describe("docs/errors.md", () => {
 describe("the sources", () => {
   /** Where the code is no literal, and what makes it one of the table. */
   const GIVEN_ON = {
+    "src/database/children.ts": "the words of the process that was asked, as they are",
     "src/engine/discover.ts": "the words of a stage's verdict, as they are",
     "src/governance/arguments/commands.ts":
       "a rule's finding; the stage gives it its code, FORBIDDEN",

@@ -34,7 +34,7 @@ const HIDDEN = { retryable: false, expose: false };
 // prettier-ignore
 export const CODES = {
   BAD_REQUEST: row(400, "BAD_REQUEST", -32602, 2, SHOWN, "The request is not valid",
-    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json"),
+    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "where_empty"),
   UNAUTHORIZED: row(401, "UNAUTHORIZED", -32600, 3, SHOWN, "A valid credential is needed",
     "no_credentials", "bad_credentials", "key_inactive"),
   BUDGET_EXHAUSTED: row(402, "PAYMENT_REQUIRED", 402, 5, SHOWN, "The budget is used up",
@@ -43,7 +43,8 @@ export const CODES = {
   FORBIDDEN: row(403, "FORBIDDEN", 403, 3, SHOWN, "This call is not allowed",
     "not_allowlisted", "policy_denied", "level_too_low", "scope_missing", "permission_missing", "mode_forbids",
     "path_forbidden", "path_not_allowed", "command_forbidden", "env_forbidden", "size_exceeded", "egress_blocked", "header_forbidden", "approval_declined",
-    "approval_expired", "approval_not_presented", "approval_changed", "approval_used", "own_approval", "tools_exceed_caller", "budget_exceeds_caller", "admin_only", "bad_origin", "bad_host"),
+    "approval_expired", "approval_not_presented", "approval_changed", "approval_used", "own_approval", "tools_exceed_caller", "budget_exceeds_caller", "admin_only", "bad_origin", "bad_host",
+    "not_read_only", "several_statements", "function_denied", "relation_denied", "connection_read_only", "connection_forbidden"),
   NOT_FOUND: row(404, "NOT_FOUND", -32602, 3, SHOWN, "There is no such thing for this caller", "unknown", "workflow_not_found", "agent_not_found"),
   METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_SUPPORTED", -32601, 2, SHOWN, "This method is not offered here", "method_not_allowed"),
   CONFLICT: row(409, "CONFLICT", 409, 1, SHOWN, "The request conflicts with what exists",

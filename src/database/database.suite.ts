@@ -232,7 +232,7 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
 
     test("insert: rows with different columns, none, or unknown ones", async () => {
       const mixed = await bench.fault(insert, { table: "orders", rows: [{ id: 70, amount: 1 }, { id: 71, code: "x" }] }); // prettier-ignore
-      expect(mixed).toMatchObject({ code: "BAD_REQUEST", reason: "mixed_columns", errors: [{ path: "/rows/1" }] }); // prettier-ignore
+      expect(mixed).toMatchObject({ code: "EXECUTION_FAILED", reason: "mixed_columns", errors: [{ path: "/rows/1" }] }); // prettier-ignore
       expect(await bench.fault(insert, { table: "orders", rows: [{}] })).toMatchObject({ reason: "invalid_arguments" }); // prettier-ignore
       const evil = { 'amount") values (1); drop table orders; --': 1 };
       expect(await bench.fault(insert, { table: "orders", rows: [evil] })).toMatchObject({ reason: "column_not_found" }); // prettier-ignore

@@ -72,8 +72,23 @@ export const timedOut = (ms: number) =>
     remedy: "ask for less, or add an index; the administrator can raise statementTimeoutMs",
   });
 
-export const badArguments = (path: string, message: string, remedy: string, reason = "invalid_arguments") =>
-  new AppError("BAD_REQUEST", reason, message, { remedy, errors: [{ path, message }] }); // prettier-ignore
+export const badArguments = (path: string, message: string, remedy: string) =>
+  new AppError("BAD_REQUEST", "invalid_arguments", message, {
+    remedy,
+    errors: [{ path, message }],
+  });
+
+export const whereEmpty = () =>
+  new AppError("BAD_REQUEST", "where_empty", "where names no column", {
+    remedy: "name at least one condition; a change of every row is not offered",
+    errors: [{ path: "/where", message: "expected at least one condition, got none" }],
+  });
+
+export const mixedColumns = (index: number, columns: readonly string[], own: readonly string[]) =>
+  new AppError("EXECUTION_FAILED", "mixed_columns", `row ${index + 1}: expected the columns of the first row (${columns.join(", ")}), got ${own.join(", ") || "none"}`, {
+    remedy: "give every row the same columns; use null where there is no value",
+    errors: [{ path: `/rows/${index}`, message: "its columns differ from those of the first row" }],
+  }); // prettier-ignore
 
 /** Texts of an engine may repeat what it was sent: one short line. */
 function clean(message: string): string {

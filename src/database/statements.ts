@@ -3,7 +3,7 @@ import type { Json } from "../call.ts";
 import { OPERATORS, type Operator, type TableShape } from "../tools/powers/database.ts";
 import { quote } from "../util/quote.ts";
 import type { ChangeRequest, InsertRequest, Where } from "./database.ts";
-import { badArguments, columnNotFound } from "./faults.ts";
+import { badArguments, columnNotFound, mixedColumns, whereEmpty } from "./faults.ts";
 
 export interface Statement {
   readonly sql: string;
@@ -86,16 +86,14 @@ function columnOf(table: KnownTable, name: string): TableShape["columns"][number
 function requireSameColumns(columns: readonly string[], row: object, index: number): void {
   const own = Object.keys(row);
   if (own.length === columns.length && columns.every((name) => Object.hasOwn(row, name))) return;
-  const message = `expected the columns of the first row (${columns.join(", ")}), got ${own.join(", ") || "none"}`;
-  throw badArguments(`/rows/${index}`, message, "give every row the same columns; use null where there is no value", "mixed_columns");
+  throw mixedColumns(index, columns, own);
 } // prettier-ignore
 
 const SIGNS = { eq: "=", ne: "<>", lt: "<", lte: "<=", gt: ">", gte: ">=", like: "LIKE" } as const;
 
 function whereClause(table: KnownTable, where: Where, params: unknown[], dialect: Dialect): string {
   const entries = Object.entries(where);
-  if (entries.length === 0)
-    throw badArguments("/where", "where names no column", "name at least one condition; a change of every row is not offered", "where_empty"); // prettier-ignore
+  if (entries.length === 0) throw whereEmpty();
   const conditions = entries.map(([given, wanted]) => {
     const column = columnOf(table, given);
     return condition(column, conditionOf(given, wanted), params, dialect);

@@ -42,7 +42,7 @@ export interface DocumentLink {
 
 export interface Documents {
   /**
-   * Rejects with a typed error: `unsupported_type`, `encrypted`, `archive_too_large`, `pages_invalid`,
+   * Rejects with a typed error: `unsupported_type`, `encrypted`, `archive_too_large`, `invalid_arguments` (pages),
    * `sandbox_unavailable`, `document_unreadable` when the bytes are not what they claim to be.
    */
   read(input: DocumentInput, signal: AbortSignal): Promise<ReadDocument>;

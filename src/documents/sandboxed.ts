@@ -62,7 +62,9 @@ function answerOf(result: SandboxResult, bytes: Uint8Array, signal: AbortSignal)
     throw new AppError("EXECUTION_FAILED", "document_unreadable", "the document cannot be read", { remedy: "check that the file is complete and is what its name says", cause: new Error(`reader ended with ${result.exitCode}: ${Buffer.from(result.stderr).toString("utf8", 0, 2_000)}`) });
   if ("read" in answer.data) return answer.data.read;
   const { reason, message, remedy } = answer.data.fault;
-  throw new AppError(reason === "pages_invalid" ? "BAD_REQUEST" : "EXECUTION_FAILED", reason, message, { remedy });
+  if (reason === "pages_invalid")
+    throw new AppError("BAD_REQUEST", "invalid_arguments", message, { remedy, errors: [{ path: "/pages", message }] });
+  throw new AppError("EXECUTION_FAILED", reason, message, { remedy });
 } // prettier-ignore
 
 function parsed(stdout: Uint8Array): unknown {
