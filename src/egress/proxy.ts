@@ -26,7 +26,9 @@ const OWN_ANSWER = "ostiary";
 
 /** They speak of one connection, or of the proxy itself. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "host"]); // prettier-ignore
-const AUTHORITY = /^(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]/?#@\\%\s\p{Cc}]{1,253}):([1-9]\d{0,4})$/u;
+/** Plain ASCII: what a client means by other bytes, nobody can tell. */
+const AUTHORITY =
+  /^(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]/?#@\\%\x00-\x20\x7f-\uffff]{1,253}):([1-9]\d{0,4})$/;
 
 export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   const subjects = new WeakMap<Duplex, EgressSubject>();
@@ -146,7 +148,7 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
 /** Absolute form only: a proxy has no pages of its own. */
 function absoluteOf(req: IncomingMessage): string {
   const url = req.url ?? "";
-  if (!/^https?:\/\//i.test(url)) throw new AppError("BAD_REQUEST", "invalid_input", "expected an absolute URL in the request line", { remedy: "use this address as an HTTP proxy" }); // prettier-ignore
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(url)) throw new AppError("BAD_REQUEST", "invalid_input", "expected an absolute URL in the request line", { remedy: "use this address as an HTTP proxy" }); // prettier-ignore
   return url;
 }
 

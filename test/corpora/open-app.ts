@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { JsonObject, Outcome } from "../../src/call.ts";
+import type { EgressOptions } from "../../src/egress/guard.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 export interface CorpusApp {
@@ -18,7 +19,14 @@ export interface CorpusApp {
 
 const SHIPPED = resolve(import.meta.dirname, "../../governance");
 
-export async function openCorpusApp(): Promise<CorpusApp> {
+export interface CorpusAppOptions {
+  /** The internet the app sees. */
+  readonly egress?: EgressOptions;
+  /** Further texts of tools.yaml to replace. */
+  readonly tools?: readonly (readonly [string | RegExp, string])[];
+}
+
+export async function openCorpusApp(options: CorpusAppOptions = {}): Promise<CorpusApp> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "ostiary-corpora-")));
   const workspace = join(root, "a/b/c/workspace");
   mkdirSync(workspace, { recursive: true });
@@ -26,6 +34,7 @@ export async function openCorpusApp(): Promise<CorpusApp> {
   cpSync(SHIPPED, governance, { recursive: true });
   change(join(governance, "tools.yaml"), [
     ["dangerous: { NORMAL: approval } # unless every path", "dangerous: { NORMAL: run } # unless every path"],
+    ...(options.tools ?? []),
   ]); // prettier-ignore
   change(join(governance, "modes.yaml"), [
     ["action: warn", "action: off"],
@@ -33,7 +42,12 @@ export async function openCorpusApp(): Promise<CorpusApp> {
     [/\n {4}throttle: .*/g, ""],
   ]);
   const flags = { workspace, governance, "rateLimit.enabled": "false", "execution.maxQueued": "10000" }; // prettier-ignore
-  const app = await startApp({ listen: false, flags, dataDir: join(root, "data") });
+  const app = await startApp({
+    listen: false,
+    flags,
+    dataDir: join(root, "data"),
+    ...(options.egress ? { egress: options.egress } : {}),
+  });
   const caller = await app.callerOf(app.adminKey);
   const { engine, registry } = app.doors;
   return {
