@@ -62,7 +62,7 @@ export const CODES = {
     "crashed", "not_recorded", "stale"),
   UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "external", "mcp", "native"),
   UNAVAILABLE: row(503, "SERVICE_UNAVAILABLE", 503, 3, LATER, "A needed part is not available",
-    "engine_unavailable", "sandbox_unavailable", "circuit_open", "provider_not_configured", "resource_exhausted",
+    "engine_unavailable", "sandbox_unavailable", "browser_missing", "circuit_open", "provider_not_configured", "resource_exhausted",
     "queue_full", "shutting_down"),
   TIMEOUT: row(504, "GATEWAY_TIMEOUT", 504, 1, LATER, "The execution took too long", "timeout"),
 } as const satisfies Record<string, CodeRow>;

@@ -4,6 +4,7 @@ import { AppError } from "../errors.ts";
 import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
 import { packGates } from "../util/gates.ts";
 import { maskSecrets } from "../util/mask.ts";
+import { withoutPictures } from "./pictures.ts";
 
 export interface Recorded {
   readonly seq: number;
@@ -173,7 +174,7 @@ function endBody(call: Call, outcome: Outcome, now: number, budgetDelta: EndBody
     status: outcome.status,
     endTime: outcome.endedAt ?? now,
     executionTime: outcome.latencyMs,
-    result: maskSecrets(outcome.output),
+    result: maskSecrets(withoutPictures(outcome.output)),
     error: error?.message ?? null,
     errorCode: error?.code ?? null,
     errorReason: error?.reason ?? null,
