@@ -8,6 +8,7 @@ import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
 import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
+import type { AgentModel } from "./agent/agents.ts";
 import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
 import { createWebhook } from "./approval/webhook.ts";
 import type { Caller, JsonObject, Mode } from "./call.ts";
@@ -78,6 +79,8 @@ export interface AppOptions {
   readonly wrapStore?: (store: Store) => Store;
   /** How names are resolved and whom to trust besides, for tests. */
   readonly egress?: EgressOptions;
+  /** What agents ask instead of the configured model, for tests. */
+  readonly model?: AgentModel;
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;
 }
@@ -236,7 +239,7 @@ async function compose(
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
     const health = healthOf(opened.parts, allowlist, () => powers.sandbox);
-    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
+    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
     const engine: Engine = createEngine({
       registry,
@@ -296,6 +299,7 @@ async function compose(
     const doors: Doors = {
       engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
       approvals: desk,
+      questions: powers.questions,
       visibility,
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,

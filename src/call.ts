@@ -133,13 +133,19 @@ export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pic
   return {
     ...rest,
     entry,
-    context: { ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }), metadata: { ...metadata, parentExecutionId: parent.id, depth } },
+    context: { ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }), metadata: { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth } },
     ip: parent.ip ?? undefined,
     traceparent: `00-${traceId}-${spanId}-01`,
   };
 } // prettier-ignore
 
 const INNER: readonly Entry[] = ["workflow", "agent", "schedule"];
+
+/** What an agent started stays known as its work, however deep. */
+function agentOf(parent: CallParent): JsonObject {
+  const { agentId, agentDepth } = depthOf(parent) > 0 ? (parent.metadata ?? {}) : {};
+  return { ...(agentId === undefined ? {} : { agentId }), ...(agentDepth === undefined ? {} : { agentDepth }) }; // prettier-ignore
+}
 
 /** What a door was told about depth counts for nothing: only inner calls carry it. */
 export function depthOf({ entry, metadata }: Pick<CallParent, "entry" | "metadata">): number {

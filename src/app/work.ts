@@ -1,9 +1,15 @@
-// What works for callers beyond a single call: workflow runs, the clock that starts them, plans.
+// What works for callers beyond a single call: workflow runs, the clock that starts them, plans, agents, questions.
+import { createAgents, type AgentModel } from "../agent/agents.ts";
+import { coordinate } from "../agent/coordinate.ts";
+import { createDrafts } from "../agent/drafts.ts";
+import { createQuestions, type Questions } from "../agent/questions.ts";
 import type { Caller, JsonObject } from "../call.ts";
+import { agentsPower } from "../run/powers/agents.ts";
 import { workflowsPower } from "../run/powers/workflows.ts";
 import type { EngineSettings } from "../run/powers/engine.ts";
 import type { PowerSources } from "../run/powers/index.ts";
-import type { Store } from "../store/store.ts";
+import type { Action, Store } from "../store/store.ts";
+import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import { createPlans } from "../workflow/plans.ts";
 import { createScheduler } from "../workflow/scheduler.ts";
@@ -16,18 +22,26 @@ export interface WorkParts {
   readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
   /** A caller's own schema: null when the value fits. Nothing of it is kept. */
   readonly validate: (schema: JsonObject, value: unknown) => readonly { path: string; message: string }[] | null;
+  /** Durable, and told to whoever listens. */
+  readonly note: (action: Action, who: Pick<Caller, "tenantId" | "userId">, body: JsonObject) => Promise<void>;
+  /** Instead of the configured one. */
+  readonly model?: AgentModel;
 } // prettier-ignore
 
 export interface WorkPowers extends WorkParts {
   readonly store: Store;
   readonly engine: () => EngineSettings;
+  readonly registry: Pick<Registry, "get" | "register">;
+  /** The configured model that answers, if there is one. */
+  readonly configured: AgentModel | null;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
 } // prettier-ignore
 
 export interface Work {
-  readonly sources: Pick<PowerSources, "workflows">;
+  readonly sources: Pick<PowerSources, "workflows" | "agents">;
+  readonly questions: Questions;
   close(): Promise<void>;
 }
 
@@ -43,18 +57,35 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   };
   const workflows = createWorkflows({ store, engine, callerAgain, validate, instanceId, ids, now, background }); // prettier-ignore
   const plans = createPlans({ plans: store.plans, ids, now });
+  const agents = createAgents({ agents: store.agents, engine, model: () => p.model ?? p.configured, instanceId, ids, now, background }); // prettier-ignore
+  const questions = createQuestions({
+    questions: store.questions,
+    shared: store.shared,
+    ids,
+    now,
+    note: (action, who, { id, executionId, userId, state, expiresAt }) =>
+      p.note(action, who, { questionId: id, executionId, requester: userId, state, expiresAt }),
+  });
+  const drafts = createDrafts({ registry: p.registry, toolDrafts: store.toolDrafts, now });
   const left = await workflows.recover();
   if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that a crash left open");
+  const leftAgents = await agents.recover();
+  if (leftAgents > 0) p.log.warn({ agents: leftAgents }, "closed agents that a crash left open");
   const scheduler = createScheduler({ schedules: store.schedules, engine, callerAgain, now, report: (message, fields) => p.log.error(fields, message) }); // prettier-ignore
   scheduler.start();
   const sweep = setInterval(() => background(store.memory.sweep(now() - KEPT_AFTER_EXPIRY_MS, SWEPT_AT_ONCE)), SWEEP_EVERY_MS); // prettier-ignore
   sweep.unref();
   return {
-    sources: { workflows: workflowsPower({ workflows, plans, now }) },
+    sources: {
+      workflows: workflowsPower({ workflows, plans, now }),
+      agents: agentsPower({ agents, questions, drafts, now, coordinate: (call, signal, request) => coordinate(call, signal, request, { agents, ids, now }) }), // prettier-ignore
+    },
+    questions,
     async close() {
       clearInterval(sweep);
       await scheduler.close();
       await workflows.close();
+      await agents.close();
     },
   };
 }

@@ -24,6 +24,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: "runs", summary: "your executions: list, show, watch, cancel", load: () => import("./runs.ts") },
   { name: "mode", summary: "the operating mode: show it, or switch it with a reason", load: () => import("./mode.ts") },
   { name: "approvals", summary: "calls that wait for a person: list, show, approve, deny, watch", load: () => import("./approvals.ts") },
+  { name: "questions", summary: "questions that tools ask you: list, answer, decline", load: () => import("./questions.ts") },
   { name: "keys", summary: "API keys: create, list, show, rotate, revoke", load: () => import("./keys.ts") },
   { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
   { name: "capsules", summary: "capsules, the sets of tools that callers hold", load: () => import("./capsules.ts") },

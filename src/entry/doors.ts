@@ -1,4 +1,5 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
+import type { Questions } from "../agent/questions.ts";
 import type { ApprovalDesk, StandingRules } from "../approval/approval.ts";
 import type { Caller, JsonObject } from "../call.ts";
 import type { Engine } from "../engine.ts";
@@ -34,6 +35,7 @@ export interface Doors {
   readonly relations: Relations;
   readonly policies: Policies;
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
+  readonly questions: Pick<Questions, "list" | "decide">;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */

@@ -3,7 +3,14 @@
 import type { Caller } from "../call.ts";
 import type { LogEvent, Store } from "../store/store.ts";
 import type { Recorded } from "./index.ts";
-import { APPROVAL_ACTIONS, dataOf, HOUSE_ACTIONS, isAnnounced, isFor } from "./news.ts";
+import {
+  APPROVAL_ACTIONS,
+  dataOf,
+  HOUSE_ACTIONS,
+  isAnnounced,
+  isFor,
+  QUESTION_ACTIONS,
+} from "./news.ts";
 
 /** One event of the record. `id` is its sequence number in the log. */
 export interface LiveEvent {
@@ -51,7 +58,7 @@ export function createLive(log: Store["log"]): LivePublisher {
 
   async function* follow(reader: Reader, after: number | undefined, signal: AbortSignal, leave: () => void): AsyncGenerator<LiveEvent> {
     const { caller } = reader;
-    const filter = { tenantId: caller.tenantId, actor: caller.userId, tenantActions: APPROVAL_ACTIONS, houseActions: HOUSE_ACTIONS };
+    const filter = { tenantId: caller.tenantId, actor: caller.userId, tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS], houseActions: HOUSE_ACTIONS };
     try {
       let last = after ?? 0;
       if (after !== undefined) {
@@ -100,7 +107,7 @@ export function createLive(log: Store["log"]): LivePublisher {
 
   async function look(): Promise<void> {
     const head = await log.head();
-    const houseActions = [...HOUSE_ACTIONS, ...APPROVAL_ACTIONS];
+    const houseActions = [...HOUSE_ACTIONS, ...APPROVAL_ACTIONS, ...QUESTION_ACTIONS];
     // The first look only learns where the log stands: what is there already is no news.
     const tell = lookedTo === null ? remember : announce;
     let from = Math.max(0, (lookedTo ?? head) - LOOK_BACK);

@@ -11,6 +11,9 @@ export const APPROVAL_ACTIONS: readonly Action[] = [
   "approval.not_presented", "approval.cancelled", "approval.consumed",
 ]; // prettier-ignore
 
+/** For whom the question is, and for administrators of the tenant. */
+export const QUESTION_ACTIONS: readonly Action[] = ["question.asked", "question.answered", "question.declined"]; // prettier-ignore
+
 type Body = Readonly<Record<string, unknown>>;
 
 const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
@@ -18,6 +21,7 @@ const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
 /** Told to others than the actor. Called for every event: most are neither. */
 export const isAnnounced = (action: Action): boolean =>
   action.startsWith("mode.") ||
+  action.startsWith("question.") ||
   (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
 
 export function isFor(caller: Caller, event: LogEvent): boolean {
@@ -40,6 +44,10 @@ export function dataOf(event: LogEvent): object {
   if (HOUSE_ACTIONS.includes(event.action)) {
     const { to, from, reason, by, until } = body;
     return { mode: to, from, reason, by, until: isoOf(until), at };
+  }
+  if (QUESTION_ACTIONS.includes(event.action)) {
+    const { questionId, executionId, requester, state, expiresAt } = body;
+    return { questionId, executionId, requester, state, expiresAt: isoOf(expiresAt), at };
   }
   if (isAnnounced(event.action)) {
     const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;

@@ -31,6 +31,7 @@ export const ACTIONS = [
   "approval.not_presented", "approval.cancelled", "approval.consumed", "approval.rule_created", "approval.rule_revoked",
   "mode.changed", "mode.proposed", "sensor.warning",
   "policy.changed", "governance.changed", "relations.changed",
+  "question.asked", "question.answered", "question.declined",
 ] as const; // prettier-ignore
 export type Action = (typeof ACTIONS)[number];
 

@@ -11,6 +11,7 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
+import { answerQuestion, listQuestions } from "./questions.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
@@ -37,6 +38,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   draftApprovalRule,
   listApprovalRules,
   revokeApprovalRule,
+  listQuestions,
+  answerQuestion,
   events,
   getMode,
   switchMode,

@@ -1,0 +1,85 @@
+// Questions to people: kept, shown, answered once. The answer is input for whoever asked, never an approval.
+import type { Call, Caller } from "../call.ts";
+import { AppError } from "../errors.ts";
+import type { QuestionRow, QuestionState, Store } from "../store/store.ts";
+import type { Ids } from "../util/ids.ts";
+import { timed } from "./agents.ts";
+
+export interface Questions {
+  /** Waits for the answer, at most `waitMs`. */
+  ask(call: Call, signal: AbortSignal, question: Pick<QuestionRow, "question" | "context" | "options">, waitMs: number): Promise<QuestionRow>;
+  /** One's own; administrators see those of the tenant. Looking at them shows them. */
+  list(caller: Caller, filter: { state?: QuestionState; limit: number }): Promise<QuestionRow[]>;
+  decide(caller: Caller, id: string, answer: string | null): Promise<QuestionRow>;
+} // prettier-ignore
+
+export interface QuestionsPowers {
+  readonly questions: Store["questions"];
+  /** Others may answer on other instances. */
+  readonly shared: boolean;
+  readonly ids: Ids;
+  readonly now: () => number;
+  /** Tells whoever listens; durable when it resolves. */
+  readonly note: (action: "question.asked" | "question.answered" | "question.declined", who: Pick<Caller, "tenantId" | "userId">, row: QuestionRow) => Promise<void>;
+} // prettier-ignore
+
+const LOOK_EVERY_MS = 1_000;
+
+export function createQuestions(p: QuestionsPowers): Questions {
+  const waiting = new Map<string, () => void>();
+
+  async function visible(caller: Caller, id: string): Promise<QuestionRow> {
+    const row = await p.questions.get(caller.tenantId, id);
+    if (row && (row.userId === caller.userId || caller.role === "admin")) return row;
+    throw new AppError("NOT_FOUND", "unknown", `Question '${id}' not found`, { remedy: "list your questions" });
+  }
+
+  return {
+    async ask(call, signal, { question, context, options }, waitMs) {
+      const createdAt = p.now();
+      const { tenantId, userId } = call.caller;
+      const row: QuestionRow = { id: p.ids.handle("qst", createdAt), tenantId, userId, executionId: call.id, question, context, options, state: "pending", answer: null, answeredBy: null, createdAt, expiresAt: createdAt + waitMs, presentedAt: null, decidedAt: null };
+      await p.questions.ask(row);
+      let latest = row;
+      const until = performance.now() + waitMs;
+      try {
+        // Looked at before each wait, registered before each look: no answer is missed.
+        for (let told = false; latest.state === "pending" && !signal.aborted; ) {
+          const { promise: woken, resolve } = Promise.withResolvers<void>();
+          waiting.set(row.id, resolve);
+          if (!told) await p.note("question.asked", call.caller, row);
+          told = true;
+          latest = (await p.questions.get(tenantId, row.id)) ?? latest;
+          const left = until - performance.now();
+          if (latest.state !== "pending" || left <= 0) break;
+          await timed(woken, p.shared ? Math.min(left, LOOK_EVERY_MS) : left, signal);
+        }
+      } finally {
+        waiting.delete(row.id);
+      }
+      if (latest.state !== "pending") return latest;
+      // Whoever asked has gone, or the time is over: nobody can answer any more.
+      const ended = await p.questions.expire(row.id, Math.max(p.now(), row.expiresAt));
+      return ended ?? (await p.questions.get(tenantId, row.id)) ?? latest;
+    },
+    async list(caller, { state, limit }) {
+      const mine = caller.role === "admin" ? {} : { userId: caller.userId };
+      const rows = await p.questions.list({ tenantId: caller.tenantId, ...mine, ...(state === undefined ? {} : { state }) }, limit);
+      const open = rows.filter((row) => row.state === "pending").map(({ id }) => id);
+      await p.questions.presented(open, p.now());
+      return rows;
+    },
+    async decide(caller, id, answer) {
+      const row = await visible(caller, id);
+      if (answer !== null && row.options !== null && !row.options.includes(answer)) {
+        throw new AppError("BAD_REQUEST", "invalid_input", `answer: expected one of ${row.options.join(", ")}`, { remedy: "choose one of the options", errors: [{ path: "/answer", message: `expected one of ${row.options.join(", ")}` }] });
+      }
+      const change = { state: answer === null ? "declined" : "answered", answer, answeredBy: caller.userId, at: p.now() } as const;
+      const decided = await p.questions.decide(id, change);
+      if (!decided) throw new AppError("CONFLICT", "not_running", `question ${id} does not wait for an answer any more`, { remedy: "list your questions to see what became of it" });
+      await p.note(answer === null ? "question.declined" : "question.answered", caller, decided);
+      waiting.get(id)?.();
+      return decided;
+    },
+  };
+} // prettier-ignore
