@@ -8,8 +8,8 @@ import { inParallel, openCorpusApp, type CorpusApp } from "./open-app.ts";
 
 const CANARY = "CANARY-51d0";
 const PLANTED = "PLANTED-9b1e";
-const BATCH = 64;
-const AT_ONCE = 16;
+const BATCH = 128;
+const AT_ONCE = 96;
 
 /** Where lines of such lists lead, from the workspace and from each folder above it. */
 const LURES = [

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { FoundInText, Pattern } from "./search-matcher.ts";
 import type { FromThread, ToThread } from "./search-thread.ts";
 
-const MAX_IDLE = 2;
+const MAX_IDLE = 4;
 const MAX_AT_ONCE = 4;
 const MAX_OLD_SPACE_MB = 512;
 
@@ -70,23 +70,25 @@ export function searchThreads(): SearchThreads {
       inPlace(signal, async () => {
         const worker = take();
         worker.ref();
-        let whole = false;
+        // A thread that owes an answer cannot be asked anything else.
+        let owes = false;
+        const question = async (message: ToThread): Promise<FromThread> => {
+          owes = true;
+          const answer = await ask(worker, message, signal);
+          owes = false;
+          return answer;
+        };
         try {
-          const begun = await ask(worker, { kind: "pattern", query }, signal);
-          if (begun.kind === "invalid") {
-            whole = true;
-            throw invalid(begun.message, begun.at);
-          }
-          const result = await use({
+          const begun = await question({ kind: "pattern", query });
+          if (begun.kind === "invalid") throw invalid(begun.message, begun.at);
+          return await use({
             async find(texts, limit) {
-              const answer = await ask(worker, { kind: "texts", texts, limit }, signal);
+              const answer = await question({ kind: "texts", texts, limit });
               return answer.kind === "found" ? answer.found : [];
             },
           });
-          whole = true;
-          return result;
         } finally {
-          if (whole && idle.length < MAX_IDLE) {
+          if (!owes && idle.length < MAX_IDLE) {
             worker.unref();
             idle.push(worker);
           } else await worker.terminate();
