@@ -1,0 +1,76 @@
+// The shell tools over the wire: who may, what asks, what is refused, and how a call ends that takes too long.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+
+const HAS_BOX = existsSync("/usr/bin/bwrap");
+
+describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
+  let app: StartedApp;
+  beforeAll(async () => {
+    app = await startApp();
+    mkdirSync(join(app.workspace, "sub"));
+    writeFileSync(join(app.workspace, "note.txt"), "inside\n");
+    writeFileSync(join(app.workspace, "sub/deep.txt"), "deep\n");
+  });
+  afterAll(() => app.close());
+
+  const call = (name: string, args: object, more: object = {}) => app.api("POST", "/executions", { body: { name, arguments: args, ...more } }); // prettier-ignore
+  const gates = async (tool: string, args: object): Promise<Record<string, Record<string, unknown>>> => {
+    const { body } = await app.api("POST", "/explain", { body: { tool, arguments: args } });
+    return Object.fromEntries((body.gates as Record<string, unknown>[]).map((gate) => [gate["stage"], gate])) as Record<string, Record<string, unknown>>;
+  }; // prettier-ignore
+
+  it("the owner runs a listed program without being asked, in the sandbox", async () => {
+    const done = await call("shell/exec", { command: ["cat", "note.txt"] });
+    expect(done).toMatchObject({ status: 200, body: { status: "success", result: { stdout: "inside\n", exitCode: 0 } } }); // prettier-ignore
+    const inSub = await call("shell/exec", { command: ["cat", "../note.txt", "deep.txt"], cwd: "sub" }); // prettier-ignore
+    expect(inSub.body).toMatchObject({ result: { stdout: "inside\ndeep\n" } });
+  });
+
+  it("other programs, variables, network, paths from another folder: a person is asked", async () => {
+    for (const args of [
+      { command: ["node", "-e", "1"] },
+      { command: ["cat"], stdin: "x", env: { SOME: "x" } },
+      { command: ["sh"], stdin: "id" },
+      { command: ["cat", "note.txt"], network: true },
+      { command: ["cat", "../../x"], cwd: "sub" },
+      { command: "ls | sh" },
+    ])
+      expect([args, (await gates("shell/exec", args))["approval"]?.["verdict"]]).toEqual([args, "hold"]); // prettier-ignore
+    expect((await gates("shell/exec", { command: ["cat"], env: { LANG: "C", TZ: "UTC" } }))["approval"]?.["verdict"]).toBe("allow"); // prettier-ignore
+    for (const tool of ["shell/script", "shell/python"])
+      expect((await gates(tool, { script: "1" }))["approval"]?.["verdict"]).toBe("hold");
+    expect((await gates("shell/lint", { path: "note.txt" }))["approval"]?.["verdict"]).toBe("allow");
+    expect((await gates("shell/lint", { path: "note.txt", fix: true }))["approval"]?.["verdict"]).toBe("hold"); // prettier-ignore
+  });
+
+  it("denied variables, programs and folders are refused without appeal", async () => {
+    const refused = async (args: object) => (await call("shell/exec", args)).body as { reason: string };
+    for (const name of ["PATH", "LD_PRELOAD", "GIT_SSH", "http_proxy"])
+      expect(await refused({ command: ["ls"], env: { [name]: "x" } })).toMatchObject({ code: "FORBIDDEN", reason: "env_forbidden" }); // prettier-ignore
+    expect(await refused({ command: ["sudo", "ls"] })).toMatchObject({ reason: "command_forbidden" });
+    expect(await refused({ command: "ls; sudo ls" })).toMatchObject({ reason: "command_forbidden" });
+    expect(await refused({ command: ["ls"], cwd: "/etc" })).toMatchObject({ reason: "path_forbidden" });
+    expect(await refused({ command: ["ls"], cwd: "../.." })).toMatchObject({ reason: "path_not_allowed" }); // prettier-ignore
+    expect(await refused({ command: [] })).toMatchObject({ code: "BAD_REQUEST" });
+    expect(await refused({ command: ["ls"], uid: 0 })).toMatchObject({ code: "BAD_REQUEST", reason: "unknown_parameter" }); // prettier-ignore
+  });
+
+  it("C17: a program that takes too long ends as timed out, with what it said", async () => {
+    writeFileSync(join(app.workspace, "long.txt"), "x\n");
+    const ended = await call("shell/exec", { command: ["tail", "-f", "long.txt"], timeoutSeconds: 1 });
+    expect(ended.body).toMatchObject({ status: "cancelled", cancelReason: "timeout" });
+    expect(JSON.stringify(ended.body)).toContain("its time was up");
+    const cut = await call("shell/exec", { command: ["tail", "-f", "long.txt"] }, { timeout: 1_000 });
+    expect(cut.body).toMatchObject({ status: "cancelled", cancelReason: "timeout" });
+  });
+
+  it("the owner has the permissions that the tools ask for; windows of the hour are counted", async () => {
+    const gate = await gates("shell/exec", { command: ["ls"] });
+    expect(gate["level"]).toMatchObject({ verdict: "allow" });
+    expect((await gates("system/package_install", { manager: "npm", name: "x", version: "1.0.0" }))["level"]).toMatchObject({ verdict: "allow" }); // prettier-ignore
+    expect(app.doors.registry.get("shell/exec")?.requiredPermissions).toEqual(["tool:shell:execute"]);
+  });
+}); // prettier-ignore
