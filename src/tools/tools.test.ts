@@ -13,7 +13,7 @@ import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import { openWeb, type Web } from "../../test/fixtures/web.ts";
 import { REGISTRIES, REGISTRY_RULES, registryAnswer } from "../../test/fixtures/registry.ts";
 import { makeProject } from "../../test/fixtures/project.ts";
-import { prepareExample } from "../../test/fixtures/work-examples.ts";
+import { prepareExample, WORK, workExamples } from "../../test/fixtures/work-examples.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import type { Json, JsonObject } from "../call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
@@ -60,8 +60,10 @@ beforeAll(async () => {
     },
     rules: REGISTRY_RULES,
     egress: web.egress,
+    ...WORK,
   });
-  examples = browserExamples(bench);
+  const [browser, work] = [browserExamples(bench), workExamples(bench)];
+  examples = { ...browser, of: async (tool) => work(await browser.of(tool)) };
   mkdirSync(join(bench.workspace, "src"));
   writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
   writeFileSync(join(bench.workspace, "server.log"), "started\n");
