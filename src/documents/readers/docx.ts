@@ -18,7 +18,9 @@ export async function readDocx(bytes: Uint8Array, format: DocumentInput["format"
   } catch {
     throw unreadable("Word document");
   }
-  const page = await readHtml(html.replace(/<img[^>]*>/g, ""), { format, mainContentOnly: false }, DOCX);
+  // Without a title of its own the first heading would be taken for it, and left out.
+  const whole = `<html><head><title>${DOCX}</title></head><body>${html.replace(/<img[^>]*>/g, "")}</body></html>`;
+  const page = await readHtml(whole, { format, mainContentOnly: false }, DOCX);
   return { ...page, title: fact(facts, "dc:title"), byline: fact(facts, "dc:creator"), published: fact(facts, "dcterms:created"), language: fact(facts, "dc:language"), description: fact(facts, "dc:description") };
 } // prettier-ignore
 

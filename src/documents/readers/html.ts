@@ -5,6 +5,10 @@ import type { DocumentInput, DocumentLink, ReadDocument } from "../documents.ts"
 import { unreadable } from "../fault.ts";
 
 const MAX_LINKS = 1_000;
+/** The time of the parsers grows with the square of it. */
+const MAX_DEPTH = 3_000;
+/** Need no closing tag, or have none. */
+const OPEN_ENDED = new Set("area base body br col colgroup dd dt embed head hr html img input li link meta option p param source tbody td tfoot th thead tr track wbr".split(" ")); // prettier-ignore
 /** Nothing is fetched: inside the sandbox there is no network, and the extractors of single sites stay off. */
 const OFFLINE = { useAsync: false, fetch: () => Promise.reject(new Error("no network")) } as const;
 const WHOLE = {
@@ -32,6 +36,7 @@ const parse = parseHTML as unknown as (html: string) => {
 type Page = Pick<DocumentInput, "format" | "mainContentOnly" | "url">;
 
 export async function readHtml(html: string, page: Page, mime: string): Promise<ReadDocument> {
+  if (depthOf(html) > MAX_DEPTH) throw tooDeep();
   try {
     const article = page.mainContentOnly ? await extract(html, page, {}) : null;
     // A page without an article (a list, a form) is better read whole than not at all.
@@ -50,11 +55,25 @@ export async function readHtml(html: string, page: Page, mime: string): Promise<
       mime,
     };
   } catch (cause) {
-    // Deep nesting ends here: the parsers recurse.
-    if (cause instanceof RangeError) throw unreadable("page: it is nested too deeply");
+    // The parsers recurse.
+    if (cause instanceof RangeError) throw tooDeep();
     throw cause;
   }
 }
+
+const tooDeep = () => unreadable("page: it is nested too deeply");
+
+/** The deepest nesting, as far as the tags tell without parsing them. */
+function depthOf(html: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [tag, closing, name = ""] of html.matchAll(/<(\/?)([a-z][a-z0-9]{0,20})[^<>]{0,2000}>?/gi)) {
+    if (OPEN_ENDED.has(name.toLowerCase()) || tag.endsWith("/>")) continue;
+    depth = closing === "/" ? Math.max(0, depth - 1) : depth + 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+} // prettier-ignore
 
 async function extract(html: string, { url }: Page, options: object) {
   const { document } = parse(/<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`); // prettier-ignore
