@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../errors.ts";
 import type { Sandbox, SandboxLauncher, SandboxMount } from "../sandbox/sandbox.ts";
-import { browserMissing, cancelled, fault, firstLine } from "./faults.ts";
+import { browserMissing, cancelled, firstLine } from "./faults.ts";
 import { until } from "./until.ts";
 
 export interface ChromiumParts {
@@ -96,7 +96,7 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
     removeBox().catch(p.report);
     if (cause instanceof AppError || signal.aborted) throw cause;
     p.report(cause);
-    throw fault("browser_missing", `Chromium did not start: ${firstLine(cause)}`, "see ostiary doctor and the server's log", "UNAVAILABLE");
+    throw browserMissing(`Chromium did not start: ${firstLine(cause)}`, "see ostiary doctor and the server's log");
   }
 } // prettier-ignore
 

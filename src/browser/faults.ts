@@ -1,21 +1,19 @@
 // What can go wrong with a browser, in the words of the catalogue.
-import { AppError, type Code } from "../errors.ts";
+import { AppError } from "../errors.ts";
 
-export function fault(reason: string, message: string, remedy: string, code: Code = "EXECUTION_FAILED"): AppError {
-  return new AppError(code, reason, message, { remedy });
-} // prettier-ignore
+/** What the tools fail with by themselves. */
+export const fault = (reason: string, message: string, remedy: string): AppError =>
+  new AppError("EXECUTION_FAILED", reason, message, { remedy });
 
-export const browserMissing = (what: string, remedy: string): AppError =>
-  fault("browser_missing", what, remedy, "UNAVAILABLE");
+export const browserMissing = (message: string, remedy: string): AppError =>
+  new AppError("UNAVAILABLE", "browser_missing", message, { remedy });
+
+export const egressBlocked = (message: string, remedy: string): AppError =>
+  new AppError("FORBIDDEN", "egress_blocked", message, { remedy });
 
 /** The same words for a session of somebody else and for one that never was. */
 export const noSession = (sessionId: string): AppError =>
-  fault(
-    "unknown",
-    `no browser session ${quoted(sessionId)}`,
-    "open one with browser/open",
-    "NOT_FOUND",
-  );
+  new AppError("NOT_FOUND", "unknown", `no browser session ${quoted(sessionId)}`, { remedy: "open one with browser/open" }); // prettier-ignore
 
 export const sessionClosed = (why: string): AppError =>
   fault("session_closed", `the browser session has ended: ${why}`, "open a new one with browser/open"); // prettier-ignore
@@ -27,7 +25,7 @@ export const badArgument = (path: string, message: string, remedy: string): AppE
   });
 
 export const cancelled = (): AppError =>
-  fault("user", "the call ended before the browser was done", "repeat the call", "CANCELLED");
+  new AppError("CANCELLED", "user", "the call ended before the browser was done", { remedy: "repeat the call" }); // prettier-ignore
 
 export const quoted = (text: string): string =>
   JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page, Request } from "playwright-core";
 import type { Egress, EgressRules } from "../egress/egress.ts";
 import { AppError } from "../errors.ts";
-import { fault, quoted } from "./faults.ts";
+import { egressBlocked, quoted } from "./faults.ts";
 
 export interface Guard {
   /** Rules of the call under way; they stay until the next one. */
@@ -103,8 +103,8 @@ function isTop(request: Request): boolean {
 function httpUrl(given: string): URL {
   const url = URL.parse(given);
   if (url && /^https?:$/.test(url.protocol)) return url;
-  throw fault("egress_blocked", `${quoted(given)} is no http or https address`, "a browser goes to http:// and https:// addresses only", "FORBIDDEN"); // prettier-ignore
+  throw egressBlocked(`${quoted(given)} is no http or https address`, "a browser goes to http:// and https:// addresses only"); // prettier-ignore
 }
 
 const unjudged = (url: string): AppError =>
-  fault("egress_blocked", `the egress guard could not judge ${quoted(url)}`, "try again later", "FORBIDDEN"); // prettier-ignore
+  egressBlocked(`the egress guard could not judge ${quoted(url)}`, "try again later"); // prettier-ignore

@@ -2,7 +2,7 @@
 import type { Page, Response } from "playwright-core";
 import { AppError } from "../errors.ts";
 import type { BrowserSession } from "../tools/powers/browser.ts";
-import { fault, firstLine, quoted } from "./faults.ts";
+import { egressBlocked, fault, firstLine, quoted } from "./faults.ts";
 import type { LiveSession } from "./session.ts";
 import { titleOf } from "./tabs.ts";
 
@@ -57,7 +57,7 @@ async function answerOfGuard(response: Response, target: Target): Promise<AppErr
   const answer = (await response.json().catch(() => ({}))) as Partial<Record<"code" | "reason" | "message" | "remedy", unknown>>;
   const text = (value: unknown, otherwise: string) => (typeof value === "string" && value !== "" ? value : otherwise);
   const message = text(answer.message, "it could not be reached");
-  if (answer.code === "FORBIDDEN") return fault(text(answer.reason, "egress_blocked"), message, text(answer.remedy, "use another address"), "FORBIDDEN");
+  if (answer.code === "FORBIDDEN") return egressBlocked(message, text(answer.remedy, "use another address"));
   return fault("navigation_failed", `${named(target)} did not load: ${message}`, text(answer.remedy, "check the address, or try another source"));
 } // prettier-ignore
 

@@ -9,7 +9,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { BrowserConfig, Browsers, Owner, Use } from "./browser.ts";
 import { createDiagrams } from "./diagram.ts";
 import { findChromium } from "./executable.ts";
-import { fault, noSession } from "./faults.ts";
+import { noSession } from "./faults.ts";
 import { handleOf } from "./handle.ts";
 import { navigate } from "./navigate.ts";
 import { openSession, type LiveSession } from "./session.ts";
@@ -59,14 +59,14 @@ export function openBrowsers(p: BrowsersParts): Browsers {
   const requireRoom = (key: string) => {
     const { maxSessionsPerCaller: most, maxSessions } = p.config;
     const own = [...live.values()].filter(({ session }) => keyOf(session.owner) === key).length + (opening.get(key) ?? 0);
-    if (own >= most) throw fault("concurrency", `${own} browser sessions are open, the most one caller may have`, "close one with browser/close", "TOO_MANY_REQUESTS");
+    if (own >= most) throw new AppError("TOO_MANY_REQUESTS", "concurrency", `${own} browser sessions are open, the most one caller may have`, { remedy: "close one with browser/close" });
     const all = live.size + [...opening.values()].reduce((sum, count) => sum + count, 0);
-    if (all >= maxSessions) throw fault("resource_exhausted", `${all} browser sessions are open on this server, the most it may have`, "try again later", "UNAVAILABLE");
+    if (all >= maxSessions) throw new AppError("UNAVAILABLE", "resource_exhausted", `${all} browser sessions are open on this server, the most it may have`, { remedy: "try again later" });
   };
 
   return {
     async open(use, options) {
-      if (closed) throw fault("shutting_down", "the server is shutting down", "try again later", "UNAVAILABLE");
+      if (closed) throw new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", { remedy: "try again later" });
       const key = keyOf(use.owner);
       requireRoom(key);
       opening.set(key, (opening.get(key) ?? 0) + 1);

@@ -106,7 +106,7 @@ describe.skipIf(!canBrowse())("T48: a page reaches nothing inside", { timeout: 6
       await bench.run(navigate, { sessionId, url: `${site.base}/` });
       const url = await bench.run(click, { sessionId, selector }).then((result) => result["url"], () => "refused"); // prettier-ignore
       expect(url).not.toMatch(/^(file|chrome|data):/);
-      const text = await bench.run(extract, { sessionId }).then((result) => String(result["data"]), () => ""); // prettier-ignore
+      const text = await bench.run(extract, { sessionId }).then((result) => JSON.stringify(result["data"]), () => ""); // prettier-ignore
       expect(text).not.toContain("root:");
     }
     expect(traps.heard).toEqual([]);
