@@ -40,9 +40,18 @@ export async function merge(o: MergeOptions): Promise<Changes> {
     return changes;
   }
   for (const within of gone) await attempt(within, changes, () => takeAway(within, o, changes));
+  const isInside = linkedWithin(after);
   for (const [within, seen] of changed)
-    await attempt(within, changes, () => takeOver(within, seen, o, changes));
+    await attempt(within, changes, () => takeOver(within, seen, isInside(seen), o, changes));
   return changes;
+}
+
+/** A file with several names is the job's own when all of them are here (`git clone` links its objects so). */
+function linkedWithin(after: ReadonlyMap<string, Seen>): (seen: Seen) => boolean {
+  const names = new Map<bigint, bigint>();
+  for (const { ino, type } of after.values())
+    if (type === "file") names.set(ino, (names.get(ino) ?? 0n) + 1n);
+  return ({ ino, links }) => names.get(ino) === links;
 }
 
 async function attempt(within: string, { refused }: Changes, act: () => Promise<void>): Promise<void> {
@@ -54,7 +63,7 @@ async function attempt(within: string, { refused }: Changes, act: () => Promise<
   }
 } // prettier-ignore
 
-async function takeOver(within: string, seen: Seen, o: MergeOptions, changes: Changes): Promise<void> {
+async function takeOver(within: string, seen: Seen, isInside: boolean, o: MergeOptions, changes: Changes): Promise<void> {
   const known = o.before.get(within);
   const now = await look(join(o.workspace, within));
   if (seen.type === "dir") {
@@ -65,7 +74,7 @@ async function takeOver(within: string, seen: Seen, o: MergeOptions, changes: Ch
     return;
   }
   if (seen.type !== "file") throw refusal("not_a_file", within);
-  if (seen.links > 1n) throw refusal("hard_link", within);
+  if (!isInside) throw refusal("hard_link", within);
   if (seen.size > BigInt(o.maxFileBytes)) throw refusal("size_exceeded", within);
   if (!isUntouched(now, known?.original)) throw conflict(within);
   const bytes = await readRegular(join(o.copy, within), o.maxFileBytes, within);
