@@ -131,8 +131,8 @@ async function refused(bench: Bench, line: string, tally: Tally): Promise<void> 
     [packageInstall, { manager: "pip", name: `${line} `, version: "1.0.0" }],
   ];
   for (const [tool, input] of cases) {
-    // A line that names a program of the box by its path would be started, as it should.
-    if ("command" in input && Array.isArray(input["command"]) && line.includes("/")) continue;
+    // A line that is the name or path of a program of the box would be started there, as it should.
+    if (Array.isArray(input["command"]) && (line.includes("/") || /^[\w.+-]+$/.test(line))) continue;
     const fault = await bench.run(tool, input).then(() => null, (cause: unknown) => cause);
     tally.held(1, `${tool.name} ${Object.keys(input).join()}`, [line], fault instanceof AppError && fault.fault.reason !== "unexpected");
   }
