@@ -43,7 +43,7 @@ export async function run(lines: string[]): Promise<CorpusResult> {
   const web = await openWeb({
     hosts: [...controlHosts],
     answer(req, res) {
-      const to = new URL(req.url ?? "/", "http://x").searchParams.get("to");
+      const to = new URL(`http://x${req.url ?? "/"}`).searchParams.get("to");
       if (!req.headers.host?.startsWith("redirect.") || to === null) return false;
       res.writeHead(302, { location: Buffer.from(to).toString("latin1") }).end();
       return true;
