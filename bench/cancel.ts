@@ -1,5 +1,6 @@
 // Cancels many running programs at once, children that ignore signals included, and waits until the last process of each
 // is gone, seen from outside: by its number on the host.
+import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"; // prettier-ignore
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,13 +10,12 @@ import { pause, percentile, Skipped, type BenchOptions, type Row } from "./row.t
 const TOKEN = "cancelled-program";
 const SCRIPT = `trap '' TERM INT HUP; (trap '' TERM INT HUP; while :; do sleep 1000; done) & while :; do sleep 1000; done`;
 const START_LIMIT_MS = 180_000;
-const GONE_LIMIT_MS = 30_000;
+const WATCH_MS = 30_000;
 
 interface Running {
   readonly id: string;
   /** On the host. */
   readonly pids: readonly number[];
-  goneAt: number | null;
 }
 
 export async function run(options: BenchOptions): Promise<readonly Row[]> {
@@ -28,13 +28,13 @@ export async function run(options: BenchOptions): Promise<readonly Row[]> {
     if (control.status !== "success") throw new Error(`the control ended as ${control.status}`);
     const jobs = await started(app, count, options);
     const caller = await app.callerOf(app.adminKey);
+    const watched = await watch(jobs.map(({ pids }) => pids));
     // All count from the first, so that waiting for one another counts too.
-    const began = performance.now();
-    const cancels = jobs.map(({ id }) => app.doors.engine.cancel(caller, id));
-    await gone(jobs);
-    await Promise.all(cancels);
-    const times = jobs.map(({ goneAt }) => (goneAt ?? Number.POSITIVE_INFINITY) - began); // prettier-ignore
-    const left = jobs.filter(({ goneAt }) => goneAt === null).length;
+    const began = Date.now();
+    await Promise.all(jobs.map(({ id }) => app.doors.engine.cancel(caller, id)));
+    const goneAt = await watched.goneAt;
+    const times = goneAt.map((at) => (at ?? Number.POSITIVE_INFINITY) - began);
+    const left = goneAt.filter((at) => at === null).length;
     return [
       { name: `cancel of ${count} running programs: last process gone, p50`, value: percentile(times, 50), unit: "ms", better: "lower" }, // prettier-ignore
       { name: `cancel of ${count} running programs: last process gone, p99`, value: percentile(times, 99), unit: "ms", target: 500, better: "lower" }, // prettier-ignore
@@ -74,7 +74,7 @@ async function started(app: StartedApp, count: number, { note }: BenchOptions): 
     note(`${trees.length} of ${count} run`);
     if (trees.length >= count) {
       const active = app.doors.engine.active(await app.callerOf(app.adminKey));
-      return active.map(({ id }, index) => ({ id, pids: trees[index] ?? [], goneAt: null }));
+      return active.map(({ id }, index) => ({ id, pids: trees[index] ?? [] }));
     }
     if (performance.now() > until) throw new Error(`only ${trees.length} of ${count} programs started`);
     await pause(1_000);
@@ -104,21 +104,33 @@ function read(path: string): string {
   }
 }
 
-async function gone(jobs: readonly Running[]): Promise<void> {
-  const until = performance.now() + GONE_LIMIT_MS;
-  let left = jobs.filter(({ goneAt }) => goneAt === null);
-  while (left.length > 0 && performance.now() < until) {
-    await pause(5);
-    for (const job of left) if (!job.pids.some(isAlive)) job.goneAt = performance.now();
-    left = left.filter(({ goneAt }) => goneAt === null);
-  }
-}
+/** Looks every 5 ms which processes are left, beside the server so that neither keeps the other waiting. */
+const WATCHER = `
+const lists = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+const goneAt = lists.map(() => null);
+const alive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
+const until = Date.now() + ${WATCH_MS};
+const look = () => {
+  const now = Date.now();
+  lists.forEach((pids, index) => { if (goneAt[index] === null && !pids.some(alive)) goneAt[index] = now; });
+  if (now > until || goneAt.every((at) => at !== null)) { process.send({ goneAt }); process.disconnect(); }
+  else setTimeout(look, 5);
+};
+process.send("ready");
+look();
+`;
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** Resolves when it looks; `goneAt` are epoch ms, null for what is left. */
+async function watch(pids: readonly (readonly number[])[]): Promise<{ goneAt: Promise<(number | null)[]> }> {
+  const child = spawn(process.execPath, ["-e", WATCHER], { stdio: ["pipe", "inherit", "inherit", "ipc"] });
+  child.stdin?.end(JSON.stringify(pids));
+  const goneAt = Promise.withResolvers<(number | null)[]>();
+  await new Promise<void>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("message", (message) => {
+      if (message === "ready") resolve();
+      else goneAt.resolve((message as { goneAt: (number | null)[] }).goneAt);
+    });
+  });
+  return { goneAt: goneAt.promise };
+} // prettier-ignore
