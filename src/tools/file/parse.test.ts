@@ -52,7 +52,7 @@ describe.skipIf(!boxed)("inside the sandbox", { timeout: 120_000 }, () => {
     let text = "";
     for (let offset = 0; offset < 40;) {
       const part = await read("long.txt", { offset, maxChars: 15 });
-      text += String(part["text"]);
+      text += part["text"] as string;
       offset = Number(part["nextOffset"] ?? 40);
     }
     expect(text).toBe(whole["text"]);
