@@ -107,9 +107,16 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     await closed;
     throw unstarted(null);
   }
-  const kill = (): void => void child.kill("SIGKILL");
+  const { pid } = child;
+  let killed = false;
+  const kill = (): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    killed = true;
+    // The group too: what is inside learns that its parent died only once it has asked to be told.
+    signal(-pid, "SIGKILL");
+  };
   try {
-    await cage?.place(child.pid);
+    await cage?.place(pid);
   } catch (cause) {
     kill();
     await closed;
@@ -117,11 +124,13 @@ export async function startBox(order: BoxOrder): Promise<Box> {
   }
   (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
   const end = async (): Promise<Ended> => {
-    await closed;
+    await exited;
     const oom = (await cage?.oom()) ?? false;
-    await lastOneGone(cage, status.childPid());
+    // Before the streams: something left inside would keep them open.
+    await lastOneGone(cage, status.childPid);
+    await closed;
     const exitCode = status.exitCode();
-    return { exitCode, oom, unbuilt: exitCode === null && !child.killed };
+    return { exitCode, oom, unbuilt: exitCode === null && !killed };
   };
   return { child, kill, ended: end() };
 }
@@ -155,19 +164,22 @@ function readStatus(stream: Readable): { childPid(): number | null; exitCode(): 
 }
 
 /** The launcher has ended; what was inside follows it, but not in the same moment. */
-async function lastOneGone(cage: Cage | null, childPid: number | null): Promise<void> {
+async function lastOneGone(cage: Cage | null, childPid: () => number | null): Promise<void> {
   const until = performance.now() + GONE_WITHIN_MS;
   while (performance.now() < until) {
     if (cage !== null) {
       const removed = await cage.remove().then(() => true, () => false); // prettier-ignore
       if (removed) return;
       for (const pid of await cage.members()) signal(pid, "SIGKILL");
-    } else if (childPid === null || !signal(childPid, 0)) return;
+    } else {
+      const inner = childPid();
+      if (inner === null || !signal(inner, "SIGKILL")) return;
+    }
     await sleep(POLL_MS);
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
   } catch {

@@ -144,13 +144,36 @@ function placeOfOne(controller: Controller, own: string, mounts: string): string
   return [inner, mount].find(writable) ?? null;
 }
 
-/** What servers left behind that were killed: empty by now, since their boxes died with them. */
+/** What servers left behind that were killed. Boxes die with them, but for one that was just being built. */
 function sweep(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = /^ostiary-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    for (const run of readdirSync(join(base, name))) removed(join(base, name, run));
+    for (const run of readdirSync(join(base, name), { withFileTypes: true })) {
+      if (!run.isDirectory()) continue;
+      for (const left of membersNow(join(base, name, run.name))) kill(left);
+      removed(join(base, name, run.name));
+    }
     removed(join(base, name));
+  }
+}
+
+function membersNow(folder: string): number[] {
+  try {
+    return readFileSync(join(folder, "cgroup.procs"), "utf8")
+      .split("\n")
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Gone since it was listed.
   }
 }
 
