@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "../call.ts";
 
 /** Of a block's data, in base64; what is smaller stays. */
-const MAX_KEPT = 16_384;
+const MAX_KEPT = 4_096;
 
 /** The same value when there is nothing to take out. `$content` is where tools put what is more than JSON. */
 export function withoutPictures(output: Json): Json {
