@@ -132,4 +132,4 @@ async function holds(path: string, bytes: Uint8Array): Promise<boolean> {
 const refusal = (reason: string, within: string): AppError =>
   new AppError("EXECUTION_FAILED", reason, `${within} is not taken over`, { remedy: "" });
 const conflict = (within: string): AppError =>
-  new AppError("CONFLICT", "changed_meanwhile", `${within} was changed by somebody else meanwhile`, { remedy: "run it again" }); // prettier-ignore
+  new AppError("EXECUTION_FAILED", "changed_meanwhile", `${within} was changed by somebody else meanwhile`, { remedy: "run it again" }); // prettier-ignore
