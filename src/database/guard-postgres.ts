@@ -1,5 +1,6 @@
 // The first lock of PostgreSQL: its own parser says what a statement is. The read-only transaction is the second, the
 // connection's role the third. Runs in the process of sql-child.ts.
+import { loadModule, parseSync, SqlError } from "libpg-query";
 import type { Json, JsonObject } from "../call.ts";
 import { functionDenied, notReadOnly, relationDenied, severalStatements, sqlError } from "./faults.ts"; // prettier-ignore
 
@@ -22,7 +23,6 @@ const CLOSED = new Set([
 
 /** `started` is told once the parser is loaded: from then on the time of the statement counts. */
 export async function inspect(sql: string, started: () => void = () => undefined): Promise<Inspected> {
-  const { loadModule, parseSync, SqlError } = await import("libpg-query");
   await loadModule();
   started();
   const nul = sql.indexOf("\0");
@@ -94,30 +94,3 @@ function nameOf(parts: Json): { schema: string | null; name: string } {
 function wordsOf(node: string): string {
   return node.replace(/Stmt$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase() || "nothing"; // prettier-ignore
 }
-
-/** Volatile, yet harmless. */
-const HARMLESS = new Set([
-  "random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "pg_is_in_recovery",
-  "pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size", "pg_database_size",
-]); // prettier-ignore
-
-/** What the catalogue knows of a function of that name. */
-export interface KnownFunction {
-  readonly schema: string;
-  readonly name: string;
-  /** i immutable, s stable, v volatile */
-  readonly volatility: string;
-  readonly definer: boolean;
-}
-
-/**
- * Every function that a name may stand for must be declared free of effects; one that runs with its owner's rights would
- * pass by the role.
- */
-export function requireHarmless(called: Inspected["functions"], known: readonly KnownFunction[]): void {
-  for (const { schema, name } of called) {
-    const candidates = known.filter((one) => one.name === name && (schema === null || one.schema === schema));
-    const harmful = candidates.find((one) => one.definer || (one.volatility === "v" && !(one.schema === "pg_catalog" && HARMLESS.has(name))));
-    if (harmful) throw functionDenied(schema === null ? name : `${schema}.${name}`);
-  }
-} // prettier-ignore

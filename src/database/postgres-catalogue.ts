@@ -1,7 +1,7 @@
 // What a PostgreSQL database says about itself: our own statements, every name a parameter.
 import type { TableEntry, TableShape } from "../tools/powers/database.ts";
 import { tableNotFound } from "./faults.ts";
-import type { KnownFunction } from "./guard-postgres.ts";
+import type { KnownFunction } from "./guard-functions.ts";
 import type { KnownTable } from "./statements.ts";
 
 export type Row = Record<string, unknown>;

@@ -12,7 +12,8 @@ import type {
   QueryRequest,
 } from "./database.ts";
 import { ownStore, resultTooLarge, timedOut, tooManyRows } from "./faults.ts";
-import { requireHarmless, type Inspected } from "./guard-postgres.ts";
+import { requireHarmless } from "./guard-functions.ts";
+import type { Inspected } from "./guard-postgres.ts";
 import {
   findTable,
   functionsNamed,
