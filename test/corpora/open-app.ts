@@ -17,6 +17,7 @@ export interface CorpusApp {
   close(): Promise<void>;
 }
 
+const ATTEMPTS = 10;
 const SHIPPED = resolve(import.meta.dirname, "../../governance");
 
 export interface CorpusAppOptions {
@@ -55,7 +56,14 @@ export async function openCorpusApp(options: CorpusAppOptions = {}): Promise<Cor
     workspace,
     app,
     has: (tool) => registry.get(tool) !== null && registry.get(tool) !== undefined,
-    call: (name, input) => engine.execute(caller, { name, arguments: input, entry: "rest" }),
+    async call(name, input) {
+      // A stage that was too slow refuses and says so: on a busy machine that is an answer about the machine.
+      for (let attempt = 1; ; attempt++) {
+        const outcome = await engine.execute(caller, { name, arguments: input, entry: "rest" });
+        if (outcome.error?.reason !== "engine_unavailable" || attempt >= ATTEMPTS) return outcome;
+        await new Promise((resolve) => setTimeout(resolve, 100 * attempt));
+      }
+    },
     async close() {
       await app.close();
       rmSync(root, { recursive: true, force: true });

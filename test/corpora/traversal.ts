@@ -9,7 +9,7 @@ import { inParallel, openCorpusApp, type CorpusApp } from "./open-app.ts";
 const CANARY = "CANARY-51d0";
 const PLANTED = "PLANTED-9b1e";
 const BATCH = 128;
-const AT_ONCE = 96;
+const AT_ONCE = 32;
 
 /** Where lines of such lists lead, from the workspace and from each folder above it. */
 const LURES = [

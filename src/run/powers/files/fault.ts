@@ -47,6 +47,8 @@ export function translate(given: string, cause: unknown): unknown {
       return failed("not_a_file", given, "is a device, socket or pipe", "name a regular file");
     case "EISDIR":
       return failed("not_a_file", given, "is a directory", "name a file, or use file/list");
+    case "EEXIST":
+      return conflict("already_exists", given, "somebody else has just put something there", "look again, then repeat the call"); // prettier-ignore
     case "ENOTEMPTY":
       return failed("directory_not_empty", given, "the directory is not empty", "send recursive: true"); // prettier-ignore
     case "ENOSPC":

@@ -12,7 +12,11 @@ export const makeFolderWith = (scene: Scene): FilesPower["makeFolder"] => async 
     const there = await entry.look();
     if (there?.isDirectory()) return { path: located.shown, created: false };
     if (there) throw conflict("already_exists", path, "a file is there", "use another path, or remove the file first");
-    await mkdir(entry.reach, { mode: 0o755 });
+    const made = await mkdir(entry.reach, { mode: 0o755 }).then(() => true, (cause: unknown) => {
+      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+      return false; // somebody else was faster
+    });
+    if (!made) return makeFolderWith(scene)(path, { recursive });
     const handle = await open(entry.reach, FOLDER_FLAGS);
     try {
       await giveToOwner(handle, entry.folder);
