@@ -1,7 +1,15 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
+import type {
+  Action,
+  DeniedBody,
+  EndBody,
+  EventBody,
+  LogEvent,
+  StartBody,
+  Store,
+} from "../store/store.ts";
 import { packGates } from "../util/gates.ts";
 import { maskSecrets } from "../util/mask.ts";
 
@@ -52,10 +60,10 @@ const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
 };
 
 export function createRecorder(p: RecorderPowers): Recorder {
-  const append = async (event: LogEvent): Promise<void> => {
+  const append = async (event: LogEvent, body?: EventBody): Promise<void> => {
     let seq: number;
     try {
-      seq = await p.log.append(event);
+      seq = await p.log.append(event, body);
     } catch (cause) {
       p.onFailed(cause);
       throw new AppError(
@@ -71,35 +79,30 @@ export function createRecorder(p: RecorderPowers): Recorder {
     }
     p.onRecorded({ seq, event });
   };
-  const event = (action: Action, call: Call, at: number, body: object): LogEvent => ({
-    tenantId: call.caller.tenantId,
-    at,
-    action,
-    actor: call.caller.userId,
-    executionId: call.id,
-    body: JSON.stringify(body),
-  });
+  const appendOf = (action: Action, call: Call, at: number, body: EventBody): Promise<void> => {
+    const { tenantId, userId: actor } = call.caller;
+    return append(
+      { tenantId, at, action, actor, executionId: call.id, body: JSON.stringify(body) },
+      body,
+    );
+  };
   return {
     begin: (call, gates, status) =>
-      append(
-        event("tool.execution.start", call, call.startedAt, startBody(call, gates, status, p)),
-      ),
+      appendOf("tool.execution.start", call, call.startedAt, startBody(call, gates, status, p)),
     hold: (call, gates, approvalId) =>
-      append(
-        event("tool.execution.held", call, call.startedAt, { ...startBody(call, gates, "pending", p), approvalId }), // prettier-ignore
-      ),
+      appendOf("tool.execution.held", call, call.startedAt, { ...startBody(call, gates, "pending", p), approvalId }), // prettier-ignore
     end: (call, outcome) => {
       const body = endBody(call, outcome, p.now(), p.budget.settle(call, outcome));
       const status =
         outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
-      return append(event(END_ACTION[status], call, body.endTime, body));
+      return appendOf(END_ACTION[status], call, body.endTime, body);
     },
     refuse: (call, outcome) => {
       // Nothing was counted yet: a refused call has nothing to settle.
       const end = endBody(call, outcome, p.now(), NOTHING);
       const start = startBody(call, outcome.gates, "failed", p);
       const body: DeniedBody = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
-      return append(event("tool.execution.denied", call, end.endTime, body));
+      return appendOf("tool.execution.denied", call, end.endTime, body);
     },
     note: (action, who, body) =>
       append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(maskSecrets(body)) }), // prettier-ignore

@@ -112,6 +112,7 @@ export interface EndBody {
 
 /** A denied call is one event: start and end together. */
 export type DeniedBody = StartBody & EndBody;
+export type EventBody = StartBody | EndBody | DeniedBody;
 
 export interface ExecutionRecord extends Omit<StartBody, "gates"> {
   /** Verdicts in the order of the stages. */
@@ -243,9 +244,10 @@ export interface Store {
     /**
      * Durable when it resolves, with the sequence number of the event. Events appended while a commit is under way
      * form the next group; order of calls is order in the log. The execution projection and the rollups are written
-     * in the same transaction. Rejects when the log cannot be written.
+     * in the same transaction. Rejects when the log cannot be written. Of an execution's event `body` is what its text was
+     * made from: whoever has it at hand saves the store from reading the text again.
      */
-    append(event: LogEvent): Promise<number>;
+    append(event: LogEvent, body?: EventBody): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
     /** Sequence number of the newest event, 0 when empty. */
