@@ -1,5 +1,6 @@
 // Which events of the record concern whom, and what of them is told. Arguments and results never are.
 import type { Caller } from "../call.ts";
+import { readEnd } from "../store/body.ts";
 import type { Action, LogEvent } from "../store/store.ts";
 
 /** For every listener of every tenant. */
@@ -45,7 +46,9 @@ export function dataOf(event: LogEvent): object {
     const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;
     return { approvalId, executionId, toolName, requester: requesterOf(event), risk, decision, needed, expiresAt: isoOf(expiresAt), at }; // prettier-ignore
   }
-  const { toolName, category, status, executionTime, cancelReason, errorCode } = body;
+  const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
+  const told: Body = isEnd ? { ...readEnd(event.body) } : body;
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
   return { id: event.executionId, at, toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
 }
 

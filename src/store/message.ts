@@ -2,8 +2,9 @@
 // its execution travels beside its text, so that the writer reads no text.
 import type { CancelReason, Status } from "../call.ts";
 import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
+import type { EventFacts } from "./body.ts";
 import { project, type Amounts, type Effect, type Ended, type Started } from "./projection.ts";
-import type { EventBody, LogEvent, Store } from "./store.ts";
+import type { LogEvent, Store } from "./store.ts";
 
 export const EVENT = 0;
 export const BATCH = 1;
@@ -19,17 +20,17 @@ export interface Statement {
 /** Puts events into the queue; one that makes no sense is refused alone. */
 export const appender =
   (queue: Groups): Store["log"]["append"] =>
-  (event, body) => {
+  (event, known) => {
     try {
-      return queue.push(eventFields(event, body)) as Promise<number>;
+      return queue.push(eventFields(event, known)) as Promise<number>;
     } catch (cause) {
       return Promise.reject(new StatementFailed(failure(cause)));
     }
   };
 
 /** Throws when the event makes no sense. */
-function eventFields(e: LogEvent, body?: EventBody): Flat[] {
-  const effect = project(e, body);
+function eventFields(e: LogEvent, known?: EventFacts): Flat[] {
+  const effect = project(e, known);
   const fields: Flat[] = [EVENT, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body];
   if (effect === null) return fields;
   fields[0] = (effect.start ? START : 0) + (effect.end ? END : 0);

@@ -1,6 +1,7 @@
 // What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
 import type { CancelReason, Status } from "../call.ts";
-import type { EndBody, EventBody, LogEvent, StartBody } from "./store.ts";
+import type { EndFacts, EventFacts, StartFacts } from "./body.ts";
+import type { LogEvent } from "./store.ts";
 import {
   ALL_TIME,
   DAY_HOURS,
@@ -62,17 +63,17 @@ export interface Effect {
 }
 
 /**
- * Null when history does not care. Throws on a body that is not of its action. `body` is what the event's text was made
- * from, where the author has it at hand: then the text need not be read again.
+ * Null when history does not care. Throws on a body that is not of its action. `known` is what the body says, where the
+ * author has it at hand: then its text need not be read.
  */
-export function project(event: LogEvent, body?: EventBody): Effect | null {
+export function project(event: LogEvent, known?: EventFacts): Effect | null {
   if (event.executionId === null) return null;
   const { tenantId, action } = event;
-  const read = (): EventBody => body ?? (JSON.parse(event.body) as EventBody);
+  const read = (): EventFacts => known ?? (JSON.parse(event.body) as EventFacts);
   switch (action) {
     case "tool.execution.start":
     case "tool.execution.held": {
-      const start = startOf(tenantId, read() as StartBody, action === "tool.execution.start");
+      const start = startOf(tenantId, read() as StartFacts, action === "tool.execution.start");
       if (start.status !== "pending" && start.status !== "running")
         throw new TypeError(`a start event has the status ${JSON.stringify(start.status)}`);
       return { start, end: null };
@@ -80,9 +81,9 @@ export function project(event: LogEvent, body?: EventBody): Effect | null {
     case "tool.execution.complete":
     case "tool.execution.failed":
     case "tool.execution.cancelled":
-      return { start: null, end: endOf(tenantId, read() as EndBody) };
+      return { start: null, end: endOf(tenantId, read() as EndFacts) };
     case "tool.execution.denied": {
-      const both = read() as StartBody & EndBody;
+      const both = read() as StartFacts & EndFacts;
       return { start: startOf(tenantId, both, false), end: endOf(tenantId, both) };
     }
     default:
@@ -116,7 +117,7 @@ function finish(changes: Changes, id: string, end: Ended): void {
   else change.end ??= end;
 }
 
-function startOf(tenantId: string, body: StartBody, runs: boolean): Started {
+function startOf(tenantId: string, body: StartFacts, runs: boolean): Started {
   return {
     seq: 0,
     tenantId,
@@ -133,7 +134,7 @@ function startOf(tenantId: string, body: StartBody, runs: boolean): Started {
   };
 }
 
-function endOf(tenantId: string, body: EndBody): Ended {
+function endOf(tenantId: string, body: EndFacts): Ended {
   const { status } = body;
   if (status !== "success" && status !== "failed" && status !== "cancelled")
     throw new TypeError(`an end event has the status ${JSON.stringify(status)}`);

@@ -4,6 +4,7 @@ import type { CancelReason, Json, JsonObject, KeyLimits, Level, Plan, Status } f
 import type { DocumentKind, DocumentState, DocumentVersion } from "../governance/governance.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
+import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 
 export * from "./gate-rows.ts";
@@ -112,7 +113,6 @@ export interface EndBody {
 
 /** A denied call is one event: start and end together. */
 export type DeniedBody = StartBody & EndBody;
-export type EventBody = StartBody | EndBody | DeniedBody;
 
 export interface ExecutionRecord extends Omit<StartBody, "gates"> {
   /** Verdicts in the order of the stages. */
@@ -244,10 +244,10 @@ export interface Store {
     /**
      * Durable when it resolves, with the sequence number of the event. Events appended while a commit is under way
      * form the next group; order of calls is order in the log. The execution projection and the rollups are written
-     * in the same transaction. Rejects when the log cannot be written. Of an execution's event `body` is what its text was
-     * made from: whoever has it at hand saves the store from reading the text again.
+     * in the same transaction. Rejects when the log cannot be written. Whoever has at
+     * hand what the body says of its execution saves the store from reading it again.
      */
-    append(event: LogEvent, body?: EventBody): Promise<number>;
+    append(event: LogEvent, known?: EventFacts): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
     /** Sequence number of the newest event, 0 when empty. */
