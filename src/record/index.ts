@@ -1,8 +1,7 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { EventFacts, WrittenEnd, WrittenStart } from "../store/body.ts";
-import type { Action, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
+import type { Action, EndBody, EventFacts, LogEvent, StartBody, Store, WrittenEnd, WrittenStart } from "../store/store.ts"; // prettier-ignore
 import { packGates } from "../util/gates.ts";
 import { maskSecrets } from "../util/mask.ts";
 import { createStartText } from "./start-text.ts";

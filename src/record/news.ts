@@ -1,7 +1,6 @@
 // Which events of the record concern whom, and what of them is told. Arguments and results never are.
 import type { Caller } from "../call.ts";
-import { readEnd } from "../store/body.ts";
-import type { Action, LogEvent } from "../store/store.ts";
+import { readEnd, type Action, type LogEvent } from "../store/store.ts";
 
 /** For every listener of every tenant. */
 export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];

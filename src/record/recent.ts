@@ -1,6 +1,5 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
-import { readEnd, readStart } from "../store/body.ts";
-import type { AuditedRecord } from "../store/store.ts";
+import { readEnd, readStart, type AuditedRecord } from "../store/store.ts";
 import { unpackGates } from "../util/gates.ts";
 import type { Recorded } from "./index.ts";
 

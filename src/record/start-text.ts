@@ -1,8 +1,9 @@
 // The text of a start event. One is made for every call, and half of it is the same for all calls of one caller to one tool:
 // that half is made once. Everything goes through JSON.stringify, piece by piece.
 import type { Call, Caller } from "../call.ts";
-import type { WrittenStart } from "../store/body.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { WrittenStart } from "../store/store.ts";
+
+type Tool = NonNullable<Call["tool"]>;
 
 interface Head {
   readonly requestedName: string;
