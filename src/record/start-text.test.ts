@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testCaller, testTool } from "../../test/fixtures/gate.ts";
 import type { Caller } from "../call.ts";
-import { readStart, type WrittenStart } from "../store/store.ts";
+import type { WrittenStart } from "../store/store.ts";
+import { readStart } from "../util/bodies.ts";
 import type { Tool } from "../tools/tool.ts";
 import { createStartText } from "./start-text.ts";
 

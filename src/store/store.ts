@@ -7,7 +7,7 @@ import type { PackedGates } from "../util/gates.ts";
 import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 
-export * from "./body.ts";
+export type * from "./body.ts";
 export * from "./gate-rows.ts";
 
 export const storeConfig = z

@@ -3,8 +3,8 @@ import { sql, type SelectQueryBuilder } from "kysely";
 import type { CancelReason, Status } from "../../call.ts";
 import type { Database } from "../database.ts";
 import { unpackGates } from "../../util/gates.ts";
-import { readEnd, readStart } from "../body.ts";
-import type { AuditedRecord, HistoryFilter, StartBody, Store } from "../store.ts";
+import { readEnd, readStart } from "../../util/bodies.ts";
+import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, usage } from "./figures.ts";
 
@@ -103,8 +103,8 @@ interface RecordRow {
 }
 
 function toRecord(row: RecordRow): AuditedRecord {
-  const start = readStart(row.start_body);
-  const end = row.end_body === null ? null : readEnd(row.end_body);
+  const start = readStart<StartBody & StoredAudit>(row.start_body);
+  const end = row.end_body === null ? null : readEnd<EndBody>(row.end_body);
   const oneEvent = row.start_seq === row.end_seq;
   return {
     ...pick(start),
@@ -123,6 +123,9 @@ function toRecord(row: RecordRow): AuditedRecord {
     resultMetadata: oneEvent ? null : (end?.metadata ?? null),
   };
 }
+
+/** A refusal that hides its tool keeps what really happened under `audit`, its verdicts packed. */
+type StoredAudit = Pick<AuditedRecord, "audit">;
 
 /** The fields of a start, without those of an end that share its event. */
 function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, "gates"> {
