@@ -12,17 +12,15 @@ export interface Validators {
 const SHOWN_FAULTS = 3;
 
 export function createValidators(): Validators {
-  const ajv = new Ajv2020({
-    allErrors: true,
-    strict: false,
-    validateFormats: false,
-    verbose: true,
-  });
+  // Made with the first check: it reads the schemas of JSON Schema itself, memory that an idle server does without.
+  let ajv: Ajv2020 | null = null;
+  const compile = (schema: JsonObject): ValidateFunction =>
+    (ajv ??= new Ajv2020({ allErrors: true, strict: false, validateFormats: false, verbose: true })).compile(schema); // prettier-ignore
   const compiled = new WeakMap<JsonObject, ValidateFunction>();
   return {
     check(schema, value) {
       let validate = compiled.get(schema);
-      if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+      if (!validate) compiled.set(schema, (validate = compile(schema)));
       if (validate(value)) return null;
       // Errors are there whenever the answer was no.
       return (validate.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);

@@ -1,10 +1,11 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { Action, DeniedBody, EndBody, LogEvent, StartBody, Store } from "../store/store.ts";
+import type { Action, EndBody, EventFacts, LogEvent, StartBody, Store, WrittenEnd, WrittenStart } from "../store/store.ts"; // prettier-ignore
 import { packGates } from "../util/gates.ts";
 import { maskSecrets } from "../util/mask.ts";
 import { withoutPictures } from "./pictures.ts";
+import { createStartText } from "./start-text.ts";
 
 export interface Recorded {
   readonly seq: number;
@@ -53,10 +54,10 @@ const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
 };
 
 export function createRecorder(p: RecorderPowers): Recorder {
-  const append = async (event: LogEvent): Promise<void> => {
+  const append = async (event: LogEvent, known?: EventFacts): Promise<void> => {
     let seq: number;
     try {
-      seq = await p.log.append(event);
+      seq = await p.log.append(event, known);
     } catch (cause) {
       p.onFailed(cause);
       throw new AppError(
@@ -72,35 +73,30 @@ export function createRecorder(p: RecorderPowers): Recorder {
     }
     p.onRecorded({ seq, event });
   };
-  const event = (action: Action, call: Call, at: number, body: object): LogEvent => ({
-    tenantId: call.caller.tenantId,
-    at,
-    action,
-    actor: call.caller.userId,
-    executionId: call.id,
-    body: JSON.stringify(body),
-  });
+  const startText = createStartText();
+  const appendOf = (action: Action, call: Call, at: number, text: string, known: EventFacts): Promise<void> => {
+    const { tenantId, userId: actor } = call.caller;
+    return append({ tenantId, at, action, actor, executionId: call.id, body: text }, known);
+  }; // prettier-ignore
+  const begin = (action: Action, call: Call, body: WrittenStart): Promise<void> =>
+    appendOf(action, call, call.startedAt, startText(call, body), body);
   return {
     begin: (call, gates, status) =>
-      append(
-        event("tool.execution.start", call, call.startedAt, startBody(call, gates, status, p)),
-      ),
+      begin("tool.execution.start", call, startBody(call, gates, status, p)),
     hold: (call, gates, approvalId) =>
-      append(
-        event("tool.execution.held", call, call.startedAt, { ...startBody(call, gates, "pending", p), approvalId }), // prettier-ignore
-      ),
+      begin("tool.execution.held", call, { ...startBody(call, gates, "pending", p), approvalId }),
     end: (call, outcome) => {
       const body = endBody(call, outcome, p.now(), p.budget.settle(call, outcome));
       const status =
         outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
-      return append(event(END_ACTION[status], call, body.endTime, body));
+      return appendOf(END_ACTION[status], call, body.endTime, JSON.stringify(body), body);
     },
     refuse: (call, outcome) => {
       // Nothing was counted yet: a refused call has nothing to settle.
       const end = endBody(call, outcome, p.now(), NOTHING);
       const start = startBody(call, outcome.gates, "failed", p);
-      const body: DeniedBody = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
-      return append(event("tool.execution.denied", call, end.endTime, body));
+      const body = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
+      return appendOf("tool.execution.denied", call, end.endTime, JSON.stringify(body), body);
     },
     note: (action, who, body) =>
       append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(maskSecrets(body)) }), // prettier-ignore
@@ -112,8 +108,9 @@ function startBody(
   gates: readonly Verdict[],
   status: StartBody["status"],
   p: Pick<RecorderPowers, "instanceId" | "mode" | "budget">,
-): StartBody {
+): WrittenStart {
   const { caller, tool } = call;
+  const mode = p.mode();
   return {
     toolName: tool?.name ?? call.requestedName,
     requestedName: call.requestedName,
@@ -126,9 +123,9 @@ function startBody(
     tenantId: caller.tenantId,
     capsuleId: caller.capsuleId,
     keyId: caller.keyId,
-    sessionId: call.sessionId,
-    metadata: call.metadata === null ? null : maskSecrets(call.metadata),
-    idempotencyKey: call.idempotencyKey,
+    sessionId: call.sessionId ?? undefined,
+    metadata: call.metadata === null ? undefined : maskSecrets(call.metadata),
+    idempotencyKey: call.idempotencyKey ?? undefined,
     traceId: call.trace.traceId,
     spanId: call.trace.spanId,
     toolVersion: tool?.version ?? null,
@@ -137,10 +134,10 @@ function startBody(
     entry: call.entry,
     instanceId: p.instanceId,
     gates: packGates(gates),
-    approvalId: call.grant?.approvalId ?? null,
+    approvalId: call.grant?.approvalId,
     budget: p.budget.amounts(call),
-    reserved: p.budget.isReserved(call),
-    mode: p.mode(),
+    reserved: p.budget.isReserved(call) || undefined,
+    mode: mode === "NORMAL" ? undefined : mode,
     roles: caller.roles,
   };
 }
@@ -168,23 +165,28 @@ function hidden(call: Call, gates: readonly Verdict[]): object {
 
 const NOTHING = Object.freeze({});
 
-function endBody(call: Call, outcome: Outcome, now: number, budgetDelta: EndBody["budgetDelta"]): EndBody {
+function endBody(call: Call, outcome: Outcome, now: number, budgetDelta: EndBody["budgetDelta"]): WrittenEnd {
   const { error } = outcome;
   return {
     status: outcome.status,
     endTime: outcome.endedAt ?? now,
     executionTime: outcome.latencyMs,
     result: maskSecrets(withoutPictures(outcome.output)),
-    error: error?.message ?? null,
-    errorCode: error?.code ?? null,
-    errorReason: error?.reason ?? null,
-    remedy: error?.remedy ?? null,
-    cancelReason: outcome.cancelReason,
-    metadata: outcome.metadata,
+    error: error?.message,
+    errorCode: error?.code,
+    errorReason: error?.reason,
+    remedy: error?.remedy,
+    cancelReason: outcome.cancelReason ?? undefined,
+    metadata: unlessEmpty(outcome.metadata),
     toolName: outcome.toolName,
     category: outcome.category,
     userId: call.caller.userId,
     startTime: call.startedAt,
-    budgetDelta,
+    budgetDelta: unlessEmpty(budgetDelta),
   };
 } // prettier-ignore
+
+function unlessEmpty<T extends object>(value: T): T | undefined {
+  for (const _key in value) return value;
+  return undefined;
+}

@@ -1,6 +1,7 @@
 // Which events of the record concern whom, and what of them is told. Arguments and results never are.
 import type { Caller } from "../call.ts";
 import type { Action, LogEvent } from "../store/store.ts";
+import { readEnd } from "../util/bodies.ts";
 
 /** For every listener of every tenant. */
 export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
@@ -53,7 +54,9 @@ export function dataOf(event: LogEvent): object {
     const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;
     return { approvalId, executionId, toolName, requester: requesterOf(event), risk, decision, needed, expiresAt: isoOf(expiresAt), at }; // prettier-ignore
   }
-  const { toolName, category, status, executionTime, cancelReason, errorCode } = body;
+  const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
+  const told: Body = isEnd ? readEnd<Body>(event.body) : body;
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
   return { id: event.executionId, at, toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
 }
 

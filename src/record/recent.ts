@@ -1,5 +1,6 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
-import type { AuditedRecord, DeniedBody, EndBody, StartBody } from "../store/store.ts";
+import type { AuditedRecord, EndBody, StartBody } from "../store/store.ts";
+import { readEnd, readStart } from "../util/bodies.ts";
 import { unpackGates } from "../util/gates.ts";
 import type { Recorded } from "./index.ts";
 
@@ -51,8 +52,8 @@ export function createRecent(maxEntries: number): Recent {
 }
 
 function recordOf(id: string, startText: string, endText: string): AuditedRecord {
-  const start = JSON.parse(startText) as StartBody | DeniedBody;
-  const { metadata: resultMetadata, ...end } = JSON.parse(endText) as EndBody;
+  const start = readStart<StartBody>(startText);
+  const { metadata: resultMetadata, ...end } = readEnd<EndBody>(endText);
   // What was settled is for the sums of the budget, no part of the record.
   const { budgetDelta: _settled, ...record } = { ...start, ...end };
   return {

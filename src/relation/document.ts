@@ -19,7 +19,7 @@ export function relationsDocument(
   documents: Pick<Store["documents"], "inState">,
 ): DocumentHandler {
   return {
-    check: (files) => Promise.resolve(faultsOf(files)),
+    check: (files) => faultsOf(files),
     async apply(state, document) {
       const text = document?.files[SCHEMA_FILE];
       if (state === "shadow") {
@@ -34,14 +34,14 @@ export function relationsDocument(
   };
 }
 
-function faultsOf(files: Readonly<Record<string, string>>): DocumentFault[] {
+async function faultsOf(files: Readonly<Record<string, string>>): Promise<DocumentFault[]> {
   const text = files[SCHEMA_FILE];
   const at = (message: string, line = 1, column = 1, file = SCHEMA_FILE): DocumentFault => ({ file, line, column, message }); // prettier-ignore
   const strange = Object.keys(files).filter((file) => file !== SCHEMA_FILE);
   const faults = strange.map((file) => at(`expected ${SCHEMA_FILE} alone`, 1, 1, file));
   if (text === undefined) return [...faults, at("the schema is missing")];
   try {
-    const { types } = compileSchema(text);
+    const { types } = await compileSchema(text);
     for (const [type, names] of Object.entries(ASKED)) {
       const known = types.get(type)?.members;
       if (!known) faults.push(at(`the definition ${type} is missing`));

@@ -1,17 +1,67 @@
-// How events and statements look inside the flat message between the main thread and the writer thread.
-import type { Flat } from "./group.ts";
-import type { LogEvent } from "./store.ts";
+// How events and statements look inside the flat message between the main thread and the writer thread. What an event says of
+// its execution travels beside its text, so that the writer reads no text.
+import type { CancelReason, Status } from "../call.ts";
+import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
+import type { EventFacts } from "./body.ts";
+import { project, type Amounts, type Effect, type Ended, type Started } from "./projection.ts";
+import type { LogEvent, Store } from "./store.ts";
 
 export const EVENT = 0;
 export const BATCH = 1;
+/** An event that starts, or ends, an execution, or both at once. */
+const START = 2;
+const END = 4;
 
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
 
-export function eventFields(e: LogEvent): Flat[] {
-  return [EVENT, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body];
+/** Puts events into the queue; one that makes no sense is refused alone. */
+export const appender =
+  (queue: Groups): Store["log"]["append"] =>
+  (event, known) => {
+    try {
+      return queue.push(eventFields(event, known)) as Promise<number>;
+    } catch (cause) {
+      return Promise.reject(new StatementFailed(failure(cause)));
+    }
+  };
+
+/** Throws when the event makes no sense. */
+function eventFields(e: LogEvent, known?: EventFacts): Flat[] {
+  const effect = project(e, known);
+  const fields: Flat[] = [EVENT, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body];
+  if (effect === null) return fields;
+  fields[0] = (effect.start ? START : 0) + (effect.end ? END : 0);
+  if (effect.start) putStart(fields, e, effect.start);
+  if (effect.end) putEnd(fields, e, effect.end);
+  return fields;
+}
+
+/** Null where it is the event's own: most values are, and need not travel twice. */
+const unless = <T extends Flat>(own: T, value: T): T | null => (value === own ? null : value);
+
+function putStart(fields: Flat[], e: LogEvent, s: Started): void {
+  fields.push(
+    unless(e.actor, s.userId), s.toolName, s.category, s.status, unless(e.at, s.startMs), s.timeoutMs, s.instanceId,
+    s.approvalId, s.reserved,
+  ); // prettier-ignore
+  putAmounts(fields, s.budget);
+}
+
+function putEnd(fields: Flat[], e: LogEvent, end: Ended): void {
+  fields.push(
+    unless(e.actor, end.userId), end.toolName, end.category, end.status, end.cancelReason, unless(e.at, end.startMs),
+    unless(e.at, end.endMs), end.durationMs,
+  ); // prettier-ignore
+  putAmounts(fields, end.budget);
+}
+
+function putAmounts(fields: Flat[], amounts: Amounts | null): void {
+  const at = fields.push(0) - 1;
+  for (const metric in amounts) fields.push(metric, amounts[metric] ?? 0);
+  fields[at] = (fields.length - at - 1) / 2;
 }
 
 export function batchFields(statements: readonly Statement[]): Flat[] {
@@ -23,41 +73,96 @@ export function batchFields(statements: readonly Statement[]): Flat[] {
   return fields;
 }
 
-export type Item =
-  | { kind: typeof EVENT; event: LogEvent }
-  | { kind: typeof BATCH; statements: readonly Statement[] };
+export interface Reader {
+  event(event: LogEvent, effect: Effect | null): void;
+  batch(statements: readonly Statement[]): void;
+}
 
-export function* itemsOf(flat: readonly Flat[]): Generator<Item> {
-  let at = 0;
-  while (at < flat.length) {
-    if (flat[at] === EVENT) {
-      yield { kind: EVENT, event: eventAt(flat, at + 1) };
-      at += 7;
-      continue;
+/** Hands over item after item, in order. The fields were put there by the functions above, so their types are known. */
+export function readItems(flat: readonly Flat[], reader: Reader): void {
+  const cursor = new Cursor(flat);
+  while (cursor.at < flat.length) {
+    const kind = cursor.next() as number;
+    if (kind === BATCH) reader.batch(statementsAt(cursor));
+    else {
+      const event = eventAt(cursor);
+      const start = kind & START ? startAt(cursor, event) : null;
+      const end = kind & END ? endAt(cursor, event) : null;
+      reader.event(event, kind === EVENT ? null : { start, end });
     }
-    const statements: Statement[] = [];
-    let count = flat[at + 1] as number;
-    at += 2;
-    for (; count > 0; count--) {
-      const length = flat[at + 1] as number;
-      statements.push({
-        sql: flat[at] as string,
-        parameters: flat.slice(at + 2, at + 2 + length),
-      });
-      at += 2 + length;
-    }
-    yield { kind: BATCH, statements };
   }
 }
 
-// The fields were put there by eventFields, so their types are known.
-function eventAt(flat: readonly Flat[], at: number): LogEvent {
+class Cursor {
+  at = 0;
+  readonly flat: readonly Flat[];
+  constructor(flat: readonly Flat[]) {
+    this.flat = flat;
+  }
+  next(): Flat {
+    return this.flat[this.at++] ?? null;
+  }
+}
+
+function eventAt(c: Cursor): LogEvent {
   return {
-    tenantId: flat[at] as string,
-    at: flat[at + 1] as number,
-    action: flat[at + 2] as LogEvent["action"],
-    actor: flat[at + 3] as string,
-    executionId: flat[at + 4] as string | null,
-    body: flat[at + 5] as string,
+    tenantId: c.next() as string,
+    at: c.next() as number,
+    action: c.next() as LogEvent["action"],
+    actor: c.next() as string,
+    executionId: c.next() as string | null,
+    body: c.next() as string,
   };
+}
+
+function startAt(c: Cursor, e: LogEvent): Started {
+  return {
+    seq: 0,
+    tenantId: e.tenantId,
+    userId: (c.next() ?? e.actor) as string,
+    toolName: c.next() as string,
+    category: c.next() as string,
+    status: c.next() as Status,
+    startMs: (c.next() ?? e.at) as number,
+    timeoutMs: c.next() as number,
+    instanceId: c.next() as string,
+    approvalId: c.next() as string | null,
+    reserved: c.next() as boolean,
+    budget: amountsAt(c),
+  };
+}
+
+function endAt(c: Cursor, e: LogEvent): Ended {
+  return {
+    seq: 0,
+    tenantId: e.tenantId,
+    userId: (c.next() ?? e.actor) as string,
+    toolName: c.next() as string,
+    category: c.next() as string,
+    status: c.next() as Ended["status"],
+    cancelReason: c.next() as CancelReason | null,
+    startMs: (c.next() ?? e.at) as number,
+    endMs: (c.next() ?? e.at) as number,
+    durationMs: c.next() as number,
+    budget: amountsAt(c),
+  };
+}
+
+function amountsAt(c: Cursor): Amounts | null {
+  const count = c.next() as number;
+  if (count === 0) return null;
+  const amounts: Record<string, number> = {};
+  for (let left = count; left > 0; left--) amounts[c.next() as string] = c.next() as number;
+  return amounts;
+}
+
+function statementsAt(c: Cursor): Statement[] {
+  const statements: Statement[] = [];
+  for (let count = c.next() as number; count > 0; count--) {
+    const sql = c.next() as string;
+    const length = c.next() as number;
+    statements.push({ sql, parameters: c.flat.slice(c.at, c.at + length) });
+    c.at += length;
+  }
+  return statements;
 }

@@ -1,9 +1,9 @@
 // The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own.
 import type { Client } from "pg";
-import { failure, groups, type Failure, type Flat, type Result } from "./group.ts";
-import { EVENT, eventFields, itemsOf } from "./message.ts";
-import { project, rollupsOf, type Changes } from "./projection.ts";
-import type { LogEvent } from "./store.ts";
+import { groups, type Flat, type Result } from "./group.ts";
+import { appender, readItems } from "./message.ts";
+import { apply, rollupsOf, type Changes } from "./projection.ts";
+import type { Store } from "./store.ts";
 import { tally } from "./tally.ts";
 
 /**
@@ -54,7 +54,7 @@ const ADD_USAGE = `with added as (
 const SETTLE_RESERVATIONS = "delete from reservations where execution_id = any($1::text[])";
 
 export interface PostgresLog {
-  append(event: LogEvent): Promise<number>;
+  readonly append: Store["log"]["append"];
   failing(): boolean;
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
 
   const queue = groups(commit);
   return {
-    append: (event) => queue.push(eventFields(event)) as Promise<number>,
+    append: appender(queue),
     failing: () => queue.failing(),
     async close() {
       await queue.drain();
@@ -106,33 +106,21 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
   };
 }
 
-/** Gives each event of a group its number; one that makes no sense is refused alone. */
+/** Gives each event of a group its number. */
 function number(flat: readonly Flat[], head: number) {
   const results: Result[] = [];
   const events: Flat[][] = [];
   const changes: Changes = new Map();
-  for (const item of itemsOf(flat)) {
-    if (item.kind !== EVENT) continue;
-    const { event } = item;
-    const result = effectOf(event);
-    if (result && "failed" in result) {
-      results.push(result);
-      continue;
-    }
-    const seq = head + events.length + 1;
-    result?.(seq, changes);
-    events.push([seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body]); // prettier-ignore
-    results.push(seq);
-  }
+  readItems(flat, {
+    event({ tenantId, at, action, actor, executionId, body }, effect) {
+      const seq = head + events.length + 1;
+      if (effect && executionId !== null) apply(effect, executionId, seq, changes);
+      events.push([seq, tenantId, at, action, actor, executionId, body]);
+      results.push(seq);
+    },
+    batch: () => undefined,
+  });
   return { results, events, changes };
-}
-
-function effectOf(event: LogEvent): ReturnType<typeof project> | Failure {
-  try {
-    return project(event);
-  } catch (cause) {
-    return failure(cause);
-  }
 }
 
 async function writeChanges(on: Client, changes: Changes): Promise<void> {

@@ -62,7 +62,7 @@ export async function openPostgres(address: string): Promise<Store> {
   return {
     kind: "postgres",
     shared: true,
-    ...queries(database, (event) => log.append(event)),
+    ...queries(database, log.append),
     async ping() {
       await pool.query("select max(seq) from events");
       if (log.failing()) await pool.query(PROBE);

@@ -1,6 +1,7 @@
 // What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
 import type { CancelReason, Status } from "../call.ts";
-import type { EndBody, LogEvent, StartBody } from "./store.ts";
+import type { EndFacts, EventFacts, StartFacts } from "./body.ts";
+import type { LogEvent } from "./store.ts";
 import {
   ALL_TIME,
   DAY_HOURS,
@@ -12,7 +13,8 @@ import {
 } from "./tables.ts";
 
 export interface Started {
-  readonly seq: number;
+  /** 0 until the writer gives the event its number. */
+  seq: number;
   readonly tenantId: string;
   readonly userId: string;
   readonly toolName: string;
@@ -29,7 +31,7 @@ export interface Started {
 }
 
 export interface Ended {
-  readonly seq: number;
+  seq: number;
   readonly tenantId: string;
   readonly userId: string;
   readonly toolName: string;
@@ -54,38 +56,50 @@ export interface Change {
 }
 export type Changes = Map<string, Change>;
 
-/** What one event does, without its number; null when history does not care. Throws on a body that is not of its action. */
-export type Effect = (seq: number, changes: Changes) => void;
+/** What one event says of its execution. */
+export interface Effect {
+  readonly start: Started | null;
+  readonly end: Ended | null;
+}
 
-export function project(event: LogEvent): Effect | null {
-  const { executionId, tenantId } = event;
-  if (executionId === null) return null;
-  switch (event.action) {
+/**
+ * Null when history does not care. Throws on a body that is not of its action. `known` is what the body says, where the
+ * author has it at hand: then its text need not be read.
+ */
+export function project(event: LogEvent, known?: EventFacts): Effect | null {
+  if (event.executionId === null) return null;
+  const { tenantId, action } = event;
+  const read = (): EventFacts => known ?? (JSON.parse(event.body) as EventFacts);
+  switch (action) {
     case "tool.execution.start":
     case "tool.execution.held": {
-      const body = JSON.parse(event.body) as StartBody;
-      const start = startOf(tenantId, body, event.action === "tool.execution.start");
+      const start = startOf(tenantId, read() as StartFacts, action === "tool.execution.start");
       if (start.status !== "pending" && start.status !== "running")
         throw new TypeError(`a start event has the status ${JSON.stringify(start.status)}`);
-      return (seq, changes) => begin(changes, executionId, { ...start, seq });
+      return { start, end: null };
     }
     case "tool.execution.complete":
     case "tool.execution.failed":
-    case "tool.execution.cancelled": {
-      const end = endOf(tenantId, JSON.parse(event.body) as EndBody);
-      return (seq, changes) => finish(changes, executionId, { ...end, seq });
-    }
+    case "tool.execution.cancelled":
+      return { start: null, end: endOf(tenantId, read() as EndFacts) };
     case "tool.execution.denied": {
-      const body = JSON.parse(event.body) as StartBody & EndBody;
-      const start = startOf(tenantId, body, false);
-      const end = endOf(tenantId, body);
-      return (seq, changes) => {
-        begin(changes, executionId, { ...start, seq });
-        finish(changes, executionId, { ...end, seq });
-      };
+      const both = read() as StartFacts & EndFacts;
+      return { start: startOf(tenantId, both, false), end: endOf(tenantId, both) };
     }
     default:
       return null;
+  }
+}
+
+/** Adds what an event did to what its group does. */
+export function apply({ start, end }: Effect, id: string, seq: number, changes: Changes): void {
+  if (start) {
+    start.seq = seq;
+    begin(changes, id, start);
+  }
+  if (end) {
+    end.seq = seq;
+    finish(changes, id, end);
   }
 }
 
@@ -103,8 +117,9 @@ function finish(changes: Changes, id: string, end: Ended): void {
   else change.end ??= end;
 }
 
-function startOf(tenantId: string, body: StartBody, runs: boolean): Omit<Started, "seq"> {
+function startOf(tenantId: string, body: StartFacts, runs: boolean): Started {
   return {
+    seq: 0,
     tenantId,
     userId: text(body.userId, "userId"),
     toolName: text(body.toolName, "toolName"),
@@ -119,11 +134,12 @@ function startOf(tenantId: string, body: StartBody, runs: boolean): Omit<Started
   };
 }
 
-function endOf(tenantId: string, body: EndBody): Omit<Ended, "seq"> {
+function endOf(tenantId: string, body: EndFacts): Ended {
   const { status } = body;
   if (status !== "success" && status !== "failed" && status !== "cancelled")
     throw new TypeError(`an end event has the status ${JSON.stringify(status)}`);
   return {
+    seq: 0,
     tenantId,
     userId: text(body.userId, "userId"),
     toolName: text(body.toolName, "toolName"),

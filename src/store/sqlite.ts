@@ -35,7 +35,7 @@ export async function openSqlite(name: string, options: { dataDir: string }): Pr
   return {
     kind: "sqlite",
     shared: false,
-    ...queries(database, (event) => writer.append(event)),
+    ...queries(database, writer.append),
     async ping() {
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);

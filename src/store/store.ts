@@ -4,9 +4,11 @@ import type { CancelReason, Json, JsonObject, KeyLimits, Level, Plan, Status } f
 import type { DocumentKind, DocumentState, DocumentVersion } from "../governance/governance.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
+import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 import type { WorkStore } from "./work-rows.ts";
 
+export type * from "./body.ts";
 export * from "./gate-rows.ts";
 export * from "./work-rows.ts";
 
@@ -237,9 +239,10 @@ export interface Store extends WorkStore {
     /**
      * Durable when it resolves, with the sequence number of the event. Events appended while a commit is under way
      * form the next group; order of calls is order in the log. The execution projection and the rollups are written
-     * in the same transaction. Rejects when the log cannot be written.
+     * in the same transaction. Rejects when the log cannot be written. Whoever has at
+     * hand what the body says of its execution saves the store from reading it again.
      */
-    append(event: LogEvent): Promise<number>;
+    append(event: LogEvent, known?: EventFacts): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
     /** Sequence number of the newest event, 0 when empty. */

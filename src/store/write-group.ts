@@ -1,9 +1,16 @@
 // What the writer thread does with one message: one group is one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { bind, type Bound } from "./bind.ts";
+import { bind } from "./bind.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
-import { EVENT, itemsOf, type Statement } from "./message.ts";
-import { project, rollupsOf, type Changes, type Ended } from "./projection.ts";
+import { readItems, type Statement } from "./message.ts";
+import {
+  apply,
+  rollupsOf,
+  type Change,
+  type Changes,
+  type Effect,
+  type Ended,
+} from "./projection.ts";
 import type { LogEvent } from "./store.ts";
 import { tally } from "./tally.ts";
 
@@ -47,11 +54,14 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
     return made;
   }
 
-  function run(sql: string, ...values: unknown[]): number {
-    const bound: Bound[] = [];
-    for (const value of values) bound.push(bind(value));
-    return Number(prepare(sql).statement.run(...bound).changes);
+  function run(sql: string, ...values: unknown[]): void {
+    prepare(sql).statement.run(...values.map(bind));
   }
+
+  // One or two of each for every call: prepared once, and called without a list in between.
+  const insertEvent = once(() => db.prepare(INSERT_EVENT));
+  const upsertExecution = once(() => db.prepare(UPSERT_EXECUTION));
+  const endExecution = once(() => db.prepare(END_EXECUTION));
 
   function writeBatch(statements: readonly Statement[]): Result {
     db.exec("savepoint batch");
@@ -73,33 +83,45 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
     }
   }
 
-  function writeEvent(event: LogEvent, seq: number, changes: Changes): Result {
+  function writeEvent(event: LogEvent, effect: Effect | null, seq: number, changes: Changes): Result {
     try {
-      const effect = project(event);
-      run(INSERT_EVENT, seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body); // prettier-ignore
-      effect?.(seq, changes);
+      insertEvent().run(
+        bind(seq), bind(event.tenantId), bind(event.at), bind(event.action), bind(event.actor), bind(event.executionId),
+        bind(event.body),
+      );
+      if (effect && event.executionId !== null) apply(effect, event.executionId, seq, changes);
       return seq;
     } catch (cause) {
-      // A body that says nothing sensible is the fault of its author; anything from the database concerns all.
+      // A value that cannot be stored is the fault of its author; anything from the database concerns all.
       if (errcodeOf(cause) !== null || !db.isTransaction) throw cause;
       return failure(cause);
     }
-  }
+  } // prettier-ignore
+
+  /** False when the execution had ended before. */
+  function writeChange({ id, start, end }: Change): boolean {
+    if (start) {
+      const { changes } = upsertExecution().run(
+        bind(start.seq), bind(id), bind(start.tenantId), bind(start.userId), bind(start.toolName), bind(start.category),
+        bind(end?.status ?? start.status), bind(end?.cancelReason ?? null), bind(start.startMs), bind(end?.endMs ?? null),
+        bind(end?.durationMs ?? null), bind(start.timeoutMs), bind(start.instanceId), bind(end?.seq ?? null),
+        bind(start.approvalId),
+      );
+      return changes !== 0;
+    }
+    if (!end) return false;
+    const { changes } = endExecution().run(
+      bind(end.status), bind(end.cancelReason), bind(end.endMs), bind(end.durationMs), bind(end.seq), bind(id),
+    );
+    return changes !== 0;
+  } // prettier-ignore
 
   function writeChanges(changes: Changes): void {
     const ended: Ended[] = [];
     const budgets = tally();
     for (const change of changes.values()) {
-      const { id, start, end } = change;
-      const changed = start
-        ? run(UPSERT_EXECUTION, start.seq, id, start.tenantId, start.userId, start.toolName, start.category,
-            end?.status ?? start.status, end?.cancelReason ?? null, start.startMs, end?.endMs ?? null,
-            end?.durationMs ?? null, start.timeoutMs, start.instanceId, end?.seq ?? null, start.approvalId)
-        : end
-          ? run(END_EXECUTION, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, id)
-          : 0; // prettier-ignore
-      if (changed === 0) continue;
-      if (end) ended.push(end);
+      if (!writeChange(change)) continue;
+      if (change.end) ended.push(change.end);
       budgets.add(change);
     }
     for (const r of rollupsOf(ended)) {
@@ -120,11 +142,14 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
       const results: Result[] = [];
       const changes: Changes = new Map();
       let seq = head();
-      for (const item of itemsOf(flat)) {
-        const result = item.kind === EVENT ? writeEvent(item.event, seq + 1, changes) : writeBatch(item.statements); // prettier-ignore
-        if (item.kind === EVENT && typeof result === "number") seq = result;
-        results.push(result);
-      }
+      readItems(flat, {
+        event(event, effect) {
+          const result = writeEvent(event, effect, seq + 1, changes);
+          if (typeof result === "number") seq = result;
+          results.push(result);
+        },
+        batch: (statements) => void results.push(writeBatch(statements)),
+      });
       writeChanges(changes);
       db.exec("commit");
       return results;
@@ -133,4 +158,10 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
       throw cause;
     }
   };
+}
+
+/** Not before the tables are there. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }

@@ -8,13 +8,13 @@ import {
   type Pace,
   type Result,
 } from "./group.ts";
-import { batchFields, eventFields, type Statement } from "./message.ts";
-import type { LogEvent } from "./store.ts";
+import { appender, batchFields, type Statement } from "./message.ts";
+import type { Store } from "./store.ts";
 
 export type Row = Record<string, unknown>;
 
 export interface Writer {
-  append(event: LogEvent): Promise<number>;
+  readonly append: Store["log"]["append"];
   /** All or nothing, in order; answers the rows of each statement. */
   batch(statements: readonly Statement[]): Promise<Row[][]>;
   failing(): boolean;
@@ -91,7 +91,7 @@ export function openWriter(spawn: () => Worker): Writer {
   worker = start();
 
   return {
-    append: (event) => queue.push(eventFields(event)) as Promise<number>,
+    append: appender(queue),
     batch: (statements) => queue.push(batchFields(statements)) as Promise<Row[][]>,
     failing: () => queue.failing(),
     async close() {

@@ -5,7 +5,7 @@ import { quote } from "../../util/quote.ts";
 import type { Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import { match, type Programs } from "./programs.ts";
-import { takeApart, type SimpleCommand, type Word } from "./shell.ts";
+import type { SimpleCommand, Word } from "./shell.ts";
 
 const MAX_WORDS = 1_000;
 const PARSED: RuleSource = { at: "built in", text: "a command that is not understood is refused" };
@@ -13,6 +13,8 @@ const WORKSPACE: RuleSource = { at: "built in", text: "rm -r never takes the wor
 
 /** True when nobody need be asked about it. */
 export async function judgeCommandLine(j: Judging, text: string, programs: Programs): Promise<boolean> {
+  // The parser is loaded for the first command that is judged: most servers see none for long.
+  const { takeApart } = await import("./shell.ts");
   const { commands, notUnderstood, beyondPlain } = takeApart(text);
   const words = commands.reduce((count, { args }) => count + args.length, 0);
   const why = notUnderstood ?? (words > MAX_WORDS ? `it has more than ${MAX_WORDS} words` : null);

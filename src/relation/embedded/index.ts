@@ -63,7 +63,7 @@ class EmbeddedRelations implements Relations {
     this.#unfollow = follower?.on("relations", () => this.#inTurn(() => this.#catchUp()));
     await this.#inTurn(async () => {
       this.#loaded = await this.#powers.schema.load();
-      this.#schema = compileSchema(this.#loaded);
+      this.#schema = await compileSchema(this.#loaded);
       await this.#readAll();
       this.#changed();
     });
@@ -165,7 +165,7 @@ class EmbeddedRelations implements Relations {
 
   async writeSchema(text: string) {
     const revision = await this.#inTurn(async () => {
-      const schema = compileSchema(text);
+      const schema = await compileSchema(text);
       this.#tuples.sweep(this.#powers.now());
       const orphan = validate.orphan(schema, this.#tuples.matching());
       if (orphan !== null)
@@ -254,7 +254,7 @@ class EmbeddedRelations implements Relations {
   async #takeOver(news: Awaited<ReturnType<Store["tuples"]["since"]>>): Promise<void> {
     const text = await this.#powers.schema.load();
     // A text that was written here may be stored a little later by whoever keeps it: only a new one takes its place.
-    const schema = text === this.#loaded ? this.#schema : compileSchema(text);
+    const schema = text === this.#loaded ? this.#schema : await compileSchema(text);
     if (news === null) await this.#readAll();
     else {
       for (const change of news.changes) this.#apply(change);

@@ -1,8 +1,9 @@
 // Syntax tree -> a schema that can be evaluated: names resolved, rules of the language checked as the real server does.
-import { caveatEnvironment, compileCaveat, type Caveat } from "./caveat.ts";
+import type { Caveat } from "./caveat.ts";
 import { schemaFault, type Position } from "./fault.ts";
 import {
   parseSchema,
+  type CaveatSyntax,
   type DefinitionSyntax,
   type ExpressionSyntax,
   type PermissionSyntax,
@@ -56,15 +57,15 @@ const TYPE_NAME = /^([a-z][a-z0-9_]{1,61}[a-z0-9]\/)*[a-z][a-z0-9_]{1,62}[a-z0-9
 const MEMBER_NAME = /^[a-z][a-z0-9_]{1,62}[a-z0-9]$/;
 const NAME_RULE = "3 to 64 of a-z, 0-9 and _, beginning with a letter and not ending with _";
 
-export function compileSchema(text: string): Schema {
+export async function compileSchema(text: string): Promise<Schema> {
   const syntax = parseSchema(text);
-  const caveats = new Map<string, Caveat>();
   const types = new Map<string, { name: string; members: Map<string, Member> }>();
-  const environment = caveatEnvironment();
   requireUniqueNames(text, syntax);
   const definitions = resolvePartials(text, syntax);
-  for (const one of syntax.definitions)
-    if (one.kind === "caveat") caveats.set(one.name, compileCaveat(text, one, environment));
+  const caveats = await compileCaveats(
+    text,
+    syntax.definitions.filter((one) => one.kind === "caveat"),
+  );
   for (const { definition, members } of definitions)
     types.set(definition.name, {
       name: definition.name,
@@ -85,6 +86,19 @@ export function compileSchema(text: string): Schema {
   markRecursion(schema);
   if (syntax.flags.has("typechecking")) requireAnnotatedTypes(schema, definitions);
   return schema;
+}
+
+/** Most schemas have none: what evaluates them is loaded for those that do. */
+async function compileCaveats(
+  text: string,
+  found: readonly CaveatSyntax[],
+): Promise<Map<string, Caveat>> {
+  const caveats = new Map<string, Caveat>();
+  if (found.length === 0) return caveats;
+  const { caveatEnvironment, compileCaveat } = await import("./caveat.ts");
+  const environment = caveatEnvironment();
+  for (const one of found) caveats.set(one.name, compileCaveat(text, one, environment));
+  return caveats;
 }
 
 export interface ResolvedDefinition {

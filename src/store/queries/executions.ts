@@ -3,6 +3,7 @@ import { sql, type SelectQueryBuilder } from "kysely";
 import type { CancelReason, Status } from "../../call.ts";
 import type { Database } from "../database.ts";
 import { unpackGates } from "../../util/gates.ts";
+import { readEnd, readStart } from "../../util/bodies.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, usage } from "./figures.ts";
@@ -102,8 +103,8 @@ interface RecordRow {
 }
 
 function toRecord(row: RecordRow): AuditedRecord {
-  const start = JSON.parse(row.start_body) as StoredStart;
-  const end = row.end_body === null ? null : (JSON.parse(row.end_body) as EndBody);
+  const start = readStart<StartBody & StoredAudit>(row.start_body);
+  const end = row.end_body === null ? null : readEnd<EndBody>(row.end_body);
   const oneEvent = row.start_seq === row.end_seq;
   return {
     ...pick(start),
@@ -123,18 +124,15 @@ function toRecord(row: RecordRow): AuditedRecord {
   };
 }
 
-/** Events are never rewritten: those of the first release lack what the whole gate added. */
-type Later = "approvalId" | "budget" | "reserved" | "mode" | "roles";
-type StoredStart = Omit<StartBody, Later> &
-  Partial<Pick<StartBody, Later>> &
-  Pick<AuditedRecord, "audit">;
+/** A refusal that hides its tool keeps what really happened under `audit`, its verdicts packed. */
+type StoredAudit = Pick<AuditedRecord, "audit">;
 
 /** The fields of a start, without those of an end that share its event. */
-function pick(start: StoredStart): Omit<StartBody, "gates"> & Pick<AuditedRecord, "gates"> {
+function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, "gates"> {
   const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
   const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
   const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
-  const { approvalId = null, budget = {}, reserved = false, mode = "NORMAL", roles = [] } = start;
+  const { approvalId, budget, reserved, mode, roles } = start;
   return {
     toolName, requestedName, category, status, arguments: start.arguments, startTime, timeout, userId, tenantId,
     capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry,
