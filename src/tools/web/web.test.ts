@@ -178,7 +178,7 @@ describe("headers and secrets", () => {
 
 describe("web/post, web/put, web/delete", () => {
   test("a body is written as its type says; an idempotency key is sent along", async () => {
-    const json = async (tool: Tool, input: object) => (await bench.run(tool, { url: `${API}/x.json`, ...input } as never))["json"]; // prettier-ignore
+    const json = async (tool: Tool, input: object) => (await bench.run(tool, { url: `${API}/x.json`, ...input }))["json"]; // prettier-ignore
     expect(await json(post, { body: { a: 1 }, idempotencyKey: "k1" })).toMatchObject({ method: "POST", body: '{"a":1}', headers: { "content-type": "application/json", "idempotency-key": "k1" } }); // prettier-ignore
     expect(await json(put, { body: { a: "x y", b: 2 }, contentType: "application/x-www-form-urlencoded" })).toMatchObject({ method: "PUT", body: "a=x+y&b=2" }); // prettier-ignore
     expect(await json(post, { body: "<a/>", contentType: "text/xml" })).toMatchObject({ body: "<a/>", headers: { "content-type": "text/xml" } }); // prettier-ignore
@@ -205,7 +205,7 @@ describe("web/download", () => {
     expect(answer).toMatchObject({ path: "in/table.csv", bytes: 22, contentType: "text/csv", finalUrl: `${API}/table.csv` }); // prettier-ignore
     expect(readFileSync(join(bench.workspace, "in/table.csv"), "utf8")).toBe("door,state\nfront,open\n"); // prettier-ignore
     expect(bench.notes).toEqual([{ untrusted: true, hosts: ["api.example.org"], bytes: 22, filesTouched: ["in/table.csv"] }]); // prettier-ignore
-    await bench.run(download, { url: `${API}/table.csv`, path: "in/again.csv", sha256: String(answer["sha256"]).toUpperCase() }); // prettier-ignore
+    await bench.run(download, { url: `${API}/table.csv`, path: "in/again.csv", sha256: (answer["sha256"] as string).toUpperCase() }); // prettier-ignore
   });
 
   test("what fails leaves nothing behind", async () => {
