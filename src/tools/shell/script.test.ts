@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
+import { openWeb } from "../../../test/fixtures/web.ts";
 import python from "./python.ts";
 import script from "./script.ts";
 
@@ -61,3 +62,31 @@ describe.skipIf(!HAS_BOX)("scripts", { timeout: 60_000 }, () => {
     expect(ended).toMatchObject({ stdout: "begun\n", timedOut: true, exitCode: -1 });
   });
 }); // prettier-ignore
+
+describe.skipIf(!HAS_BOX)("a script with network", { timeout: 60_000 }, () => {
+  const fetching = (url: string): string => `
+import urllib.request
+try:
+    print(urllib.request.urlopen("${url}", timeout=10).status)
+except urllib.error.HTTPError as e:
+    print(e.code)
+except Exception as e:
+    print("none")
+`;
+
+  test("reaches public hosts through the guard, and nothing else", async () => {
+    const web = await openWeb({ names: { "inside.example.org": ["127.0.0.1"] } });
+    const bench = await openBench({ egress: web.egress });
+    const to = async (url: string) => (await bench.run(python, { script: fetching(url), network: true }))["stdout"]; // prettier-ignore
+    expect(await to("http://example.org/")).toBe("200\n");
+    expect(bench.notes.at(-1)).toMatchObject({ hosts: ["example.org"], untrusted: true });
+    const dialled = web.dialled.length;
+    for (const url of ["http://127.0.0.1/", "http://169.254.169.254/", "http://inside.example.org/", "http://localhost/", "http://example.org:22/"])
+      expect([url, await to(url)]).toEqual([url, "403\n"]); // prettier-ignore
+    expect(web.dialled.length).toBe(dialled);
+    const direct = "import socket\ntry:\n  socket.create_connection(('93.184.215.14', 80), 2)\n  print('reached')\nexcept OSError:\n  print('refused')"; // prettier-ignore
+    expect(await bench.run(python, { script: direct, network: true })).toMatchObject({ stdout: "refused\n" }); // prettier-ignore
+    await bench.close();
+    await web.close();
+  });
+});
