@@ -11,6 +11,7 @@ import type { Egress } from "../egress/egress.ts";
 import { hostMatches } from "../egress/hosts.ts";
 import { rulesForOperator } from "../egress/operator.ts";
 import type { Governance } from "../governance/governance.ts";
+import { SCRATCH_FOLDER } from "../governance/places.ts";
 import { openModels } from "../model/model.ts";
 import { browserPower } from "../run/powers/browser.ts";
 import { clockPower } from "../run/powers/clock.ts";
@@ -22,6 +23,7 @@ import { fetchPower } from "../run/powers/fetch.ts";
 import { searchPower } from "../run/powers/fetch/search.ts";
 import { filesPower } from "../run/powers/files.ts";
 import { searchThreads } from "../run/powers/files/search-threads.ts";
+import { sweepScratch } from "../run/powers/files/sweep.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
 import { modelPower } from "../run/powers/model.ts";
@@ -80,6 +82,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
   const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
   opened.push(databases);
+  await sweepScratch(join(p.dataDir, SCRATCH_FOLDER), p.now());
   const threads = searchThreads();
   opened.push(threads);
   const files = filesPower({ rulesFor, threads, sandbox });
