@@ -114,7 +114,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
   yaml: { owners: ["config/file.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
+  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
 /** Modules of Node that reach out of the process: who owns the danger. */

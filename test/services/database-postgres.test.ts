@@ -182,7 +182,7 @@ if (server) {
       const controller = new AbortController();
       const sql = "select count(*) from generate_series(1, 20000000000) as slow_marker";
       const running = bench.fault(query, { query: sql }, { signal: controller.signal });
-      const alive = () => on(server, "select count(*)::int from pg_stat_activity where state = 'active' and query like '%slow_marker%' and query not like '%pg_stat%'"); // prettier-ignore
+      const alive = () => on(server, `select count(*)::int from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools'`); // prettier-ignore
       await expect.poll(alive, { timeout: 15_000 }).toEqual([[1]]);
       controller.abort("user");
       expect(await running).toMatchObject({ code: "CANCELLED" });
@@ -200,7 +200,7 @@ if (server) {
 
     test("the server ends the connection meanwhile: told, and the next call works", async () => {
       const slow = fault("select count(*) from generate_series(1, 20000000000) as doomed_marker");
-      const kill = () => on(server, "select pg_terminate_backend(pid) from pg_stat_activity where query like '%doomed_marker%' and query not like '%pg_stat%'"); // prettier-ignore
+      const kill = () => on(server, `select pg_terminate_backend(pid) from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools' and query like 'FETCH%'`); // prettier-ignore
       await expect.poll(kill, { timeout: 15_000 }).toEqual([[true]]);
       expect(await slow).toMatchObject({ reason: "connect_failed" });
       expect(await bench.run(query, { query: "select 1" })).toMatchObject({ rows: [[1]] });
