@@ -190,13 +190,15 @@ const CONFINED: Readonly<Record<string, readonly Step[]>> = {
 }; // prettier-ignore
 
 const walk = (steps: Readonly<Record<string, readonly Step[]>>): void => {
-  describe.each(Object.entries(steps))("%s", (_category, list) => {
-    test.each(list)("%s", { timeout: 60_000 }, async (name, args, expected, check) => {
-      const found = await call(name, typeof args === "function" ? args() : args);
-      expect(found).toMatchObject(expected);
-      check?.(found);
+  for (const [category, list] of Object.entries(steps))
+    describe(category, () => {
+      for (const [name, args, expected, check] of list)
+        test(name, { timeout: 60_000 }, async () => {
+          const found = await call(name, typeof args === "function" ? (args as () => object)() : args); // prettier-ignore
+          expect(found).toMatchObject(expected);
+          check?.(found);
+        });
     });
-  });
 };
 
 walk(STEPS);
