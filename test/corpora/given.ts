@@ -1,0 +1,30 @@
+// npm run corpora:given: every list of ../shared/corpora that a kind exists for, each in a process of its own.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+
+const FOLDER = resolve(import.meta.dirname, "../../../shared/corpora");
+const LISTS: readonly (readonly [kind: string, file: string])[] = [
+  ["traversal", "traversal/traversal.txt"],
+  ["command-injection", "command-injection/command-injection.txt"],
+  ["ssrf", "ssrf/ssrf.txt"],
+  ["sql-injection", "sql-injection/sql-injection.txt"],
+  ["naughty-strings", "naughty-strings/blns.json"],
+  ["url", "url/urltestdata.json"],
+  ["url", "url/toascii.json"],
+];
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+for (const [kind, name] of LISTS) {
+  const file = join(FOLDER, name);
+  if (!existsSync(file)) {
+    console.log(`skipped: ${relative(process.cwd(), file)} is absent`);
+    count.skipped++;
+    continue;
+  }
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "index.ts"), kind, file], { stdio: "inherit" }); // prettier-ignore
+  if (status === 0) count.passed++;
+  else count.failed++;
+}
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+process.exitCode = count.failed > 0 ? 1 : 0;
