@@ -63,6 +63,28 @@ describe("the policy of the class, or of the tool", () => {
     expect(await said("http://y.org", governance)).toEqual(["deny egress_blocked"]);
   });
 
+  test("an exact private place is reached, its neighbours are not; a tool's own block wins", async () => {
+    const governance = own("{ private: [SEARX.internal:8080, '[::1]:80', 10.0.0.7:5000] }");
+    for (const url of ["http://searx.internal:8080/x", "http://[::1]/", "http://10.0.0.7:5000", "http://0x0a000007:5000"]) expect([url, await judge(url, governance, "network")]).toEqual([url, []]);
+    for (const url of ["http://searx.internal/", "http://searx.internal:8081", "http://a.searx.internal:8080", "http://10.0.0.7", "http://10.0.0.8:5000", "http://[::1]:8080"]) expect([url, await said(url, governance)]).toEqual([url, ["deny egress_blocked"]]);
+    expect(await said("http://searx.internal:8080", general)).toEqual(["deny egress_blocked"]);
+    const both = governanceOf({ tools: ["system/probe"] }, shippedFiles({ "  private: []": "  private: [searx.internal:8080]", "tools: {}": "tools:\n  system/probe: { hosts: { blocked: [searx.internal] } }" }));
+    expect(await said("http://searx.internal:8080", both)).toEqual(["deny egress_blocked"]);
+    expect(await said("http://searx.internal:8080", own("{ policy: none, private: [searx.internal:8080] }"))).toEqual(["deny egress_blocked"]);
+  }); // prettier-ignore
+
+  test.each(["*.internal:80", "searx.internal", "10.0.0.0/8:80", "x:0", "x:70000", "http://x:80", "a b:80"])("%s is no exact place", (place) => {
+    expect(() => own(`{ private: ["${place}"] }`)).toThrow("one host and its port");
+  }); // prettier-ignore
+
+  test("the guard goes by the same rules, with the hosts that the call names", async () => {
+    const tool = testTool({ effects: "network", touches: [{ argument: "/url", kind: "url" }] });
+    const rules = general.hostsFor({ tool, arguments: { url: "https://New.example.org./x" } });
+    expect([rules.policy, [...rules.judged], rules.isAllowed("github.com"), rules.isBlocked("x.local")]).toEqual(["ask_new", ["new.example.org"], true, true]); // prettier-ignore
+    expect([...general.hostsFor({ tool, arguments: { url: "http://127.0.0.1/" } }).judged]).toEqual([]); // prettier-ignore
+    expect(general.hostsFor({ tool: null, arguments: {} }).policy).toBe("ask_new");
+  });
+
   test("hosts are compared in canonical form", async () => {
     const governance = own("{ policy: list, allowed: [MÜNCHEN.example] }");
     expect(await said("https://xn--mnchen-3ya.example/", governance)).toEqual([]);
