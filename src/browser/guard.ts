@@ -17,6 +17,12 @@ export interface Guard {
   takeRefusal(): AppError | null;
 }
 
+/** Where Chromium goes by itself, whatever its flags say: no page has asked for that. */
+const OWN_SERVICES: ReadonlySet<string> = new Set([
+  "android.clients.google.com", "clients1.google.com", "clients2.google.com", "clients3.google.com", "clients4.google.com",
+  "clientservices.googleapis.com", "content-autofill.googleapis.com", "edgedl.me.gvt1.com", "mtalk.google.com",
+  "optimizationguide-pa.googleapis.com", "redirector.gvt1.com", "safebrowsing.googleapis.com", "update.googleapis.com",
+]); // prettier-ignore
 const REMEMBERED_MS = 5_000;
 const MAX_REMEMBERED = 1_000;
 
@@ -26,7 +32,12 @@ export function createGuard(egress: Egress, first: EgressRules, lifetime: AbortS
   /** Hosts that the gate let through for any call of this session. */
   const judged = new Set(first.judged);
   const passed = new Map<string, number>();
-  const loading = (): EgressRules => ({ ...rules, policy: "public", judged });
+  const loading = (): EgressRules => ({
+    ...rules,
+    policy: "public",
+    judged,
+    isBlocked: (host) => OWN_SERVICES.has(host) || rules.isBlocked(host),
+  });
 
   const judge = async (url: string, top: boolean, signal: AbortSignal): Promise<void> => {
     const { href, origin } = httpUrl(url);

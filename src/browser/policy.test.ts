@@ -41,6 +41,13 @@ describe.skipIf(!canBrowse())("under the policy list", { timeout: 60_000 }, () =
     expect(reached("/image")).toEqual(["other.example.org GET /image"]);
   });
 
+  test("the browser goes nowhere by itself", async () => {
+    await bench.run(wait, { sessionId, type: "timeout", value: 5_000 });
+    await bench.run(navigate, { sessionId, url: "http://listed.example.org/" });
+    const hosts = new Set(bench.notes.flatMap((note) => note["hosts"] as string[]));
+    expect([...hosts].sort()).toEqual(["listed.example.org", "other.example.org"]);
+  });
+
   test("an address of another host is refused", async () => {
     const fault = await bench.fault(navigate, { sessionId, url: "http://other.example.org/page" });
     expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "egress_blocked" });
