@@ -24,6 +24,9 @@ export interface QuestionsPowers {
 } // prettier-ignore
 
 const LOOK_EVERY_MS = 1_000;
+/** A person is asked so often, and no oftener. */
+const PER_MINUTE = 10;
+const MINUTE_MS = 60_000;
 
 export function createQuestions(p: QuestionsPowers): Questions {
   const waiting = new Map<string, () => void>();
@@ -38,6 +41,9 @@ export function createQuestions(p: QuestionsPowers): Questions {
     async ask(call, signal, { question, context, options }, waitMs) {
       const createdAt = p.now();
       const { tenantId, userId } = call.caller;
+      const recent = await p.questions.list({ tenantId, userId }, PER_MINUTE);
+      const oldest = recent.at(PER_MINUTE - 1)?.createdAt ?? -Infinity;
+      if (oldest > createdAt - MINUTE_MS) throw tooMany(Math.ceil((oldest + MINUTE_MS - createdAt) / 1_000));
       const row: QuestionRow = { id: p.ids.handle("qst", createdAt), tenantId, userId, executionId: call.id, question, context, options, state: "pending", answer: null, answeredBy: null, createdAt, expiresAt: createdAt + waitMs, presentedAt: null, decidedAt: null };
       await p.questions.ask(row);
       let latest = row;
@@ -83,3 +89,7 @@ export function createQuestions(p: QuestionsPowers): Questions {
     },
   };
 } // prettier-ignore
+
+function tooMany(retryAfterSeconds: number): AppError {
+  return new AppError("TOO_MANY_REQUESTS", "rate_tool", `the person was asked ${PER_MINUTE} questions within a minute`, { remedy: "ask less, and several things in one question", retryAfterSeconds }); // prettier-ignore
+}

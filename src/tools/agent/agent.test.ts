@@ -36,7 +36,7 @@ beforeAll(async () => {
   bench = await openBench({
     model: script.model,
     note: async (action, body, store) => {
-      const id = String(body["questionId"]);
+      const id = body["questionId"] as string;
       if (action !== "question.asked" || decision === null) return;
       await store.questions.presented([id], 1);
       const change = decision === "answer" ? ({ state: "answered", answer: "main" } as const) : ({ state: "declined", answer: null } as const); // prettier-ignore
@@ -170,6 +170,15 @@ describe("ask_user", () => {
   test("the same option twice is refused", async () => {
     expect(await bench.fault(askUser, { question: "?", options: ["a", "a"] })).toMatchObject({ reason: "invalid_arguments" }); // prettier-ignore
   });
+});
+
+test("ten questions a minute are enough", async () => {
+  decision = "answer";
+  const caller = { userId: "chatty" };
+  for (let at = 0; at < 10; at++) await bench.run(askUser, { question: `${at}?`, timeoutSeconds: 10 }, { caller }); // prettier-ignore
+  const fault = await bench.fault(askUser, { question: "one more?", timeoutSeconds: 10 }, { caller }); // prettier-ignore
+  expect(fault).toMatchObject({ code: "TOO_MANY_REQUESTS", reason: "rate_tool" });
+  expect(fault.retryAfterSeconds).toBeGreaterThan(0);
 });
 
 describe("create_tool", () => {
