@@ -27,8 +27,7 @@ const OWN_ANSWER = "ostiary";
 /** They speak of one connection, or of the proxy itself. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "host"]); // prettier-ignore
 /** Plain ASCII: what a client means by other bytes, nobody can tell. */
-const AUTHORITY =
-  /^(\[[0-9a-fA-F:.]{2,45}\]|[^:[\]/?#@\\%\x00-\x20\x7f-\uffff]{1,253}):([1-9]\d{0,4})$/;
+const AUTHORITY = /^(\[[0-9a-fA-F:.]{2,45}\]|(?:(?![:[\]/?#@\\%])[!-~]){1,253}):([1-9]\d{0,4})$/;
 
 export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   const subjects = new WeakMap<Duplex, EgressSubject>();
