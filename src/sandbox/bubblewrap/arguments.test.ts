@@ -14,7 +14,7 @@ const plan: BoxPlan = {
   files: [{ fd: 9, at: "/etc/passwd" }],
   env: { TZ: "UTC" },
   cwd: "/workspace",
-  fds: { seccomp: 7, status: 6 },
+  fds: { seccomp: 7, status: 6, block: 9 },
 };
 
 test("the whole list, in its order", () => {
@@ -65,7 +65,8 @@ test("the whole list, in its order", () => {
     --chdir /workspace
     --remount-ro /
     --seccomp 7
-    --json-status-fd 6"
+    --json-status-fd 6
+    --block-fd 9"
   `);
 });
 
@@ -90,7 +91,8 @@ test("T38: whatever a job says, the list differs in its declared places only", (
 });
 
 test("users of boxes are apart from those of the system, also within a container", () => {
-  expect(firstUid("         0          0 4294967295\n")).toBe(0x70000000);
-  expect(firstUid("0 100000 65536\n")).toBe(60_000 - 1024);
-  expect(firstUid("0 1000 1\n1 100000 30000\n")).toBe(30_001 - 1024);
+  expect(firstUid("         0          0 4294967295\n", 0)).toBe(0x70000000);
+  expect(firstUid("0 0 4294967295\n", 99_999)).toBeLessThan(0x7fffffff);
+  expect(firstUid("0 100000 65536\n", 5)).toBe(60_000 - 1024);
+  expect(firstUid("0 1000 1\n1 100000 30000\n", 5)).toBe(30_001 - 1024);
 });

@@ -26,7 +26,7 @@ export interface BoxPlan {
   readonly files: readonly BoxFile[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  readonly fds: { readonly seccomp: number; readonly status: number };
+  readonly fds: { readonly seccomp: number; readonly status: number; readonly block: number };
 }
 
 export const JOB = "/job";
@@ -70,6 +70,7 @@ export function boxArguments(plan: BoxPlan): string[] {
     ...["--remount-ro", "/"],
     ...["--seccomp", String(plan.fds.seccomp)],
     ...["--json-status-fd", String(plan.fds.status)],
+    ...["--block-fd", String(plan.fds.block)],
   ];
 }
 

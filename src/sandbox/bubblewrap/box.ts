@@ -1,5 +1,5 @@
-// One box from its start to its last process. The launcher waits for its own arguments before it does anything, and gets
-// them only when it stands under its limits: nothing ever runs outside them.
+// One box from its start to its last process. The launcher builds it while the server puts both under their limits, and
+// waits before it starts the program until that is done: nothing of a job ever runs outside them.
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
@@ -60,8 +60,13 @@ const GONE_WITHIN_MS = 5_000;
 
 export async function startBox(order: BoxOrder): Promise<Box> {
   const { programs, argv, owner, cage, files, channel, tamper } = order;
-  const fds = { args: FIRST_FD, status: FIRST_FD + 1, seccomp: FIRST_FD + 2 };
-  const inner = files.map(({ at }, index) => ({ at, fd: CHANNEL_FD + 1 + index }));
+  const fds = {
+    args: FIRST_FD,
+    status: FIRST_FD + 1,
+    seccomp: FIRST_FD + 2,
+    block: CHANNEL_FD + 1,
+  };
+  const inner = files.map(({ at }, index) => ({ at, fd: CHANNEL_FD + 2 + index }));
   const env = channel ? { ...order.plan.env, NODE_CHANNEL_FD: String(CHANNEL_FD) } : order.plan.env;
   const planned = boxArguments({ ...order.plan, env, files: inner, fds });
   const args = tamper?.args?.(planned) ?? planned;
@@ -73,6 +78,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     ...Array<"ignore">(FIRST_FD - order.stdio.length).fill("ignore"),
     ...["pipe" as const, "pipe" as const, order.seccompFd],
     channel ? "ipc" : "ignore",
+    "pipe",
     ...files.map(({ fd }) => fd),
   ];
   let child: ChildProcess;
@@ -115,14 +121,21 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     // The group too: what is inside learns that its parent died only once it has asked to be told.
     signal(-pid, "SIGKILL");
   };
+  (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
   try {
     await cage?.place(pid);
+    const inner = cage === null ? null : await status.built;
+    // It may have been born before its parent was moved.
+    if (inner !== null) await cage?.place(inner);
   } catch (cause) {
-    kill();
-    await closed;
-    throw unstarted(cause);
+    // Gone already: it will say why on its own.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") {
+      kill();
+      await closed;
+      throw unstarted(cause);
+    }
   }
-  (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
+  (child.stdio[fds.block] as Writable).end("go");
   const end = async (): Promise<Ended> => {
     await exited;
     const oom = (await cage?.oom()) ?? false;
@@ -152,15 +165,29 @@ function unstarted(cause: unknown): AppError {
   return new AppError("UNAVAILABLE", "sandbox_unavailable", `The sandbox did not start${code === undefined ? "" : ` (${code})`}.`, { remedy: "see `ostiary doctor`; try again when the machine has room", cause }); // prettier-ignore
 }
 
+interface Status {
+  /** The first process inside, as the host numbers it; null: there will be none. */
+  readonly built: Promise<number | null>;
+  childPid(): number | null;
+  exitCode(): number | null;
+}
+
 /** What the launcher says about the box: never what a program inside says. */
-function readStatus(stream: Readable): { childPid(): number | null; exitCode(): number | null } {
+function readStatus(stream: Readable): Status {
   let text = "";
-  stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
   const field = (name: string): number | null => {
-    const found = new RegExp(`"${name}": (\\d+)`).exec(text)?.[1];
+    const found = new RegExp(`"${name}": (\\d+)\\D`).exec(text)?.[1];
     return found === undefined ? null : Number(found);
   };
-  return { childPid: () => field("child-pid"), exitCode: () => field("exit-code") };
+  const childPid = (): number | null => field("child-pid");
+  const built = new Promise<number | null>((resolve) => {
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      if (childPid() !== null) resolve(childPid());
+    });
+    stream.once("close", () => resolve(childPid()));
+  });
+  return { built, childPid, exitCode: () => field("exit-code") };
 }
 
 /** The launcher has ended; what was inside follows it, but not in the same moment. */

@@ -1,5 +1,6 @@
 // What the host offers: the programs that build a box, and how its root folder looks.
 import { accessSync, chmodSync, constants, copyFileSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs"; // prettier-ignore
+import { randomInt } from "node:crypto";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { SystemEntry } from "./arguments.ts";
@@ -39,6 +40,8 @@ export const NAMES: Readonly<Record<string, string>> = {
 /** Wide apart from every range that distributions and containers hand out. */
 const FIRST_UID = 0x70000000;
 const SLOTS = 1024;
+/** Servers of one machine each take their own part of the range, by chance. */
+const PARTS = 100_000;
 
 export interface Identities {
   /** Null where the server is an ordinary user: the box then runs as it. */
@@ -49,7 +52,7 @@ export interface Identities {
 
 /** One uid per running box, so that no two share a limit that the kernel counts by user. */
 export function identities(isRoot: boolean): Identities {
-  const first = isRoot ? firstUid(readFileSync("/proc/self/uid_map", "utf8")) : 0;
+  const first = isRoot ? firstUid(readFileSync("/proc/self/uid_map", "utf8"), randomInt(PARTS)) : 0;
   const taken = new Set<number>();
   return {
     get full() {
@@ -67,13 +70,14 @@ export function identities(isRoot: boolean): Identities {
 }
 
 /** Within a container not all numbers exist: then the upper end of those that do, below the reserved ones. */
-export function firstUid(map: string): number {
+export function firstUid(map: string, part: number): number {
   const ranges = map
     .trim()
     .split("\n")
     .map((line) => line.trim().split(/\s+/).map(Number))
     .map(([inside = 0, , count = 0]) => ({ from: inside, to: inside + count }));
-  if (ranges.some(({ from, to }) => from <= FIRST_UID && to >= FIRST_UID + SLOTS)) return FIRST_UID;
+  if (ranges.some(({ from, to }) => from <= FIRST_UID && to >= FIRST_UID + PARTS * SLOTS))
+    return FIRST_UID + part * SLOTS;
   const widest = ranges.sort((a, b) => b.to - b.from - (a.to - a.from))[0] ?? { from: 0, to: 0 };
   return Math.max(1, Math.min(widest.to, 60_000) - SLOTS);
 }
