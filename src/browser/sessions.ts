@@ -10,6 +10,7 @@ import type { BrowserConfig, Browsers, Owner, Use } from "./browser.ts";
 import { createDiagrams } from "./diagram.ts";
 import { findChromium } from "./executable.ts";
 import { noSession } from "./faults.ts";
+import { createGuard } from "./guard.ts";
 import { handleOf } from "./handle.ts";
 import { navigate } from "./navigate.ts";
 import { openSession, type LiveSession } from "./session.ts";
@@ -67,6 +68,8 @@ export function openBrowsers(p: BrowsersParts): Browsers {
   return {
     async open(use, options) {
       if (closed) throw new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", { remedy: "try again later" });
+      // What may not be gone to needs no browser.
+      if (options.url !== undefined) await createGuard(p.egress, use.rules, use.signal).check(options.url, use.signal);
       const key = keyOf(use.owner);
       requireRoom(key);
       opening.set(key, (opening.get(key) ?? 0) + 1);
