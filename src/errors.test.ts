@@ -128,7 +128,10 @@ describe("the sources", () => {
     "src/engine/discover.ts": "the words of a stage's verdict, as they are",
     "src/governance/arguments/commands.ts":
       "a rule's finding; the stage gives it its code, FORBIDDEN",
-    "src/run/powers/files.ts": "the words of the judge of paths, as they are",
+    "src/model/faults.ts":
+      "a provider's refusal; UNAVAILABLE where it is the key, else EXECUTION_FAILED",
+    "src/run/powers/files/place.ts": "the words of the judge of paths, as they are",
+    "src/run/powers/host/figures.ts": "the words of the judge of paths, as they are",
     "src/tools/tool.ts": "toolError itself: its callers are read instead",
   };
   const found = sources("src").flatMap((file) => pairsIn(file));
@@ -147,7 +150,7 @@ describe("the sources", () => {
   it("give a computed reason only where a tool, a provider, a metric, a window or a rule has its own", () => {
     const computed = found.filter(({ code, reason }) => code !== null && reason === null);
     const codes = new Set(computed.map(({ code }) => code));
-    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "EXECUTION_FAILED", "FORBIDDEN", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
+    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "CONFLICT", "EXECUTION_FAILED", "FORBIDDEN", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
     // Findings of the argument rules: every reason they name is in the table, those of asks and waivers aside.
     const findings = sources("src/governance/arguments").flatMap((file) => [...read(file).matchAll(/\breason: "(\w+)"/g)].map(([, reason]) => reason ?? "")); // prettier-ignore
     const spoken = new Set(["command_asks", "host_asks", "listed_command", "unattended_path"]);

@@ -34,7 +34,7 @@ const HIDDEN = { retryable: false, expose: false };
 // prettier-ignore
 export const CODES = {
   BAD_REQUEST: row(400, "BAD_REQUEST", -32602, 2, SHOWN, "The request is not valid",
-    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "where_empty"),
+    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "where_empty", "labels_duplicate"),
   UNAUTHORIZED: row(401, "UNAUTHORIZED", -32600, 3, SHOWN, "A valid credential is needed",
     "no_credentials", "bad_credentials", "key_inactive"),
   BUDGET_EXHAUSTED: row(402, "PAYMENT_REQUIRED", 402, 5, SHOWN, "The budget is used up",
