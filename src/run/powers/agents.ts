@@ -5,6 +5,7 @@ import type { Drafts } from "../../agent/drafts.ts";
 import type { Questions } from "../../agent/questions.ts";
 import type { Call } from "../../call.ts";
 import type { AgentsPower } from "../../tools/powers/agents.ts";
+import { untilAborted } from "./aborted.ts";
 
 export interface AgentsSettings {
   readonly agents: Agents;
@@ -21,7 +22,7 @@ export const agentsPower =
   ({ agents, coordinate, questions, drafts, now }: AgentsSettings) =>
   (call: Call, signal: AbortSignal): AgentsPower => {
     const left = (): number => Math.max(0, call.startedAt + call.timeoutMs - now() - ANSWER_MS);
-    return {
+    return untilAborted<AgentsPower>({
       async spawn({ wait, ...task }) {
         const row = await agents.spawn(call, task);
         const shown = wait ? await agents.wait(call.caller, row.id, left(), signal) : row;
@@ -60,5 +61,5 @@ export const agentsPower =
         const { tool, warnings } = await drafts.create(call.caller, draft);
         return { capabilityId: tool.id, name: tool.name, version: tool.version, pin: tool.pin, warnings };
       },
-    };
+    }, signal);
   }; // prettier-ignore

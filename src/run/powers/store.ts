@@ -4,6 +4,7 @@ import { AppError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { StorePower } from "../../tools/powers/store.ts";
 import { parseTextQuery, snippetOf, textOfJson } from "../../util/words.ts";
+import { untilAborted } from "./aborted.ts";
 import type { Documentation } from "./documentation.ts";
 
 export interface StoreSettings {
@@ -19,8 +20,8 @@ export function storePower({
   memory,
   documentation,
   now,
-}: StoreSettings): (call: Call) => StorePower {
-  return (call) => ({
+}: StoreSettings): (call: Call, signal: AbortSignal) => StorePower {
+  return (call, signal) => untilAborted<StorePower>({
     async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
       const place = placeOf(call, namespace);
       requireSize(value);
@@ -75,7 +76,7 @@ export function storePower({
       return memory.clear({ ...filter, dryRun, ...(key === undefined ? {} : { key }) }, MAX_SHOWN_KEYS); // prettier-ignore
     },
     documentation: (query, options) => documentation.search(query, options),
-  });
+  }, signal); // prettier-ignore
 }
 
 /** The tenant is a column of its own; the rest is one unambiguous text. Session ids come from the caller, so the user is part of them. */

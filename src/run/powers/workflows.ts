@@ -4,6 +4,7 @@ import type { WorkflowsPower, RunView, PlanView } from "../../tools/powers/workf
 import type { Plans } from "../../workflow/plans.ts";
 import type { Workflows } from "../../workflow/workflows.ts";
 import type { PlanRow, RunRow } from "../../store/store.ts";
+import { untilAborted } from "./aborted.ts";
 
 export interface WorkflowsSettings {
   readonly workflows: Workflows;
@@ -16,7 +17,7 @@ const ANSWER_MS = 500;
 
 export const workflowsPower =
   ({ workflows, plans, now }: WorkflowsSettings) =>
-  (call: Call, signal: AbortSignal): WorkflowsPower => ({
+  (call: Call, signal: AbortSignal): WorkflowsPower => untilAborted<WorkflowsPower>({
     async create(draft) {
       const { id, version, risk, warnings } = await workflows.create(call.caller, draft);
       return { workflowId: id, version, risk, warnings: [...warnings] };
@@ -50,7 +51,7 @@ export const workflowsPower =
     },
     updatePlan: async (draft) => planView(await plans.update(call, draft)),
     advancePhase: async (step) => planView(await plans.advance(call, step)),
-  });
+  }, signal); // prettier-ignore
 
 function viewOf({ id, status, startedAt, endedAt, steps, output, error }: RunRow): RunView {
   return { runId: id, status, startedAt, endedAt, steps, output, error };
