@@ -13,14 +13,12 @@ const UNTRIED: SandboxStatus = { ready: false, reason: "it was not tried yet", f
 
 /** The box of this system. Nothing is started, and nothing taken, before somebody asks for it. */
 export function openSandbox(config: SandboxConfig): Sandbox {
-  const kind =
-    { linux: "bubblewrap", darwin: "sandbox-exec" }[process.platform as string] ?? "none";
   let opened: Promise<Sandbox> | null = null;
   let found: Sandbox | null = null;
   const open = (): Promise<Sandbox> =>
     (opened ??= load(config).then((sandbox) => (found = sandbox)));
   return {
-    kind: kind as Sandbox["kind"],
+    kind: process.platform === "linux" ? "bubblewrap" : "none",
     get status() {
       return found?.status ?? UNTRIED;
     },
@@ -35,6 +33,7 @@ export function openSandbox(config: SandboxConfig): Sandbox {
 
 async function load(config: SandboxConfig): Promise<Sandbox> {
   if (process.platform === "linux") return (await import("./bubblewrap.ts")).openBubblewrap(config);
+  // sandbox-exec has no mounts: a job could not have its folders where it expects them.
   return (await import("./none.ts")).noSandbox();
 }
 
