@@ -5,8 +5,12 @@ import type { BrowserSession } from "../tools/powers/browser.ts";
 import { egressBlocked, fault, firstLine, quoted } from "./faults.ts";
 import type { LiveSession } from "./session.ts";
 import { titleOf } from "./tabs.ts";
+import { pause } from "./until.ts";
 
 type Target = Parameters<BrowserSession["navigate"]>[0];
+const MAX_TRIES = 3;
+const AGAIN_MS = 200;
+
 type WaitUntil = Parameters<BrowserSession["navigate"]>[1];
 
 export async function navigate(session: LiveSession, page: Page, target: Target, waitUntil: WaitUntil, signal: AbortSignal) {
@@ -41,13 +45,16 @@ function go(page: Page, target: Target, options: Parameters<Page["goto"]>[1]): P
   }
 } // prettier-ignore
 
-/** The browser's own error page for an earlier refusal may arrive late and push a new navigation aside. */
-async function goOrAgain(page: Page, target: Target, options: Parameters<Page["goto"]>[1]): Promise<Response | null> {
-  try {
-    return await go(page, target, options);
-  } catch (cause) {
-    if (!(cause instanceof Error) || !/interrupted by another navigation to "chrome-error:/.test(cause.message)) throw cause;
-    return go(page, target, options);
+/** What is left of an earlier navigation (an error page, a download) may arrive late and push a new one aside. */
+async function goOrAgain(page: Page, target: Target, options: { waitUntil: WaitUntil; timeout: 0; signal: AbortSignal }): Promise<Response | null> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await go(page, target, options);
+    } catch (cause) {
+      const pushed = cause instanceof Error && /interrupted by another navigation/.test(cause.message);
+      if (!pushed || tries >= MAX_TRIES || options.signal.aborted) throw cause;
+      await pause(AGAIN_MS, options.signal);
+    }
   }
 } // prettier-ignore
 
@@ -86,6 +93,6 @@ function failed(session: LiveSession, target: Target, cause: unknown): unknown {
     return fault("navigation_failed", `${where} is a download, not a page`, "it is being saved: browser/close hands it over"); // prettier-ignore
   const code = /net::(ERR_[A-Z_]+)/.exec(text)?.[1];
   if (code === undefined && !/interrupted|aborted|navigat/i.test(text)) return cause;
-  const meaning = MEANINGS[code ?? ""] ?? (code?.startsWith("ERR_CERT") || code?.startsWith("ERR_SSL") ? "its certificate or encryption is not valid" : "the browser could not load it"); // prettier-ignore
+  const meaning = MEANINGS[code ?? ""] ?? (code?.startsWith("ERR_CERT") || code?.startsWith("ERR_SSL") ? "its certificate or encryption is not valid" : /interrupted/.test(text) ? "another navigation came in between" : "the browser could not load it"); // prettier-ignore
   return fault("navigation_failed", `${where} did not load: ${meaning}${code ? ` (${code})` : ""}`, "check the address, or try another source"); // prettier-ignore
 }
