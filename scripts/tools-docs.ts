@@ -41,7 +41,7 @@ egress guard only); without a sandbox such a tool refuses. A tool whose program 
 }
 
 function rowOf(tool: Tool): string {
-  const what = /^(.*?[.:])(?= |$)/s.exec(tool.description)?.[1] ?? tool.description;
+  const what = /^(.*?\.)(?= |$)/s.exec(tool.description)?.[1] ?? tool.description;
   const raised = tool.escalations.map(({ argument }) => argument.slice(1)).join(", ");
   const risk = raised === "" ? tool.risk : `${tool.risk}; ${raised} raises it`;
   return `| \`${tool.name}\` | ${risk} | ${tool.effects} | ${tool.sandbox ?? "–"} | ${tool.timeoutMs / 1_000} s | ${what.replaceAll("|", "\\|").replaceAll("<", "\\<")} |`;

@@ -17,7 +17,16 @@ const BASE = ["errors.ts", "call.ts", "util/"];
 const PATH = ["identity/", "gate/", "run/", "record/"];
 /** What the gate decides with, and the ports below it. */
 const RULES = ["approval/", "governance/", "limits/", "mode/"];
-const PORTS = ["egress/", "policy/", "relation/", "sandbox/", "search/search.ts", "state/", "store/store.ts", "store/follow.ts"];
+const PORTS = [
+  "egress/",
+  "policy/",
+  "relation/",
+  "sandbox/",
+  "search/search.ts",
+  "state/",
+  "store/store.ts",
+  "store/follow.ts",
+];
 
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {

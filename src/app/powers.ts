@@ -30,7 +30,7 @@ import { modelPower } from "../run/powers/model.ts";
 import { processPower } from "../run/powers/process.ts";
 import { tenantPackages } from "../run/powers/process/packages.ts";
 import { openStaging } from "../run/powers/process/workspace.ts";
-import { nativePowers, type PowerSources, type PowersFor } from "../run/powers/index.ts";
+import { nativePowers, type PowersFor } from "../run/powers/index.ts";
 import { openVault } from "../run/powers/secrets.ts";
 import { storePower } from "../run/powers/store.ts";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.ts";

@@ -6,7 +6,7 @@ import {
   type AddressInfo,
   type Server as TcpServer,
 } from "node:net";
-import type { Duplex} from "node:stream";
+import type { Duplex } from "node:stream";
 import { duplexPair } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

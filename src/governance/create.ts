@@ -70,7 +70,8 @@ export function createGovernance(
     },
     hostsFor: ({ tool, arguments: given }) =>
       tool ? hostsForCall(toolArguments(tool), given) : generalHosts,
-    isVariableDenied: (name) => match(tools.commands.environment.denied, name.toUpperCase()) !== null,
+    isVariableDenied: (name) =>
+      match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),
     approvalRules: (tool) =>
       remember(approvalsOf, tool, () => Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals })), // prettier-ignore

@@ -145,7 +145,7 @@ describe("R077 R099: entries of tools", () => {
 
   test("a tool that does not exist is a fault with a suggestion; of an upstream server only the server is known", () => {
     expect(withTools("  file/raed: {}")).toEqual([
-      'tools.yaml:44:3 tools: there is no tool "file/raed"; did you mean file/read?',
+      'tools.yaml:45:3 tools: there is no tool "file/raed"; did you mean file/read?',
     ]);
     expect(withTools("  web/crawl: {}").join()).toContain('there is no tool "web/crawl"');
     expect(withTools("  upstream/anything: { rate_limit_per_hour: none }")).toEqual([]);

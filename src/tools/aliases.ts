@@ -45,8 +45,9 @@ export function translate(name: string, given: JsonObject): Translated {
 
 function byMethod(given: JsonObject): Translated {
   const { method = "GET", ...rest } = given;
-  const name = typeof method === "string" ? METHODS[method.toUpperCase()] : undefined;
-  if (name === undefined || !Object.hasOwn(METHODS, String(method).toUpperCase())) {
+  const word = typeof method === "string" ? method.toUpperCase() : "";
+  const name = Object.hasOwn(METHODS, word) ? METHODS[word] : undefined;
+  if (name === undefined) {
     const methods = Object.keys(METHODS).join(", ");
     throw conflict("/method", `expected one of ${methods}, got ${JSON.stringify(method)}`, `use one of ${methods}`); // prettier-ignore
   }

@@ -1,5 +1,5 @@
 // Values against a JSON Schema of somebody else's: interpreted, never compiled to code, and bounded in size.
-import { Validator, type Schema } from "@cfworker/json-schema";
+import { Validator } from "@cfworker/json-schema";
 import type { Json, JsonObject } from "../call.ts";
 
 const MAX_DEPTH = 32;

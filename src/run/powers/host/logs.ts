@@ -32,7 +32,7 @@ function entryOf(line: string): LogEntry[] {
   try {
     const { time, level, msg, app: _app, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const more = Object.keys(fields).length > 0 ? ` ${JSON.stringify(withoutStack(fields))}` : "";
-    return [{ time: new Date(Number(time)).toISOString(), source: "ostiary", level: LEVELS[Number(level)] ?? "info", message: `${String(msg ?? "")}${more}` }]; // prettier-ignore
+    return [{ time: new Date(Number(time)).toISOString(), source: "ostiary", level: LEVELS[Number(level)] ?? "info", message: `${typeof msg === "string" ? msg : ""}${more}` }]; // prettier-ignore
   } catch {
     return [];
   }
