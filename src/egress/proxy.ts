@@ -110,6 +110,8 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
 
   function join(stream: Duplex, socket: Socket, head: Buffer, target: CheckedTarget): void {
     socket.setTimeout(p.limits.tunnelIdleMs, () => socket.destroy());
+    // Two pipelines hang on each, and each of them listens several times.
+    for (const side of [stream, socket]) side.setMaxListeners(30);
     if (head.length > 0) socket.write(head);
     const end = (): void => {
       socket.destroy();
