@@ -177,7 +177,7 @@ describe("tools, runs, explain, api", () => {
     expect((await cli("tools")).stdout).toContain("system/echo");
     const files = (await cli("tools list --category file --json")).json();
     expect(files.categories).toEqual(["file"]);
-    expect((await cli("tools search unchanged")).stdout).toMatch(/^system\/echo/);
+    expect((await cli("tools search unchanged")).stdout).toMatch(/^system\/echo/m);
     expect((await cli("tools show echo --json")).json().tool.name).toBe("system/echo");
     expect((await cli("tools show system/echo")).stdout).toContain("ostiary call system/echo");
     for (const name of ["nope/nope", "nope"]) {
