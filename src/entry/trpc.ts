@@ -19,6 +19,7 @@ import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { replayCalls } from "./api/replay.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
+import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
 import type { Doors } from "./doors.ts";
@@ -164,6 +165,10 @@ const router = t.router({
     getKey: query(getKey),
     revokeKey: mutation(revokeKey),
     rotateKey: mutation(rotateKey),
+  }),
+  questions: t.router({
+    listQuestions: query(listQuestions),
+    answerQuestion: mutation(answerQuestion),
   }),
   usage: t.router({ getUsage: query(getUsage), listPlans: query(listPlans) }),
   capsules: t.router({

@@ -45,7 +45,7 @@ function governance(): string {
   cpSync(join(import.meta.dirname, "../../governance"), path, { recursive: true });
   const file = join(path, "tools.yaml");
   const text = readFileSync(file, "utf8");
-  writeFileSync(file, text.replace(/^tools: \{\}$/m, "tools: { system/scribble_twice: { approvals: { approvals: 2 } } }")); // prettier-ignore
+  writeFileSync(file, text.replace(/^tools:$/m, "tools:\n  system/scribble_twice: { approvals: { approvals: 2 } }")); // prettier-ignore
   return path;
 }
 

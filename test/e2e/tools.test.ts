@@ -77,7 +77,7 @@ describe("tools", () => {
 
   it("R215: filters by category, tags, search and deprecation", async () => {
     expect(await list("?category=system")).toContain("system/echo");
-    expect(await list("?category=browser")).toEqual([]);
+    expect(await list("?category=browser&search=echo")).toEqual([]);
     expect(await list("?tags=red,round")).toEqual(["system/tagged"]);
     expect(await list("?tags=red&tags=round")).toEqual(["system/tagged"]);
     expect(await list("?tags=red")).toEqual(["system/tagged"]);
