@@ -82,7 +82,7 @@ describe("tools", () => {
     expect(await list("?tags=red&tags=round")).toEqual(["system/tagged"]);
     expect(await list("?tags=red")).toEqual(["system/tagged"]);
     expect(await list("?tags=red&includeDeprecated=true")).toEqual(["system/old", "system/tagged"]);
-    expect(await list("?search=tAGs")).toEqual(["system/tagged"]);
+    expect(await list("?search=tAGGed")).toEqual(["system/tagged"]);
     expect(await list("?search=nothing+like+it")).toEqual([]);
     const trpc = await trpcClient(app).tools.listTools.query({
       tags: ["red"],
