@@ -109,7 +109,7 @@ print(total)`;
     expect(result.out).toBe(`True\n${4 * MIB}\n`);
   });
 
-  test("cancelled boxes leave no process, no control group and no user taken", async () => {
+  test("R152: cancelled boxes leave no process, no control group and no user taken", async () => {
     const controller = new AbortController();
     const many = Array.from({ length: 20 }, () => tryJob(sandbox, ["/bin/sh", "-c", "sleep 77661 & sleep 77661"], { signal: controller.signal })); // prettier-ignore
     await expect.poll(() => withWord("77661").length, { timeout: 60_000 }).toBeGreaterThan(20);

@@ -36,6 +36,7 @@ export default defineTool({
   needs: ["files", "documents"],
   touches: [{ argument: "/path", kind: "path", access: "read" }],
   timeoutMs: 60_000,
+  aliases: ["doc_parser", "document_ingest"],
   tags: ["pdf", "word", "csv"],
   examples: [{ path: "README.md" }, { path: "README.md", format: "text", maxChars: 5 }],
   async run({ path, attachmentId, pages, ocr, offset, maxChars, format }, { files, documents }, context) {

@@ -83,7 +83,7 @@ describe.skipIf(!HAS_BOX)("shell/exec", { timeout: 60_000 }, () => {
     expect(await run({ command: ["wc", "-c"], stdin: "x".repeat(100_000) })).toMatchObject({ stdout: "100000\n" }); // prettier-ignore
   });
 
-  test("its time is up: killed with what it said so far", async () => {
+  test("R142 R151 R153: its time is up: killed with what it said so far", async () => {
     const ended = await run({ command: ["sh", "-c", "trap '' TERM; echo begun; sleep 60"], timeoutSeconds: 1 }); // prettier-ignore
     expect(ended).toMatchObject({ stdout: "begun\n", exitCode: -1, timedOut: true, stderr: expect.stringContaining("its time was up") as string }); // prettier-ignore
     expect(bench.notes.at(-1)).toMatchObject({ timedOut: true });
@@ -117,7 +117,7 @@ describe.skipIf(!HAS_BOX)("shell/exec", { timeout: 60_000 }, () => {
     expect(await run({ command: ["printf", "a\\377b"] })).toMatchObject({ stdout: "a\ufffdb" });
   });
 
-  test("too much memory is told", async () => {
+  test("R154: too much memory is told", async () => {
     const ended = await run({ command: ["python3", "-c", "x = 'a' * (2 * 1024 ** 3)"] });
     expect(ended["exitCode"]).not.toBe(0);
     expect(ended["oom"] === true || /MemoryError|Killed/.test(ended["stderr"] as string)).toBe(true);
@@ -186,7 +186,7 @@ describe.skipIf(!HAS_BOX)("shell/exec", { timeout: 60_000 }, () => {
   });
 }); // prettier-ignore
 
-test("T38: without a sandbox nothing runs", async () => {
+test("T38 C34 R150: without a sandbox nothing runs", async () => {
   const path = process.env["PATH"];
   process.env["PATH"] = "/nowhere";
   const bench = await openBench();

@@ -22,7 +22,7 @@ export default defineTool({
   touches: [{ argument: "/url", kind: "url" }],
   timeoutMs: 30_000,
   idempotent: true,
-  aliases: ["http_fetch", "url_fetch"],
+  aliases: ["http_request", "web/request", "web_request", "http_fetch", "url_fetch"],
   tags: ["web", "http"],
   examples: [
     { url: "https://api.example.org/items.json", query: { page: 2 } },
