@@ -39,7 +39,7 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
   const newAdminKey = await ensureKey(p, { userId: OWNER, name: "admin", file: "admin.key", preset: p.presetAdminKey, scopes: ["*"], level: "admin", capsuleId: "all" }); // prettier-ignore
   // A level that lets dangerous tools reach the approval stage: there a person decides (C8).
   const scopes = ["agent:execute:safe", "agent:execute:moderate", "agent:execute:dangerous"];
-  await ensureKey(p, { userId: CLI, name: "cli", file: "cli.key", preset: null, scopes, level: "admin", capsuleId: "starter" }); // prettier-ignore
+  await ensureKey(p, { userId: CLI, name: "cli", file: "cli.key", preset: null, scopes, level: "admin", capsuleId: "all" }); // prettier-ignore
   return { newAdminKey };
 }
 

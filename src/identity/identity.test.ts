@@ -34,7 +34,7 @@ const newKey = (userId: string, change: object = {}) =>
 describe("keys", () => {
   it("C50: the first start's keys stand for owner and cli, each with its capsule", async () => {
     expect(admin).toMatchObject({ userId: "owner", role: "admin", level: "admin", capsuleId: "all", tenantId: "local", via: "key" }); // prettier-ignore
-    expect(await app.callerOf(app.cliKey)).toMatchObject({ userId: "cli", role: "user", level: "admin", capsuleId: "starter" }); // prettier-ignore
+    expect(await app.callerOf(app.cliKey)).toMatchObject({ userId: "cli", role: "user", level: "admin", capsuleId: "all" }); // prettier-ignore
   });
 
   it("R050: no credential, another scheme, and unknown keys are refused", async () => {

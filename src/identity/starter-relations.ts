@@ -2,13 +2,19 @@
 import type { RelationChange, Relations } from "../relation/relation.ts";
 import type { Store, UserRow } from "../store/store.ts";
 import type { Tool } from "../tools/tool.ts";
-import { LOCAL_TENANT } from "./bootstrap.ts";
+import { CLI, LOCAL_TENANT } from "./bootstrap.ts";
 
 /** Names of the tools that have got theirs: what was taken away does not come back with the next start. */
 const KNOWN = "relations.starter";
 const PAGE = 100;
 /** SpiceDB takes at most 1,000 changes at once. */
 const AT_ONCE = 500;
+
+/** Whoever sits at this machine may ask for anything; what is dangerous waits for the owner's yes all the same. */
+const CLI_CHANGES: readonly RelationChange[] = ["shell_executor", "package_installer", "tool_creator"].map((relation) => ({
+  operation: "touch",
+  relationship: { resource: { type: "tenant", id: LOCAL_TENANT }, relation, subject: { type: "user", id: CLI } },
+})); // prettier-ignore
 
 export interface StarterPowers {
   readonly store: Pick<Store, "facts" | "users">;
@@ -23,7 +29,7 @@ export async function starterRelations({ store, relations, tools }: StarterPower
   const fresh = tools.filter((tool) => !given.has(tool.name)).map((tool) => tool.name);
   const changes = [
     ...fresh.flatMap(toolChanges),
-    ...(known === null ? (await everybody(store)).flatMap(memberChanges) : []),
+    ...(known === null ? [...(await everybody(store)).flatMap(memberChanges), ...CLI_CHANGES] : []),
   ];
   for (let at = 0; at < changes.length; at += AT_ONCE)
     await relations.write(changes.slice(at, at + AT_ONCE));
