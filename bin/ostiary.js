@@ -6,6 +6,9 @@ if (!(major >= 24)) {
   process.exit(1);
 }
 
+// Files, names and their checks share these threads; four would let slow disks and resolvers hold up the gate.
+if (!process.env.UV_THREADPOOL_SIZE) process.env.UV_THREADPOOL_SIZE = "16";
+
 import("node:fs")
   .then(function (fs) {
     var built = new URL("../dist/main.js", import.meta.url);
