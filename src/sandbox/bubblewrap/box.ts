@@ -54,7 +54,8 @@ export interface Box {
 const FIRST_FD = 5;
 /** One digit: a shell can close it. */
 export const CHANNEL_FD = FIRST_FD + 3;
-const POLL_MS = 2;
+/** Looked for after 2, 4, 8 … 32 ms: hundreds that end together must not keep each other from ending. */
+const [FIRST_POLL_MS, LAST_POLL_MS] = [2, 32];
 /** Beyond it the box is reported as ended; what the kernel still takes down has no descriptor left. */
 const GONE_WITHIN_MS = 5_000;
 
@@ -118,6 +119,9 @@ export async function startBox(order: BoxOrder): Promise<Box> {
   const kill = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     killed = true;
+    // Both at once, so that neither waits for the other's end.
+    const inside = status.childPid();
+    if (inside !== null) signal(inside, "SIGKILL");
     // The group too: what is inside learns that its parent died only once it has asked to be told.
     signal(-pid, "SIGKILL");
   };
@@ -193,16 +197,21 @@ function readStatus(stream: Readable): Status {
 /** The launcher has ended; what was inside follows it, but not in the same moment. */
 async function lastOneGone(cage: Cage | null, childPid: () => number | null): Promise<void> {
   const until = performance.now() + GONE_WITHIN_MS;
-  while (performance.now() < until) {
+  for (
+    let wait = FIRST_POLL_MS;
+    performance.now() < until;
+    wait = Math.min(wait * 2, LAST_POLL_MS)
+  ) {
     if (cage !== null) {
       const removed = await cage.remove().then(() => true, () => false); // prettier-ignore
       if (removed) return;
-      for (const pid of await cage.members()) signal(pid, "SIGKILL");
+      // They are dying; one that is not was missed by all signals before.
+      if (wait === LAST_POLL_MS) for (const pid of await cage.members()) signal(pid, "SIGKILL");
     } else {
       const inner = childPid();
       if (inner === null || !signal(inner, "SIGKILL")) return;
     }
-    await sleep(POLL_MS);
+    await sleep(wait);
   }
 }
 
