@@ -8,7 +8,17 @@ import { meets, Skipped, type BenchOptions, type Row } from "./row.ts";
 import { table } from "./table.ts";
 
 /** In this order; a part whose file is not there is skipped like one whose peer is absent. */
-const PARTS = ["echo", "scale", "start", "gate", "store", "rego", "sandbox", "cancel", "bombs"] as const;
+const PARTS = [
+  "echo",
+  "scale",
+  "start",
+  "gate",
+  "store",
+  "rego",
+  "sandbox",
+  "cancel",
+  "bombs",
+] as const;
 
 interface PartModule {
   run(options: BenchOptions): Promise<readonly Row[]>;

@@ -45,7 +45,8 @@ let cli: Caller;
 beforeAll(async () => {
   app = await startApp({ tools: [slowTool(observer), wild, careful, vault], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
   admin = await app.callerOf(app.adminKey);
-  cli = await app.callerOf(app.cliKey);
+  // Through the capsule that leaves some tools to people.
+  cli = { ...(await app.callerOf(app.cliKey)), capsuleId: "starter" };
 });
 afterAll(() => app.close());
 
@@ -610,7 +611,7 @@ describe("what discovery remembers", () => {
   beforeAll(async () => {
     house = await startApp({ tools: [wild], listen: false, now: () => clock });
     owner = await house.callerOf(house.adminKey);
-    user = await house.callerOf(house.cliKey);
+    user = { ...(await house.callerOf(house.cliKey)), capsuleId: "starter" };
   });
   afterAll(() => house.close());
   const shown = async () => (await house.app.engine.discover(user)).map((tool) => tool.name);

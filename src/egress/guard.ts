@@ -2,8 +2,8 @@
 import { checkUrl, systemResolve, type Resolve } from "./check.ts";
 import type { Egress } from "./egress.ts";
 import type { Connect } from "./dial.ts";
-import { openProxy, type ProxyLimits } from "./proxy.ts";
-import { requestThrough, type RequestLimits } from "./request.ts";
+import type { ProxyLimits } from "./proxy.ts";
+import type { RequestLimits } from "./request.ts";
 
 export interface EgressLimits extends RequestLimits, ProxyLimits {
   readonly resolveMs: number;
@@ -20,6 +20,8 @@ export interface EgressOptions {
   readonly connect?: Connect | undefined;
   readonly limits?: Partial<EgressLimits> | undefined;
 }
+
+type Proxy = Pick<Egress, "serve" | "close">;
 
 const LIMITS: EgressLimits = {
   resolveMs: 5_000,
@@ -38,11 +40,24 @@ export function openEgress(options: EgressOptions = {}): Egress {
   const { resolve = systemResolve, ownPorts = () => [], ca, connect } = options;
   const check: Egress["check"] = (url, subject) =>
     checkUrl(url, subject, { resolve, resolveMs: limits.resolveMs, ownPorts });
-  const proxy = openProxy({ check, limits, ca, connect });
+  // Loaded with the first use: Node's HTTP and TLS clients take megabytes that an idle server need not hold.
+  let proxy: Promise<Proxy> | null = null;
+  const proxyNow = (): Promise<Proxy> =>
+    (proxy ??= import("./proxy.ts").then(({ openProxy }) =>
+      openProxy({ check, limits, ca, connect }),
+    ));
   return {
     check,
-    request: (request, subject) => requestThrough(request, subject, { check, limits, ca, connect }),
-    serve: proxy.serve,
-    close: proxy.close,
+    async request(request, subject) {
+      const { requestThrough } = await import("./request.ts");
+      return requestThrough(request, subject, { check, limits, ca, connect });
+    },
+    serve(connection, subject) {
+      connection.on("error", () => undefined);
+      proxyNow()
+        .then((ready) => ready.serve(connection, subject))
+        .catch(() => connection.destroy());
+    },
+    close: async () => (await proxy)?.close(),
   };
 }
