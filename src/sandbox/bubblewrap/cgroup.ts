@@ -55,6 +55,8 @@ function versionOne(name: string, own: string, mounts: string): Cages | null {
       const at = (controller: Controller): string => join(folders[controller], run);
       await Promise.all(CONTROLLERS.map((controller) => mkdir(at(controller))));
       const bytes = String(limits.memoryBytes);
+      // All boxes together: where processors are scarce, the server and its other callers come first.
+      await set(folders.cpu, "cpu.shares", "128").catch(() => undefined);
       await Promise.all([
         set(at("memory"), "memory.limit_in_bytes", bytes).then(() =>
           // Absent where the kernel does not count swap.
