@@ -50,6 +50,15 @@ describe("arguments raise", () => {
   });
 });
 
+test("profiles add up, in whatever order they bite", () => {
+  const net: Escalation = { argument: "/deep", sandbox: "rw+net" };
+  for (const order of [
+    [FIX, net],
+    [net, FIX],
+  ])
+    expect(plain(tool(order), { fix: true, deep: {} }).sandbox).toBe("rw+net");
+});
+
 test("governance sets a risk, and arguments raise from there", () => {
   const lint = tool([FIX]);
   const governed = escalator((name) => (name === "shell/lint" ? "moderate" : null));

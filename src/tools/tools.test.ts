@@ -192,7 +192,8 @@ describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_na
 
   test("gets the powers it declared and no others", async () => {
     const needs = tool.native?.needs ?? [];
-    const call = { ...bench.call(), tool, arguments: tool.examples[0] ?? {} };
+    const governed = bench.governance.asGoverned(tool, tool.examples[0] ?? {});
+    const call = { ...bench.call(), tool: governed, arguments: tool.examples[0] ?? {} };
     const powers = bench.powersFor(needs, call);
     expect(Object.keys(powers).sort()).toEqual([...needs].sort());
     const touched = new Set<PowerName>();

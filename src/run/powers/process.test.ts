@@ -5,13 +5,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { copyTree, type CopyLimits } from "./process/copy.ts";
+import exec from "../../tools/shell/exec.ts";
+import gitStatus from "../../tools/shell/git_status.ts";
+import echo from "../../tools/system/echo.ts";
+import fetch from "../../tools/web/fetch.ts";
+import type { Tool } from "../../tools/tool.ts";
 import type { ProcessJob, ProcessPower, ProcessResult } from "../../tools/powers/process.ts";
 
 const CAN = existsSync("/usr/bin/bwrap") && process.getuid?.() === 0;
 const UID = 12_345;
 
-function powerOf(bench: Bench): ProcessPower {
-  const { process: power } = bench.powersFor(["process"], bench.call());
+function powerOf(bench: Bench, tool: Tool | null = exec): ProcessPower {
+  const { process: power } = bench.powersFor(["process"], { ...bench.call(), tool });
   if (!power) throw new Error("no power");
   return power;
 }
@@ -116,4 +121,19 @@ test("one that is too large to copy is refused with the way out, before anything
   expect(readdirSync(to)).toEqual([]);
   expect((await copy({ files: 12, bytes: 60 })).size).toBe(12);
   for (const folder of [from, to]) rmSync(folder, { recursive: true });
+});
+
+test("T38: a job can have no more than the profile its tool was judged by", async () => {
+  const bench = await openBench();
+  const refused: [Tool | null, Partial<ProcessJob>][] = [
+    [null, { workspace: "none" }], [echo, { workspace: "none" }], [gitStatus, { workspace: "rw" }],
+    [gitStatus, { workspace: "ro", network: true }], [exec, { workspace: "rw", network: true }], [fetch, { workspace: "ro" }],
+  ]; // prettier-ignore
+  for (const [tool, job] of refused)
+    await expect(powerOf(bench, tool).run({ argv: ["true"], workspace: "none", ...job })).rejects.toThrow(/asked for a workspace/); // prettier-ignore
+  // The same call once its arguments have raised the profile: only then is the box asked for.
+  const raised = bench.governance.asGoverned(exec, { command: ["true"], network: true });
+  const ran = await powerOf(bench, raised).run({ argv: ["true"], workspace: "rw", network: true }).catch((cause: unknown) => cause); // prettier-ignore
+  expect(String(ran)).not.toContain("asked for a workspace");
+  await bench.close();
 });

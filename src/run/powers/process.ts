@@ -9,6 +9,7 @@ import type { FileRules } from "../../governance/governance.ts";
 import type { Sandbox, SandboxMount, SandboxResult } from "../../sandbox/sandbox.ts";
 import type { FilesPower } from "../../tools/powers/files.ts";
 import type { ProcessJob, ProcessPower, ProcessResult } from "../../tools/powers/process.ts";
+import type { SandboxProfile, Tool } from "../../tools/tool.ts";
 import { quote } from "../../util/quote.ts";
 import type { Packages } from "./process/packages.ts";
 import { textOf, whole, withNote } from "./process/output.ts";
@@ -65,6 +66,7 @@ async function run(
   s: ProcessSettings,
 ): Promise<ProcessResult> {
   signal.throwIfAborted();
+  requireProfile(call.tool, job);
   const argv = await argvOf(job.argv);
   const env = envOf(job, s);
   const rules = await s.rulesFor(call);
@@ -100,6 +102,23 @@ async function run(
   } finally {
     placed.discard();
   }
+}
+
+/** What each profile lets a job have; a copy that is thrown away is as good as reading. */
+const PROFILES: Readonly<Record<SandboxProfile, { workspace: readonly ProcessJob["workspace"][]; network: boolean }>> = {
+  ro: { workspace: ["none", "ro", "copy"], network: false },
+  rw: { workspace: ["none", "ro", "copy", "rw"], network: false },
+  net: { workspace: ["none"], network: true },
+  "rw+net": { workspace: ["none", "ro", "copy", "rw"], network: true },
+}; // prettier-ignore
+
+/** The gate judged the call by the tool's profile, so a job can have no more than it says: a tool without one, nothing. */
+function requireProfile(tool: Tool | null, { workspace, network = false }: ProcessJob): void {
+  const profile = tool?.sandbox ? PROFILES[tool.sandbox] : null;
+  if (profile?.workspace.includes(workspace) && (profile.network || !network)) return;
+  const wanted = `${workspace}${network ? " with network" : ""}`;
+  // A fault of the tool's own, so it is logged and told as unexpected.
+  throw new TypeError(`${tool?.name ?? "a tool"} (profile ${tool?.sandbox ?? "none"}) asked for a workspace ${wanted}`); // prettier-ignore
 }
 
 /** Decided by the name's place in fixed folders, not by what PATH might say inside. */
