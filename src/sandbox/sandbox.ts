@@ -83,7 +83,7 @@ export interface SandboxJob {
    */
   readonly localSockets?: true;
   readonly signal: AbortSignal;
-  /** Chunks as they come, before they are collected. */
+  /** Chunks as they come; each is gone after the call. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
 }
 

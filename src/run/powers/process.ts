@@ -11,6 +11,7 @@ import type { FilesPower } from "../../tools/powers/files.ts";
 import type { ProcessJob, ProcessPower, ProcessResult } from "../../tools/powers/process.ts";
 import type { SandboxProfile, Tool } from "../../tools/tool.ts";
 import { quote } from "../../util/quote.ts";
+import { release } from "../../util/release.ts";
 import type { Packages } from "./process/packages.ts";
 import { textOf, whole, withNote } from "./process/output.ts";
 import { INSIDE, placeWorkspace, rootOf, type Placed, type Staging } from "./process/workspace.ts";
@@ -95,7 +96,10 @@ async function run(
       requireStarted(job.argv[0] ?? "", result);
       const changes = await takeOver(placed, stop);
       if (!stop.aborted && result.exitCode === 0) await packages.collect();
-      return await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted, lost: placed.isCopy && job.workspace === "rw" }); // prettier-ignore
+      const told = await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted, lost: placed.isCopy && job.workspace === "rw" }); // prettier-ignore
+      release(result.stdout);
+      release(result.stderr);
+      return told;
     } finally {
       packages.discard();
     }

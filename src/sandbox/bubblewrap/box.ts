@@ -119,6 +119,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
   const kill = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     killed = true;
+    cage?.haste.begin();
     // Both at once, so that neither waits for the other's end.
     const inside = status.childPid();
     if (inside !== null) signal(inside, "SIGKILL");
@@ -145,6 +146,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     const oom = (await cage?.oom()) ?? false;
     // Before the streams: something left inside would keep them open.
     await lastOneGone(cage, status.childPid);
+    cage?.haste.end();
     await closed;
     const exitCode = status.exitCode();
     return { exitCode, oom, unbuilt: exitCode === null && !killed };

@@ -11,6 +11,8 @@ export interface Cage {
   /** Something in it was killed because the memory was used up. */
   oom(): Promise<boolean>;
   members(): Promise<number[]>;
+  /** From its kill to its end: the dying need processors. */
+  readonly haste: Haste;
   /** Fails while something still lives in it. */
   remove(): Promise<void>;
 }
@@ -49,14 +51,13 @@ function versionOne(name: string, own: string, mounts: string): Cages | null {
     folders[controller] = join(base, name);
     sweep(base);
   }
+  const priority = priorityOf(join(folders.cpu, "cpu.shares"), { usual: "128", dying: "4096" });
   return {
     kind: "cgroup-v1",
     async open(run, limits) {
       const at = (controller: Controller): string => join(folders[controller], run);
       await Promise.all(CONTROLLERS.map((controller) => mkdir(at(controller))));
       const bytes = String(limits.memoryBytes);
-      // All boxes together: where processors are scarce, the server and its other callers come first.
-      await set(folders.cpu, "cpu.shares", "128").catch(() => undefined);
       await Promise.all([
         set(at("memory"), "memory.limit_in_bytes", bytes).then(() =>
           // Absent where the kernel does not count swap.
@@ -66,6 +67,7 @@ function versionOne(name: string, own: string, mounts: string): Cages | null {
         set(at("cpu"), "cpu.cfs_quota_us", String(Math.round(limits.cpus * PERIOD_US))),
       ]);
       return {
+        haste: priority(),
         async place(pid) {
           for (const controller of CONTROLLERS)
             await set(at(controller), "cgroup.procs", String(pid));
@@ -112,6 +114,7 @@ function versionTwo(name: string, own: string, mounts: string): Cages | null {
     removed(folder);
     return null;
   }
+  const priority = priorityOf(join(folder, "cpu.weight"), { usual: "12", dying: "400" });
   return {
     kind: "cgroup-v2",
     async open(run, limits) {
@@ -122,6 +125,7 @@ function versionTwo(name: string, own: string, mounts: string): Cages | null {
       await set(at, "pids.max", String(limits.processes));
       await set(at, "cpu.max", `${Math.round(limits.cpus * PERIOD_US)} ${PERIOD_US}`);
       return {
+        haste: priority(),
         place: (pid) => set(at, "cgroup.procs", String(pid)),
         oom: () => counted(join(at, "memory.events")),
         members: () => members(at),
@@ -129,6 +133,40 @@ function versionTwo(name: string, own: string, mounts: string): Cages | null {
       };
     },
     close: () => removed(folder),
+  };
+}
+
+interface Haste {
+  begin(): void;
+  end(): void;
+}
+
+/**
+ * All boxes together: where processors are scarce, the server and its other callers come first. Killed processes need
+ * processors to end, though, so as long as there are any the boxes come first.
+ */
+function priorityOf(file: string, { usual, dying }: { usual: string; dying: string }): () => Haste {
+  let count = 0;
+  const write = (value: string): void => {
+    try {
+      writeFileSync(file, value);
+    } catch {
+      // The kernel has no such knob: all are equal.
+    }
+  };
+  write(usual);
+  return () => {
+    let hurried = false;
+    return {
+      begin() {
+        if (!hurried && count++ === 0) write(dying);
+        hurried = true;
+      },
+      end() {
+        if (hurried && --count === 0) write(usual);
+        hurried = false;
+      },
+    };
   };
 }
 

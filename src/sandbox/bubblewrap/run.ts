@@ -1,7 +1,9 @@
 // One job: start, feed, collect, end. Resolves when the last process is gone.
 import type { Readable, Writable } from "node:stream";
 import { AppError } from "../../errors.ts";
+import { release } from "../../util/release.ts";
 import type { SandboxJob, SandboxResult } from "../sandbox.ts";
+import { Output } from "./output.ts";
 import { buildBox, type Workshop } from "./workshop.ts";
 
 /** How the launcher says that the program is not there or cannot be executed. */
@@ -20,32 +22,32 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
   };
   job.signal.addEventListener("abort", kill, { once: true });
   if (job.signal.aborted) kill();
-  const chunks = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+  const outputs = { stdout: new Output(limits.outputBytes), stderr: new Output(limits.outputBytes) }; // prettier-ignore
   let room = limits.outputBytes;
   let overflowed = false;
   for (const name of ["stdout", "stderr"] as const) {
     (box.child[name] as Readable).on("data", (chunk: Uint8Array) => {
-      if (overflowed) return;
+      if (overflowed) return release(chunk);
       const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
       room -= kept.length;
-      chunks[name].push(kept);
+      outputs[name].add(kept);
       if (kept.length > 0) job.onOutput?.(name, kept);
-      if (kept.length === chunk.length) return;
-      overflowed = true;
-      kill();
+      overflowed = kept.length < chunk.length;
+      if (overflowed) kill();
+      release(chunk);
     });
   }
   (box.child.stdin as Writable).end(job.stdin ?? "");
   const { exitCode, oom, unbuilt } = await box.ended.finally(() =>
     job.signal.removeEventListener("abort", kill),
   );
-  const stdout = Buffer.concat(chunks.stdout);
-  const stderr = Buffer.concat(chunks.stderr);
+  const stdout = outputs.stdout.bytes;
+  const stderr = outputs.stderr.bytes;
   const durationMs = performance.now() - began;
   const rest = { oom, overflowed, durationMs };
   if (killed) return { stdout, stderr, exitCode: null, signal: "SIGKILL", ...rest };
   if (!unbuilt) return { stdout, stderr, exitCode, signal: null, ...rest };
-  return { stdout, ...notExecuted(stderr.toString("utf8")), signal: null, ...rest };
+  return { stdout, ...notExecuted(new TextDecoder().decode(stderr)), signal: null, ...rest };
 }
 
 /** Only the launcher can end without an exit code, so its words are not those of a program inside. */

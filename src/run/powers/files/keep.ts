@@ -6,6 +6,7 @@ import type { Scene } from "./place.ts";
 import { put } from "./write.ts";
 
 const MAX_KEPT_BYTES = 104_857_600;
+const PIECE_BYTES = 262_144;
 const MAX_SAME_NAME = 100;
 
 export const keepWith = (scene: Scene, executionId: string): FilesPower["keep"] => async (name, bytes) => {
@@ -14,13 +15,18 @@ export const keepWith = (scene: Scene, executionId: string): FilesPower["keep"] 
   for (let count = 1; ; count++) {
     const path = `$SCRATCH/executions/${safeName(executionId)}/${base}${count === 1 ? "" : `-${count}`}${end}`;
     try {
-      return (await put(scene, path, [bytes], { mode: "create", makeFolders: true, maxBytes: MAX_KEPT_BYTES })).path;
+      return (await put(scene, path, pieces(bytes), { mode: "create", makeFolders: true, maxBytes: MAX_KEPT_BYTES, fleeting: true })).path;
     } catch (cause) {
       const taken = cause instanceof AppError && cause.fault.reason === "already_exists";
       if (!taken || count >= MAX_SAME_NAME) throw cause;
     }
   }
 }; // prettier-ignore
+
+/** So that nobody waits for the checksum of all of it. */
+function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}
 
 /** One visible component, whatever the tool calls it. */
 function plainName(name: string): { base: string; end: string } {

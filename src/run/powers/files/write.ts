@@ -26,6 +26,8 @@ interface Plan {
   readonly arrivingSha256?: string | undefined;
   /** Permission bits of a new file; an execute bit is dropped. */
   readonly newMode?: number;
+  /** Its end is not waited for on the disk: what is not missed after a power loss does not keep others from their commits. */
+  readonly fleeting?: boolean;
 }
 
 export const writeWith = (scene: Scene): FilesPower["write"] => (path, bytes, { mode, createDirectories, expectedSha256 }) => {
@@ -75,7 +77,7 @@ async function replace(
     if (plan.arrivingSha256 !== undefined && plan.arrivingSha256.toLowerCase() !== sha256) throw mismatch(given, plan.arrivingSha256, sha256); // prettier-ignore
     await handle.chmod(before ? Number(before.mode & 0o777n) : (plan.newMode ?? NEW_MODE) & 0o666);
     await giveToOwner(handle, before ?? entry.folder);
-    await handle.sync();
+    if (plan.fleeting !== true) await handle.sync();
     await scene.inTurn(() => settle(scene, given, entry, temporary, before, plan.mode));
     return { path: shown, created: before === null, bytes, sha256, previousSha256 };
   } catch (cause) {
