@@ -96,7 +96,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   const dataDir = openDataDir(config.dataDir);
   let store: Store | null = null;
   try {
-    const opened = await openStore(config.store, { dataDir: dataDir.path });
+    const opened = await openStore(config.store, { dataDir: dataDir.path, instanceId: dataDir.instanceId });
     store = options.wrapStore?.(opened) ?? opened;
     return await compose(config, options, dataDir, store);
   } catch (cause) {

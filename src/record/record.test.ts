@@ -195,7 +195,7 @@ describe("a store that cannot write", () => {
   it("L06: refuses with 503 and says which engine", async () => {
     const failed: string[] = [];
     const recorder = createRecorder({
-      log: { append: () => Promise.reject(new Error("no space")), since: () => Promise.resolve([]), head: () => Promise.resolve(0) }, // prettier-ignore
+      log: { append: () => Promise.reject(new Error("no space")), since: () => Promise.resolve([]), read: () => Promise.resolve([]), head: () => Promise.resolve(0) }, // prettier-ignore
       instanceId: "inst_1",
       now: Date.now,
       mode: () => "NORMAL",

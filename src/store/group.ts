@@ -77,10 +77,14 @@ export interface Pace {
 /** One group at a time, for a writer that does not merge. */
 const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity };
 
+/** Told of each group that became durable: how many writes, and how long they waited from the moment they were sent. */
+export type OnCommit = (size: number, ms: number) => void;
+
 /** `commit` makes one group durable and answers one result per item, in order. */
 export function groups(
   commit: (flat: Flat[], items: number) => Promise<readonly Result[]>,
   pace: Pace = ONE_BY_ONE,
+  onCommit: OnCommit = () => undefined,
 ): Groups {
   let waiting: Group = { flat: [], resolve: [], reject: [] };
   let underWay = 0;
@@ -105,8 +109,12 @@ export function groups(
     const group = waiting;
     waiting = { flat: [], resolve: [], reject: [] };
     underWay++;
+    const sent = performance.now();
     commit(group.flat, group.resolve.length).then(
-      (results) => settle(group, results),
+      (results) => {
+        onCommit(group.resolve.length, performance.now() - sent);
+        settle(group, results);
+      },
       (cause: unknown) => fail(group, unwritable(cause)),
     );
   }

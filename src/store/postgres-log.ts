@@ -1,9 +1,10 @@
 // The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own.
 import type { Client } from "pg";
+import { Chains, type Head } from "./chain.ts";
 import { groups, type Flat, type Result } from "./group.ts";
 import { appender, readItems } from "./message.ts";
 import { apply, rollupsOf, type Changes } from "./projection.ts";
-import type { Store } from "./store.ts";
+import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import { tally } from "./tally.ts";
 
 /**
@@ -12,9 +13,16 @@ import { tally } from "./tally.ts";
  */
 const TURN = 0x6f737469;
 const BEGIN = `begin; select pg_advisory_xact_lock(${TURN}); select max(seq) as seq from events`;
+const HEADS =
+  "select tenant_id, n, hash from chains where instance_id = $1 and tenant_id = any($2::text[])";
+const MOVE_HEADS = `insert into chains (tenant_id, instance_id, n, seq, hash)
+  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
+  on conflict (tenant_id, instance_id) do update set n = excluded.n, seq = excluded.seq, hash = excluded.hash`;
 
-const INSERT_EVENTS = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
-  select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])`;
+const INSERT_EVENTS = `insert into events
+    (seq, tenant_id, at_ms, action, actor, execution_id, body, instance_id, n, prev_hash, hash)
+  select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::bigint[], $10::text[], $11::text[])`;
 const UPSERT_EXECUTIONS = `insert into executions (seq, start_seq, id, tenant_id, user_id, tool_name, category, status,
     cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq, approval_id)
   select * from unnest($1::bigint[], $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
@@ -59,7 +67,8 @@ export interface PostgresLog {
   close(): Promise<void>;
 }
 
-export function postgresLog(connect: () => Promise<Client>): PostgresLog {
+export function postgresLog(connect: () => Promise<Client>, options: StoreOptions): PostgresLog {
+  const instanceId = options.instanceId ?? NO_INSTANCE;
   let client: Client | null = null;
 
   async function live(): Promise<Client> {
@@ -80,8 +89,27 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
     const on = await live();
     try {
       const began = (await on.query(BEGIN)) as unknown as { rows: { seq: number | null }[] }[];
-      const { results, events, changes } = number(flat, began[2]?.rows[0]?.seq ?? 0);
+      const { rows } = await on.query<Head & { tenant_id: string }>(HEADS, [
+        instanceId,
+        tenantsOf(flat),
+      ]);
+      const heads = new Map(rows.map(({ tenant_id, n, hash }) => [tenant_id, { n, hash }]));
+      const chains = new Chains(instanceId, (tenantId) => heads.get(tenantId) ?? null);
+      const { results, events, changes } = number(
+        flat,
+        began[2]?.rows[0]?.seq ?? 0,
+        instanceId,
+        chains,
+      );
       if (events.length > 0) await on.query(INSERT_EVENTS, columns(events));
+      const moved = Array.from(chains.moved(), ([tenantId, at]): Flat[] => [
+        tenantId,
+        instanceId,
+        at.n,
+        at.seq,
+        at.hash,
+      ]);
+      if (moved.length > 0) await on.query(MOVE_HEADS, columns(moved));
       await writeChanges(on, changes);
       await on.query("commit");
       return results;
@@ -93,7 +121,7 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
     }
   }
 
-  const queue = groups(commit);
+  const queue = groups(commit, undefined, options.onCommit);
   return {
     append: appender(queue),
     failing: () => queue.failing(),
@@ -106,16 +134,25 @@ export function postgresLog(connect: () => Promise<Client>): PostgresLog {
   };
 }
 
-/** Gives each event of a group its number. */
-function number(flat: readonly Flat[], head: number) {
+function tenantsOf(flat: readonly Flat[]): string[] {
+  const tenants = new Set<string>();
+  readItems(flat, { event: ({ tenantId }) => void tenants.add(tenantId), batch: () => undefined });
+  return [...tenants];
+}
+
+/** Gives each event of a group its number and its place in its chain. */
+function number(flat: readonly Flat[], head: number, instanceId: string, chains: Chains) {
   const results: Result[] = [];
   const events: Flat[][] = [];
   const changes: Changes = new Map();
   readItems(flat, {
-    event({ tenantId, at, action, actor, executionId, body }, effect) {
+    event(event, effect) {
+      const { tenantId, at, action, actor, executionId, body } = event;
       const seq = head + events.length + 1;
+      const link = chains.link(event, seq);
+      chains.take(tenantId, seq, link);
       if (effect && executionId !== null) apply(effect, executionId, seq, changes);
-      events.push([seq, tenantId, at, action, actor, executionId, body]);
+      events.push([seq, tenantId, at, action, actor, executionId, body, instanceId, link.n, link.prevHash, link.hash]); // prettier-ignore
       results.push(seq);
     },
     batch: () => undefined,

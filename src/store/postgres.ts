@@ -7,7 +7,7 @@ import { postgresDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { postgresLog } from "./postgres-log.ts";
 import { queries } from "./queries/index.ts";
-import type { Store } from "./store.ts";
+import type { Store, StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import type { Row } from "./writer-client.ts";
 
@@ -21,7 +21,7 @@ const LOG_MS = 2_000;
 /** Deadlock and serialization failure: the same statements may succeed at once. */
 const RETRY: readonly unknown[] = ["40P01", "40001"];
 
-export async function openPostgres(address: string): Promise<Store> {
+export async function openPostgres(address: string, options: StoreOptions): Promise<Store> {
   const settings: pg.PoolConfig = {
     connectionString: address,
     application_name: "ostiary",
@@ -47,7 +47,7 @@ export async function openPostgres(address: string): Promise<Store> {
     client.on("error", lost);
     await client.connect();
     return client;
-  });
+  }, options);
   let closed = false;
   const database: Database = {
     kind: "postgres",

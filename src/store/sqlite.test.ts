@@ -105,7 +105,7 @@ describe("the writer thread", () => {
     const dataDir = folder();
     await (await openStore("sqlite:a.db", { dataDir })).close();
     const writer = openWriter(() => {
-      const worker = spawnWriter(join(dataDir, "a.db"));
+      const worker = spawnWriter({ file: join(dataDir, "a.db"), instanceId: "here" });
       workers.push(worker);
       return worker;
     });

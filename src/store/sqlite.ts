@@ -9,16 +9,17 @@ import { PROBE, type Database } from "./database.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
-import type { Store } from "./store.ts";
+import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
 
 const MAX_PREPARED = 500;
 
-export async function openSqlite(name: string, options: { dataDir: string }): Promise<Store> {
+export async function openSqlite(name: string, options: StoreOptions): Promise<Store> {
   const file = resolve(options.dataDir, name);
   const reader = openReader(file);
-  const writer = openWriter(() => spawnWriter(file));
+  const instanceId = options.instanceId ?? NO_INSTANCE;
+  const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit);
   const read = reading(reader);
   const kysely = new Kysely<Tables>({
     dialect: sqliteDialect(async (query) =>

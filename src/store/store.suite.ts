@@ -21,6 +21,7 @@ import {
   type StoredTool,
   type UserRow,
 } from "./store.ts";
+import { ledgerSuite } from "./ledger.suite.ts";
 import { usageSuite } from "./usage.suite.ts";
 import { workSuite } from "./work.suite.ts";
 
@@ -579,6 +580,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     documentsSuite(() => store, another);
     approvalsSuite(() => store, another);
     usageSuite(() => store, another);
+    ledgerSuite(() => store, another);
     workSuite(() => store, another);
 
     describe("facts", () => {

@@ -6,9 +6,11 @@ import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
 import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
+import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
 import type { WorkStore } from "./work-rows.ts";
 
 export type * from "./body.ts";
+export type * from "./ledger-rows.ts";
 export * from "./gate-rows.ts";
 export * from "./work-rows.ts";
 
@@ -245,8 +247,34 @@ export interface Store extends WorkStore {
     append(event: LogEvent, known?: EventFacts): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
+    /** Every event after a number, oldest first, as the ledger has it; one tenant's alone when named. */
+    read(after: number, limit: number, tenantId?: string): Promise<LedgerRow[]>;
     /** Sequence number of the newest event, 0 when empty. */
     head(): Promise<number>;
+  }; // prettier-ignore
+
+  /** What proves the log: see src/ledger. */
+  readonly ledger: {
+    /** Where each chain ends. */
+    heads(): Promise<ChainHead[]>;
+    addCheckpoint(row: CheckpointRow): Promise<void>;
+    lastCheckpoint(instanceId: string): Promise<CheckpointRow | null>;
+    /** Of all servers, oldest first: those that were made when the log stood after `seq`. */
+    checkpoints(afterSeq: number): Promise<CheckpointRow[]>;
+    /** Oldest first. */
+    segments(): Promise<SegmentRow[]>;
+    /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
+    archive(row: SegmentRow): Promise<void>;
+  };
+
+  /** How far those who follow the log have come. One server follows at a time: whoever holds the lease. */
+  readonly cursors: {
+    seq(name: string): Promise<number | null>;
+    /** Takes or keeps the lease when nobody else has it; answers how far it is (from `start` the first time), null when another has it. */
+    hold(name: string, owner: string, now: number, until: number, start: number): Promise<number | null>;
+    /** False when the lease was lost: then another goes on from where it was. */
+    advance(name: string, owner: string, seq: number): Promise<boolean>;
+    release(name: string, owner: string): Promise<void>;
   }; // prettier-ignore
 
   readonly executions: {
@@ -470,12 +498,23 @@ export interface Store extends WorkStore {
 
 export type StoredTool = Omit<Tool, "native">;
 
+export interface StoreOptions {
+  readonly dataDir: string;
+  /** Under whose name this server chains what it writes. */
+  readonly instanceId?: string;
+  /** Told of each group of writes that became durable. */
+  readonly onCommit?: (size: number, ms: number) => void;
+}
+
+/** For those who open a store beside a server, as tests and benchmarks do. */
+export const NO_INSTANCE = "none";
+
 /** Opens the store the address names; migrations run first. Heavy drivers load only when chosen. */
-export async function openStore(address: string, options: { dataDir: string }): Promise<Store> {
+export async function openStore(address: string, options: StoreOptions): Promise<Store> {
   if (address.startsWith("sqlite:")) {
     const { openSqlite } = await import("./sqlite.ts");
     return openSqlite(address.slice("sqlite:".length), options);
   }
   const { openPostgres } = await import("./postgres.ts");
-  return openPostgres(address);
+  return openPostgres(address, options);
 }

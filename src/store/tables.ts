@@ -12,6 +12,9 @@ interface EventsTable {
   actor: string;
   execution_id: string | null;
   body: string;
+  /** Null in events that are older than the chain, as are the three below. */
+  instance_id: string | null;
+  n: number | null;
   prev_hash: string | null;
   hash: string | null;
 }
@@ -136,6 +139,10 @@ export interface Tables {
   events: EventsTable;
   executions: ExecutionsTable;
   rollups: RollupsTable;
+  chains: { tenant_id: string; instance_id: string; n: number; seq: number; hash: string };
+  checkpoints: { instance_id: string; n: number; seq: number; at_ms: number; line: string };
+  segments: { to_seq: number; from_seq: number; at_ms: number; file: string; manifest: string };
+  cursors: { name: string; seq: number; owner: string | null; until_ms: number };
   idempotency: {
     scope: string;
     key: string;

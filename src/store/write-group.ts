@@ -1,6 +1,7 @@
 // What the writer thread does with one message: one group is one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { bind } from "./bind.ts";
+import { Chains, type Head } from "./chain.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { readItems, type Statement } from "./message.ts";
 import {
@@ -16,8 +17,12 @@ import { tally } from "./tally.ts";
 
 const MAX_PREPARED = 500;
 
-const INSERT_EVENT = `insert into events (seq, tenant_id, at_ms, action, actor, execution_id, body)
-  values (?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_EVENT = `insert into events
+    (seq, tenant_id, at_ms, action, actor, execution_id, body, instance_id, n, prev_hash, hash)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const CHAIN_HEAD = "select n, hash from chains where tenant_id = ? and instance_id = ?";
+const MOVE_HEAD = `insert into chains (tenant_id, instance_id, n, seq, hash) values (?, ?, ?, ?, ?)
+  on conflict do update set n = excluded.n, seq = excluded.seq, hash = excluded.hash`;
 const UPSERT_EXECUTION = `insert into executions (seq, id, tenant_id, user_id, tool_name, category, status,
     cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id)
   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15)
@@ -41,7 +46,10 @@ interface Prepared {
   readonly returns: boolean;
 }
 
-export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result[] {
+export function groupWriter(
+  db: DatabaseSync,
+  instanceId: string,
+): (flat: readonly Flat[]) => Result[] {
   const prepared = new Map<string, Prepared>();
 
   function prepare(sql: string): Prepared {
@@ -62,6 +70,9 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
   const upsertExecution = once(() => db.prepare(UPSERT_EXECUTION));
   const endExecution = once(() => db.prepare(END_EXECUTION));
+  const chainHead = once(() => db.prepare(CHAIN_HEAD));
+  const headOf = (tenantId: string): Head | null =>
+    (chainHead().get(bind(tenantId), bind(instanceId)) as Head | undefined) ?? null;
 
   function writeBatch(statements: readonly Statement[]): Result {
     db.exec("savepoint batch");
@@ -83,12 +94,14 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
     }
   }
 
-  function writeEvent(event: LogEvent, effect: Effect | null, seq: number, changes: Changes): Result {
+  function writeEvent(event: LogEvent, effect: Effect | null, seq: number, changes: Changes, chains: Chains): Result {
     try {
+      const link = chains.link(event, seq);
       insertEvent().run(
         bind(seq), bind(event.tenantId), bind(event.at), bind(event.action), bind(event.actor), bind(event.executionId),
-        bind(event.body),
+        bind(event.body), bind(instanceId), bind(link.n), bind(link.prevHash), bind(link.hash),
       );
+      chains.take(event.tenantId, seq, link);
       if (effect && event.executionId !== null) apply(effect, event.executionId, seq, changes);
       return seq;
     } catch (cause) {
@@ -141,15 +154,17 @@ export function groupWriter(db: DatabaseSync): (flat: readonly Flat[]) => Result
     try {
       const results: Result[] = [];
       const changes: Changes = new Map();
+      const chains = new Chains(instanceId, headOf);
       let seq = head();
       readItems(flat, {
         event(event, effect) {
-          const result = writeEvent(event, effect, seq + 1, changes);
+          const result = writeEvent(event, effect, seq + 1, changes, chains);
           if (typeof result === "number") seq = result;
           results.push(result);
         },
         batch: (statements) => void results.push(writeBatch(statements)),
       });
+      for (const [tenantId, at] of chains.moved()) run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash); // prettier-ignore
       writeChanges(changes);
       db.exec("commit");
       return results;

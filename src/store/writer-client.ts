@@ -5,6 +5,7 @@ import {
   StatementFailed,
   type Answer,
   type Flat,
+  type OnCommit,
   type Pace,
   type Result,
 } from "./group.ts";
@@ -29,8 +30,14 @@ const entry = new URL(
   import.meta.url,
 );
 
-export function spawnWriter(file: string): Worker {
-  return new Worker(entry, { workerData: { file }, name: "store-writer" });
+export interface WriterData {
+  readonly file: string;
+  /** Under whose name events are chained. */
+  readonly instanceId: string;
+}
+
+export function spawnWriter(workerData: WriterData): Worker {
+  return new Worker(entry, { workerData, name: "store-writer" });
 }
 
 /** The thread merges what has arrived, so it is kept supplied while one commit waits for the disk. */
@@ -42,7 +49,7 @@ interface InFlight {
   reject(cause: Error): void;
 }
 
-export function openWriter(spawn: () => Worker): Writer {
+export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   let worker: Worker | null = null;
   // In the order they were sent, which is the order of the answers.
   let inFlight: InFlight[] = [];
@@ -87,7 +94,7 @@ export function openWriter(spawn: () => Worker): Writer {
     });
   }
 
-  const queue = groups(commit, PACE);
+  const queue = groups(commit, PACE, onCommit);
   worker = start();
 
   return {

@@ -3,13 +3,15 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import { openConnection } from "./connection.ts";
 import { failure, type Answer, type Flat } from "./group.ts";
 import { groupWriter } from "./write-group.ts";
+import type { WriterData } from "./writer-client.ts";
 
 if (!parentPort) throw new Error("the writer runs in a thread of its own");
 const port = parentPort;
-const db = openConnection((workerData as { file: string }).file);
+const { file, instanceId } = workerData as WriterData;
+const db = openConnection(file);
 // An answer must come within 2 s: one group ahead of ours and our own may each wait this long for a foreign lock.
 db.exec("pragma busy_timeout = 700");
-const write = groupWriter(db);
+const write = groupWriter(db, instanceId);
 type Message = readonly Flat[] | null;
 
 port.on("message", (first: Message) => {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { initial } from "./001-initial.ts";
 import { gate } from "./002-gate.ts";
 import { work } from "./003-work.ts";
+import { ledger } from "./004-ledger.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -44,6 +45,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "initial", statements: initial },
   { name: "gate", statements: gate },
   { name: "work", statements: work },
+  { name: "ledger", statements: ledger },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

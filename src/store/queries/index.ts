@@ -10,6 +10,7 @@ import { executions } from "./executions.ts";
 import { facts } from "./facts.ts";
 import { idempotency } from "./idempotency.ts";
 import { keys } from "./keys.ts";
+import { cursors, ledger } from "./ledger.ts";
 import { logReads } from "./log.ts";
 import { memory } from "./memory.ts";
 import { revisions } from "./revisions.ts";
@@ -26,6 +27,8 @@ export function queries(
 ): Omit<Store, "kind" | "shared" | "ping" | "close"> {
   return {
     log: { append, ...logReads(database) },
+    ledger: ledger(database),
+    cursors: cursors(database),
     executions: executions(database),
     idempotency: idempotency(database),
     tenants: tenants(database),

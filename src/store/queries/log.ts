@@ -4,14 +4,24 @@ import type { LogEvent, Store } from "../store.ts";
 
 /** The ledger has no index but its number: a resume walks it in stretches and lets others run between them. */
 const STRETCH = 5_000;
+const EVENT = ["seq", "tenant_id as tenantId", "at_ms as at", "action", "actor", "execution_id as executionId", "body"] as const; // prettier-ignore
 
-export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "head"> {
+export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "read" | "head"> {
   async function head(): Promise<number> {
     const row = await kysely.selectFrom("events").select((of) => of.fn.max("seq").as("seq")).executeTakeFirst(); // prettier-ignore
     return Number(row?.seq ?? 0);
   }
   return {
     head,
+    async read(after, limit, tenantId) {
+      const rows = kysely
+        .selectFrom("events")
+        .select([...EVENT, "instance_id as instanceId", "n", "prev_hash as prevHash", "hash"])
+        .where("seq", ">", after)
+        .orderBy("seq")
+        .limit(limit);
+      return (tenantId === undefined ? rows : rows.where("tenant_id", "=", tenantId)).execute();
+    },
     async since(seq, { tenantId, actor, tenantActions = [], houseActions = [] }, limit) {
       const last = await head();
       const found: (LogEvent & { seq: number })[] = [];
@@ -19,15 +29,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "he
         if (from > seq) await turn();
         const rows = await kysely
           .selectFrom("events")
-          .select([
-            "seq",
-            "tenant_id as tenantId",
-            "at_ms as at",
-            "action",
-            "actor",
-            "execution_id as executionId",
-            "body",
-          ]) // prettier-ignore
+          .select(EVENT)
           .where("seq", ">", from)
           .where("seq", "<=", Math.min(from + STRETCH, last))
           .where((is) => {

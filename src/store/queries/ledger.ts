@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import type { Database } from "../database.ts";
+import type { CheckpointRow, Store } from "../store.ts";
+
+const CHECKPOINT = ["instance_id as instanceId", "n", "seq", "at_ms as at", "line"] as const;
+
+export function ledger({ kysely, batch }: Database): Store["ledger"] {
+  const checkpoints = () => kysely.selectFrom("checkpoints").select(CHECKPOINT);
+  return {
+    heads: () =>
+      kysely
+        .selectFrom("chains")
+        .select(["tenant_id as tenantId", "instance_id as instanceId", "n", "seq", "hash"])
+        .orderBy("tenant_id")
+        .orderBy("instance_id")
+        .execute(),
+    async addCheckpoint({ instanceId, n, seq, at, line }) {
+      await kysely.insertInto("checkpoints").values({ instance_id: instanceId, n, seq, at_ms: at, line }).execute(); // prettier-ignore
+    },
+    async lastCheckpoint(instanceId): Promise<CheckpointRow | null> {
+      const row = await checkpoints().where("instance_id", "=", instanceId).orderBy("n", "desc").limit(1).executeTakeFirst(); // prettier-ignore
+      return row ?? null;
+    },
+    checkpoints: (afterSeq) =>
+      checkpoints().where("seq", ">", afterSeq).orderBy("seq").orderBy("instance_id").orderBy("n").execute(), // prettier-ignore
+    segments: () =>
+      kysely
+        .selectFrom("segments")
+        .select(["from_seq as fromSeq", "to_seq as toSeq", "at_ms as at", "file", "manifest"])
+        .orderBy("to_seq")
+        .execute(),
+    async archive({ fromSeq, toSeq, at, file, manifest }) {
+      await batch([
+        kysely.insertInto("segments").values({ from_seq: fromSeq, to_seq: toSeq, at_ms: at, file, manifest }), // prettier-ignore
+        kysely.deleteFrom("events").where("seq", "<=", toSeq),
+      ]);
+    },
+  };
+}
+
+export function cursors({ kysely }: Database): Store["cursors"] {
+  return {
+    async seq(name) {
+      const row = await kysely.selectFrom("cursors").select("seq").where("name", "=", name).executeTakeFirst(); // prettier-ignore
+      return row?.seq ?? null;
+    },
+    async hold(name, owner, now, until, start) {
+      const rows = await kysely
+        .insertInto("cursors")
+        .values({ name, seq: start, owner, until_ms: until })
+        .onConflict((c) =>
+          c
+            .column("name")
+            .doUpdateSet({ owner, until_ms: until })
+            .where((is) => is.or([
+              is("cursors.owner", "=", owner),
+              is("cursors.owner", "is", null),
+              is("cursors.until_ms", "<=", now),
+            ])),
+        )
+        .returning("seq")
+        .execute(); // prettier-ignore
+      return rows[0] === undefined ? null : Number(rows[0].seq);
+    },
+    async advance(name, owner, seq) {
+      const rows = await kysely
+        .updateTable("cursors")
+        .set({ seq: sql<number>`case when seq > ${seq} then seq else ${seq} end` })
+        .where("name", "=", name)
+        .where("owner", "=", owner)
+        .returning("seq")
+        .execute();
+      return rows.length === 1;
+    },
+    async release(name, owner) {
+      await kysely.updateTable("cursors").set({ owner: null, until_ms: 0 }).where("name", "=", name).where("owner", "=", owner).execute(); // prettier-ignore
+    },
+  };
+}
