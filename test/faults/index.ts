@@ -1,12 +1,13 @@
 // `npm run test:faults`: what holds when the process dies or the disk does not take any more. OSTIARY_FAULT_RUNS
-// changes how often it is killed (50).
+// changes how often it is killed (200).
 import { freshBundle } from "../../bench/bundle.ts";
 import { killUnderLoad } from "./kill.ts";
 import { openReport } from "./report.ts";
+import { tornRecords } from "./torn.ts";
 import { storeCannotWrite } from "./unwritable.ts";
 
 const MOST = 1000;
-const runs = Number(process.env["OSTIARY_FAULT_RUNS"] ?? "50");
+const runs = Number(process.env["OSTIARY_FAULT_RUNS"] ?? "200");
 if (!Number.isInteger(runs) || runs < 1 || runs > MOST) {
   console.error(`OSTIARY_FAULT_RUNS: expected a whole number from 1 to ${MOST}`);
   process.exit(2);
@@ -16,5 +17,6 @@ if (why !== null)
   throw new Error(`the bundle that would be killed is not that of the sources: ${why}`);
 const report = openReport();
 await storeCannotWrite(report);
+await tornRecords(report);
 await killUnderLoad(runs, report);
 process.exitCode = report.close();

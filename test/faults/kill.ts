@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ChainReader } from "./chain.ts";
 import { check, type Findings, type Span } from "./check.ts";
 import { startLoad, type Told } from "./load.ts";
 import type { Report } from "./report.ts";
@@ -22,10 +23,20 @@ interface Round {
 
 export async function killUnderLoad(rounds: number, report: Report): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "ostiary-faults-"));
-  const sum = { acknowledged: 0, missing: 0, stuck: 0, different: 0, rows: 0, slowestStartMs: 0 };
+  const sum = {
+    acknowledged: 0,
+    missing: 0,
+    stuck: 0,
+    different: 0,
+    broken: 0,
+    rows: 0,
+    events: 0,
+    slowestStartMs: 0,
+  };
   try {
     let server = await startServer(dataDir);
     let last: Round | null = null;
+    const chain = new ChainReader(dataDir);
     for (let round = 1; round <= rounds; round++) {
       last = await loadAndKill(server, round);
       if (round % KILL_START_EVERY === 0) await killStart(dataDir);
@@ -37,16 +48,20 @@ export async function killUnderLoad(rounds: number, report: Report): Promise<voi
       sum.different += found.different.length;
       sum.rows += found.rows;
       sum.slowestStartMs = Math.max(sum.slowestStartMs, server.startMs);
-      judge(report, round, { found, last, startMs: server.startMs });
+      const broken = chain.read();
+      sum.broken += broken.length > 0 ? 1 : 0;
+      judge(report, round, { found, last, startMs: server.startMs, broken });
     }
     await server.stop();
     if (last) await control(dataDir, last, report);
+    cutChain(dataDir, report);
+    sum.events = chain.events;
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
   console.log(
     `kill -9 x ${rounds}: acknowledged ${sum.acknowledged}, missing ${sum.missing}, stuck ${sum.stuck}, different ${sum.different}; ` +
-      `${sum.rows} rows, slowest start ${Math.round(sum.slowestStartMs)} ms`,
+      `chain valid ${rounds - sum.broken} of ${rounds} over ${sum.events} events; ${sum.rows} rows, slowest start ${Math.round(sum.slowestStartMs)} ms`,
   );
 }
 
@@ -70,11 +85,14 @@ async function killStart(dataDir: string): Promise<void> {
   await end(child, "SIGKILL");
 }
 
-function judge(
-  report: Report,
-  round: number,
-  { found, last, startMs }: { found: Findings; last: Round; startMs: number },
-): void {
+interface Judged {
+  readonly found: Findings;
+  readonly last: Round;
+  readonly startMs: number;
+  readonly broken: readonly string[];
+}
+
+function judge(report: Report, round: number, { found, last, startMs, broken }: Judged): void {
   const faults = [
     ...(found.acknowledged === 0 ? ["no call was answered before the kill"] : []),
     ...(startMs < START_LIMIT_MS ? [] : [`the restart took ${Math.round(startMs)} ms`]),
@@ -82,6 +100,7 @@ function judge(
     ...found.stuck.map((id) => `${id} is stuck`),
     ...found.different,
     ...found.wrong,
+    ...broken,
   ];
   const line =
     `round ${round}: killed ${Math.round(last.killedAfterMs)} ms after the first answer, restarted in ${Math.round(startMs)} ms; ` +
@@ -105,6 +124,22 @@ async function control(dataDir: string, { told, span }: Round, report: Report): 
   } finally {
     await server.stop();
   }
+}
+
+/** The reader of the chain is checked too: an event that is taken out, and one that is altered. */
+function cutChain(dataDir: string, report: Report): void {
+  const file = join(dataDir, "ostiary.db");
+  const database = new DatabaseSync(file);
+  const row = database.prepare("SELECT max(seq) / 2 AS seq FROM events").get();
+  const seq = Number(row?.["seq"]);
+  database
+    .prepare("UPDATE events SET body = replace(body, '}', ',\"x\":1}') WHERE seq = ?")
+    .run(seq);
+  database.prepare("DELETE FROM events WHERE seq = ?").run(seq + 3);
+  database.close();
+  const faults = new ChainReader(dataDir).read();
+  const named = faults.some((fault) => fault.startsWith(`event ${seq} was changed`)) && faults.some((fault) => fault.startsWith(`event ${seq + 4} follows ${seq + 2}`)); // prettier-ignore
+  report.result("control: an event altered and an event removed are named", named ? [] : [`found ${faults.join("; ") || "nothing"}`]); // prettier-ignore
 }
 
 /** All-time figures against a plain count of the rows; the removed one is counted by the figures still. */

@@ -12,20 +12,27 @@ import { startServer, type Answer, type FaultServer } from "./server.ts";
 const ANSWER_LIMIT_MS = 2000;
 /** The writer waits 0.7 s for a lock, twice at most. */
 const LOCKED_LIMIT_MS = 2_000;
-const RECOVERY_LIMIT_MS = 10_000;
+const RECOVERY_LIMIT_MS = 5_000;
+/** How long the ledger stays unwritable, and how many callers try meanwhile. */
+const LOCKED_MS = 30_000;
+const CALLERS = 4;
 /** Calls that may still fit into what the log file holds free. */
 const MAX_CALLS_UNTIL_FULL = 2000;
 
 export async function storeCannotWrite(report: Report): Promise<void> {
-  await onTinyDisk(report);
+  await onDisk(report, "the disk is full", fill);
+  await onDisk(report, "the disk has become read-only", readOnly);
   await whileLocked(report);
 }
 
 /** Breaks the store; answers how to mend it. */
 type Break = (dataDir: string) => () => void;
 
-async function onTinyDisk(report: Report): Promise<void> {
-  const name = "the disk is full";
+async function onDisk(
+  report: Report,
+  name: string,
+  spoil: (disk: string) => () => void,
+): Promise<void> {
   const disk = mkdtempSync(join(tmpdir(), "ostiary-disk-"));
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "none", disk], { stdio: "ignore" });
@@ -37,8 +44,9 @@ async function onTinyDisk(report: Report): Promise<void> {
     await breakAndMend(report, {
       name,
       dataDir: join(disk, "data"),
-      breakStore: () => fill(disk),
-      calls: 8,
+      breakStore: () => spoil(disk),
+      callers: 1,
+      forMs: 1_000,
       limitMs: ANSWER_LIMIT_MS,
     });
   } finally {
@@ -55,7 +63,7 @@ async function whileLocked(report: Report): Promise<void> {
     return () => holder.close();
   };
   try {
-    await breakAndMend(report, { name: "another process holds the write lock", dataDir, breakStore, calls: 2, limitMs: LOCKED_LIMIT_MS });
+    await breakAndMend(report, { name: `another process holds the write lock for ${LOCKED_MS / 1_000} s`, dataDir, breakStore, callers: CALLERS, forMs: LOCKED_MS, limitMs: LOCKED_LIMIT_MS });
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
@@ -76,17 +84,24 @@ function fill(disk: string): () => void {
   return () => rmSync(path, { force: true });
 }
 
+function readOnly(disk: string): () => void {
+  const remount = (how: string): void => void execFileSync("mount", ["-o", `remount,${how}`, disk]);
+  remount("ro");
+  return () => remount("rw");
+}
+
 interface Scene {
   readonly name: string;
   readonly dataDir: string;
   readonly breakStore: Break;
-  /** How many calls to make while it is broken, and how long each may take. */
-  readonly calls: number;
+  /** How many go on calling for how long while it is broken, and how long each answer may take. */
+  readonly callers: number;
+  readonly forMs: number;
   readonly limitMs: number;
 }
 
 async function breakAndMend(report: Report, scene: Scene): Promise<void> {
-  const { name, dataDir, breakStore, calls, limitMs } = scene;
+  const { name, dataDir, breakStore, callers, forMs, limitMs } = scene;
   const server = await startServer(dataDir);
   const told: Told[] = [];
   const from = Date.now();
@@ -95,8 +110,7 @@ async function breakAndMend(report: Report, scene: Scene): Promise<void> {
     await call(server, told, "write");
     mend = breakStore(dataDir);
     for (let n = 0; n < MAX_CALLS_UNTIL_FULL; n++) if ((await call(server, told, "write")).status !== 200) break; // prettier-ignore
-    const refused = [];
-    for (let n = 0; n < calls; n++) refused.push(await call(server, told, n % 2 ? "echo" : "write")); // prettier-ignore
+    const refused = await callFor(server, told, callers, forMs);
     report.result(`${name}: ${refused.length} calls are refused, the slowest after ${Math.round(Math.max(...refused.map((one) => one.ms)))} ms`, refused.flatMap((one) => faultOfRefusal(one, limitMs))); // prettier-ignore
     mend();
     mend = null;
@@ -114,6 +128,19 @@ async function breakAndMend(report: Report, scene: Scene): Promise<void> {
     await server.stop();
   }
 }
+
+async function callFor(server: FaultServer, told: Told[], callers: number, forMs: number): Promise<Heard[]> {
+  const until = performance.now() + forMs;
+  const heard: Heard[] = [];
+  const caller = async (): Promise<void> => {
+    while (performance.now() < until) {
+      heard.push(await call(server, told, heard.length % 2 ? "echo" : "write"));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return heard;
+} // prettier-ignore
 
 interface Heard extends Answer {
   readonly ms: number;
