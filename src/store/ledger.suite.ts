@@ -88,6 +88,8 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
       expect(await store().ledger.lastCheckpoint("one")).toEqual(row(3));
       expect(await store().ledger.lastCheckpoint("three")).toBeNull();
       expect((await store().ledger.checkpoints(10)).map(({ n }) => n)).toEqual([2, 3]);
+      expect((await store().ledger.checkpoints(10, 20)).map(({ n }) => n)).toEqual([2]);
+      expect(await store().ledger.lastCheckpoints()).toEqual([row(3), row(1, "two")]);
       await expect(store().ledger.addCheckpoint(row(3))).rejects.toThrow();
     });
 

@@ -7,11 +7,13 @@ import type { PackedGates } from "../util/gates.ts";
 import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
+import type { WebhookStore } from "./webhook-rows.ts";
 import type { WorkStore } from "./work-rows.ts";
 
 export type * from "./body.ts";
 export type * from "./ledger-rows.ts";
 export * from "./gate-rows.ts";
+export * from "./webhook-rows.ts";
 export * from "./work-rows.ts";
 
 export const storeConfig = z
@@ -36,6 +38,8 @@ export const ACTIONS = [
   "mode.changed", "mode.proposed", "sensor.warning",
   "policy.changed", "governance.changed", "relations.changed",
   "question.asked", "question.answered", "question.declined",
+  "budget.low",
+  "webhook.created", "webhook.changed", "webhook.removed", "webhook.disabled",
 ] as const; // prettier-ignore
 export type Action = (typeof ACTIONS)[number];
 
@@ -232,7 +236,7 @@ export class AlreadyExists extends Error {
 /** Thrown when a condition of a write does not hold; nothing was written. */
 export class PreconditionFailed extends Error {}
 
-export interface Store extends WorkStore {
+export interface Store extends WorkStore, WebhookStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;
@@ -259,8 +263,10 @@ export interface Store extends WorkStore {
     heads(): Promise<ChainHead[]>;
     addCheckpoint(row: CheckpointRow): Promise<void>;
     lastCheckpoint(instanceId: string): Promise<CheckpointRow | null>;
-    /** Of all servers, oldest first: those that were made when the log stood after `seq`. */
-    checkpoints(afterSeq: number): Promise<CheckpointRow[]>;
+    /** Of all servers, oldest first: those that were made when the log stood after `afterSeq`, at most at `throughSeq`. */
+    checkpoints(afterSeq: number, throughSeq?: number): Promise<CheckpointRow[]>;
+    /** The newest of each server. */
+    lastCheckpoints(): Promise<CheckpointRow[]>;
     /** Oldest first. */
     segments(): Promise<SegmentRow[]>;
     /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
@@ -396,6 +402,8 @@ export interface Store extends WorkStore {
       page: { limit: number; after?: { createdAt: number; id: string } },
     ): Promise<ApprovalRow[]>;
     pendingOf(tenantId: string, requester: string): Promise<number>;
+    /** Of all tenants. */
+    pending(): Promise<number>;
     presented(ids: readonly string[], at: number): Promise<void>;
     /**
      * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and

@@ -21,6 +21,8 @@ export const ledger = (t: ColumnTypes): string[] => [
     line text not null,
     primary key (instance_id, n)
   )${t.clustered}`,
+  // Readers of the log take them at their place.
+  `create index checkpoints_by_seq on checkpoints (seq)`,
   // The beginning of the log that now lies in files.
   `create table segments (
     to_seq ${t.seq} primary key,

@@ -21,8 +21,19 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
       const row = await checkpoints().where("instance_id", "=", instanceId).orderBy("n", "desc").limit(1).executeTakeFirst(); // prettier-ignore
       return row ?? null;
     },
-    checkpoints: (afterSeq) =>
-      checkpoints().where("seq", ">", afterSeq).orderBy("seq").orderBy("instance_id").orderBy("n").execute(), // prettier-ignore
+    checkpoints(afterSeq, throughSeq) {
+      const rows = checkpoints().where("seq", ">", afterSeq).orderBy("seq").orderBy("instance_id").orderBy("n"); // prettier-ignore
+      return (throughSeq === undefined ? rows : rows.where("seq", "<=", throughSeq)).execute();
+    },
+    lastCheckpoints: () =>
+      checkpoints()
+        .where("n", "=", ({ ref, selectFrom }) =>
+          selectFrom("checkpoints as newer")
+            .select(({ fn }) => fn.max("newer.n").as("n"))
+            .whereRef("newer.instance_id", "=", ref("checkpoints.instance_id")),
+        )
+        .orderBy("instance_id")
+        .execute(),
     segments: () =>
       kysely
         .selectFrom("segments")
