@@ -3,6 +3,7 @@ import { hkdfSync } from "node:crypto";
 import { homedir } from "node:os";
 import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
+import { noteDecision, sourcesOf } from "./app/figures.ts";
 import { healthOf } from "./app/health.ts";
 import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
@@ -21,7 +22,7 @@ import { openCall } from "./engine/open-call.ts";
 import { createAttempts } from "./entry/attempts.ts";
 import type { Doors, DoorSettings } from "./entry/doors.ts";
 import { createHttpDoor, type HttpDoor } from "./entry/http.ts";
-import type { GatePowers } from "./gate/index.ts";
+import { EXECUTE, type GatePowers } from "./gate/index.ts";
 import { createValidators, type Validators } from "./gate/validators.ts";
 import { createAllowlist } from "./governance/allowlist.ts";
 import { bootstrap, LOCAL_TENANT, OWNER } from "./identity/bootstrap.ts";
@@ -36,7 +37,7 @@ import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
 import { createRecorder, type BudgetBook, type Recorded } from "./record/index.ts";
 import { createLive } from "./record/live.ts";
-import { createMetrics } from "./record/metrics.ts";
+import { createMetrics, type Metrics } from "./record/metrics.ts";
 import { createRecent } from "./record/recent.ts";
 import { closeAfterCrash, closeStale } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
@@ -94,13 +95,23 @@ const NO_BOOK: BudgetBook = { amounts: () => ({}), isReserved: () => false, sett
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const dataDir = openDataDir(config.dataDir);
+  const metrics = createMetrics({
+    version: VERSION,
+    identityLabels: config.metrics.identityLabels,
+    stages: EXECUTE.map(({ name }) => name),
+  });
   let store: Store | null = null;
   try {
-    const opened = await openStore(config.store, { dataDir: dataDir.path, instanceId: dataDir.instanceId });
+    const opened = await openStore(config.store, {
+      dataDir: dataDir.path,
+      instanceId: dataDir.instanceId,
+      onCommit: metrics.committed,
+    });
     store = options.wrapStore?.(opened) ?? opened;
-    return await compose(config, options, dataDir, store);
+    return await compose(config, options, dataDir, store, metrics);
   } catch (cause) {
     // A start that fails leaves nothing held.
+    metrics.close();
     await store?.close();
     dataDir.release();
     throw cause;
@@ -112,6 +123,7 @@ async function compose(
   options: AppOptions,
   dataDir: DataDir,
   store: Store,
+  metrics: Metrics,
 ): Promise<App> {
   const logRing = createLogRing();
   const stderr = pino.destination({ fd: 2, sync: true });
@@ -134,6 +146,7 @@ async function compose(
   const live = createLive(store.log);
   const recent = createRecent(config.history.memoryEntries);
   const onRecorded = (recorded: Recorded): void => {
+    metrics.recorded(recorded.event.action);
     recent.add(recorded);
     live.publish(recorded);
   };
@@ -151,7 +164,10 @@ async function compose(
       isReserved: (call) => book.isReserved(call),
       settle: (call, outcome) => book.settle(call, outcome),
     },
-    onFailed: (cause) => engines?.mode.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" }),
+    onFailed(cause) {
+      metrics.unrecorded();
+      engines?.mode.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" });
+    },
     onRecorded,
   });
   const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
@@ -203,7 +219,7 @@ async function compose(
 
     // Gate and run.
     const active = createActive();
-    const metrics = createMetrics({ version: VERSION, identityLabels: config.metrics.identityLabels, active: () => active.size });
+    const slots = createSlots(config.execution);
     const validators: Validators = createValidators();
     const allowlist = createAllowlist({ whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy }, (name) => registry.get(name)?.name ?? null);
     const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow(low) {
@@ -233,7 +249,10 @@ async function compose(
       state,
       goOn: (id) => engine.resume(id),
       refuse: refuseHeld({ store, now, onRecorded }),
-      tell: (what, row) => webhook?.tell(what, row),
+      tell(what, row) {
+        webhook?.tell(what, row);
+        if (what === "decided") noteDecision(metrics, row);
+      },
       report: (message, fields) => log.error(fields, message),
       maxPending: config.approvals.maxPendingPerCaller,
     });
@@ -241,6 +260,8 @@ async function compose(
     const health = healthOf(opened.parts, allowlist, () => powers.sandbox);
     const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
+    // Nothing is sent on, and no server stands upstream.
+    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => 0, upstreams: () => [] }));
     const engine: Engine = createEngine({
       registry,
       gate,
@@ -253,7 +274,7 @@ async function compose(
           report: (call, cause) => log.error({ err: cause, executionId: call.id, tool: call.tool?.name }, "tool failed unexpectedly"),
         }),
       },
-      slots: createSlots(config.execution),
+      slots,
       active,
       approvals,
       metrics,
@@ -329,6 +350,7 @@ async function compose(
       await opened.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
       await store.close();
+      metrics.close();
       dataDir.release();
     };
 

@@ -42,6 +42,7 @@ const REGISTRY = "src/tools/registry.test.ts";
 const RENDER = "src/tools/render.test.ts";
 const ENGINE = "src/engine.test.ts";
 const RECORD = "src/record/record.test.ts";
+const METRICS = "src/record/metrics.test.ts";
 const IDENTITY = "src/identity/identity.test.ts";
 const LEVEL = "src/gate/level.test.ts";
 const INPUT = "src/gate/input.test.ts";
@@ -222,7 +223,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R188", "Breakdown by category, use per tool, top ten", TOOLS),
     done("R189", "Per tool: total, successful, failed, average, last use", LIFECYCLE),
     done("R190", "Active list with tool, category, running time and count", EXECUTIONS),
-    done("R191", "The four Prometheus names", RECORD),
+    done("R191", "The four Prometheus names", METRICS),
     done("R195", "Every execution is audited with tool, user and tenant", LIFECYCLE),
     done("R196", "Events for start, complete and denial", LIFECYCLE),
     open("R197", "User and agent messages are audited"),
@@ -232,7 +233,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     open("R206", "Span exec_tool wraps the execution"),
     done("R207", "A new span id per call; both ids on every record", LIFECYCLE),
     open("R208", "Log events for started, completed, failed, blocked"),
-    done("R209", "A latency figure per call", LIFECYCLE),
+    done("R209", "A latency figure per call", LIFECYCLE, METRICS),
     open("R210", "Structured logs with execution context, live monitoring", "failures are logged; no log line per execution"),
   ],
   "1.10 API": [
@@ -329,7 +330,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("C18", "External tools are hidden; administrators get UNSUPPORTED_PROVIDER", "src/gate/registry.test.ts"),
     done("C19", "Several rate windows, all must pass", RATES, RULES, "src/state/state.suite.ts"),
     open("C20", "Executions in the store, audit apart, 90 days of history", "no retention"),
-    done("C21", "Metric names and bounded labels", RECORD),
+    done("C21", "Metric names and bounded labels", METRICS),
     open("C22", "Phases of a turn are named, not numbered"),
     open("C23", "NOT_FOUND for all that is not visible, in the same words", "the same words and engines for all four stages; timing is not tested"),
     open("C24", "Plan entries are name and input"),

@@ -4,11 +4,12 @@ import type { ModeAuthority } from "../mode/mode.ts";
 import type { Metrics } from "../record/metrics.ts";
 
 export const watchEnds =
-  (metrics: Pick<Metrics, "ended">, mode: Pick<ModeAuthority, "signal">) =>
+  (metrics: Pick<Metrics, "ended" | "held">, mode: Pick<ModeAuthority, "signal">) =>
   (call: Call, outcome: Outcome): void => {
     const dangerous = call.tool?.risk === "dangerous";
     if (outcome.endedAt === null) {
       // It waits for a person: an attempt, and no verdict yet.
+      metrics.held(outcome);
       if (dangerous) mode.signal({ kind: "denied", caller: call.caller, dangerous, verdict: null });
       return;
     }

@@ -20,6 +20,8 @@ export interface HttpDoor {
   close(): Promise<void>;
 }
 
+const SCRAPE = "metrics:read";
+
 /** Web-standard handler of everything that is not `/mcp`; loaded with the first request that needs it. */
 export type WebHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
@@ -122,7 +124,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
 
   async function answerMetrics(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { authorization, cookie } = req.headers;
-    await knownCaller(req, { authorization, cookie });
+    assertMayScrape(await knownCaller(req, { authorization, cookie }));
     const text = await doors.metrics.text();
     res.writeHead(200, { "Content-Type": doors.metrics.contentType, "Cache-Control": "no-store" });
     res.end(text);
@@ -154,6 +156,14 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       });
     },
   };
+}
+
+/** The page names everybody's tools: whoever may not see them all needs a scope that says so, which `*` does not. */
+function assertMayScrape({ role, scopes }: Caller): void {
+  if (role === "admin" || scopes.includes(SCRAPE)) return;
+  throw new AppError("FORBIDDEN", "scope_missing", `/metrics is for administrators and for keys with scope ${SCRAPE}`, {
+    remedy: `ask an administrator for a key: ostiary keys create prometheus --user <id> --scope ${SCRAPE}`,
+  }); // prettier-ignore
 }
 
 /** Undefined when the body is no message: the JSON-RPC error has been sent. */

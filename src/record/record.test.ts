@@ -6,7 +6,6 @@ import type { Caller, Call, Outcome } from "../call.ts";
 import type { LogEvent, StartBody } from "../store/store.ts";
 import { createRecorder } from "./index.ts";
 import { createLive, type LiveEvent } from "./live.ts";
-import { createMetrics } from "./metrics.ts";
 import { createRecent } from "./recent.ts";
 import { closeStale } from "./recover.ts";
 
@@ -206,37 +205,5 @@ describe("a store that cannot write", () => {
     const call = { id: "exec_1_x", caller: cli, tool: null, requestedName: "x", arguments: {}, trace: {}, metadata: null, grant: null } as unknown as Call; // prettier-ignore
     await expect(recorder.begin(call, [], "running")).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
     expect(failed).toEqual(["Error: no space"]);
-  });
-});
-
-describe("metrics", () => {
-  it("R191: the four names stand on the page exactly as written", async () => {
-    await app.app.engine.discover(cli);
-    await echo(cli);
-    await app.app.engine.execute(cli, { name: "no/such", entry: "rest" });
-    const page = await app.doors.metrics.text();
-    for (const name of [
-      "tool_discovery_count",
-      "tool_execution_total",
-      "tool_execution_duration",
-      "tool_permission_denied",
-    ]) {
-      // prettier-ignore
-      expect(page).toContain(`# TYPE ${name} `);
-    }
-    expect(page).toMatch(/tool_execution_total\{tool_name="unknown",status="failed"\} \d+/);
-    expect(page).not.toContain("user_id");
-    expect(page).not.toContain("no/such");
-  });
-
-  it("C21: identity labels are opt-in and bounded", async () => {
-    const metrics = createMetrics({ version: "0", identityLabels: true, active: () => 0 });
-    const outcome = await app.app.engine.execute(cli, { name: "no/such", entry: "rest" });
-    for (let i = 0; i < 1_005; i++) metrics.ended({ ...cli, userId: `user${i}` }, outcome);
-    metrics.discovered({ ...cli, capsuleId: null }, 3);
-    const page = await metrics.text();
-    expect(page).toContain('tool_discovery_count{agent_id="none"} 3');
-    expect(page.match(/^tool_permission_denied\{/gm)).toHaveLength(1_001);
-    expect(page).toContain('user_id="other"');
   });
 });

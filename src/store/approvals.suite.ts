@@ -39,6 +39,7 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(ids(await approvals.list({ ...all, state: "approved" }, { limit: 9 }))).toEqual([]);
       expect(await approvals.pendingOf("local", "ann")).toBe(2);
       expect(await approvals.pendingOf("local", "eve")).toBe(0);
+      expect(await approvals.pending()).toBe(4);
     });
 
     test("the same question of the same caller joins the one that is pending, also from 50 at once", async () => {

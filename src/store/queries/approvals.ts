@@ -15,6 +15,11 @@ const ATTEMPTS = 10;
 
 export function approvals({ kysely, batch }: Database): Store["approvals"] {
   const select = () => kysely.selectFrom("approvals").selectAll();
+  const pending = () =>
+    kysely
+      .selectFrom("approvals")
+      .select((of) => of.fn.countAll().as("count"))
+      .where("state", "=", sql.lit("pending"));
   const votesOf = (ids: readonly string[]) =>
     kysely
       .selectFrom("approval_votes")
@@ -73,14 +78,14 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
       return rows(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
     },
     async pendingOf(tenantId, requester) {
-      const row = await kysely
-        .selectFrom("approvals")
-        .select((of) => of.fn.countAll().as("count"))
+      const row = await pending()
         .where("tenant_id", "=", tenantId)
         .where("requester", "=", requester)
-        .where("state", "=", sql.lit("pending"))
         .executeTakeFirst();
       return Number(row?.count ?? 0);
+    },
+    async pending() {
+      return Number((await pending().executeTakeFirst())?.count ?? 0);
     },
     async presented(ids, at) {
       if (ids.length === 0) return;

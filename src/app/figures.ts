@@ -1,0 +1,42 @@
+// Where the gauges of `/metrics` come from, and what the figures are told of approvals.
+import type { ApprovalRow, Store } from "../store/store.ts";
+import type { Metrics, Sources } from "../record/metrics.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+type Given = "active" | "mode" | "outboxPending" | "upstreams";
+
+export interface FigurePowers extends Pick<Sources, Given> {
+  readonly slots: { readonly running: number; readonly queued: number };
+  readonly maxRunning: number;
+  readonly approvals: Pick<Store["approvals"], "pending">;
+  readonly sandbox: Pick<Sandbox, "probed">;
+}
+
+export function sourcesOf(p: FigurePowers): Sources {
+  const { active, mode, outboxPending, upstreams, slots } = p;
+  let ready: boolean | null = null;
+  let asked: Promise<void> | null = null;
+  return {
+    active,
+    mode,
+    outboxPending,
+    upstreams,
+    running: () => slots.running,
+    queued: () => slots.queued,
+    slots: p.maxRunning,
+    approvalsPending: () => p.approvals.pending(),
+    sandboxReady() {
+      // Tried once, when somebody first wants to know; nobody waits for it.
+      asked ??= p.sandbox.probed.then((status) => void (ready = status.ready));
+      return ready;
+    },
+  };
+}
+
+/** How long a question was open. A yes that ran out before it was used had been counted when it was given. */
+export function noteDecision(metrics: Pick<Metrics, "decided">, row: ApprovalRow): void {
+  const { state, votes, needed, createdAt, decidedAt } = row;
+  const granted = votes.filter(({ decision }) => decision === "approve").length >= needed;
+  if (decidedAt === null || (granted && state !== "approved")) return;
+  metrics.decided(decidedAt - createdAt);
+}

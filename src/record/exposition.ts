@@ -1,0 +1,165 @@
+// Figures for Prometheus: counted in plain numbers, made into text (format 0.0.4) only when somebody reads the page.
+
+export interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** Series it may have at most; whatever comes later counts as `other`. */
+  readonly max?: number;
+}
+
+export interface Family extends Described {
+  readonly type: "counter" | "gauge" | "histogram";
+  /** One line per sample. */
+  lines(): readonly string[] | Promise<readonly string[]>;
+}
+
+/** One number under one set of label values; whoever counts often keeps it. */
+export interface Cell {
+  value: number;
+}
+
+export interface Spread {
+  observe(value: number): void;
+}
+
+/** A family whose series come into being when they are first asked for. */
+export interface Series<T> extends Family {
+  of(...values: readonly string[]): T;
+}
+
+/** What a gauge tells at the moment; an absent one is left out. */
+export type Reading = number | boolean | null | readonly (readonly [...string[], number])[];
+
+const MAX_SERIES = 10_000;
+/** A reading that takes longer is left out: the page must come, whatever else does not answer. */
+const READING_LIMIT_MS = 1_000;
+const SEPARATOR = "\u0000";
+
+export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export const counter = (about: Described): Series<Cell> => cells("counter", about);
+
+/** A gauge that is told its value. */
+export const setGauge = (about: Described): Series<Cell> => cells("gauge", about);
+
+/** A number that is asked for when the page is read. */
+export function readGauge(about: Described, read: () => Reading | Promise<Reading>, type: "gauge" | "counter" = "gauge"): Family {
+  const { name, labels = [] } = about;
+  return {
+    ...about,
+    type,
+    async lines() {
+      const reading = await inTime(read);
+      if (reading === null) return [];
+      if (typeof reading === "number" || typeof reading === "boolean") return [line(name, "", Number(reading))];
+      return reading
+        .slice(0, about.max ?? MAX_SERIES)
+        .map((row) => line(name, labelText(labels, row.slice(0, -1) as string[]), row.at(-1) as number));
+    },
+  };
+} // prettier-ignore
+
+/** `bounds` are upper ones, ascending; what lies beyond the last counts under +Inf. */
+export function histogram(about: Described & { readonly bounds: readonly number[] }): Series<Spread> {
+  const { name, bounds } = about;
+  const ends = [...bounds.map(String), "+Inf"];
+  const { all, of } = seriesOf(about, () => spread(bounds));
+  return {
+    ...about,
+    type: "histogram",
+    of,
+    lines: () =>
+      [...all.values()].flatMap(([labels, { counts, sum }]) => {
+        const before = labels === "" ? "" : `${labels},`;
+        let total = 0;
+        const buckets = ends.map((end, i) => {
+          total += counts[i] ?? 0;
+          return line(`${name}_bucket`, `${before}le="${end}"`, total);
+        });
+        return [...buckets, line(`${name}_sum`, labels, sum()), line(`${name}_count`, labels, total)];
+      }),
+  };
+} // prettier-ignore
+
+export async function pageOf(families: readonly Family[]): Promise<string> {
+  const parts = await Promise.all(
+    families.map(async (family) => {
+      const { name, help, type } = family;
+      const head = [`# HELP ${name} ${helpText(help)}`, `# TYPE ${name} ${type}`];
+      return [...head, ...(await family.lines())].join("\n");
+    }),
+  );
+  return `${parts.join("\n")}\n`;
+}
+
+function cells(type: "counter" | "gauge", about: Described): Series<Cell> {
+  const { all, of } = seriesOf<Cell>(about, () => ({ value: 0 }));
+  const lines = () => [...all.values()].map(([labels, { value }]) => line(about.name, labels, value));
+  return { ...about, type, of, lines };
+} // prettier-ignore
+
+/** Nobody outside can make series without end: beyond `max` all but the first label say `other`. */
+function seriesOf<T>({ labels = [], max = MAX_SERIES }: Described, make: () => T) {
+  const all = new Map<string, readonly [labels: string, series: T]>();
+  const open = (values: readonly string[], key: string): T => {
+    const series = make();
+    all.set(key, [labelText(labels, values), series]);
+    return series;
+  };
+  const of = (...values: readonly string[]): T => {
+    const key = values.length === 1 ? (values[0] ?? "") : values.join(SEPARATOR);
+    const known = all.get(key);
+    if (known) return known[1];
+    const rest = values.map((value, i) => (i === 0 && values.length > 1 ? value : "other"));
+    const isRest = values.every((value, i) => value === rest[i]);
+    return all.size < max || isRest ? open(values, key) : of(...rest);
+  };
+  return { all, of };
+}
+
+function spread(bounds: readonly number[]) {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  let total = 0;
+  return {
+    counts,
+    sum: () => total,
+    observe(value: number) {
+      let at = 0;
+      while (at < bounds.length && value > (bounds[at] ?? Infinity)) at++;
+      counts[at] = (counts[at] ?? 0) + 1;
+      total += value;
+    },
+  };
+}
+
+/** Null when it fails or is too slow. */
+async function inTime(read: () => Reading | Promise<Reading>): Promise<Reading> {
+  try {
+    const reading = read();
+    if (!(reading instanceof Promise)) return reading;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), READING_LIMIT_MS);
+    });
+    return await Promise.race([reading, late]).finally(() => clearTimeout(timer));
+  } catch {
+    return null;
+  }
+}
+
+const line = (name: string, labels: string, value: number): string =>
+  labels === "" ? `${name} ${numberText(value)}` : `${name}{${labels}} ${numberText(value)}`;
+
+const labelText = (names: readonly string[], values: readonly string[]): string =>
+  names.map((name, i) => `${name}="${escaped(values[i] ?? "")}"`).join(",");
+
+const escaped = (text: string): string =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+const helpText = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+
+function numberText(value: number): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}
