@@ -42,16 +42,6 @@ const oneLocale: Plugin = {
   },
 };
 
-/** Figures are read from us, never pushed or gathered: those parts would load Node's HTTPS client at the start. */
-const noPush: Plugin = {
-  name: "no-push",
-  setup(plugin) {
-    plugin.onLoad({ filter: /prom-client\/lib\/(pushgateway|cluster|defaultMetrics)\.js$/ }, () => ({
-      contents: "module.exports = {};",
-    }));
-  },
-}; // prettier-ignore
-
 const began = performance.now();
 await rm(fresh, { recursive: true, force: true });
 const shared: BuildOptions = {
@@ -65,7 +55,7 @@ const shared: BuildOptions = {
   legalComments: "external",
   banner: { js: BANNER },
   external: ["canvas", "@napi-rs/canvas", "pg-native", "playwright-core"],
-  plugins: [lazyHttp, oneLocale, noPush],
+  plugins: [lazyHttp, oneLocale],
   logLevel: "warning",
 };
 const { metafile } = await build({
