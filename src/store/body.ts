@@ -10,9 +10,10 @@ export type WrittenEnd = LeftOut<EndBody, keyof typeof USUAL_END>;
 export type StartFacts = Pick<
   WrittenStart,
   "userId" | "toolName" | "category" | "status" | "startTime" | "timeout" | "instanceId" | "approvalId" | "budget" | "reserved"
+  | "sessionId" | "traceId"
 >; // prettier-ignore
 export type EndFacts = Pick<
   WrittenEnd,
-  "userId" | "toolName" | "category" | "status" | "startTime" | "endTime" | "executionTime" | "cancelReason" | "budgetDelta"
+  "userId" | "toolName" | "category" | "status" | "startTime" | "endTime" | "executionTime" | "cancelReason" | "errorCode" | "budgetDelta"
 >; // prettier-ignore
 export type EventFacts = StartFacts | EndFacts;

@@ -45,14 +45,14 @@ const unless = <T extends Flat>(own: T, value: T): T | null => (value === own ? 
 function putStart(fields: Flat[], e: LogEvent, s: Started): void {
   fields.push(
     unless(e.actor, s.userId), s.toolName, s.category, s.status, unless(e.at, s.startMs), s.timeoutMs, s.instanceId,
-    s.approvalId, s.reserved,
+    s.approvalId, s.reserved, s.sessionId, s.traceKey,
   ); // prettier-ignore
   putAmounts(fields, s.budget);
 }
 
 function putEnd(fields: Flat[], e: LogEvent, end: Ended): void {
   fields.push(
-    unless(e.actor, end.userId), end.toolName, end.category, end.status, end.cancelReason, unless(e.at, end.startMs),
+    unless(e.actor, end.userId), end.toolName, end.category, end.status, end.cancelReason, end.errorCode, unless(e.at, end.startMs),
     unless(e.at, end.endMs), end.durationMs,
   ); // prettier-ignore
   putAmounts(fields, end.budget);
@@ -128,6 +128,8 @@ function startAt(c: Cursor, e: LogEvent): Started {
     instanceId: c.next() as string,
     approvalId: c.next() as string | null,
     reserved: c.next() as boolean,
+    sessionId: c.next() as string | null,
+    traceKey: c.next() as number | null,
     budget: amountsAt(c),
   };
 }
@@ -141,6 +143,7 @@ function endAt(c: Cursor, e: LogEvent): Ended {
     category: c.next() as string,
     status: c.next() as Ended["status"],
     cancelReason: c.next() as CancelReason | null,
+    errorCode: c.next() as string | null,
     startMs: (c.next() ?? e.at) as number,
     endMs: (c.next() ?? e.at) as number,
     durationMs: c.next() as number,

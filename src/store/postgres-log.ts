@@ -3,7 +3,8 @@ import type { Client } from "pg";
 import { Chains, type Head } from "./chain.ts";
 import { groups, type Flat, type Result } from "./group.ts";
 import { appender, readItems } from "./message.ts";
-import { apply, rollupsOf, type Changes } from "./projection.ts";
+import { columns, postgresProjection } from "./postgres-projection.ts";
+import { apply, type Changes } from "./projection.ts";
 import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import { tally } from "./tally.ts";
 
@@ -11,7 +12,7 @@ import { tally } from "./tally.ts";
  * Instances take turns: a number is given out only after the group before it is committed. So no reader that follows
  * the log by number can pass over an event that becomes visible later.
  */
-const TURN = 0x6f737469;
+export const TURN = 0x6f737469;
 const BEGIN = `begin; select pg_advisory_xact_lock(${TURN}); select max(seq) as seq from events`;
 const HEADS =
   "select tenant_id, n, hash from chains where instance_id = $1 and tenant_id = any($2::text[])";
@@ -23,30 +24,7 @@ const INSERT_EVENTS = `insert into events
     (seq, tenant_id, at_ms, action, actor, execution_id, body, instance_id, n, prev_hash, hash)
   select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::text[], $9::bigint[], $10::text[], $11::text[])`;
-const UPSERT_EXECUTIONS = `insert into executions (seq, start_seq, id, tenant_id, user_id, tool_name, category, status,
-    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq, approval_id)
-  select * from unnest($1::bigint[], $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-    $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::float8[], $12::bigint[], $13::text[], $14::bigint[],
-    $15::text[])
-  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
-    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, executions.approval_id),
-    end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
-    instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
-  where executions.end_seq is null
-  returning id`;
-const END_EXECUTIONS = `update executions e set status = u.status, cancel_reason = u.cancel_reason, end_ms = u.end_ms,
-    duration_ms = u.duration_ms, end_seq = u.end_seq
-  from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::float8[], $6::bigint[])
-    as u (id, status, cancel_reason, end_ms, duration_ms, end_seq)
-  where e.id = u.id and e.end_seq is null
-  returning e.id`;
-const ADD_ROLLUPS = `insert into rollups
-    (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms)
-  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-    $8::float8[], $9::bigint[])
-  on conflict (tenant_id, user_id, hour, tool_name, category, status) do update set
-    count = rollups.count + excluded.count, total_ms = rollups.total_ms + excluded.total_ms,
-    last_start_ms = greatest(rollups.last_start_ms, excluded.last_start_ms)`;
+const PROJECTION = postgresProjection({ executions: "executions", rollups: "rollups" });
 
 /** Only one log writes at a time (TURN), so a sum that is not inserted here is there to be updated. Never below zero. */
 const ADD_USAGE = `with added as (
@@ -161,34 +139,9 @@ function number(flat: readonly Flat[], head: number, instanceId: string, chains:
 }
 
 async function writeChanges(on: Client, changes: Changes): Promise<void> {
-  const starts: Flat[][] = [];
-  const ends: Flat[][] = [];
-  for (const { id, start, end } of changes.values()) {
-    if (start) {
-      starts.push([
-        start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
-        end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
-        start.instanceId, end?.seq ?? null, start.approvalId,
-      ]); // prettier-ignore
-    } else if (end) {
-      ends.push([id, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq]);
-    }
-  }
-  const changed: { id: string }[] = [];
-  if (starts.length > 0) changed.push(...(await on.query<{ id: string }>(UPSERT_EXECUTIONS, columns(starts))).rows); // prettier-ignore
-  if (ends.length > 0) changed.push(...(await on.query<{ id: string }>(END_EXECUTIONS, columns(ends))).rows); // prettier-ignore
-  const taken = changed.flatMap(({ id }) => changes.get(id) ?? []);
   const budgets = tally();
-  for (const change of taken) budgets.add(change);
-  const rollups = rollupsOf(taken.flatMap(({ end }) => end ?? []));
-  const rows = rollups.map((r): Flat[] => [r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms]); // prettier-ignore
-  if (rows.length > 0) await on.query(ADD_ROLLUPS, columns(rows));
+  for (const change of await PROJECTION.write(on, changes)) budgets.add(change);
   const sums = budgets.sums().map((u): Flat[] => [u.tenant_id, u.period, u.metric, u.used]);
   if (sums.length > 0) await on.query(ADD_USAGE, columns(sums));
   if (budgets.settled.length > 0) await on.query(SETTLE_RESERVATIONS, [budgets.settled]);
-}
-
-/** Rows to columns: one array per parameter, whatever the number of rows. */
-function columns(rows: readonly Flat[][]): Flat[][] {
-  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? null));
 }

@@ -2,15 +2,6 @@
 import type { CancelReason, Status } from "../call.ts";
 import type { EndFacts, EventFacts, StartFacts } from "./body.ts";
 import type { LogEvent } from "./store.ts";
-import {
-  ALL_TIME,
-  DAY_HOURS,
-  dayRow,
-  HOUR_MS,
-  WHOLE_TENANT,
-  type RollupsTable,
-  type RollupStatus,
-} from "./tables.ts";
 
 export interface Started {
   /** 0 until the writer gives the event its number. */
@@ -24,6 +15,9 @@ export interface Started {
   readonly timeoutMs: number;
   readonly instanceId: string;
   readonly approvalId: string | null;
+  readonly sessionId: string | null;
+  /** The beginning of the trace id as a number: enough to find it by. */
+  readonly traceKey: number | null;
   /** Counted when the row takes this start; nothing while it is held. */
   readonly budget: Amounts | null;
   /** Its reservation becomes use. */
@@ -38,6 +32,7 @@ export interface Ended {
   readonly category: string;
   readonly status: "success" | "failed" | "cancelled";
   readonly cancelReason: CancelReason | null;
+  readonly errorCode: string | null;
   readonly startMs: number;
   readonly endMs: number;
   readonly durationMs: number;
@@ -128,7 +123,9 @@ function startOf(tenantId: string, body: StartFacts, runs: boolean): Started {
     startMs: integer(body.startTime, "startTime"),
     timeoutMs: integer(body.timeout, "timeout"),
     instanceId: text(body.instanceId, "instanceId"),
-    approvalId: body.approvalId == null ? null : text(body.approvalId, "approvalId"),
+    approvalId: textOrNull(body.approvalId, "approvalId"),
+    sessionId: textOrNull(body.sessionId, "sessionId"),
+    traceKey: traceKeyOf(body.traceId),
     budget: runs ? amounts(body.budget, "budget") : null,
     reserved: runs && body.reserved === true,
   };
@@ -145,8 +142,8 @@ function endOf(tenantId: string, body: EndFacts): Ended {
     toolName: text(body.toolName, "toolName"),
     category: text(body.category, "category"),
     status,
-    cancelReason:
-      body.cancelReason == null ? null : (text(body.cancelReason, "cancelReason") as CancelReason),
+    cancelReason: textOrNull(body.cancelReason, "cancelReason") as CancelReason | null,
+    errorCode: textOrNull(body.errorCode, "errorCode"),
     startMs: integer(body.startTime, "startTime"),
     endMs: integer(body.endTime, "endTime"),
     durationMs: finite(body.executionTime, "executionTime"),
@@ -165,49 +162,22 @@ function amounts(value: unknown, field: string): Amounts | null {
   return some ? (value as Amounts) : null;
 }
 
-/** Sums of what ended, in key order so that two writers lock rows alike. */
-export function rollupsOf(ends: Iterable<Ended>): RollupsTable[] {
-  const sums = new Map<string, RollupsTable>();
-  for (const end of ends) {
-    const hour = Math.floor(end.startMs / HOUR_MS);
-    add(sums, end, end.userId, hour);
-    add(sums, end, end.userId, dayRow(Math.floor(hour / DAY_HOURS)));
-    add(sums, end, end.userId, ALL_TIME);
-    add(sums, end, WHOLE_TENANT, ALL_TIME);
-  }
-  return [...sums.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-}
-
-export function rollupStatus(status: Ended["status"], reason: CancelReason | null): RollupStatus {
-  return status === "cancelled" && reason === "timeout" ? "timeout" : status;
-}
-
-function add(sums: Map<string, RollupsTable>, end: Ended, userId: string, hour: number): void {
-  const status = rollupStatus(end.status, end.cancelReason);
-  const key = `${end.tenantId}\0${userId}\0${hour}\0${end.toolName}\0${end.category}\0${status}`;
-  const row = sums.get(key);
-  if (row) {
-    row.count += 1;
-    row.total_ms += end.durationMs;
-    row.last_start_ms = Math.max(row.last_start_ms, end.startMs);
-    return;
-  }
-  sums.set(key, {
-    tenant_id: end.tenantId,
-    user_id: userId,
-    hour,
-    tool_name: end.toolName,
-    category: end.category,
-    status,
-    count: 1,
-    total_ms: end.durationMs,
-    last_start_ms: end.startMs,
-  });
-}
-
 function text(value: unknown, field: string): string {
   if (typeof value === "string") return value;
   throw new TypeError(`an execution event lacks ${field}`);
+}
+
+const TRACE_DIGITS = 12;
+
+/** Null when it is no trace id. A whole one would make every row longer; whoever finds by this compares the rest. */
+export function traceKeyOf(traceId: unknown): number | null {
+  if (typeof traceId !== "string") return null;
+  const key = Number.parseInt(traceId.slice(0, TRACE_DIGITS), 16);
+  return Number.isNaN(key) ? null : key;
+}
+
+function textOrNull(value: unknown, field: string): string | null {
+  return value === undefined || value === null ? null : text(value, field);
 }
 
 function integer(value: unknown, field: string): number {

@@ -2,6 +2,7 @@
 import type { CancelReason, Level, Plan, Status } from "../call.ts";
 import type { DocumentKind, DocumentState } from "../governance/governance.ts";
 import type { AgentMessagesTable, AgentsTable, PlansTable, QuestionsTable, SchedulesTable, ToolDraftsTable, WorkflowRunsTable, WorkflowsTable } from "./work-tables.ts"; // prettier-ignore
+import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook-tables.ts";
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 
 interface EventsTable {
@@ -37,6 +38,10 @@ export interface ExecutionsTable {
   start_seq: number;
   end_seq: number | null;
   approval_id: string | null;
+  /** Null too in rows of earlier releases, as are the two below. */
+  session_id: string | null;
+  trace_key: number | null;
+  error_code: string | null;
 }
 
 /** A timeout is a cancelled execution that is counted apart. */
@@ -54,6 +59,8 @@ export interface RollupsTable {
   count: number;
   total_ms: number;
   last_start_ms: number;
+  /** Durations per bucket, packed; null in rows of earlier releases. */
+  buckets: Uint8Array | null;
 }
 
 export const ALL_TIME = -1;
@@ -139,6 +146,7 @@ export interface Tables {
   events: EventsTable;
   executions: ExecutionsTable;
   rollups: RollupsTable;
+  rollups_archived: RollupsTable;
   chains: { tenant_id: string; instance_id: string; n: number; seq: number; hash: string };
   checkpoints: { instance_id: string; n: number; seq: number; at_ms: number; line: string };
   segments: { to_seq: number; from_seq: number; at_ms: number; file: string; manifest: string };
@@ -201,6 +209,8 @@ export interface Tables {
   agent_messages: AgentMessagesTable;
   questions: QuestionsTable;
   tool_drafts: ToolDraftsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
   facts: { name: string; value: string };
   /** Never holds a row; see the migration. */
   guards: { holds: number };

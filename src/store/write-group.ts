@@ -4,16 +4,10 @@ import { bind } from "./bind.ts";
 import { Chains, type Head } from "./chain.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { readItems, type Statement } from "./message.ts";
-import {
-  apply,
-  rollupsOf,
-  type Change,
-  type Changes,
-  type Effect,
-  type Ended,
-} from "./projection.ts";
+import { apply, type Changes, type Effect } from "./projection.ts";
 import type { LogEvent } from "./store.ts";
 import { tally } from "./tally.ts";
+import { projectionWriter } from "./write-projection.ts";
 
 const MAX_PREPARED = 500;
 
@@ -23,20 +17,6 @@ const INSERT_EVENT = `insert into events
 const CHAIN_HEAD = "select n, hash from chains where tenant_id = ? and instance_id = ?";
 const MOVE_HEAD = `insert into chains (tenant_id, instance_id, n, seq, hash) values (?, ?, ?, ?, ?)
   on conflict do update set n = excluded.n, seq = excluded.seq, hash = excluded.hash`;
-const UPSERT_EXECUTION = `insert into executions (seq, id, tenant_id, user_id, tool_name, category, status,
-    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id)
-  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15)
-  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
-    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
-    instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq
-  where executions.end_seq is null`;
-const END_EXECUTION = `update executions set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?
-  where id = ? and end_seq is null`;
-const ADD_ROLLUP = `insert into rollups
-    (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  on conflict do update set count = count + excluded.count, total_ms = total_ms + excluded.total_ms,
-    last_start_ms = max(last_start_ms, excluded.last_start_ms)`;
 const ADD_USAGE = `insert into usage (tenant_id, period, metric, used) values (?1, ?2, ?3, max(0, ?4))
   on conflict do update set used = max(0, used + ?4)`;
 const SETTLE_RESERVATION = "delete from reservations where execution_id = ?";
@@ -68,8 +48,7 @@ export function groupWriter(
 
   // One or two of each for every call: prepared once, and called without a list in between.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
-  const upsertExecution = once(() => db.prepare(UPSERT_EXECUTION));
-  const endExecution = once(() => db.prepare(END_EXECUTION));
+  const projection = projectionWriter(db, { executions: "executions", rollups: "rollups" });
   const chainHead = once(() => db.prepare(CHAIN_HEAD));
   const headOf = (tenantId: string): Head | null =>
     (chainHead().get(bind(tenantId), bind(instanceId)) as Head | undefined) ?? null;
@@ -111,35 +90,9 @@ export function groupWriter(
     }
   } // prettier-ignore
 
-  /** False when the execution had ended before. */
-  function writeChange({ id, start, end }: Change): boolean {
-    if (start) {
-      const { changes } = upsertExecution().run(
-        bind(start.seq), bind(id), bind(start.tenantId), bind(start.userId), bind(start.toolName), bind(start.category),
-        bind(end?.status ?? start.status), bind(end?.cancelReason ?? null), bind(start.startMs), bind(end?.endMs ?? null),
-        bind(end?.durationMs ?? null), bind(start.timeoutMs), bind(start.instanceId), bind(end?.seq ?? null),
-        bind(start.approvalId),
-      );
-      return changes !== 0;
-    }
-    if (!end) return false;
-    const { changes } = endExecution().run(
-      bind(end.status), bind(end.cancelReason), bind(end.endMs), bind(end.durationMs), bind(end.seq), bind(id),
-    );
-    return changes !== 0;
-  } // prettier-ignore
-
   function writeChanges(changes: Changes): void {
-    const ended: Ended[] = [];
     const budgets = tally();
-    for (const change of changes.values()) {
-      if (!writeChange(change)) continue;
-      if (change.end) ended.push(change.end);
-      budgets.add(change);
-    }
-    for (const r of rollupsOf(ended)) {
-      run(ADD_ROLLUP, r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status, r.count, r.total_ms, r.last_start_ms); // prettier-ignore
-    }
+    for (const change of projection.write(changes)) budgets.add(change);
     for (const u of budgets.sums()) run(ADD_USAGE, u.tenant_id, u.period, u.metric, u.used);
     for (const id of budgets.settled) run(SETTLE_RESERVATION, id);
   }

@@ -4,11 +4,14 @@ import { initial } from "./001-initial.ts";
 import { gate } from "./002-gate.ts";
 import { work } from "./003-work.ts";
 import { ledger } from "./004-ledger.ts";
+import { history } from "./005-history.ts";
+import { webhooks } from "./006-webhooks.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
   int: string;
   real: string;
+  bytes: string;
   /** Sequence numbers are given out by the writer, never by the database. */
   seq: string;
   /** SQLite carries the row id at the end of each index by itself. */
@@ -28,6 +31,7 @@ const SQLITE: ColumnTypes = {
   kind: "sqlite",
   int: "integer",
   real: "real",
+  bytes: "blob",
   seq: "integer",
   thenSeq: "",
   clustered: " without rowid",
@@ -36,6 +40,7 @@ const POSTGRES: ColumnTypes = {
   kind: "postgres",
   int: "bigint",
   real: "double precision",
+  bytes: "bytea",
   seq: "bigint",
   thenSeq: ", seq",
   clustered: "",
@@ -46,6 +51,8 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "gate", statements: gate },
   { name: "work", statements: work },
   { name: "ledger", statements: ledger },
+  { name: "history", statements: history },
+  { name: "webhooks", statements: webhooks },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

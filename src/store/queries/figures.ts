@@ -1,7 +1,7 @@
 // Counts and averages from the rollups; only the two broken hours at the ends of a date range are counted from rows.
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
-import { rollupStatus } from "../projection.ts";
+import { rollupStatus } from "../rollups.ts";
 import type { Figures, HistoryFilter, Store, UsageRow } from "../store.ts";
 import {
   ALL_TIME,

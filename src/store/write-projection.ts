@@ -1,0 +1,93 @@
+// What a group of events does to the executions and the rollups of SQLite; also of the copies that a rebuild makes.
+import type { DatabaseSync } from "node:sqlite";
+import { bind } from "./bind.ts";
+import { addPacked } from "./buckets.ts";
+import type { Change, Changes, Ended } from "./projection.ts";
+import { rollupsOf } from "./rollups.ts";
+import type { RollupsTable } from "./tables.ts";
+
+const upsert = (
+  table: string,
+) => `insert into ${table} (seq, id, tenant_id, user_id, tool_name, category, status,
+    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id, session_id,
+    trace_key, error_code)
+  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15, ?16, ?17, ?18)
+  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
+    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms,
+    duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms, instance_id = excluded.instance_id,
+    start_seq = excluded.start_seq, end_seq = excluded.end_seq, session_id = excluded.session_id,
+    trace_key = excluded.trace_key, error_code = excluded.error_code
+  where ${table}.end_seq is null`;
+const end = (
+  table: string,
+) => `update ${table} set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?, error_code = ?
+  where id = ? and end_seq is null`;
+const addRollup = (table: string) => `insert into ${table}
+    (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms, buckets)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set count = count + excluded.count, total_ms = total_ms + excluded.total_ms,
+    last_start_ms = max(last_start_ms, excluded.last_start_ms), buckets = add_packed(buckets, excluded.buckets)`;
+
+export interface ProjectionWriter {
+  /** Answers the changes that were taken: not those of executions that had ended before. */
+  write(changes: Changes): Change[];
+  addRollups(rows: readonly RollupsTable[]): void;
+}
+
+/** Statements are prepared with their first use: the tables may not be there before. */
+export function projectionWriter(
+  db: DatabaseSync,
+  { executions, rollups }: { executions: string; rollups: string },
+): ProjectionWriter {
+  const upsertExecution = once(() => db.prepare(upsert(executions)));
+  const endExecution = once(() => db.prepare(end(executions)));
+  const addToRollup = once(() => db.prepare(addRollup(rollups)));
+  db.function("add_packed", { deterministic: true }, (a, b) => addPacked(a as Uint8Array | null, b as Uint8Array)); // prettier-ignore
+
+  // One or two of these for every call: called without a list in between.
+  function take({ id, start, end }: Change): boolean {
+    if (start) {
+      const { changes } = upsertExecution().run(
+        bind(start.seq), bind(id), bind(start.tenantId), bind(start.userId), bind(start.toolName), bind(start.category),
+        bind(end?.status ?? start.status), bind(end?.cancelReason ?? null), bind(start.startMs), bind(end?.endMs ?? null),
+        bind(end?.durationMs ?? null), bind(start.timeoutMs), bind(start.instanceId), bind(end?.seq ?? null),
+        bind(start.approvalId), bind(start.sessionId), bind(start.traceKey), bind(end?.errorCode ?? null),
+      );
+      return changes !== 0;
+    }
+    if (!end) return false;
+    const { changes } = endExecution().run(
+      bind(end.status), bind(end.cancelReason), bind(end.endMs), bind(end.durationMs), bind(end.seq), bind(end.errorCode),
+      bind(id),
+    );
+    return changes !== 0;
+  } // prettier-ignore
+
+  function addRollups(rows: readonly RollupsTable[]): void {
+    for (const r of rows)
+      addToRollup().run(
+        bind(r.tenant_id), bind(r.user_id), bind(r.hour), bind(r.tool_name), bind(r.category), bind(r.status),
+        bind(r.count), bind(r.total_ms), bind(r.last_start_ms), bind(r.buckets),
+      ); // prettier-ignore
+  }
+
+  return {
+    write(changes) {
+      const taken: Change[] = [];
+      const ended: Ended[] = [];
+      for (const change of changes.values()) {
+        if (!take(change)) continue;
+        taken.push(change);
+        if (change.end) ended.push(change.end);
+      }
+      addRollups(rollupsOf(ended));
+      return taken;
+    },
+    addRollups,
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
