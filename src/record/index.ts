@@ -43,6 +43,8 @@ export interface RecorderPowers {
   readonly budget: BudgetBook;
   /** Told when an event could not be written. */
   readonly onFailed: (cause: unknown) => void;
+  /** Told of an execution whose end could not be written. */
+  readonly onEndLost?: (executionId: string) => void;
   /** Told of each event once it is durable. */
   readonly onRecorded: (recorded: Recorded) => void;
 }
@@ -53,6 +55,8 @@ const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
   cancelled: "tool.execution.cancelled",
 };
 
+const ENDS: readonly Action[] = Object.values(END_ACTION);
+
 export function createRecorder(p: RecorderPowers): Recorder {
   const append = async (event: LogEvent, known?: EventFacts): Promise<void> => {
     let seq: number;
@@ -60,6 +64,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
       seq = await p.log.append(event, known);
     } catch (cause) {
       p.onFailed(cause);
+      if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId); // prettier-ignore
       throw new AppError(
         "UNAVAILABLE",
         "engine_unavailable",

@@ -23,6 +23,30 @@ export async function closeStale(
   return closeAll(p, open.filter((row) => !isActive(row.id)), "stale"); // prettier-ignore
 }
 
+/**
+ * Ends that could not be written: their callers heard that the outcome is not known, so that is how they end, as soon as
+ * the log takes something again.
+ */
+export function lostEnds(p: RecoverPowers): { add(id: string): void; close(): Promise<number> } {
+  const ids = new Set<string>();
+  return {
+    add: (id) => void ids.add(id),
+    async close() {
+      let closed = 0;
+      for (const id of ids) {
+        const row = await p.store.executions.get(id);
+        // Never begun, or ended after all.
+        if (row?.endTime === null) {
+          await closeOne(p, row, "unrecorded");
+          closed++;
+        }
+        ids.delete(id);
+      }
+      return closed;
+    },
+  };
+}
+
 async function closeAll(
   p: RecoverPowers,
   rows: readonly ExecutionRecord[],
@@ -39,7 +63,10 @@ async function closeOne(p: RecoverPowers, row: ExecutionRecord, reason: string):
     endTime: now,
     executionTime: now - row.startTime,
     result: null,
-    error: "the server stopped while this was running: it is not known whether the tool finished",
+    error:
+      reason === "unrecorded"
+        ? "its end could not be written: it is not known how the tool ended"
+        : "the server stopped while this was running: it is not known whether the tool finished",
     errorCode: "OUTCOME_UNKNOWN",
     errorReason: reason,
     remedy: "check the tool's effect before you run it again",

@@ -134,6 +134,10 @@ export function groups(
   function fail(group: Group, error: Error): void {
     failing = true;
     for (const reject of group.reject) reject(error);
+    // What was not sent yet would only wait for the same: it is refused now, and so is nobody's answer late.
+    const unsent = waiting;
+    waiting = { flat: [], resolve: [], reject: [] };
+    for (const reject of unsent.reject) reject(error);
     next();
   }
 
@@ -148,6 +152,9 @@ export function groups(
   return {
     push(fields) {
       if (closed) return Promise.reject(unwritable("it is closed"));
+      // One attempt at a time tells whether it can be written again; the others hear at once that it cannot.
+      if (failing && underWay > 0)
+        return Promise.reject(unwritable("the last write failed, the next attempt is under way"));
       if (waiting.resolve.length >= MAX_WAITING)
         return Promise.reject(unwritable(`${MAX_WAITING} writes are waiting already`));
       return new Promise((resolve, reject) => {

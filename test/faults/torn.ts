@@ -1,6 +1,6 @@
 // A power loss in the middle of a write: the last records of the log file are cut or scrambled at any byte. The server
 // starts, what is left is a valid chain, and it goes on from there.
-import { cpSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from "node:fs"; // prettier-ignore
+import { cpSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, truncateSync, writeSync } from "node:fs"; // prettier-ignore
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChainReader } from "./chain.ts";
@@ -9,9 +9,11 @@ import type { Report } from "./report.ts";
 import { startServer } from "./server.ts";
 
 const CUTS = 20;
+/** Bytes of SQLite's log file, and of each page in it, before the page. */
+const [HEADER, FRAME_HEADER] = [32, 24];
 const LOAD_MS = 1_500;
-/** How much of the end a single write may have been working on. */
-const TAIL_BYTES = 65_536;
+/** The end that may not have reached the disk. */
+const TAIL_BYTES = 1_048_576;
 
 export async function tornRecords(report: Report): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "ostiary-torn-"));
@@ -32,7 +34,7 @@ async function startTorn(report: Report, whole: string, torn: string, cut: numbe
   rmSync(torn, { recursive: true, force: true });
   cpSync(whole, torn, { recursive: true });
   const file = join(torn, "ostiary.db-wal");
-  const { size } = statSync(file);
+  const size = endOfLog(file);
   const at = Math.max(0, size - 1 - Math.floor(Math.random() * Math.min(size, TAIL_BYTES)));
   const how = cut % 2 === 0 ? "cut off" : "scrambled";
   if (how === "cut off") truncateSync(file, at);
@@ -48,6 +50,17 @@ async function startTorn(report: Report, whole: string, torn: string, cut: numbe
   const after = countOf(new ChainReader(torn), faults);
   if (after <= before) faults.push("nothing was added to the chain");
   report.result(`the log file ${how} ${size - at} bytes before its end: starts, ${before} events are a valid chain, ${after} later`, faults); // prettier-ignore
+}
+
+/** The file is used again from its beginning: only frames with the salt of its header count, the rest is older. */
+function endOfLog(file: string): number {
+  const bytes = readFileSync(file);
+  const salt = bytes.subarray(16, 24);
+  const frame = FRAME_HEADER + bytes.readUInt32BE(8);
+  let end = HEADER;
+  while (end + frame <= bytes.length && bytes.subarray(end + 8, end + 16).equals(salt))
+    end += frame;
+  return end;
 }
 
 function countOf(reader: ChainReader, faults: string[]): number {

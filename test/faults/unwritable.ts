@@ -1,9 +1,11 @@
 // A store that takes nothing more: nothing runs, callers are told at once, and it goes on by itself afterwards.
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ChainReader } from "./chain.ts";
 import { check } from "./check.ts";
 import type { Told } from "./load.ts";
 import type { Report } from "./report.ts";
@@ -20,19 +22,22 @@ const CALLERS = 4;
 const MAX_CALLS_UNTIL_FULL = 2000;
 
 export async function storeCannotWrite(report: Report): Promise<void> {
-  await onDisk(report, "the disk is full", fill);
-  await onDisk(report, "the disk has become read-only", readOnly);
+  await onFullDisk(report);
+  await startsReadOnly(report);
   await whileLocked(report);
 }
 
 /** Breaks the store; answers how to mend it. */
 type Break = (dataDir: string) => () => void;
 
-async function onDisk(
-  report: Report,
-  name: string,
-  spoil: (disk: string) => () => void,
-): Promise<void> {
+async function onFullDisk(report: Report): Promise<void> {
+  const name = "the disk is full";
+  await withDisk(report, name, (disk) =>
+    breakAndMend(report, { name, dataDir: join(disk, "data"), breakStore: () => fill(disk), callers: 1, forMs: 1_000, limitMs: ANSWER_LIMIT_MS }),
+  );
+} // prettier-ignore
+
+async function withDisk(report: Report, name: string, use: (disk: string) => Promise<void>): Promise<void> {
   const disk = mkdtempSync(join(tmpdir(), "ostiary-disk-"));
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "none", disk], { stdio: "ignore" });
@@ -41,19 +46,12 @@ async function onDisk(
     return report.skip(name, "this user may not mount a small disk");
   }
   try {
-    await breakAndMend(report, {
-      name,
-      dataDir: join(disk, "data"),
-      breakStore: () => spoil(disk),
-      callers: 1,
-      forMs: 1_000,
-      limitMs: ANSWER_LIMIT_MS,
-    });
+    await use(disk);
   } finally {
     execFileSync("umount", ["-l", disk]);
     rmSync(disk, { recursive: true, force: true });
   }
-}
+} // prettier-ignore
 
 async function whileLocked(report: Report): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "ostiary-faults-"));
@@ -84,11 +82,27 @@ function fill(disk: string): () => void {
   return () => rmSync(path, { force: true });
 }
 
-function readOnly(disk: string): () => void {
-  const remount = (how: string): void => void execFileSync("mount", ["-o", `remount,${how}`, disk]);
-  remount("ro");
-  return () => remount("rw");
-}
+/** With files open for writing no disk becomes read-only; so this is about a start. */
+async function startsReadOnly(report: Report): Promise<void> {
+  const name = "a start on a read-only disk";
+  await withDisk(report, name, async (disk) => {
+    const dataDir = join(disk, "data");
+    await (await startServer(dataDir)).stop();
+    const remount = (how: string): void => void execFileSync("mount", ["-o", `remount,${how}`, disk]);
+    remount("ro");
+    const said = await startServer(dataDir).then(
+      async (server) => {
+        await server.stop();
+        return "it started";
+      },
+      (cause: unknown) => String(cause),
+    );
+    report.result(`${name} is refused in words`, /read-only/.test(said) && !/ {4}at /.test(said) ? [] : [said]);
+    remount("rw");
+    await (await startServer(dataDir)).stop();
+    report.result(`${name}: starts once the disk can be written`, new ChainReader(dataDir).read());
+  });
+} // prettier-ignore
 
 interface Scene {
   readonly name: string;
@@ -116,6 +130,7 @@ async function breakAndMend(report: Report, scene: Scene): Promise<void> {
     mend = null;
     const recovered = await untilServed(server, told);
     report.result(`${name}: served again ${recovered === null ? "never" : `after ${Math.round(recovered)} ms`}, without a restart`, recovered === null ? ["still refused"] : []); // prettier-ignore
+    report.result(`${name}: the mode became ${await backToNormal(server)}`, []);
     const found = await check(server, told, { from, to: Date.now() });
     report.result(
       `${name}: acknowledged ${found.acknowledged}, missing ${found.missing.length}, stuck ${found.stuck.length}, ${found.rows} rows`,
@@ -147,7 +162,7 @@ interface Heard extends Answer {
 }
 
 async function call(server: FaultServer, told: Told[], kind: "echo" | "write"): Promise<Heard> {
-  const token = `call-${told.length}`;
+  const token = `call-${randomUUID()}`;
   const began = performance.now();
   const request = kind === "echo" ? { name: "system/echo", arguments: { text: token } } : { name: "memory/store", arguments: { key: token, value: token } }; // prettier-ignore
   const answer = await server.api("POST", "/executions", request);
@@ -170,10 +185,18 @@ function faultOfRefusal({ status, body, ms }: Heard, limitMs: number): string[] 
   ];
 }
 
+/** A ledger that failed has lowered the house's limits; a person lifts them. Answers the mode it was. */
+async function backToNormal(server: FaultServer): Promise<string> {
+  const { body } = await server.api("GET", "/mode");
+  await server.api("PUT", "/mode", { mode: "NORMAL", reason: "the store is back" });
+  return String(body["mode"]);
+}
+
 async function untilServed(server: FaultServer, told: Told[]): Promise<number | null> {
   const began = performance.now();
   while (performance.now() - began < RECOVERY_LIMIT_MS) {
-    if ((await call(server, told, "write")).status === 200) return performance.now() - began;
+    // Something that only reads: until a person lifts the mode, writes are asked about.
+    if ((await call(server, told, "echo")).status === 200) return performance.now() - began;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return null;
