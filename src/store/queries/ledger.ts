@@ -4,6 +4,9 @@ import type { CheckpointRow, Store } from "../store.ts";
 
 const CHECKPOINT = ["instance_id as instanceId", "n", "seq", "at_ms as at", "line"] as const;
 
+/** Who archives holds a cursor as a lease; it follows nothing. */
+const ARCHIVE_LEASE = "archive";
+
 export function ledger({ kysely, batch }: Database): Store["ledger"] {
   const checkpoints = () => kysely.selectFrom("checkpoints").select(CHECKPOINT);
   return {
@@ -40,6 +43,13 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
         .select(["from_seq as fromSeq", "to_seq as toSeq", "at_ms as at", "file", "manifest"])
         .orderBy("to_seq")
         .execute(),
+    async needed() {
+      const open = await kysely.selectFrom("executions").select(({ fn }) => [fn.min("seq").as("seq"), fn.min("start_seq").as("start")]).where("end_seq", "is", null).executeTakeFirst(); // prettier-ignore
+      const behind = await kysely.selectFrom("cursors").select(({ fn }) => fn.min("seq").as("seq")).where("name", "<>", ARCHIVE_LEASE).executeTakeFirst(); // prettier-ignore
+      const numbers = [open?.seq, open?.start, behind?.seq === null || behind === undefined ? null : Number(behind.seq) + 1]; // prettier-ignore
+      const known = numbers.filter((seq) => seq !== null && seq !== undefined).map(Number);
+      return known.length === 0 ? null : Math.min(...known);
+    },
     async archive({ fromSeq, toSeq, at, file, manifest }) {
       await batch([
         kysely.insertInto("segments").values({ from_seq: fromSeq, to_seq: toSeq, at_ms: at, file, manifest }), // prettier-ignore

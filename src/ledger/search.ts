@@ -1,0 +1,92 @@
+// Finds events by what they say. The log has no index but its number, so one question reads a bounded stretch and says
+// how far it came.
+import { setImmediate as turn } from "node:timers/promises";
+import type { LedgerRow, Store } from "../store/store.ts";
+
+export interface SearchFilter {
+  readonly tenantId: string;
+  /** Whole, or with a `*` at its end. */
+  readonly action?: string;
+  readonly actor?: string;
+  readonly tool?: string;
+  readonly executionId?: string;
+  readonly traceId?: string;
+  /** Epoch ms, both included. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Anywhere in the event, in any case. */
+  readonly text?: string;
+}
+
+export interface SearchPage {
+  readonly order: "newest" | "oldest";
+  readonly limit: number;
+  /** Goes on after this number, in the chosen order. */
+  readonly after?: number;
+}
+
+export interface SearchAnswer {
+  readonly events: readonly LedgerRow[];
+  /** Events that were looked at. */
+  readonly searched: number;
+  /** Where to go on; null when everything was looked at. */
+  readonly next: number | null;
+  /** Older ones lie in archived files and were not looked at; 0: nothing is archived. */
+  readonly archivedTo: number;
+}
+
+const WINDOW = 1_000;
+const MOST = 20_000;
+
+export async function search(
+  { log, ledger }: Pick<Store, "log" | "ledger">,
+  filter: SearchFilter,
+  { order, limit, after }: SearchPage,
+): Promise<SearchAnswer> {
+  const archivedTo = (await ledger.segments()).at(-1)?.toSeq ?? 0;
+  const head = await log.head();
+  const matches = matcher(filter);
+  const found: LedgerRow[] = [];
+  let searched = 0;
+  let at = order === "newest" ? Math.min((after ?? Infinity) - 1, head) : Math.max(after ?? 0, archivedTo) + 1; // prettier-ignore
+  const over = (): boolean => (order === "newest" ? at <= archivedTo : at > head);
+  for (let windows = 0; !over() && windows < MOST / WINDOW; windows++) {
+    if (windows > 0) await turn();
+    const low = order === "newest" ? Math.max(archivedTo + 1, at - WINDOW + 1) : at;
+    const high = order === "newest" ? at : Math.min(head, at + WINDOW - 1);
+    const rows = (await log.read(low - 1, WINDOW, filter.tenantId)).filter(
+      ({ seq }) => seq <= high,
+    );
+    if (order === "newest") rows.reverse();
+    for (const row of rows) {
+      searched++;
+      if (!matches(row)) continue;
+      found.push(row);
+      if (found.length === limit) return { events: found, searched, next: row.seq, archivedTo };
+    }
+    at = order === "newest" ? low - 1 : high + 1;
+  }
+  const next = over() ? null : order === "newest" ? at + 1 : at - 1;
+  return { events: found, searched, next, archivedTo };
+}
+
+function matcher(f: SearchFilter): (row: LedgerRow) => boolean {
+  const text = f.text?.toLowerCase();
+  const prefix = f.action?.endsWith("*") ? f.action.slice(0, -1) : null;
+  return (row) =>
+    (f.action === undefined || (prefix === null ? row.action === f.action : row.action.startsWith(prefix))) &&
+    (f.actor === undefined || row.actor === f.actor) &&
+    (f.executionId === undefined || row.executionId === f.executionId) &&
+    (f.since === undefined || row.at >= f.since) &&
+    (f.until === undefined || row.at <= f.until) &&
+    (text === undefined || `${row.action} ${row.actor} ${row.executionId ?? ""} ${row.body}`.toLowerCase().includes(text)) &&
+    (f.tool === undefined || says(row.body, f.tool, ["toolName", "requestedName"])) &&
+    (f.traceId === undefined || says(row.body, f.traceId, ["traceId"]));
+} // prettier-ignore
+
+/** Bodies are read only where the words are in them at all. */
+function says(body: string, value: string, fields: readonly string[]): boolean {
+  if (!body.includes(JSON.stringify(value))) return false;
+  const read = JSON.parse(body) as Record<string, unknown> | null;
+  return fields.some((field) => read?.[field] === value);
+}
