@@ -5,18 +5,20 @@ import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { noteDecision, sourcesOf } from "./app/figures.ts";
 import { healthOf } from "./app/health.ts";
+import { openLedger } from "./app/ledger.ts";
 import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
+import { openTelemetry } from "./app/telemetry.ts";
+import { openRelay, sinkReport } from "./app/sink.ts";
 import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
+import { lowNoter, webhooksOf } from "./app/webhooks.ts";
 import type { AgentModel } from "./agent/agents.ts";
 import { createApprovals, SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "./approval/index.ts";
-import { createWebhook } from "./approval/webhook.ts";
 import type { Caller, JsonObject, Mode } from "./call.ts";
 import type { Config } from "./config.ts";
 import { openDataDir, type DataDir } from "./data-dir.ts";
 import { openEgress, type EgressOptions } from "./egress/guard.ts";
-import { postThrough } from "./egress/operator.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import { openCall } from "./engine/open-call.ts";
 import { createAttempts } from "./entry/attempts.ts";
@@ -33,24 +35,29 @@ import { createSessions } from "./identity/sessions.ts";
 import { memberChanges, starterRelations } from "./identity/starter-relations.ts";
 import { createBudgets } from "./limits/budgets.ts";
 import { createRates } from "./limits/rates.ts";
+import type { Ledger } from "./ledger/ledger.ts";
 import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
 import { createRecorder, type BudgetBook, type Recorded } from "./record/index.ts";
 import { createLive } from "./record/live.ts";
 import { createMetrics, type Metrics } from "./record/metrics.ts";
 import { createRecent } from "./record/recent.ts";
-import { closeAfterCrash, closeStale } from "./record/recover.ts";
+import { closeAfterCrash, closeStale, lostEnds } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
 import { createActive } from "./run/active.ts";
 import { nativeRunner } from "./run/native.ts";
 import { createLogRing } from "./run/powers/host/logs.ts";
 import { createSlots } from "./run/slots.ts";
+import type { Relay } from "./sink/relay.ts";
 import { createMemoryState } from "./state/memory.ts";
 import { openStore, type Store } from "./store/store.ts";
+import { idsOf } from "./telemetry/call-log.ts";
 import { NATIVE_TOOLS } from "./tools/index.ts";
 import { openRegistry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
 import { createIds } from "./util/ids.ts";
+import { maskSecrets } from "./util/mask.ts";
+import { redact } from "./util/redact.ts";
 import { VERSION } from "./version.ts";
 
 export interface App {
@@ -59,6 +66,7 @@ export interface App {
   /** What the stages decide with; for measuring them alone. */
   readonly gate: GatePowers;
   readonly store: Store;
+  readonly ledger: Ledger;
   readonly dataDir: DataDir;
   readonly storeKind: Store["kind"];
   readonly toolCount: number;
@@ -91,6 +99,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** Beyond every deadline, queue wait and this much grace, an open row has no owner any more. */
 const STALE_GRACE_MS = 60_000;
 const SHOWN_MS = 800;
+const LOST_ENDS_EVERY_MS = 1_000;
 const NO_BOOK: BudgetBook = { amounts: () => ({}), isReserved: () => false, settle: () => ({}) };
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
@@ -145,14 +154,18 @@ async function compose(
   // Record: what is durable is told to the live view.
   const live = createLive(store.log);
   const recent = createRecent(config.history.memoryEntries);
+  let relay: Relay | null = null;
   const onRecorded = (recorded: Recorded): void => {
     metrics.recorded(recorded.event.action);
     recent.add(recorded);
     live.publish(recorded);
+    relay?.wake();
   };
   let engines: Engines | null = null;
   let book: BudgetBook = NO_BOOK;
   let lastMode: Mode = "NORMAL";
+  const recovery = { store, now, onRecorded };
+  const lost = lostEnds(recovery);
   const recorder = createRecorder({
     log: store.log,
     instanceId,
@@ -164,6 +177,7 @@ async function compose(
       isReserved: (call) => book.isReserved(call),
       settle: (call, outcome) => book.settle(call, outcome),
     },
+    onEndLost: (id) => lost.add(id),
     onFailed(cause) {
       metrics.unrecorded();
       engines?.mode.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" });
@@ -171,8 +185,9 @@ async function compose(
     onRecorded,
   });
   const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
+  const system = { tenantId: LOCAL_TENANT, userId: "system" };
+  const ledger = openLedger({ store, dataDir, settings: config.audit, now, note: (action, body) => note(action, system, body), log, onRolledBack: () => engines?.mode.signal({ kind: "audit_failed" }) });
   const history = createHistory(store.executions, recent);
-  const recovery = { store, now, onRecorded };
 
   const opened = await openEngines({ config, store, registry, now, clock: options.now ? { now: options.now } : {}, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
   engines = opened;
@@ -222,9 +237,11 @@ async function compose(
     const slots = createSlots(config.execution);
     const validators: Validators = createValidators();
     const allowlist = createAllowlist({ whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy }, (name) => registry.get(name)?.name ?? null);
+    const noteLow = lowNoter({ facts: store.facts, ids, note: (action, who, body) => note(action, who, { ...body }) });
     const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow(low) {
         log.warn(low, "BUDGET_LOW_WARNING");
         metrics.low(low.metric);
+        background(noteLow(low));
       }, onSpent: (amounts) => metrics.spent(amounts) });
     book = budgets.book;
     const rates = createRates({ state, governance: () => governance, mode, enabled: config.rateLimit.enabled, now, onLow(caller, window) {
@@ -232,8 +249,7 @@ async function compose(
         metrics.low(window.name);
       } });
     const egress = openEgress({ ownPorts: () => (settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)]), ...options.egress });
-    const { webhook: hook } = config.approvals;
-    const webhook = hook.url === undefined || hook.secret === undefined ? null : createWebhook({ url: hook.url, secret: hook.secret, post: postThrough(egress), ids, now, linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), report: (message, fields) => log.warn(fields, message) });
+    const webhooks = await webhooksOf(config, { store, egress, serverSecret, instanceId, ids, now, note, report: (message, fields) => log.warn(fields, message), linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), tenantId: LOCAL_TENANT });
     const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
       store,
       serverSecret,
@@ -250,18 +266,19 @@ async function compose(
       goOn: (id) => engine.resume(id),
       refuse: refuseHeld({ store, now, onRecorded }),
       tell(what, row) {
-        webhook?.tell(what, row);
         if (what === "decided") noteDecision(metrics, row);
       },
       report: (message, fields) => log.error(fields, message),
       maxPending: config.approvals.maxPendingPerCaller,
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
-    const health = healthOf(opened.parts, allowlist, () => powers.sandbox);
-    const powers = await openPowers({ config, store, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
+    const health = healthOf(opened.parts, allowlist, () => powers.sandbox, async () => (relay === null ? null : sinkReport(await relay.figures())));
+    const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => redact(maskSecrets(value)).value, log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(line) }) });
+    const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
-    // Nothing is sent on, and no server stands upstream.
-    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => 0, upstreams: () => [] }));
+    // No server stands upstream.
+    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: () => [] }));
+    const opening = { registry, governance, ids, now, ...config.execution, ...(tracing.on ? { samples: tracing.samples } : {}) };
     const engine: Engine = createEngine({
       registry,
       gate,
@@ -271,7 +288,7 @@ async function compose(
         native: nativeRunner({
           powersFor: (needs, call) => powersFor(needs, call, call.signal),
           checkOutput: (schema, output) => validators.check(schema, output),
-          report: (call, cause) => log.error({ err: cause, executionId: call.id, tool: call.tool?.name }, "tool failed unexpectedly"),
+          report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "tool failed unexpectedly"),
         }),
       },
       slots,
@@ -279,8 +296,9 @@ async function compose(
       approvals,
       metrics,
       onEnded: watchEnds(metrics, mode),
+      observe,
       now,
-      open: (caller, request) => openCall(caller, request, { registry, governance, ids, now, ...config.execution }),
+      open: (caller, request) => openCall(caller, request, opening),
       recordOf: (caller, id) => history.get(caller, id),
       auditedOf: (caller, id) => history.audited(caller, id),
       // Rights may also run out by themselves: what was shown is looked at again before a second has passed.
@@ -301,11 +319,12 @@ async function compose(
     const timers = [
       setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
       setInterval(() => background(closeStale(recovery, maxAge, active.has)), SWEEP_EVERY_MS),
+      setInterval(() => void lost.close().catch(() => undefined), LOST_ENDS_EVERY_MS),
       setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
     ];
     for (const timer of timers) timer.unref();
-    const system = { tenantId: LOCAL_TENANT, userId: "system" };
-    await note("server.started", system, { version: VERSION, instanceId });
+    await note("server.started", system, { version: VERSION, instanceId, ledgerKeyId: ledger.keyId, ledgerPublicKey: ledger.publicKey });
+    await ledger.start();
 
     const settings: DoorSettings = {
       version: VERSION,
@@ -321,15 +340,20 @@ async function compose(
       engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
       approvals: desk,
       questions: powers.questions,
+      webhooks: webhooks.desk,
       visibility,
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
+      ledger,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),
       attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
       health,
+      tracing,
       log, ids, now, settings,
     };
     await probe(engine, await identity.again(OWNER, null), log);
+    webhooks.start();
+    relay = await openRelay(config, { store, owner: instanceId, now, log });
     let http: HttpDoor | null = null;
     let closing: Promise<void> | null = null;
     dataDir.announce(null);
@@ -341,14 +365,17 @@ async function compose(
       for (const timer of timers) clearInterval(timer);
       await sweeping.catch(() => undefined);
       closeApprovals();
-      await webhook?.close();
+      await webhooks.close();
       // A store that is out must not keep the server from stopping.
       const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
       await powers.close();
       await egress.close();
       await opened.close();
+      await tracing.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
+      await ledger.close().catch(lastWords);
+      await relay?.close();
       await store.close();
       metrics.close();
       dataDir.release();
@@ -359,6 +386,7 @@ async function compose(
       engine,
       gate,
       store,
+      ledger,
       dataDir,
       storeKind: store.kind,
       toolCount: registry.stats().totalTools,

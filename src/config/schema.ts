@@ -7,8 +7,10 @@ import { policyConfig } from "../policy/policy.ts";
 import { relationsConfig } from "../relation/relation.ts";
 import { searchConfig } from "../search/search.ts";
 import { secretsConfig } from "../egress/secrets.ts";
+import { sinkConfig } from "../sink/sink.ts";
 import { stateConfig } from "../state/state.ts";
 import { storeConfig } from "../store/store.ts";
+import { SAMPLERS } from "../telemetry/samplers.ts";
 
 /** `x-env` names the variable where it is not the derived OSTIARY_ one, `x-flag` the flag of `serve`. */
 interface Extra {
@@ -57,14 +59,48 @@ const approvals = z.strictObject({
   maxPendingPerCaller: whole(1, 100_000).default(20).meta(about("Calls of one caller that may wait for a person at a time.")),
   webhook: z.strictObject({
     url: z.string().regex(/^https?:\/\/\S+$/, "expected an http:// or https:// address").optional().meta(about(
-      "Told of approvals that are asked for and decided, signed as Standard Webhooks say.")),
+      "Told of approvals that are asked for and decided, signed as Standard Webhooks say: a webhook of its own, wherever it is.")),
     secret: z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, "expected whsec_ and 24 to 64 bytes in base64").optional().meta(about(
       "Signs the messages.", { writeOnly: true })),
   }).prefault({}).meta(about("Messages to a program outside.")),
 }); // prettier-ignore
 
+const webhooks = z.strictObject({
+  privateHosts: z.array(z.string().regex(/^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?):\d{1,5}$/, "expected host:port in lower case, e.g. hooks.internal:8443")).max(100).default([]).meta(about(
+    "Private places, as host:port, that webhooks may be at, also over http. All others must be public and https. What `approvals.webhook.url` names needs no entry.")),
+  retryWaits: z.array(z.string().regex(/^\d{1,8}(ms|s|m|h)$/, "expected a wait such as 30s, 10m or 5h")).max(20).default(["5s", "30s", "2m", "10m", "1h", "5h", "24h"]).meta(about(
+    "Waits between attempts to deliver a message; after the last one it is given up.")),
+  disableAfterDays: whole(1, 365).default(5).meta(about("A webhook that has taken nothing for so many days is switched off.")),
+}); // prettier-ignore
+
 const switchOf = (value: boolean, env: string, text: string) =>
   z.boolean().default(value).meta(about(text, { "x-env": env })); // prettier-ignore
+
+/** As the OTEL_ variables have it. */
+const pairs = z
+  .string()
+  .max(8_192)
+  .regex(
+    /^\s*[^=,\s]+\s*=(?:[^%,]|%[0-9A-Fa-f]{2})*(?:,\s*[^=,\s]+\s*=(?:[^%,]|%[0-9A-Fa-f]{2})*)*$/,
+    "expected name=value pairs with commas between them, percent-encoded",
+  );
+
+const telemetry = z.strictObject({
+  otlp: z.strictObject({
+    endpoint: z.url({ protocol: /^https?$/ }).optional().meta(about(
+      "Send traces to this collector: OTLP over HTTP, JSON, at `<endpoint>/v1/traces` and `/v1/metrics`. Nothing is sent, and nothing loaded, while it is not set.", { "x-env": "OTEL_EXPORTER_OTLP_ENDPOINT" })),
+    headers: pairs.optional().meta(about(
+      "Headers for the collector, such as its key: `name=value,name=value`.", { "x-env": "OTEL_EXPORTER_OTLP_HEADERS", writeOnly: true })),
+    delayMs: whole(10, 600_000).default(5000).meta(about("Longest wait before finished spans are sent, in ms.", { "x-env": "OTEL_BSP_SCHEDULE_DELAY" })),
+    metricsIntervalMs: whole(100, 3_600_000).default(60_000).meta(about("How often durations are sent, in ms.", { "x-env": "OTEL_METRIC_EXPORT_INTERVAL" })),
+  }).prefault({}).meta(about("The collector.")),
+  serviceName: z.string().min(1).max(256).default("ostiary").meta(about("Name of this service in traces.", { "x-env": "OTEL_SERVICE_NAME" })),
+  resourceAttributes: pairs.optional().meta(about("What traces say of this installation: `name=value,name=value`.", { "x-env": "OTEL_RESOURCE_ATTRIBUTES" })),
+  sampler: z.enum(SAMPLERS).default("parentbased_always_on").meta(about("Which traces are recorded; parentbased: what the caller's traceparent says, if there is one.", { "x-env": "OTEL_TRACES_SAMPLER" })),
+  samplerArg: z.string().regex(/^(?:0?\.\d{1,9}|[01](?:\.0{1,9})?)$/, "expected a ratio from 0 to 1").optional().meta(about("The ratio of the traceidratio samplers. Default: 1.", { "x-env": "OTEL_TRACES_SAMPLER_ARG" })),
+  content: z.boolean().default(false).meta(about("Put arguments and results of calls, masked, into traces.")),
+  disabled: switchOf(false, "OTEL_SDK_DISABLED", "Send nothing even though there is an endpoint."),
+}); // prettier-ignore
 
 export const configSchema = z.strictObject({
   dataDir: z.string().min(1).default("~/.ostiary").meta(about(
@@ -81,9 +117,20 @@ export const configSchema = z.strictObject({
   server: server.prefault({}).meta(about("The listener and its doors.")),
   execution: execution.prefault({}).meta(about("Limits of executions.")),
   approvals: approvals.prefault({}).meta(about("Calls that a person must agree to.")),
+  webhooks: webhooks.prefault({}).meta(about("Programs outside that are told of events.")),
   log: z.strictObject({
     level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info").meta(about("Least severity that is logged (to stderr).")),
+    calls: z.enum(["all", "failures", "none"]).default("failures").meta(about(
+      "Which calls get lines of their own: `failures` writes tool_call_failed and tool_call_blocked, `all` also tool_call_started (with masked arguments) and tool_call_completed.")),
   }).prefault({}).meta(about("Logging.")),
+  audit: z.strictObject({
+    checkpointEvents: whole(1, 1_000_000).default(1000).meta(about(
+      "A signed checkpoint of the ledger is made after so many events of this server.")),
+    checkpointSeconds: whole(1, 86_400).default(60).meta(about(
+      "And at the latest so many seconds after an event that no checkpoint covers.")),
+    archiveAfterDays: whole(0, 36_500).default(90).meta(about(
+      "Events older than this are moved from the database into files of the folder `archive`, once a day; 0: never.")),
+  }).prefault({}).meta(about("The audit ledger: its checkpoints and its archive.")),
   history: z.strictObject({
     memoryEntries: whole(0, 1_000_000).default(1000).meta(about(
       "Finished executions kept in memory; the store keeps them all.", { "x-env": "MAX_HISTORY_SIZE" })),
@@ -96,7 +143,9 @@ export const configSchema = z.strictObject({
   policyPath: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*(\/[A-Za-z_][A-Za-z0-9_]*)+$/, "expected a path like ostiary/tools/allow").default("ostiary/tools/allow").meta(about(
     "The rule that decides: package and name, with slashes.")),
   relations: relationsConfig.default("embedded").meta(about(relationsConfig.description ?? "")),
-  sink: z.string().default("none").meta(about("Where audit events are sent on to: none, or kafka://…")),
+  sink: sinkConfig.default("none").meta(about(sinkConfig.description ?? "")),
+  sinkFrom: z.enum(["start", "now"]).default("start").meta(about(
+    "Where a sink that was never sent anything begins: with the first event of the log, or with those to come.")),
   work: z.string().default("embedded").meta(about("Background work: embedded, or temporal://…")),
   rateLimit: z.strictObject({
     enabled: switchOf(true, "RATE_LIMIT_ENABLED", "Limit calls by user, category, tool, key and address. Off: only the operating mode's windows and throttled callers stay."),
@@ -126,9 +175,7 @@ export const configSchema = z.strictObject({
     mcpTools: switchOf(true, "FEATURE_MCP_TOOLS", "Registry and planner step."),
     toolsPolicy: switchOf(false, "FEATURE_TOOLS_POLICY", "Enforce the allow list even when it is empty."),
   }).prefault({}).meta(about("Switches.")),
-  telemetry: z.strictObject({
-    otlpEndpoint: z.string().optional().meta(about("Send traces there over OTLP.", { "x-env": "OTEL_EXPORTER_OTLP_ENDPOINT" })),
-  }).prefault({}).meta(about("Tracing.")),
+  telemetry: telemetry.prefault({}).meta(about("Traces, and durations of MCP requests, over OTLP.")),
 }); // prettier-ignore
 
 /**
@@ -136,9 +183,7 @@ export const configSchema = z.strictObject({
  * start: an ignored setting is worse than a missing one. Building the feature means deleting its row.
  */
 export const NOT_AVAILABLE: readonly { key: string; only: unknown; feature: string }[] = [
-  { key: "sink", only: "none", feature: "sending audit events to Kafka" },
   { key: "work", only: "embedded", feature: "background work on Temporal" },
-  { key: "telemetry.otlpEndpoint", only: undefined, feature: "trace export over OTLP" },
 ];
 
 export function configJsonSchema(): Record<string, unknown> {

@@ -7,6 +7,7 @@ import type { Replayed } from "../engine/replay.ts";
 import type { DocumentKind, Documents, Governance } from "../governance/governance.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { History } from "../record/history.ts";
 import type { Live } from "../record/live.ts";
 import type { Budgets } from "../limits/budget.ts";
@@ -15,8 +16,10 @@ import type { Metrics } from "../record/metrics.ts";
 import type { Policies } from "../policy/policy.ts";
 import type { Relations } from "../relation/relation.ts";
 import type { Action } from "../store/store.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
+import type { Webhooks } from "../webhook/webhook.ts";
 import type { Attempts } from "./attempts.ts";
 
 export interface Doors {
@@ -36,15 +39,18 @@ export interface Doors {
   readonly policies: Policies;
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
+  readonly webhooks: Webhooks;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
+  readonly ledger: Ledger;
   /** The only tenant of the installation; null when there are several. */
   readonly soleTenant: () => Promise<string | null>;
   readonly budgets: Pick<Budgets, "usage" | "plans">;
   readonly attempts: Attempts;
   readonly health: Health;
+  readonly tracing: Pick<Tracing, "on" | "request">;
   readonly log: Log;
   readonly ids: Ids;
   readonly now: () => number;
@@ -95,7 +101,8 @@ export interface RequestContext {
   readonly caller: Caller;
   readonly requestId: string;
   readonly signal: AbortSignal;
-  readonly traceparent: string | undefined;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
   /** Address of the client as the listener saw it. */
   readonly ip?: string | undefined;
   readonly doors: Doors;

@@ -6,6 +6,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
 import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
+import type { ExecutionStore } from "./history-rows.ts";
 import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
 import type { WebhookStore } from "./webhook-rows.ts";
 import type { WorkStore } from "./work-rows.ts";
@@ -13,6 +14,7 @@ import type { WorkStore } from "./work-rows.ts";
 export type * from "./body.ts";
 export type * from "./ledger-rows.ts";
 export * from "./gate-rows.ts";
+export * from "./history-rows.ts";
 export * from "./webhook-rows.ts";
 export * from "./work-rows.ts";
 
@@ -38,6 +40,7 @@ export const ACTIONS = [
   "mode.changed", "mode.proposed", "sensor.warning",
   "policy.changed", "governance.changed", "relations.changed",
   "question.asked", "question.answered", "question.declined",
+  "audit.archived", "audit.exported", "audit.rolled_back",
   "budget.low",
   "webhook.created", "webhook.changed", "webhook.removed", "webhook.disabled",
 ] as const; // prettier-ignore
@@ -123,63 +126,6 @@ export interface EndBody {
 
 /** A denied call is one event: start and end together. */
 export type DeniedBody = StartBody & EndBody;
-
-export interface ExecutionRecord extends Omit<StartBody, "gates"> {
-  /** Verdicts in the order of the stages. */
-  readonly gates: readonly Json[];
-  readonly id: string;
-  readonly endTime: number | null;
-  readonly executionTime: number | null;
-  readonly result: Json;
-  readonly error: string | null;
-  readonly errorCode: string | null;
-  readonly errorReason: string | null;
-  readonly remedy: string | null;
-  readonly cancelReason: CancelReason | null;
-  readonly resultMetadata: JsonObject | null;
-}
-
-/** `audit`: what really happened to a call whose tool is hidden from its caller. For administrators. */
-export interface AuditedRecord extends ExecutionRecord {
-  readonly audit?: { readonly toolName: string | null; readonly gates: readonly Json[] };
-}
-
-export interface HistoryFilter {
-  readonly tenantId: string;
-  /** Absent: everybody's of the tenant; lists are then in order of arrival. */
-  readonly userId?: string;
-  readonly toolName?: string;
-  readonly category?: string;
-  readonly status?: Status;
-  /** Inclusive, epoch ms, on the start time. */
-  readonly from?: number;
-  readonly to?: number;
-}
-
-export interface HistoryPage {
-  readonly limit: number;
-  readonly offset?: number;
-  /** Keyset: rows that come after this execution, newest first. */
-  readonly after?: { readonly startTime: number; readonly id: string };
-}
-
-/** Finished executions counted by rollups, never by a scan. Denied calls count as failed. */
-export interface Figures {
-  readonly total: number;
-  readonly success: number;
-  readonly failed: number;
-  /** All cancelled ones, timeouts included. */
-  readonly cancelled: number;
-  readonly timeout: number;
-  /** ms; 0 when nothing has finished. */
-  readonly averageExecutionTime: number;
-}
-
-export interface UsageRow extends Figures {
-  readonly toolName: string;
-  readonly category: string;
-  readonly lastStart: number | null;
-}
 
 export interface UserRow {
   readonly id: string;
@@ -269,6 +215,8 @@ export interface Store extends WorkStore, WebhookStore {
     lastCheckpoints(): Promise<CheckpointRow[]>;
     /** Oldest first. */
     segments(): Promise<SegmentRow[]>;
+    /** Number of the oldest event that somebody still needs: an open execution, or whoever follows the log; null when nobody does. */
+    needed(): Promise<number | null>;
     /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
     archive(row: SegmentRow): Promise<void>;
   };
@@ -283,19 +231,7 @@ export interface Store extends WorkStore, WebhookStore {
     release(name: string, owner: string): Promise<void>;
   }; // prettier-ignore
 
-  readonly executions: {
-    get(id: string): Promise<AuditedRecord | null>;
-    /** Newest first. */
-    list(filter: HistoryFilter, page: HistoryPage): Promise<AuditedRecord[]>;
-    figures(filter: HistoryFilter): Promise<Figures>;
-    /** Per tool, of one user or (userId absent) of the tenant; all time. */
-    usage(filter: { tenantId: string; userId?: string; toolName?: string }): Promise<UsageRow[]>;
-    /**
-     * Running or pending rows of an instance, or of any instance when started before `startedBefore`. Not those that
-     * wait for a person: they have no process that could have died.
-     */
-    open(filter: { instanceId: string } | { startedBefore: number }): Promise<ExecutionRecord[]>;
-  };
+  readonly executions: ExecutionStore;
 
   readonly idempotency: {
     /** Reserves (scope, key) for an execution; answers the earlier reservation when there is one younger than 24 h. */
