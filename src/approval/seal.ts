@@ -1,7 +1,8 @@
 // The call that waits, kept so that only this server can read it and only for this approval.
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Call, JsonObject } from "../call.ts";
 import type { ApprovalRow } from "../store/store.ts";
+import { createSealed, sealingKey } from "../util/sealed.ts";
 
 /** What is needed to go on with a call; who asks is looked up anew. */
 export type WaitingCall = Pick<
@@ -25,33 +26,16 @@ export interface Seal {
   version(binding: string): string;
 }
 
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const PURPOSE = "ostiary approval: waiting call, v1";
 
 export function createSeal(serverSecret: string): Seal {
-  const key = Buffer.from(hkdfSync("sha256", serverSecret, "", PURPOSE, 32));
+  const key = sealingKey(serverSecret, PURPOSE);
+  const sealed = createSealed(key);
   return {
     version: (binding) =>
       createHmac("sha256", key).update(binding).digest("base64url").slice(0, 16),
-    close(approvalId, call) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(approvalId));
-      const text = Buffer.concat([cipher.update(JSON.stringify(call), "utf8"), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
-    },
-    open(approvalId, sealed) {
-      const bytes = Buffer.from(sealed, "base64url");
-      const nonce = bytes.subarray(0, NONCE_BYTES);
-      const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
-      const cipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(Buffer.from(approvalId)).setAuthTag(tag);
-      const text = Buffer.concat([
-        cipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)),
-        cipher.final(),
-      ]);
-      return JSON.parse(text.toString("utf8")) as WaitingCall;
-    },
+    close: (approvalId, call) => sealed.close(approvalId, JSON.stringify(call)),
+    open: (approvalId, text) => JSON.parse(sealed.open(approvalId, text)) as WaitingCall,
   };
 }
 

@@ -23,6 +23,7 @@ import {
 } from "./store.ts";
 import { ledgerSuite } from "./ledger.suite.ts";
 import { usageSuite } from "./usage.suite.ts";
+import { webhooksSuite } from "./webhooks.suite.ts";
 import { workSuite } from "./work.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
@@ -582,6 +583,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     usageSuite(() => store, another);
     ledgerSuite(() => store, another);
     workSuite(() => store, another);
+    webhooksSuite(() => store);
 
     describe("facts", () => {
       test("get, set, put if absent, take", async () => {

@@ -19,6 +19,7 @@ import { tenants } from "./tenants.ts";
 import { tuples } from "./tuples.ts";
 import { usage } from "./usage.ts";
 import { users } from "./users.ts";
+import { deliveries, webhooks } from "./webhooks.ts";
 import { plans, runs, schedules, workflows } from "./workflows.ts";
 
 export function queries(
@@ -44,6 +45,8 @@ export function queries(
     agents: agents(database),
     questions: questions(database),
     toolDrafts: toolDrafts(database),
+    webhooks: webhooks(database),
+    deliveries: deliveries(database),
     tuples: tuples(database),
     documents: documents(database),
     approvals: approvals(database),

@@ -1,0 +1,42 @@
+// Webhooks as the settings have them, and the one event that only they made worth recording.
+import type { Config } from "../config.ts";
+import type { LowBudget } from "../limits/budgets.ts";
+import type { Action, Store } from "../store/store.ts";
+import type { Ids } from "../util/ids.ts";
+import { openWebhooks, type OpenedWebhooks, type WebhookPowers } from "../webhook/index.ts";
+
+type Given = Omit<WebhookPowers, "privateHosts" | "retryWaitsMs" | "disableAfterDays" | "configured">; // prettier-ignore
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+export function webhooksOf(config: Config, p: Given): Promise<OpenedWebhooks> {
+  const { privateHosts, retryWaits, disableAfterDays } = config.webhooks;
+  return openWebhooks({
+    ...p,
+    privateHosts,
+    retryWaitsMs: retryWaits.map(msOf),
+    disableAfterDays,
+    configured: config.approvals.webhook,
+  });
+}
+
+/** The schema has let nothing else through. */
+function msOf(wait: string): number {
+  const [, amount, unit] = /^(\d+)(ms|s|m|h)$/.exec(wait) ?? [];
+  return Number(amount) * UNITS[unit as keyof typeof UNITS];
+}
+
+export interface LowPowers {
+  readonly facts: Pick<Store["facts"], "putIfAbsent">;
+  readonly ids: Pick<Ids, "hex">;
+  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: Omit<LowBudget, "tenantId">) => Promise<void>;
+} // prettier-ignore
+
+/** Once per tenant, month and metric, however many servers notice it and however often they start. */
+export const lowNoter =
+  (p: LowPowers) =>
+  async ({ tenantId, ...low }: LowBudget): Promise<void> => {
+    const mine = p.ids.hex(8);
+    const first = await p.facts.putIfAbsent(`budget.low ${tenantId} ${low.period} ${low.metric}`, mine); // prettier-ignore
+    if (first === mine) await p.note("budget.low", { tenantId, userId: "system" }, low);
+  };

@@ -1,0 +1,119 @@
+// Follows the log and turns each event that somebody asked for into a message that waits. One server at a time does.
+import type { DeliveryRow, LogEvent, Store, WebhookRow } from "../store/store.ts";
+import type { Ids } from "../util/ids.ts";
+import { actionsOf, isTold } from "./events.ts";
+import { bodyOf, type MessagePowers } from "./message.ts";
+
+export interface CollectPowers extends MessagePowers {
+  readonly store: Pick<Store, "log" | "cursors" | "webhooks" | "deliveries">;
+  readonly instanceId: string;
+  readonly ids: Pick<Ids, "handle">;
+  readonly now: () => number;
+  readonly report: (message: string, fields: Record<string, unknown>) => void;
+}
+
+export interface Collector {
+  /** Up to the present end of the log. */
+  collect(webhooks: readonly WebhookRow[]): Promise<void>;
+  /** Lets another server follow at once. */
+  release(): Promise<void>;
+}
+
+const CURSOR = "webhooks";
+const LEASE_MS = 30_000;
+const PAGE = 200;
+/** Messages that may wait for one endpoint; what comes on top is counted and dropped. */
+export const MAX_WAITING = 10_000;
+
+export function createCollector(p: CollectPowers): Collector {
+  const { log, cursors, webhooks: endpoints, deliveries } = p.store;
+  let heldUntil = 0;
+  let at: number | null = null;
+
+  /** How far it has come; null while another server follows. Renewed at half time, since renewing is a write. */
+  const position = async (head: number): Promise<number | null> => {
+    const now = p.now();
+    if (at !== null && now < heldUntil - LEASE_MS / 2 && now >= heldUntil - LEASE_MS) return at;
+    const held = await cursors.hold(CURSOR, p.instanceId, now, now + LEASE_MS, head);
+    at = held;
+    heldUntil = now + LEASE_MS;
+    return at;
+  };
+
+  const advance = async (seq: number): Promise<boolean> => {
+    const mine = await cursors.advance(CURSOR, p.instanceId, seq);
+    at = mine ? seq : null;
+    return mine;
+  };
+
+  const enqueue = async (
+    webhooks: readonly WebhookRow[],
+    page: readonly (LogEvent & { seq: number })[],
+  ): Promise<void> => {
+    const now = p.now();
+    const wanted = webhooks.map((webhook) => ({
+      webhook,
+      events: page.filter((event) => isTold(webhook, event)),
+    }));
+    const asking = wanted.filter(({ events }) => events.length > 0);
+    if (asking.length === 0) return;
+    const waiting = await deliveries.waiting(asking.map(({ webhook }) => webhook.id));
+    const rows: DeliveryRow[] = [];
+    for (const { webhook, events } of asking) {
+      const room = Math.max(0, MAX_WAITING - (waiting.get(webhook.id) ?? 0));
+      for (const event of events.slice(0, room)) rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p)); // prettier-ignore
+      const dropped = events.length - room;
+      if (dropped <= 0) continue;
+      await endpoints.addDropped(webhook.id, dropped);
+      p.report("events for a webhook were dropped: too many wait", { webhookId: webhook.id, dropped }); // prettier-ignore
+    }
+    await deliveries.add(rows);
+  };
+
+  return {
+    async collect(webhooks) {
+      // The end first: what is written meanwhile belongs to the next round.
+      const head = await log.head();
+      const known = await position(head);
+      if (known === null || known >= head) return;
+      const oldest = Math.min(...webhooks.map(({ fromSeq }) => fromSeq));
+      const houseActions = actionsOf(webhooks.flatMap(({ events }) => events));
+      for (let from = Math.max(known, Math.min(oldest, head)); from < head;) {
+        const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+        await enqueue(webhooks, page);
+        from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : Math.max(head, page.at(-1)?.seq ?? 0); // prettier-ignore
+        if (!(await advance(from))) return;
+      }
+    },
+    async release() {
+      if (at === null) return;
+      at = null;
+      await cursors.release(CURSOR, p.instanceId);
+    },
+  };
+}
+
+function newDelivery(
+  webhook: WebhookRow,
+  event: LogEvent & { readonly seq: number },
+  id: string,
+  now: number,
+  p: MessagePowers,
+): DeliveryRow {
+  return {
+    id,
+    webhookId: webhook.id,
+    tenantId: webhook.tenantId,
+    eventSeq: event.seq,
+    type: event.action,
+    body: bodyOf(event, p),
+    state: "pending",
+    attempts: 0,
+    nextAt: now,
+    lastStatus: null,
+    lastError: null,
+    response: null,
+    createdAt: now,
+    attemptedAt: null,
+  };
+}
