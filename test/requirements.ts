@@ -223,7 +223,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R188", "Breakdown by category, use per tool, top ten", TOOLS),
     done("R189", "Per tool: total, successful, failed, average, last use", LIFECYCLE),
     done("R190", "Active list with tool, category, running time and count", EXECUTIONS),
-    done("R191", "The four Prometheus names", METRICS),
+    done("R191", "The four Prometheus names", METRICS, "test/e2e/dashboard.test.ts"),
     done("R195", "Every execution is audited with tool, user and tenant", LIFECYCLE),
     done("R196", "Events for start, complete and denial", LIFECYCLE),
     open("R197", "User and agent messages are audited"),
