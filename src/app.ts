@@ -374,6 +374,7 @@ async function compose(
       await opened.close();
       await tracing.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
+      await relay?.close();
       await ledger.close().catch(lastWords);
       await relay?.close();
       await store.close();

@@ -12,6 +12,8 @@ export function healthOf(
   parts: Engines["parts"],
   allowlist: Allowlist,
   sandbox?: () => Pick<Sandbox, "probed" | "status">,
+  /** What there is to tell of the sink, if events are sent on. No call needs it. */
+  sink?: () => Promise<string | null>,
 ): Health {
   const look = async ({ name, ping }: Engines["parts"][number]) => {
     const began = performance.now();
@@ -40,6 +42,8 @@ export function healthOf(
         const reason = sandboxReason(box.status);
         if (reason !== null) checks.push({ name: "sandbox", ok: true, ms: 0, reason });
       }
+      const reason = await sink?.().catch(() => "not known: the store does not answer");
+      if (typeof reason === "string") checks.push({ name: "sink", ok: true, ms: 0, reason });
       return { ready: checks.every(({ ok }) => ok), checks };
     },
   };
