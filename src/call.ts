@@ -53,6 +53,10 @@ export interface Trace {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
+  /** False: whoever began the trace does not record it. */
+  readonly sampled?: boolean;
+  /** The `tracestate` that came with it, handed on as it is. */
+  readonly state?: string;
 }
 
 /** The doors, and what calls on somebody's behalf from inside. */
@@ -76,6 +80,8 @@ export interface CallRequest {
   readonly whenGone?: (cancel: () => void) => void;
   /** Incoming `traceparent`, if any. */
   readonly traceparent?: string;
+  /** Incoming `tracestate`; counts only beside a valid `traceparent`. */
+  readonly tracestate?: string;
   /** Called for each progress report of the handler. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -129,13 +135,14 @@ export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pic
   if (depth > MAX_CALL_DEPTH) {
     throw new AppError("EXECUTION_FAILED", "depth_exceeded", `calls within calls go ${MAX_CALL_DEPTH} deep at most`, { remedy: "let a step do the work itself instead of starting another run" });
   }
-  const { traceId, spanId } = parent.trace;
+  const { traceId, spanId, sampled, state } = parent.trace;
   return {
     ...rest,
     entry,
     context: { ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }), metadata: { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth } },
     ip: parent.ip ?? undefined,
-    traceparent: `00-${traceId}-${spanId}-01`,
+    traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,
+    ...(state === undefined ? {} : { tracestate: state }),
   };
 } // prettier-ignore
 

@@ -18,6 +18,7 @@ import { runWithDeadline } from "./run/deadline.ts";
 import type { Runners } from "./run/index.ts";
 import type { Slots, Ticket } from "./run/slots.ts";
 import type { ExecutionRecord } from "./store/store.ts";
+import type { CallObserver, Observe } from "./telemetry/observer.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
 
@@ -61,6 +62,8 @@ export interface EnginePowers {
   readonly metrics: Pick<Metrics, "discovered" | "late">;
   /** Told of every call that ended, refused ones included, or waits for a person (`endedAt` null), once that is recorded. */
   readonly onEnded: (call: Call, outcome: Outcome) => void;
+  /** Asked before the first stage: who watches the call on its way. */
+  readonly observe: Observe;
   readonly now: () => number;
   /** Call from request: ids, trace, resolved tool, deadline. */
   readonly open: (caller: Caller, request: CallRequest) => Omit<Call, "signal">;
@@ -86,7 +89,7 @@ export function createEngine(p: EnginePowers): Engine {
   const shown: Shown = new WeakMap();
 
   /** Gate, slot, start of the record. Answers with the refusal, or with what is needed to run. */
-  async function admit(entry: ActiveEntry): Promise<Admitted | Outcome> {
+  async function admit(entry: ActiveEntry, seen: CallObserver): Promise<Admitted | Outcome> {
     const { call } = entry;
     const trail = newTrail();
     try {
@@ -96,6 +99,7 @@ export function createEngine(p: EnginePowers): Engine {
         if (earlier) return replayedOutcome(earlier, await noticeOf(earlier));
       }
       const stop = await decide(EXECUTE, call, p.gate, trail);
+      seen.judged(trail);
       if (stop?.verdict === "hold") return await hold(call, trail, p);
       if (stop) return refused(call, trail, faultOfVerdict(stop));
       const ticket = p.slots.enter(call.signal);
@@ -134,7 +138,11 @@ export function createEngine(p: EnginePowers): Engine {
   }
 
   /** Waits for the durable start and the slot, runs, and frees the slot. */
-  async function run(entry: ActiveEntry, { trail, ticket, begun }: Admitted): Promise<Outcome> {
+  async function run(
+    entry: ActiveEntry,
+    { trail, ticket, begun }: Admitted,
+    seen: CallObserver,
+  ): Promise<Outcome> {
     const { call } = entry;
     try {
       // A tool without effects may run while its start is being made durable: its end is appended after it.
@@ -144,10 +152,12 @@ export function createEngine(p: EnginePowers): Engine {
       const runner = p.runners[call.tool?.provider ?? "native"];
       if (!runner)
         throw new AppError("UNSUPPORTED_PROVIDER", "native", "no runner for this provider");
+      seen.started();
       const ended = await runWithDeadline(runner, call, {
         abort: (reason) => entry.abort(reason),
         late: () => p.metrics.late(),
       });
+      seen.finished();
       return ended.kind === "finished"
         ? finishedOutcome(call, trail, ended.result, p.now())
         : cancelledOutcome(call, trail, { ...ended, dispatched: true, note: entry.note }, p.now());
@@ -160,7 +170,11 @@ export function createEngine(p: EnginePowers): Engine {
   }
 
   /** The end is durable before anybody is told. */
-  async function settle(entry: ActiveEntry, admission: Admitted | Outcome): Promise<Outcome> {
+  async function settle(
+    entry: ActiveEntry,
+    admission: Admitted | Outcome,
+    seen: CallObserver,
+  ): Promise<Outcome> {
     const { call } = entry;
     try {
       let outcome: Outcome;
@@ -170,7 +184,7 @@ export function createEngine(p: EnginePowers): Engine {
         if (!outcome.replayed && outcome.status !== "pending" && !isUsed(outcome))
           await p.recorder.refuse(call, outcome);
       } else {
-        outcome = await run(entry, admission);
+        outcome = await run(entry, admission, seen);
         // Appended at once, so that a quick call is one group; judged after its start.
         const ended = p.recorder.end(call, outcome).catch((cause: unknown) => {
           throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
@@ -181,7 +195,11 @@ export function createEngine(p: EnginePowers): Engine {
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
       }
       if (!outcome.replayed) p.onEnded(call, outcome);
+      seen.ended(outcome);
       return outcome;
+    } catch (cause) {
+      seen.failed(cause);
+      throw cause;
     } finally {
       entry.close();
     }
@@ -190,14 +208,16 @@ export function createEngine(p: EnginePowers): Engine {
   return {
     async execute(caller, request) {
       const entry = p.active.add(p.open(caller, request), request);
-      return settle(entry, await admit(entry));
+      const seen = p.observe(entry.call);
+      return settle(entry, await admit(entry, seen), seen);
     },
     async start(caller, request) {
       const entry = p.active.add(p.open(caller, request), NOBODY_WAITS);
-      const admission = await admit(entry);
-      if ("executionId" in admission) return settle(entry, admission);
+      const seen = p.observe(entry.call);
+      const admission = await admit(entry, seen);
+      if ("executionId" in admission) return settle(entry, admission, seen);
       const accepted = acceptedOutcome(entry.call, admission.trail, entry.status);
-      p.background(settle(entry, admission));
+      p.background(settle(entry, admission, seen));
       await admission.begun;
       return accepted;
     },
@@ -208,7 +228,8 @@ export function createEngine(p: EnginePowers): Engine {
       const call = await p.approvals.reopen(approvalId);
       if (call === null || p.active.has(call.id)) return;
       const entry = p.active.add(call, NOBODY_WAITS);
-      await settle(entry, await admit(entry));
+      const seen = p.observe(entry.call);
+      await settle(entry, await admit(entry, seen), seen);
     },
     discover: (caller) => discover(caller, p, shown),
     find: (caller, name) => find(caller, name, p),

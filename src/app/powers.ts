@@ -36,6 +36,7 @@ import { storePower } from "../run/powers/store.ts";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { openSearch } from "../search/search.ts";
 import type { Store } from "../store/store.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import { VERSION } from "../version.ts";
@@ -56,6 +57,7 @@ export interface PowersParts {
   /** What `/readyz` asks. */
   readonly health: HostSettings["health"];
   readonly logRing: LogRing;
+  readonly tracing: Pick<Tracing, "client">;
   readonly work: WorkParts;
   readonly ids: Ids;
   readonly now: () => number;
@@ -104,7 +106,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   opened.push(browsers);
   const vault = openVault(p.config.secrets);
   const search = searchPower({ egress: p.egress, provider: () => openSearch(p.config.search), rulesFor: rulesForOperator }); // prettier-ignore
-  const model = modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator }); // prettier-ignore
+  const model = modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator, tracing: p.tracing }); // prettier-ignore
   const answers = Object.values(p.config.models).some(({ abilities }) => abilities.includes("generate")); // prettier-ignore
   const work = await openWork({ ...p.work, configured: answers ? model : null, registry: p.registry, store: p.store, engine: p.engine, ids: p.ids, now: p.now, log: p.log }); // prettier-ignore
   opened.push(work);

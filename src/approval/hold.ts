@@ -121,7 +121,9 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       const known = p.registry.get(row.toolName);
       const tool = known && p.governance.asGoverned(known, waiting.arguments);
       // The time a person took is not the call's: its deadline and its duration begin now (C17).
-      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, startedAt: p.now(), onProgress: null };
+      // A span of its own in the same trace: the one that asked has ended.
+      const trace = { ...waiting.trace, spanId: p.ids.hex(8), parentSpanId: waiting.trace.spanId };
+      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, trace, startedAt: p.now(), onProgress: null };
     },
 
     async use(subject, { approvalId }) {

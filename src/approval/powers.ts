@@ -29,7 +29,7 @@ export interface ApprovalPowers {
   readonly validate: (tool: Tool, args: JsonObject) => readonly FieldFault[] | null;
   /** The requester as they are today, through the same key; null when user or key is gone. */
   readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
-  readonly ids: Pick<Ids, "handle">;
+  readonly ids: Pick<Ids, "handle" | "hex">;
   readonly now: () => number;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;

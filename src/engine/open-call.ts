@@ -15,6 +15,8 @@ export interface OpenCallPowers {
   readonly now: () => number;
   readonly defaultTimeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** Whether a trace that begins here is recorded; absent while tracing is off. */
+  readonly samples?: (traceId: string) => boolean;
 }
 
 const MIN_TIMEOUT_MS = 1_000;
@@ -51,7 +53,7 @@ export function openCall(
     entry: request.entry,
     ip: request.ip ?? null,
     grant: null,
-    trace: traceFrom(request.traceparent, p.ids),
+    trace: traceFrom(request, p.ids, p.samples),
     startedAt,
     onProgress: request.onProgress ?? null,
   };

@@ -4,12 +4,14 @@ import type { AddressInfo } from "node:net";
 import type { Caller, Json } from "../call.ts";
 import { AppError, CODES, faultOf } from "../errors.ts";
 import type { Credentials } from "../identity/index.ts";
+import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
 import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { fastAnswer, fastCall, fastFailure, type FastCall } from "./mcp/fast.ts";
 import { createMcpDoor } from "./mcp/index.ts";
+import { httpMcpSpan, tellOutcome } from "./mcp/span.ts";
 import { faultHeaders, problemOf, rateHeaders } from "./problem.ts";
 
 export interface HttpDoor {
@@ -56,22 +58,34 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     res: ServerResponse,
     requestId: string,
   ): Promise<void> {
-    const { authorization, traceparent } = req.headers;
+    const at = doors.tracing.on ? performance.now() : 0;
+    const { authorization, traceparent, tracestate } = req.headers;
     // Agents bring a key. The console's cookie would travel with requests of other local pages too.
     const known = knownCaller(req, { authorization, cookie: undefined });
     const caller = known instanceof Promise ? await known : known;
-    const trace = typeof traceparent === "string" ? traceparent : undefined;
     const bytes = req.method === "POST" ? await readBody(req, doors.settings.maxBodyBytes) : null;
     const body = bytes ? parseRpc(bytes, res, requestId) : undefined;
     if (bytes && body === undefined) return;
     const fast =
       body !== undefined && doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
-    const held = fast ? await answerFast(fast, caller, req, res, requestId) : undefined;
-    if (held === null) return;
-    res.setHeader("Request-Id", requestId);
-    if (!bytes) return mcp.handle(req, res, caller, undefined, { traceparent: trace });
-    doors.metrics.mcpPath("sdk");
-    return mcp.handle(req, res, caller, body, { traceparent: trace, held });
+    const span = doors.tracing.on
+      ? httpMcpSpan(doors, body, req, { at, requestId, caller })
+      : NO_REQUEST_SPAN;
+    try {
+      const held = fast ? await answerFast(fast, caller, req, res, requestId, span) : undefined;
+      if (held === null) return;
+      res.setHeader("Request-Id", requestId);
+      const context = {
+        ...textOf("traceparent", traceparent),
+        ...textOf("tracestate", tracestate),
+        span,
+      };
+      if (!bytes) return await mcp.handle(req, res, caller, undefined, context);
+      doors.metrics.mcpPath("sdk");
+      return await mcp.handle(req, res, caller, body, { ...context, held });
+    } finally {
+      span.end(res.statusCode);
+    }
   }
 
   /** Who keeps guessing credentials is told to wait. */
@@ -88,7 +102,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   }
 
   /** Null: answered. Else the call waits for a person under this id, and the SDK's way knows how the client can wait. */
-  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<string | null> {
+  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string, span: RequestSpan): Promise<string | null> {
     doors.metrics.mcpPath("fast");
     // A client that closes the connection before the answer cancels the call.
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
@@ -96,12 +110,14 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     let text: string;
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     try {
-      const outcome = await doors.engine.execute(caller, { ...request, ip: req.socket.remoteAddress, whenGone });
+      const outcome = await doors.engine.execute(caller, { ...(span.context ? { ...request, ...span.context } : request), ip: req.socket.remoteAddress, whenGone });
+      if (doors.tracing.on) tellOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
       if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       text = fastAnswer(id, outcome, doors.settings.version);
     } catch (cause) {
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
+      span.failed(CODES.INTERNAL_SERVER_ERROR.rpc);
       status = 503;
       text = fastFailure(id, cause);
     }
@@ -220,6 +236,10 @@ function send(req: IncomingMessage, res: ServerResponse, status: number, body: o
   res.writeHead(status);
   res.end(req.method === "HEAD" ? undefined : JSON.stringify(body));
 }
+
+/** A header that is there once. */
+const textOf = <N extends string>(name: N, value: string | string[] | undefined) =>
+  (typeof value === "string" ? { [name]: value } : {}) as Partial<Record<N, string>>;
 
 function pathOf(url: string | undefined): string {
   const query = url?.indexOf("?") ?? -1;

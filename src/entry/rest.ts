@@ -6,7 +6,9 @@ import { type AnyEndpoint, type ApiContext, fieldFault, parseInput } from "./api
 import { endpoints } from "./api/index.ts";
 import { fieldsFromQuery } from "./api/query.ts";
 import type { Doors } from "./doors.ts";
+import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
 import { eventStream } from "./events.ts";
+import { endFailed, headerContext, webSpan } from "./span.ts";
 import { admit, ipOf, methodNotAllowed, nothingHere, readJson, refuse, requestIdOf, type WebEnv } from "./request.ts"; // prettier-ignore
 
 export function createRest(doors: Doors): Hono<WebEnv> {
@@ -30,19 +32,39 @@ export function createRest(doors: Doors): Hono<WebEnv> {
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 async function answer(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise<Response> {
+  // A stream may last for days: it is no piece of work of its own.
+  const span = "stream" in e ? NO_REQUEST_SPAN : webSpan(doors, c, "rest", `/api/v1${e.path}`);
+  try {
+    const response = await answered(e, c, doors, span);
+    span.end(response.status);
+    return response;
+  } catch (cause) {
+    endFailed(span, cause);
+    throw cause;
+  }
+}
+
+async function answered(
+  e: AnyEndpoint,
+  c: Context<WebEnv>,
+  doors: Doors,
+  span: RequestSpan,
+): Promise<Response> {
   const requestId = requestIdOf(c, doors);
   const caller = await admit(doors, c);
+  span.caller(caller);
   if (e.access === "admin" && caller.role !== "admin") throw adminOnly();
   const input = parseInput(e, await gather(e, c, doors));
   const context: ApiContext = {
     caller,
     requestId,
     signal: c.req.raw.signal,
-    traceparent: c.req.header("traceparent"),
+    ...(span.context ?? headerContext(c)),
     ip: ipOf(c),
     doors,
     entry: "rest",
     reply: { headers: {} },
+    span,
   };
   if ("stream" in e) {
     return eventStream({

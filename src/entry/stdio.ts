@@ -35,7 +35,7 @@ export async function serveStdioDoor(
     sdk,
     entry: "stdio",
     cursorKey: randomBytes(32),
-    exchangeOf: () => ({ caller, traceparent: undefined }),
+    exchangeOf: () => ({ caller }),
   };
   const transport = new LineTransport(
     streams,

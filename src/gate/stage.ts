@@ -98,11 +98,13 @@ export interface Trail {
   readonly asks: Ask[];
   readonly undo: (() => void | Promise<void>)[];
   windows: readonly RateWindow[];
+  /** The stages that had to wait for their engine; null: none. */
+  waited: string[] | null;
   /** When the last stage ended: the next one begins. One look at the clock a stage instead of two. */
   at: number;
 }
 
-export const newTrail = (): Trail => ({ gates: [], asks: [], undo: [], windows: [], at: performance.now() }); // prettier-ignore
+export const newTrail = (): Trail => ({ gates: [], asks: [], undo: [], windows: [], waited: null, at: performance.now() }); // prettier-ignore
 
 export interface Stage {
   readonly name: string;
@@ -149,6 +151,7 @@ async function settle(
   began: number,
   trail: Trail,
 ): Promise<Verdict> {
+  (trail.waited ??= []).push(stage.name);
   let timer: NodeJS.Timeout | undefined;
   let turn: NodeJS.Immediate | undefined;
   const late = new Promise<Decision>((resolve) => {

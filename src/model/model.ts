@@ -44,6 +44,7 @@ export type ModelAdapter = { readonly [A in Ability]?: ModelPower[A] };
 
 export interface OpenedModel {
   readonly name: string;
+  readonly provider: ModelSettings["provider"];
   readonly adapter: ModelAdapter;
 }
 
@@ -66,7 +67,7 @@ export function openModels(config: ModelsConfig): Models {
       const [name, settings] = able;
       const adapter = await load(settings, name, exchange);
       if (!adapter[ability]) throw incapable(ability, name);
-      return { name, adapter };
+      return { name, provider: settings.provider, adapter };
     },
   };
 }

@@ -1,25 +1,53 @@
 // W3C trace context: continue what came in, else begin a trace of our own.
-import type { Trace } from "../call.ts";
+import type { CallRequest, Trace } from "../call.ts";
 import type { Ids } from "./ids.ts";
 
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
-const NO_TRACE = "0".repeat(32);
-const NO_SPAN = "0".repeat(16);
+/** As it travels, in headers or in `_meta`. */
+export type TraceContext = Pick<CallRequest, "traceparent" | "tracestate">;
 
-export function traceFrom(traceparent: string | undefined, ids: Ids): Trace {
+/** Version 00 ends after the flags; later ones may go on. */
+const TRACEPARENT =
+  /^(?!ff)(?!00-[^-]*-[^-]*-[^-]*-)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+/** Entries of visible ASCII; what is longer than the standard asks anybody to keep is left behind. */
+const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+
+/** `samples` says whether a trace that begins here is recorded; absent: nobody here records any. */
+export function traceFrom(
+  { traceparent, tracestate }: TraceContext,
+  ids: Pick<Ids, "hex">,
+  samples?: (traceId: string) => boolean,
+): Trace {
   const spanId = ids.hex(8);
   if (traceparent !== undefined) {
-    const match = TRACEPARENT.exec(traceparent);
-    const [, traceId, parentSpanId] = match ?? [];
-    if (
-      traceId &&
-      parentSpanId &&
-      traceId !== NO_TRACE &&
-      parentSpanId !== NO_SPAN &&
-      !traceparent.startsWith("ff")
-    ) {
-      return { traceId, spanId, parentSpanId };
-    }
+    const parent = parentOf(traceparent, tracestate);
+    if (parent) return { ...parent, spanId, parentSpanId: parent.spanId };
   }
-  return { traceId: ids.hex(16), spanId };
+  const traceId = ids.hex(16);
+  return samples === undefined || samples(traceId)
+    ? { traceId, spanId }
+    : { traceId, spanId, sampled: false };
+}
+
+/** The span that a context names; null when it is no valid one. */
+export function parentOf(
+  traceparent: string | undefined,
+  tracestate: string | undefined,
+): Trace | null {
+  if (traceparent === undefined) return null;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  return {
+    traceId,
+    spanId,
+    ...((Number.parseInt(flags, 16) & 1) === 0 ? { sampled: false } : {}),
+    ...(tracestate !== undefined && TRACESTATE.test(tracestate) ? { state: tracestate } : {}),
+  };
+}
+
+/** What to send on, so that whoever gets it works for this span. */
+export function contextOf({ traceId, spanId, sampled, state }: Trace): TraceContext {
+  return {
+    traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,
+    ...(state === undefined ? {} : { tracestate: state }),
+  };
 }

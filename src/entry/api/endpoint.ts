@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { LiveEvent } from "../../record/live.ts";
+import type { RequestSpan } from "../../telemetry/tracing.ts";
 import type { RequestContext } from "../doors.ts";
 import { faultsOf } from "./faults.ts";
 
@@ -10,6 +11,7 @@ export interface ApiContext extends RequestContext {
   readonly entry: "rest" | "trpc";
   /** What the answer carries beyond its body. */
   readonly reply: Reply;
+  readonly span: RequestSpan;
 }
 
 export interface Reply {

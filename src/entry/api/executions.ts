@@ -56,6 +56,7 @@ export const executeTool = endpoint({
     const outcome = await (input.wait
       ? doors.engine.execute(caller, { ...request, signal: context.signal })
       : doors.engine.start(caller, request));
+    context.span.outcome(outcome);
     Object.assign(reply.headers, rateHeaders(outcome.rate));
     if (outcome.replayed) reply.headers["Idempotency-Replayed"] = "true";
     const open = outcome.status === "pending" || outcome.status === "running";
@@ -78,7 +79,7 @@ export const executeTool = endpoint({
 
 function callRequest(
   input: z.output<typeof executeTool.input>,
-  { entry, traceparent, ip }: ApiContext,
+  { entry, traceparent, tracestate, ip }: ApiContext,
 ): CallRequest {
   const { name, arguments: args, timeout, context, idempotencyKey } = input;
   const { sessionId, metadata } = context ?? {};
@@ -97,6 +98,7 @@ function callRequest(
         }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(tracestate === undefined ? {} : { tracestate }),
     ...(ip === undefined ? {} : { ip }),
   };
 }

@@ -16,13 +16,21 @@ export interface HttpExchange extends Exchange {
 
 export function newExchange(
   caller: Caller,
-  { traceparent, ip, held }: Pick<Exchange, "traceparent" | "ip" | "held">,
+  {
+    traceparent,
+    tracestate,
+    ip,
+    held,
+    span,
+  }: Pick<Exchange, "traceparent" | "tracestate" | "ip" | "held" | "span">,
 ): HttpExchange {
   const exchange: HttpExchange = {
     caller,
     traceparent,
+    tracestate,
     ip,
     held,
+    span,
     checked: null,
     unrecorded: false,
     rate: [],

@@ -50,7 +50,9 @@ export function fastCall(req: IncomingMessage, body: Json, registry: Registry): 
   if (!isObject(args) || !isObject(meta) || !isPlainMeta(meta)) return null;
   const tool = registry.get(name);
   if (tool !== null && declaresHeaders(tool)) return null;
-  const traceparent = meta["traceparent"] ?? headers["traceparent"];
+  const inBody = meta["traceparent"] !== undefined;
+  const traceparent = inBody ? meta["traceparent"] : headers["traceparent"];
+  const tracestate = inBody ? meta["tracestate"] : headers["tracestate"];
   return {
     id,
     request: {
@@ -58,6 +60,7 @@ export function fastCall(req: IncomingMessage, body: Json, registry: Registry): 
       arguments: args,
       entry: "mcp",
       ...(typeof traceparent === "string" ? { traceparent } : {}),
+      ...(typeof tracestate === "string" ? { tracestate } : {}),
     },
   };
 }

@@ -14,7 +14,7 @@ export interface McpDoor {
     res: ServerResponse,
     caller: Caller,
     body: Json | undefined,
-    context: Pick<RequestContext, "traceparent"> & Pick<Exchange, "held">,
+    context: Pick<RequestContext, "traceparent" | "tracestate"> & Pick<Exchange, "held" | "span">,
   ): Promise<void>;
   /** Ends sessions and open streams; running calls see a cancel. */
   close(): Promise<void>;

@@ -83,8 +83,8 @@ export async function openLegs(doors: Doors): Promise<McpDoor> {
   });
 
   return {
-    async handle(req, res, caller, body, { traceparent, held }) {
-      const exchange = newExchange(caller, { traceparent, held, ip: req.socket.remoteAddress });
+    async handle(req, res, caller, body, context) {
+      const exchange = newExchange(caller, { ...context, ip: req.socket.remoteAddress });
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
         await respond(authenticated as Parameters<typeof respond>[0], flushing(res), body);

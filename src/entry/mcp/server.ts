@@ -10,7 +10,9 @@ import type {
   RateWindow,
 } from "../../call.ts";
 import { faultOf } from "../../errors.ts";
+import type { RequestSpan } from "../../telemetry/tracing.ts";
 import type { Tool } from "../../tools/tool.ts";
+import type { TraceContext } from "../../util/trace.ts";
 import { TOOLS_OFF, type Doors } from "../doors.ts";
 import {
   comesBackTo,
@@ -32,11 +34,15 @@ import {
   unknownTool,
 } from "./result.ts";
 import type { Sdk } from "./sdk.ts";
+import { mcpSpan, metaContext, tellOutcome } from "./span.ts";
 
 /** One request's own facts, fetched from the SDK's context when a handler runs. */
 export interface Exchange {
   readonly caller: Caller;
-  readonly traceparent: string | undefined;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+  /** Of the request, where it has one already. */
+  readonly span?: RequestSpan | undefined;
   readonly ip?: string | undefined;
   /** This very request was put to the engine already, and waits for a person under this id. */
   readonly held?: string | undefined;
@@ -89,10 +95,14 @@ const identity = (face: Face) =>
 
 function install(server: Server, face: Face): Server {
   server.setRequestHandler("tools/list", (request, ctx) =>
-    guarded(face, () => listTools(face, face.exchangeOf(ctx), request.params?.cursor)),
+    traced(face, ctx, "tools/list", {}, (exchange) =>
+      listTools(face, exchange, request.params?.cursor),
+    ),
   );
   server.setRequestHandler("tools/call", (request, ctx) =>
-    guarded(face, () => callTool(face, ctx, server, request.params.name, request.params.arguments)),
+    traced(face, ctx, "tools/call", { name: request.params.name }, (exchange) =>
+      callTool(face, ctx, server, exchange, request.params),
+    ),
   );
   return server;
 }
@@ -115,11 +125,10 @@ async function callTool(
   face: Face,
   ctx: ServerContext,
   server: Server,
-  name: string,
-  args: Record<string, unknown> = {},
+  exchange: Exchange,
+  { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
 ) {
   const { entry } = face;
-  const exchange = face.exchangeOf(ctx);
   const progress = progressSink(face, ctx);
   const request: CallRequest = {
     name,
@@ -141,6 +150,7 @@ async function callTool(
   if (outcome.endedAt === null && !asked)
     outcome = await waitForEnd(face, exchange, outcome, progress?.report, request.signal);
   exchange.rated?.(outcome.rate);
+  if (exchange.span) tellOutcome(exchange.span, outcome);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
@@ -167,11 +177,26 @@ function signalOf(ctx: ServerContext): AbortSignal {
   return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;
 }
 
-function traceOf(ctx: ServerContext, exchange: Exchange): { traceparent?: string } {
-  const inBody = ctx.mcpReq._meta?.["traceparent"];
-  const traceparent = typeof inBody === "string" ? inBody : exchange.traceparent;
-  return traceparent === undefined ? {} : { traceparent };
+function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: Exchange): TraceContext {
+  if (span?.context) return span.context;
+  const inBody = metaContext((ctx.mcpReq._meta ?? {}) as JsonObject);
+  if (inBody.traceparent !== undefined) return inBody;
+  return { ...(traceparent === undefined ? {} : { traceparent }), ...(tracestate === undefined ? {} : { tracestate }) }; // prettier-ignore
 }
+
+/** Over HTTP the door has opened the span; on stdin the message is all there is. */
+async function traced<T>(face: Face, ctx: ServerContext, method: string, params: { readonly name?: string }, work: (exchange: Exchange) => Promise<T>): Promise<T> {
+  const exchange = face.exchangeOf(ctx);
+  if (face.entry !== "stdio") return guarded(face, exchange.span, () => work(exchange));
+  const message = { id: ctx.mcpReq.id, method, params: { ...params, _meta: (ctx.mcpReq._meta ?? {}) as JsonObject } };
+  const span = mcpSpan(face.doors, message, { entry: "stdio", at: performance.now(), transport: "pipe", outside: {}, attributes: {} });
+  span.caller(exchange.caller);
+  try {
+    return await guarded(face, span, () => work({ ...exchange, span }));
+  } finally {
+    span.end();
+  }
+} // prettier-ignore
 
 /** Reports only to a client that asked, only rising values, nothing after the result. */
 function progressSink(face: Face, ctx: ServerContext) {
@@ -196,11 +221,16 @@ function progressSink(face: Face, ctx: ServerContext) {
 }
 
 /** The SDK would put the text of any exception on the wire: only errors made here may leave. */
-async function guarded<T>(face: Face, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(
+  face: Face,
+  span: RequestSpan | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
   const { ProtocolError } = face.sdk.server;
   try {
     return await work();
   } catch (cause) {
+    span?.failed(cause instanceof Refusal ? cause.rpc.code : INTERNAL.code);
     if (cause instanceof Refusal) throw new ProtocolError(cause.rpc.code, cause.rpc.message);
     face.doors.log.error({ err: cause }, "MCP request failed");
     const fault = faultOf(cause);

@@ -1,7 +1,10 @@
 // Models for tools: the configured one that can do it, asked through the egress guard at its own address only.
 import type { Call } from "../../call.ts";
+import { faultOf } from "../../errors.ts";
 import type { Egress, EgressRules } from "../../egress/egress.ts";
 import type { Ability, Exchange, Models } from "../../model/model.ts";
+import { ATTR, SPAN } from "../../telemetry/names.ts";
+import type { Attributes, Tracing } from "../../telemetry/tracing.ts";
 import type { ModelPower } from "../../tools/powers/model.ts";
 
 export interface ModelPowerSettings {
@@ -9,13 +12,24 @@ export interface ModelPowerSettings {
   readonly egress: Egress;
   /** Rules that let nothing pass but this address of the configuration. */
   readonly rulesFor: (url: string) => EgressRules;
+  readonly tracing: Pick<Tracing, "client">;
 }
+
+/** What the conventions call it; they have no word for the last two. */
+const OPERATIONS: Record<Ability, string> = {
+  generate: "chat",
+  look: "chat",
+  embed: "embeddings",
+  image: "generate_content",
+  transcribe: "transcribe",
+  speak: "speak",
+};
 
 /** Images and speech come whole. */
 const MAX_ANSWER_BYTES = 104_857_600;
 
-export function modelPower({ models, egress, rulesFor }: ModelPowerSettings) {
-  return (_call: Call, signal: AbortSignal): ModelPower => {
+export function modelPower({ models, egress, rulesFor, tracing }: ModelPowerSettings) {
+  return (call: Call, signal: AbortSignal): ModelPower => {
     const exchange: Exchange = async ({ url, method, headers, body }) => {
       const request = { url, method, headers, maxRedirects: 0, maxBytes: MAX_ANSWER_BYTES, ...(body === undefined ? {} : { body }) };
       const response = await egress.request(request, { rules: rulesFor(url), signal });
@@ -23,16 +37,40 @@ export function modelPower({ models, egress, rulesFor }: ModelPowerSettings) {
       for await (const chunk of response.body) chunks.push(chunk);
       return { status: response.status, headers: response.headers, bytes: Buffer.concat(chunks) };
     };
-    /** The adapter has it, or `choose` has thrown. */
-    const able = async <A extends Ability>(ability: A, name?: string): Promise<ModelPower[A]> =>
-      (await models.choose(ability, name, exchange)).adapter[ability] as ModelPower[A];
+    async function asked<A extends Ability>(ability: A, request: Parameters<ModelPower[A]>[0], wanted?: string): Promise<Awaited<ReturnType<ModelPower[A]>>> {
+      const { name, provider, adapter } = await models.choose(ability, wanted, exchange);
+      const operation = OPERATIONS[ability];
+      const span = tracing.client(call, {
+        name: SPAN.model(operation, name),
+        attributes: { [ATTR.operation]: operation, [ATTR.provider]: provider, [ATTR.requestModel]: name },
+      });
+      try {
+        // The adapter has it, or `choose` has thrown.
+        const ask = adapter[ability] as (request: unknown) => ReturnType<ModelPower[A]>;
+        const answer = await ask(request);
+        span.end(usageOf(answer));
+        return answer;
+      } catch (cause) {
+        span.end({}, faultOf(cause).reason);
+        throw cause;
+      }
+    }
     return {
-      generate: async (request) => (await able("generate", request.model))(request),
-      embed: async (request) => (await able("embed", request.model))(request),
-      image: async (request) => (await able("image"))(request),
-      look: async (request) => (await able("look"))(request),
-      transcribe: async (request) => (await able("transcribe"))(request),
-      speak: async (request) => (await able("speak"))(request),
+      generate: (request) => asked("generate", request, request.model),
+      embed: (request) => asked("embed", request, request.model),
+      image: (request) => asked("image", request),
+      look: (request) => asked("look", request),
+      transcribe: (request) => asked("transcribe", request),
+      speak: (request) => asked("speak", request),
     };
   };
 } // prettier-ignore
+
+/** What the provider says it was: its own name for the model, and what it counted. */
+function usageOf(answer: object): Attributes {
+  const { model, usage } = answer as { model?: string; usage?: { input: number; output: number } };
+  return {
+    ...(model === undefined ? {} : { [ATTR.responseModel]: model }),
+    ...(usage ? { [ATTR.inputTokens]: usage.input, [ATTR.outputTokens]: usage.output } : {}),
+  };
+}

@@ -1,0 +1,13 @@
+// Arguments and results for traces and log lines: masked, and cut to a length that receivers take.
+import type { Json } from "../call.ts";
+
+export type Masked = (value: Json) => Json;
+
+const MAX_CHARACTERS = 8_192;
+
+export const shownContent =
+  (masked: Masked) =>
+  (value: Json): string => {
+    const text = JSON.stringify(masked(value));
+    return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+  };
