@@ -9,8 +9,13 @@ if (!parentPort) throw new Error("the writer runs in a thread of its own");
 const port = parentPort;
 const { file, instanceId } = workerData as WriterData;
 const db = openConnection(file);
-// An answer must come within 2 s: one group ahead of ours and our own may each wait this long for a foreign lock.
-db.exec("pragma busy_timeout = 700");
+/**
+ * How long a group waits for a foreign lock. An answer must come within 2 s, and one group ahead of ours and our own may
+ * each wait this long. Once it failed, an attempt only tells whether the lock is still there.
+ */
+const [PATIENT_MS, FAILING_MS] = [700, 50];
+const wait = patience();
+wait(PATIENT_MS);
 const write = groupWriter(db, instanceId);
 type Message = readonly Flat[] | null;
 
@@ -25,17 +30,25 @@ port.on("message", (first: Message) => {
   port.close();
 });
 
+function patience(): (ms: number) => void {
+  let present: number | null = null;
+  return (ms) => {
+    if (ms !== present) db.exec(`pragma busy_timeout = ${ms}`);
+    present = ms;
+  };
+}
+
 function receive(): Message | undefined {
   return (receiveMessageOnPort(port) as { message: Message } | undefined)?.message;
 }
 
 function answerTo(flats: readonly (readonly Flat[])[]): Answer {
   try {
-    return {
-      groups: flats.length,
-      results: write(flats.length === 1 ? (flats[0] ?? []) : flats.flat()),
-    };
+    const results = write(flats.length === 1 ? (flats[0] ?? []) : flats.flat());
+    wait(PATIENT_MS);
+    return { groups: flats.length, results };
   } catch (cause) {
+    wait(FAILING_MS);
     return { groups: flats.length, results: failure(cause) };
   }
 }

@@ -33,7 +33,7 @@ type Break = (dataDir: string) => () => void;
 async function onFullDisk(report: Report): Promise<void> {
   const name = "the disk is full";
   await withDisk(report, name, (disk) =>
-    breakAndMend(report, { name, dataDir: join(disk, "data"), breakStore: () => fill(disk), callers: 1, forMs: 1_000, limitMs: ANSWER_LIMIT_MS }),
+    breakAndMend(report, { name, dataDir: join(disk, "data"), breakStore: () => fill(disk), callers: 1, forMs: 5_000, limitMs: ANSWER_LIMIT_MS }),
   );
 } // prettier-ignore
 
