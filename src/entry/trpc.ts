@@ -22,6 +22,7 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./api/tool
 import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
+import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./api/webhooks.ts"; // prettier-ignore
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
 import {
@@ -33,6 +34,7 @@ import {
   requestIdOf,
   type WebEnv,
 } from "./request.ts";
+import { endFailed, headerContext, webSpan } from "./span.ts";
 
 const MAX_BATCH = 20;
 
@@ -177,6 +179,17 @@ const router = t.router({
     getCapsule: query(getCapsule),
     updateCapsule: mutation(updateCapsule),
   }),
+  webhooks: t.router({
+    createWebhook: mutation(createWebhook),
+    listWebhooks: query(listWebhooks),
+    getWebhook: query(getWebhook),
+    updateWebhook: mutation(updateWebhook),
+    removeWebhook: mutation(removeWebhook),
+    rotateWebhook: mutation(rotateWebhook),
+    testWebhook: mutation(testWebhook),
+    listWebhookDeliveries: query(listWebhookDeliveries),
+    retryWebhookDelivery: mutation(retryWebhookDelivery),
+  }),
   relationships: t.router({
     listRelationships: query(listRelationships),
     writeRelationships: mutation(writeRelationships),
@@ -202,19 +215,21 @@ export function createTrpc(doors: Doors): Hono<WebEnv> {
 
 async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   const requestId = requestIdOf(c, doors);
+  const span = webSpan(doors, c, "trpc", routeOf(c.req.path));
   let response: Response;
   try {
     const caller = await admit(doors, c);
+    span.caller(caller);
     const request = await cleanRequest(c, doors);
     const reply: Reply = { headers: {} };
     const { signal } = c.req.raw;
-    const traceparent = c.req.header("traceparent");
+    const trace = span.context ?? headerContext(c);
     response = await fetchRequestHandler({
       endpoint: "/trpc",
       req: request,
       router,
       maxBatchSize: MAX_BATCH,
-      createContext: (): ApiContext => ({ caller, requestId, signal, traceparent, ip: ipOf(c), doors, entry: "trpc", reply }), // prettier-ignore
+      createContext: (): ApiContext => ({ caller, requestId, signal, ...trace, ip: ipOf(c), doors, entry: "trpc", reply, span }), // prettier-ignore
       responseMeta: ({ errors: [first] }) => ({
         headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) },
       }),
@@ -222,10 +237,17 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   } catch (cause) {
     noteUnexpected(doors, cause, requestId);
     response = refusal(c, cause);
+    endFailed(span, cause);
   }
+  span.end(response.status);
   response.headers.set("Request-Id", requestId);
   response.headers.set("Cache-Control", "no-store");
   return response;
+}
+
+/** One procedure by its name; a batch, or a name that is none, by the folder. */
+function routeOf(path: string): string {
+  return procedures.includes(path.slice("/trpc/".length)) ? path : "/trpc";
 }
 
 /** The body within its limits and strictly parsed: tRPC is handed clean JSON and only the headers it reads. */
