@@ -4,7 +4,7 @@ import type { Cli } from "./cli.ts";
 import { problemOf } from "./client.ts";
 import { usage } from "./fail.ts";
 
-const ADMIN = /^(\/api\/v1\/)?(users|keys|capsules|relationships)(\/|\?|$)/;
+const ADMIN = /^(\/api\/v1\/)?(users|keys|capsules|relationships|webhooks)(\/|\?|$)/;
 
 export function define(command: Command, cli: Cli): void {
   command

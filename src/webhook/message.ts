@@ -40,7 +40,7 @@ function detailsOf(event: LogEvent, p: MessagePowers): Fields {
     return dataOf(event) as Fields;
   const body = JSON.parse(event.body) as Fields;
   const told = PLAIN.filter((name) => isPlain(body[name])).map((name) => [name, body[name]]);
-  return { ...Object.fromEntries(told), at: iso(event.at) };
+  return { ...(Object.fromEntries(told) as Fields), at: iso(event.at) };
 }
 
 const isEnd = (action: Action): boolean =>

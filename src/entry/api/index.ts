@@ -17,6 +17,7 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts
 import { getUsage, listPlans } from "./usage.ts";
 import { replayCalls } from "./replay.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./webhooks.ts"; // prettier-ignore
 
 export const endpoints: readonly AnyEndpoint[] = [
   listTools,
@@ -58,6 +59,15 @@ export const endpoints: readonly AnyEndpoint[] = [
   listCapsules,
   getCapsule,
   updateCapsule,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  updateWebhook,
+  removeWebhook,
+  rotateWebhook,
+  testWebhook,
+  listWebhookDeliveries,
+  retryWebhookDelivery,
   getUsage,
   listPlans,
   listRelationships,
