@@ -27,7 +27,10 @@ export function sourcesOf(p: FigurePowers): Sources {
     approvalsPending: () => p.approvals.pending(),
     sandboxReady() {
       // Tried once, when somebody first wants to know; nobody waits for it.
-      asked ??= p.sandbox.probed.then((status) => void (ready = status.ready));
+      asked ??= p.sandbox.probed.then(
+        (status) => void (ready = status.ready),
+        () => void (ready = false),
+      );
       return ready;
     },
   };

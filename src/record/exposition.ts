@@ -69,16 +69,16 @@ export function histogram(about: Described & { readonly bounds: readonly number[
     ...about,
     type: "histogram",
     of,
-    lines: () =>
-      [...all.values()].flatMap(([labels, { counts, sum }]) => {
-        const before = labels === "" ? "" : `${labels},`;
+    lines() {
+      const lines: string[] = [];
+      for (const [labels, { counts, sum }] of all.values()) {
+        const before = labels === "" ? `${name}_bucket{le="` : `${name}_bucket{${labels},le="`;
         let total = 0;
-        const buckets = ends.map((end, i) => {
-          total += counts[i] ?? 0;
-          return line(`${name}_bucket`, `${before}le="${end}"`, total);
-        });
-        return [...buckets, line(`${name}_sum`, labels, sum()), line(`${name}_count`, labels, total)];
-      }),
+        for (let i = 0; i < ends.length; i++) lines.push(`${before}${ends[i]}"} ${(total += counts[i] ?? 0)}`);
+        lines.push(line(`${name}_sum`, labels, sum()), line(`${name}_count`, labels, total));
+      }
+      return lines;
+    },
   };
 } // prettier-ignore
 
@@ -87,7 +87,7 @@ export async function pageOf(families: readonly Family[]): Promise<string> {
     families.map(async (family) => {
       const { name, help, type } = family;
       const head = [`# HELP ${name} ${helpText(help)}`, `# TYPE ${name} ${type}`];
-      return [...head, ...(await family.lines())].join("\n");
+      return head.concat(await family.lines()).join("\n");
     }),
   );
   return `${parts.join("\n")}\n`;
