@@ -1,0 +1,118 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Call, Outcome } from "../call.ts";
+import { createIds } from "../util/ids.ts";
+import { otlpReceiver, type OtlpReceiver } from "../../test/fixtures/otlp-receiver.ts";
+import { createSpanClock } from "./clock.ts";
+import { CountingExporter } from "./counting-exporter.ts";
+import { observers, type CallObserver } from "./observer.ts";
+import { createSampling } from "./sampling.ts";
+import { NO_TRACING, openTracing, type TelemetrySettings, type Tracing } from "./tracing.ts";
+
+const receivers: OtlpReceiver[] = [];
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+const receiverThat = async (options = {}): Promise<OtlpReceiver> => {
+  const receiver = await otlpReceiver(options);
+  receivers.push(receiver);
+  return receiver;
+};
+
+const warnings: object[] = [];
+const open = (endpoint: string | undefined, more: Partial<TelemetrySettings> = {}): Promise<Tracing> =>
+  openTracing(
+    { disabled: false, serviceName: "test", sampler: "parentbased_always_on", content: false, otlp: { endpoint, delayMs: 10, metricsIntervalMs: 60_000 }, ...more },
+    { version: "1", instanceId: "inst", ids: createIds(), mode: () => "NORMAL", policyVersion: () => "p1", sandboxKind: () => "none", masked: (value) => value, log: { warn: (fields) => void warnings.push(fields) } },
+  ); // prettier-ignore
+const request = (tracing: Tracing): void =>
+  tracing.request({ name: "POST /x", entry: "rest", at: performance.now(), context: {}, attributes: {} }).end(200); // prettier-ignore
+
+describe("tracing", () => {
+  it("is a constant without an endpoint, and when it is switched off", async () => {
+    expect(await open(undefined)).toBe(NO_TRACING);
+    expect(await open("http://127.0.0.1:9", { disabled: true })).toBe(NO_TRACING);
+  });
+
+  it("counts what arrived and what a receiver refused, and mentions the loss once", async () => {
+    const [good, bad] = [await receiverThat(), await receiverThat({ status: 400 })];
+    const [kept, lost] = [await open(good.url), await open(bad.url)];
+    for (let i = 0; i < 3; i++) request(kept);
+    for (let i = 0; i < 3; i++) request(lost);
+    await Promise.all([kept.close(), lost.close()]);
+    expect(kept.figures()).toEqual({ sent: 3, dropped: 0 });
+    expect(lost.figures()).toEqual({ sent: 0, dropped: 3 });
+    expect(good.spans.length).toBe(3);
+    expect(warnings.length).toBe(1);
+  });
+
+  it("goes on with the trace of a call towards others, as its own CLIENT span where it is on", async () => {
+    const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16), state: "v=1" };
+    const off = NO_TRACING.client({ trace }, { name: "tools/call x", attributes: {} });
+    expect(off.context).toEqual({ traceparent: `00-${trace.traceId}-${trace.spanId}-01`, tracestate: "v=1" }); // prettier-ignore
+    const receiver = await receiverThat();
+    const tracing = await open(receiver.url);
+    const span = tracing.client({ trace }, { name: "tools/call x", attributes: {}, measured: { "mcp.method.name": "tools/call" } }); // prettier-ignore
+    span.end({ "ostiary.upstream.name": "u" }, "timeout");
+    await tracing.close();
+    const [sent] = receiver.spans;
+    expect(span.context.traceparent).toBe(`00-${trace.traceId}-${sent?.spanId}-01`);
+    expect(sent).toMatchObject({ kind: 3, parentSpanId: trace.spanId, status: 2, traceState: "v=1", attributes: { "error.type": "timeout", "ostiary.upstream.name": "u" } }); // prettier-ignore
+    expect(receiver.histograms.map(({ name }) => name)).toEqual(["mcp.client.operation.duration"]);
+  });
+});
+
+it("a full queue drops spans before they are made", () => {
+  const exporter = new CountingExporter(
+    { export: () => undefined, shutdown: () => Promise.resolve() },
+    { maxQueued: 2, log: { warn: () => undefined }, beforeExport: () => undefined },
+  );
+  expect([exporter.takes(), exporter.takes(), exporter.takes()]).toEqual([true, true, false]);
+  expect(exporter.figures()).toEqual({ sent: 0, dropped: 1 });
+  exporter.export([], () => undefined);
+});
+
+it("samplers decide by the trace's id, and by the parent where they say so", () => {
+  const ids = Array.from({ length: 2_000 }, () => createIds().hex(16));
+  const kept = (sampler: Parameters<typeof createSampling>[0], arg?: string): number =>
+    ids.filter((id) => createSampling(sampler, arg)(id, null)).length;
+  expect([kept("always_on"), kept("always_off"), kept("traceidratio", "0"), kept("traceidratio", "1")]).toEqual([2_000, 0, 0, 2_000]); // prettier-ignore
+  const tenth = kept("traceidratio", "0.1");
+  expect(tenth).toBeGreaterThan(100);
+  expect(tenth).toBeLessThan(320);
+  expect(kept("parentbased_traceidratio", "0.1")).toBe(tenth);
+  expect(createSampling("parentbased_always_off", undefined)("a", {})).toBe(true);
+  expect(createSampling("parentbased_always_on", undefined)("a", { sampled: false })).toBe(false);
+  expect(createSampling("always_on", undefined)("a", { sampled: false })).toBe(true);
+});
+
+it("spans keep one measure, and follow a wall clock that was set", () => {
+  let wall = 1_700_000_000_000;
+  const clock = createSpanClock(() => wall, () => 500); // prettier-ignore
+  expect(clock.at(500.25)).toEqual([1_700_000_000, 250_000]);
+  wall += 3;
+  clock.sync();
+  expect(clock.at(500)).toEqual([1_700_000_000, 0]);
+  wall += 60_000;
+  clock.sync();
+  expect(clock.at(500)[0]).toBe(1_700_000_060);
+});
+
+it("every watcher is told of everything, in order", () => {
+  const told: string[] = [];
+  const watcher = (who: string) => (): CallObserver => ({
+    judged: () => void told.push(`${who} judged`),
+    started: () => void told.push(`${who} started`),
+    finished: () => void told.push(`${who} finished`),
+    ended: () => void told.push(`${who} ended`),
+    failed: () => void told.push(`${who} failed`),
+  });
+  const one = observers([watcher("a"), null, watcher("b")])({} as Call);
+  one.judged({ gates: [], waited: null, at: 0 });
+  one.started();
+  one.finished();
+  one.ended({} as Outcome);
+  one.failed(new Error("x"));
+  const steps = ["judged", "started", "finished", "ended", "failed"];
+  expect(told).toEqual(steps.flatMap((step) => [`a ${step}`, `b ${step}`]));
+  expect(observers([null])({} as Call).judged({ gates: [], waited: null, at: 0 })).toBeUndefined();
+});
