@@ -1,5 +1,6 @@
 // What the queries are written against; SQLite and PostgreSQL each provide it.
 import { sql, type Compilable, type Expression, type Kysely, type SqlBool } from "kysely";
+import type { Rebuild } from "./rebuild.ts";
 import type { Row } from "./writer-client.ts";
 import { AlreadyExists } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -13,6 +14,7 @@ export interface Database {
    * the other, whichever instance they come from; on SQLite all do.
    */
   readonly batch: (queries: readonly Compilable[], turn?: string) => Promise<Row[][]>;
+  readonly rebuild: Rebuild;
 }
 
 /** Changes nothing, yet must be written: tells whether a log that failed can be written again. */

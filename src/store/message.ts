@@ -4,6 +4,7 @@ import type { CancelReason, Status } from "../call.ts";
 import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
 import type { EventFacts } from "./body.ts";
 import { project, type Amounts, type Effect, type Ended, type Started } from "./projection.ts";
+import type { StepName } from "./rebuild-sqlite.ts";
 import type { LogEvent, Store } from "./store.ts";
 
 export const EVENT = 0;
@@ -11,6 +12,8 @@ export const BATCH = 1;
 /** An event that starts, or ends, an execution, or both at once. */
 const START = 2;
 const END = 4;
+/** A step of a rebuild. */
+const STEP = 8;
 
 export interface Statement {
   readonly sql: string;
@@ -73,9 +76,17 @@ export function batchFields(statements: readonly Statement[]): Flat[] {
   return fields;
 }
 
+export const stepFields = (name: StepName, after: number, oldest: number): Flat[] => [
+  STEP,
+  name,
+  after,
+  oldest,
+];
+
 export interface Reader {
   event(event: LogEvent, effect: Effect | null): void;
   batch(statements: readonly Statement[]): void;
+  step?(name: StepName, after: number, oldest: number): void;
 }
 
 /** Hands over item after item, in order. The fields were put there by the functions above, so their types are known. */
@@ -84,6 +95,8 @@ export function readItems(flat: readonly Flat[], reader: Reader): void {
   while (cursor.at < flat.length) {
     const kind = cursor.next() as number;
     if (kind === BATCH) reader.batch(statementsAt(cursor));
+    else if (kind === STEP)
+      reader.step?.(cursor.next() as StepName, cursor.next() as number, cursor.next() as number);
     else {
       const event = eventAt(cursor);
       const start = kind & START ? startAt(cursor, event) : null;

@@ -7,6 +7,8 @@ import { postgresDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { postgresLog } from "./postgres-log.ts";
 import { queries } from "./queries/index.ts";
+import { postgresRebuild } from "./rebuild-postgres.ts";
+import { rebuilding } from "./rebuild.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import type { Row } from "./writer-client.ts";
@@ -42,12 +44,13 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
     await pool.end();
     throw new Error(`cannot open the store ${shown(address)}: ${reasonOf(cause)}`, { cause });
   }
-  const log = postgresLog(async () => {
-    const client = new pg.Client({ ...settings, query_timeout: LOG_MS });
+  const connect = async (own: pg.ClientConfig): Promise<pg.Client> => {
+    const client = new pg.Client({ ...settings, ...own });
     client.on("error", lost);
     await client.connect();
     return client;
-  }, options);
+  };
+  const log = postgresLog(() => connect({ query_timeout: LOG_MS }), options);
   let closed = false;
   const database: Database = {
     kind: "postgres",
@@ -57,6 +60,7 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
         return rows;
       }),
     }),
+    rebuild: rebuilding(() => postgresRebuild(() => connect({}))),
     batch: (list, turn) => transaction(pool, list.map((query) => query.compile()), turn), // prettier-ignore
   };
   return {

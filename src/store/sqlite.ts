@@ -9,6 +9,7 @@ import { PROBE, type Database } from "./database.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
+import { rebuilding, type Step } from "./rebuild.ts";
 import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -32,6 +33,13 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     kind: "sqlite",
     kysely,
     batch: (list) => writer.batch(list.map((query) => query.compile())),
+    rebuild: rebuilding(async () => ({
+      begin: async () => (await writer.step("begin", 0, 0))["oldest"] ?? 0,
+      stretch: async (after) => (await writer.step("stretch", after, 0)) as unknown as Step,
+      finish: async (after, oldest) =>
+        (await writer.step("finish", after, oldest)) as unknown as Step,
+      abandon: async () => void (await writer.step("abandon", 0, 0)),
+    })),
   };
   return {
     kind: "sqlite",

@@ -21,6 +21,7 @@ import {
   type StoredTool,
   type UserRow,
 } from "./store.ts";
+import { historySuite } from "./history.suite.ts";
 import { ledgerSuite } from "./ledger.suite.ts";
 import { usageSuite } from "./usage.suite.ts";
 import { webhooksSuite } from "./webhooks.suite.ts";
@@ -582,6 +583,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     approvalsSuite(() => store, another);
     usageSuite(() => store, another);
     ledgerSuite(() => store, another);
+    historySuite(() => store, () => ground); // prettier-ignore
     workSuite(() => store, another);
     webhooksSuite(() => store);
 

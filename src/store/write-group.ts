@@ -5,6 +5,7 @@ import { Chains, type Head } from "./chain.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
 import { readItems, type Statement } from "./message.ts";
 import { apply, type Changes, type Effect } from "./projection.ts";
+import { rebuilder } from "./rebuild-sqlite.ts";
 import type { LogEvent } from "./store.ts";
 import { tally } from "./tally.ts";
 import { projectionWriter } from "./write-projection.ts";
@@ -49,22 +50,28 @@ export function groupWriter(
   // One or two of each for every call: prepared once, and called without a list in between.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
   const projection = projectionWriter(db, { executions: "executions", rollups: "rollups" });
+  const takeStep = rebuilder(db);
   const chainHead = once(() => db.prepare(CHAIN_HEAD));
   const headOf = (tenantId: string): Head | null =>
     (chainHead().get(bind(tenantId), bind(instanceId)) as Head | undefined) ?? null;
 
-  function writeBatch(statements: readonly Statement[]): Result {
-    db.exec("savepoint batch");
-    try {
-      const results = statements.map(({ sql, parameters }) => {
+  const writeBatch = (statements: readonly Statement[]): Result =>
+    allOrNothing(() =>
+      statements.map(({ sql, parameters }) => {
         const { statement, returns } = prepare(sql);
         const values = parameters.map(bind);
         if (returns) return statement.all(...values);
         statement.run(...values);
         return [];
-      });
+      }),
+    );
+
+  function allOrNothing(work: () => Result): Result {
+    db.exec("savepoint batch");
+    try {
+      const result = work();
       db.exec("release batch");
-      return results;
+      return result;
     } catch (cause) {
       // A full disk ends the whole transaction; then the group is lost, not only this batch.
       if (!db.isTransaction) throw cause;
@@ -108,7 +115,8 @@ export function groupWriter(
       const results: Result[] = [];
       const changes: Changes = new Map();
       const chains = new Chains(instanceId, headOf);
-      let seq = head();
+      const before = head();
+      let seq = before;
       readItems(flat, {
         event(event, effect) {
           const result = writeEvent(event, effect, seq + 1, changes, chains);
@@ -116,6 +124,8 @@ export function groupWriter(
           results.push(result);
         },
         batch: (statements) => void results.push(writeBatch(statements)),
+        step: (name, after, oldest) =>
+          void results.push(allOrNothing(() => [[takeStep(name, after, oldest, before)]])),
       });
       for (const [tenantId, at] of chains.moved()) run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash); // prettier-ignore
       writeChanges(changes);

@@ -9,7 +9,8 @@ import {
   type Pace,
   type Result,
 } from "./group.ts";
-import { appender, batchFields, type Statement } from "./message.ts";
+import { appender, batchFields, stepFields, type Statement } from "./message.ts";
+import type { StepName } from "./rebuild-sqlite.ts";
 import type { Store } from "./store.ts";
 
 export type Row = Record<string, unknown>;
@@ -18,6 +19,8 @@ export interface Writer {
   readonly append: Store["log"]["append"];
   /** All or nothing, in order; answers the rows of each statement. */
   batch(statements: readonly Statement[]): Promise<Row[][]>;
+  /** A step of a rebuild; answers what it did. */
+  step(name: StepName, after: number, oldest: number): Promise<Record<string, number>>;
   failing(): boolean;
   close(): Promise<void>;
 }
@@ -100,6 +103,13 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   return {
     append: appender(queue),
     batch: (statements) => queue.push(batchFields(statements)) as Promise<Row[][]>,
+    async step(name, after, oldest) {
+      const [[done] = []] = (await queue.push(stepFields(name, after, oldest))) as Record<
+        string,
+        number
+      >[][];
+      return done ?? {};
+    },
     failing: () => queue.failing(),
     async close() {
       await queue.drain();

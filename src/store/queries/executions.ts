@@ -6,18 +6,22 @@ import { unpackGates } from "../../util/gates.ts";
 import { readEnd, readStart } from "../../util/bodies.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
-import { figures, usage } from "./figures.ts";
+import { figures, stats, usage } from "./figures.ts";
+import { forgetting } from "./forget.ts";
+import { search } from "./search.ts";
 
 export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
 
 /** The one translation of a filter; the terms on end_seq let the partial indexes serve a status. */
 export function filtered<O>(query: ExecutionQuery<O>, filter: HistoryFilter): ExecutionQuery<O> {
-  const { userId, toolName, category, status, from, to } = filter;
+  const { userId, toolName, category, status, sessionId, errorCode, from, to } = filter;
   let q = query.where("tenant_id", "=", filter.tenantId);
   if (userId !== undefined) q = q.where("user_id", "=", userId);
   if (toolName !== undefined) q = q.where("tool_name", "=", toolName);
   if (category !== undefined) q = q.where("category", "=", category);
   if (status !== undefined) q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null); // prettier-ignore
+  if (sessionId !== undefined) q = q.where("session_id", "=", sessionId);
+  if (errorCode !== undefined) q = q.where("error_code", "=", errorCode);
   if (from !== undefined) q = q.where("start_ms", ">=", from);
   if (to !== undefined) q = q.where("start_ms", "<=", to);
   return q;
@@ -77,8 +81,16 @@ export function executions(database: Database): Store["executions"] {
       if (offset !== undefined && offset > 0) page = page.offset(offset);
       return records(page);
     },
+    async search(filter, page) {
+      const { seqs, ...found } = await search(database, filter, page);
+      const rows = seqs.length === 0 ? [] : await records(select().where("seq", "in", seqs));
+      return { ...found, rows };
+    },
     figures: (filter) => figures(database, filter),
+    stats: (filter, options) => stats(database, filter, options),
     usage: (filter) => usage(database, filter),
+    rebuild: database.rebuild,
+    ...forgetting(database),
     async open(filter) {
       const all = select()
         .where("end_seq", "is", null)

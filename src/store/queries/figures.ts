@@ -1,8 +1,11 @@
-// Counts and averages from the rollups; only the two broken hours at the ends of a date range are counted from rows.
+// Counts, averages and percentiles from the rollups; only what they cannot tell apart, and the two broken hours at the ends
+// of a date range, is counted from rows.
+import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { bucketOf, count, unpack, type Counts } from "../buckets.ts";
 import type { Database } from "../database.ts";
 import { rollupStatus } from "../rollups.ts";
-import type { Figures, HistoryFilter, Store, UsageRow } from "../store.ts";
+import type { Figures, HistoryFilter, Stats, Store, UsageRow } from "../store.ts";
 import {
   ALL_TIME,
   DAY_HOURS,
@@ -13,115 +16,185 @@ import {
   type RollupStatus,
 } from "../tables.ts";
 import { filtered, isOpen } from "./executions.ts";
+import { figuresOf, tallyParts, type Part } from "./parts.ts";
 
 /** The last instant a Date can hold. */
 const LAST_MS = 8.64e15;
+/** Rows that are counted at once; then others have their turn. */
+const STRETCH = 10_000;
 
-interface Sum {
-  readonly status: RollupStatus;
-  readonly count: number;
-  readonly totalMs: number;
+export interface StatsOptions {
+  readonly perUser?: boolean;
 }
 
-export async function figures(database: Database, filter: HistoryFilter): Promise<Figures> {
-  if (filter.status !== undefined && isOpen(filter.status)) return openFigures(database, filter);
+export async function stats(
+  database: Database,
+  filter: HistoryFilter,
+  { perUser = false }: StatsOptions = {},
+): Promise<Stats> {
+  const parts = tallyParts(perUser);
+  if (filter.status !== undefined && isOpen(filter.status)) {
+    // Nothing has finished, so only the total says something.
+    const total = await countOpen(database, filter);
+    return { ...parts.stats(), figures: { ...figuresOf([]), total } };
+  }
   const { from, to } = filter;
-  if (from === undefined && to === undefined)
-    return add(await fromRollups(database, filter, ALL_TIME, ALL_TIME));
-
+  if (filter.sessionId !== undefined || filter.errorCode !== undefined) {
+    await fromRows(database, filter, parts.add);
+    return parts.stats();
+  }
+  if (from === undefined && to === undefined) {
+    await fromRollups(database, filter, [ALL_TIME, ALL_TIME], parts.add, perUser);
+    return parts.stats();
+  }
   const firstHour = from === undefined ? 0 : Math.max(0, Math.ceil(from / HOUR_MS));
   const endHour = Math.floor(((to ?? LAST_MS) + 1) / HOUR_MS);
-  if (firstHour >= endHour) return add(await fromRows(database, filter));
-
-  const sums = await fromWholeHours(database, filter, firstHour, endHour);
+  if (firstHour >= endHour) {
+    await fromRows(database, filter, parts.add);
+    return parts.stats();
+  }
+  for (const hours of wholeHours(firstHour, endHour))
+    await fromRollups(database, filter, hours, parts.add, perUser);
   const head = { ...filter, to: firstHour * HOUR_MS - 1 };
-  if (from !== undefined && from <= head.to) sums.push(...(await fromRows(database, head)));
+  if (from !== undefined && from <= head.to) await fromRows(database, head, parts.add);
   const tail = { ...filter, from: endHour * HOUR_MS };
-  if (to !== undefined && tail.from <= to) sums.push(...(await fromRows(database, tail)));
-  return add(sums);
+  if (to !== undefined && tail.from <= to) await fromRows(database, tail, parts.add);
+  return parts.stats();
 }
 
-/** Hours up to the first midnight, days, hours after the last one. */
-async function fromWholeHours(database: Database, filter: HistoryFilter, firstHour: number, endHour: number): Promise<Sum[]> {
+export const figures = async (database: Database, filter: HistoryFilter): Promise<Figures> =>
+  (await stats(database, filter)).figures;
+
+/** Hours up to the first midnight, days, hours after the last one; each range with both its ends. */
+function wholeHours(firstHour: number, endHour: number): [number, number][] {
   const firstDay = Math.ceil(firstHour / DAY_HOURS);
   const endDay = Math.floor(endHour / DAY_HOURS);
-  if (firstDay >= endDay) return fromRollups(database, filter, firstHour, endHour - 1);
-  const parts = await Promise.all([
-    fromRollups(database, filter, firstHour, firstDay * DAY_HOURS - 1),
-    fromRollups(database, filter, dayRow(endDay - 1), dayRow(firstDay)),
-    fromRollups(database, filter, endDay * DAY_HOURS, endHour - 1),
-  ]);
-  return parts.flat();
-} // prettier-ignore
+  if (firstDay >= endDay) return [[firstHour, endHour - 1]];
+  return [
+    [firstHour, firstDay * DAY_HOURS - 1],
+    [dayRow(endDay - 1), dayRow(firstDay)],
+    [endDay * DAY_HOURS, endHour - 1],
+  ];
+}
 
-async function fromRollups({ kysely }: Database, filter: HistoryFilter, firstHour: number, lastHour: number): Promise<Sum[]> {
-  if (firstHour > lastHour) return [];
+async function fromRollups(
+  { kysely }: Database,
+  filter: HistoryFilter,
+  [first, last]: readonly [number, number],
+  add: (part: Part) => void,
+  perUser: boolean,
+): Promise<void> {
+  if (first > last) return;
   const { toolName, category, status } = filter;
   let query = kysely
     .selectFrom("rollups")
-    .select((of) => ["status", of.fn.sum("count").as("count"), of.fn.sum("total_ms").as("totalMs")])
+    .select([
+      "user_id",
+      "tool_name",
+      "category",
+      "status",
+      "count",
+      "total_ms",
+      "last_start_ms",
+      "buckets",
+    ]) // prettier-ignore
     .where("tenant_id", "=", filter.tenantId)
-    .where(usersOf(filter, firstHour))
-    .where("hour", ">=", firstHour)
-    .where("hour", "<=", lastHour);
+    .where(
+      first === ALL_TIME && !perUser && filter.userId === undefined
+        ? sql<SqlBool>`user_id = ${WHOLE_TENANT}`
+        : usersOf(filter),
+    ) // prettier-ignore
+    .where("hour", ">=", first)
+    .where("hour", "<=", last);
   if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
   if (category !== undefined) query = query.where("category", "=", category);
   if (status !== undefined) query = query.where("status", "in", rollupStatuses(status));
-  const rows = await query.groupBy("status").execute();
-  // PostgreSQL sums integers into a numeric, which arrives as text.
-  return rows.map((r) => ({ status: r.status, count: Number(r.count), totalMs: Number(r.totalMs) }));
-} // prettier-ignore
+  for (const r of await query.execute())
+    add({
+      userId: r.user_id,
+      toolName: r.tool_name,
+      category: r.category,
+      status: r.status,
+      count: r.count,
+      totalMs: r.total_ms,
+      lastStart: r.last_start_ms,
+      addDurations: (into: Counts) => unpack(r.buckets, into),
+    });
+}
 
-/** Only the sum of all time is kept for the whole tenant; the rest adds up its users, each found by a step in the key. */
-function usersOf({ tenantId, userId }: HistoryFilter, hour: number): RawBuilder<SqlBool> {
-  if (userId !== undefined) return sql`user_id = ${userId}`;
-  if (hour === ALL_TIME) return sql`user_id = ${WHOLE_TENANT}`;
+/** Nobody is indexed by tenant alone: its users are found one after the other, each by a step in the key of the rollups. */
+function usersOf({ tenantId, userId }: HistoryFilter): RawBuilder<SqlBool> {
+  return userId === undefined
+    ? sql`user_id in (${usersBySteps(tenantId)})`
+    : sql`user_id = ${userId}`;
+}
+
+async function usersIn(kysely: Database["kysely"], tenantId: string): Promise<string[]> {
+  const users = sql<{ name: string }>`(${usersBySteps(tenantId)})`.as<"users">("users");
+  return (await kysely.selectFrom(users).select("name").execute()).map(({ name }) => name);
+}
+
+function usersBySteps(tenantId: string): RawBuilder<{ name: string }> {
   const after = (name: RawBuilder<unknown>) =>
     sql`(select min(user_id) from rollups where tenant_id = ${tenantId} and user_id > ${name})`;
-  return sql`user_id in (with recursive found (name) as (
+  return sql`with recursive found (name) as (
     select ${after(sql.lit(WHOLE_TENANT))} union all
     select ${after(sql`found.name`)} from found where found.name is not null
-  ) select name from found where name is not null)`;
+  ) select name from found where name is not null`;
 }
 
-async function fromRows({ kysely }: Database, filter: HistoryFilter): Promise<Sum[]> {
-  const query = kysely
-    .selectFrom("executions")
-    .select((of) => ["status", "cancel_reason", of.fn.countAll().as("count"), of.fn.sum("duration_ms").as("totalMs")]); // prettier-ignore
-  const rows = await filtered(query, filter)
-    .where("end_seq", "is not", null)
-    .groupBy(["status", "cancel_reason"])
-    .execute();
-  return rows.map((r) => ({
-    status: rollupStatus(r.status as "success", r.cancel_reason),
-    count: Number(r.count),
-    totalMs: Number(r.totalMs),
-  }));
+/** One user after the other, newest first: the order of the indexes. */
+async function fromRows(
+  { kysely }: Database,
+  filter: HistoryFilter,
+  add: (part: Part) => void,
+): Promise<void> {
+  const users =
+    filter.userId === undefined ? await usersIn(kysely, filter.tenantId) : [filter.userId];
+  for (const userId of users) {
+    let last: { start_ms: number; seq: number } | undefined;
+    do {
+      if (last) await turn();
+      let query = filtered(
+        kysely
+          .selectFrom("executions")
+          .select(["seq", "tool_name", "category", "status", "cancel_reason", "start_ms", "duration_ms"]), // prettier-ignore
+        { ...filter, userId },
+      )
+        .where("end_seq", "is not", null)
+        .orderBy("start_ms", "desc")
+        .orderBy("seq", "desc")
+        .limit(STRETCH);
+      if (last) {
+        query = query
+          .where("start_ms", "<=", last.start_ms)
+          .where(sql<boolean>`(start_ms, seq) < (${last.start_ms}, ${last.seq})`);
+      }
+      const rows = await query.execute();
+      for (const r of rows)
+        add({
+          userId,
+          toolName: r.tool_name,
+          category: r.category,
+          status: rollupStatus(r.status as "success", r.cancel_reason),
+          count: 1,
+          totalMs: r.duration_ms ?? 0,
+          lastStart: r.start_ms,
+          addDurations: (into) => count(into, bucketOf(r.duration_ms ?? 0)),
+        });
+      last = rows.length === STRETCH ? rows.at(-1) : undefined;
+    } while (last);
+  }
 }
 
-/** Nothing has finished, so only the total says something. */
-async function openFigures({ kysely }: Database, filter: HistoryFilter): Promise<Figures> {
+async function countOpen({ kysely }: Database, filter: HistoryFilter): Promise<number> {
   const query = kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));
   const row = await filtered(query, filter).executeTakeFirst();
-  return { ...add([]), total: Number(row?.count ?? 0) };
+  return Number(row?.count ?? 0);
 }
 
 function rollupStatuses(status: string): RollupStatus[] {
   return status === "cancelled" ? ["cancelled", "timeout"] : [status as RollupStatus];
-}
-
-function add(sums: readonly Sum[]): Figures {
-  const counts = { success: 0, failed: 0, cancelled: 0, timeout: 0 };
-  let totalMs = 0;
-  for (const sum of sums) {
-    counts[sum.status] += sum.count;
-    totalMs += sum.totalMs;
-  }
-  const { success, failed, timeout } = counts;
-  const cancelled = counts.cancelled + timeout;
-  const total = success + failed + cancelled;
-  const averageExecutionTime = total === 0 ? 0 : Math.round((totalMs / total) * 100) / 100;
-  return { total, success, failed, cancelled, timeout, averageExecutionTime };
 }
 
 export async function usage(
@@ -141,7 +214,7 @@ export async function usage(
   const list = [...byTool.values()].map((of): UsageRow => {
     const { tool_name: toolName = "", category = "" } = of[0] ?? {};
     return {
-      ...add(of.map((r) => ({ status: r.status, count: r.count, totalMs: r.total_ms }))),
+      ...figuresOf(of.map((r) => ({ status: r.status, count: r.count, totalMs: r.total_ms }))),
       toolName,
       category,
       lastStart: Math.max(...of.map((r) => r.last_start_ms)),
