@@ -87,6 +87,10 @@ function successes(e: AnyEndpoint): Record<string, Json> {
     const content = { "text/event-stream": { schema: { type: "string" } } };
     return { "200": { description: "A stream of events", content } };
   }
+  if ("download" in e) {
+    const content = { [e.contentType]: { schema: { type: "string" } } };
+    return { "200": { description: "A file", headers: { "Request-Id": REQUEST_ID }, content } };
+  }
   const schema = schemaOf(e.output, "output");
   return Object.fromEntries(
     e.statuses.map((status) => [

@@ -73,6 +73,10 @@ async function answered(
       recheck: () => admit(doors, c, "GET"),
     });
   }
+  if ("download" in e) {
+    const { headers, body } = await e.download(input, context);
+    return new Response(ReadableStream.from(body), { headers: { "Cache-Control": "no-store", ...headers } }); // prettier-ignore
+  }
   const output = await e.run(input, context);
   const status = context.reply.status ?? e.statuses[0] ?? 200;
   return c.json(output as JsonObject, status, {

@@ -12,9 +12,11 @@ import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
+import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history-stats.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
+import { archiveEvents, getLedgerHead, makeCheckpoint, searchEvents, verifyLedger } from "./api/audit.ts"; // prettier-ignore
 import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { replayCalls } from "./api/replay.ts";
@@ -112,6 +114,11 @@ const router = t.router({
     getRegistryStats: query(registryStats),
     switchTool: mutation(switchTool),
   }),
+  history: t.router({
+    getHistoryStats: query(getHistoryStats),
+    rebuildHistory: mutation(rebuildHistory),
+    getHistoryRebuild: query(getHistoryRebuild),
+  }),
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),
@@ -126,6 +133,13 @@ const router = t.router({
     revokeApprovalRule: mutation(revokeApprovalRule),
   }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
+  audit: t.router({
+    searchEvents: query(searchEvents),
+    getLedgerHead: query(getLedgerHead),
+    verifyLedger: mutation(verifyLedger),
+    makeCheckpoint: mutation(makeCheckpoint),
+    archiveEvents: mutation(archiveEvents),
+  }),
   mode: t.router({ getMode: query(getMode), switchMode: mutation(switchMode) }),
   policies: t.router({
     listPolicyVersions: query(policies.list),

@@ -72,8 +72,8 @@ describe("access", () => {
     expect((await app.api("GET", "/whoami", { key: "wrong" })).status).toBe(401);
   });
 
-  it("C44: every endpoint is a procedure too, but for the stream of events", () => {
-    const names = endpoints.filter((e) => e.name !== "events.streamEvents").map((e) => e.name);
+  it("C44: every endpoint is a procedure too, but for streams and files", () => {
+    const names = endpoints.filter((e) => "run" in e).map((e) => e.name);
     expect([...procedures].sort()).toEqual([...names].sort());
   });
 
@@ -85,7 +85,7 @@ describe("access", () => {
       const answer = await app.api(e.method, path, { key: ann });
       expect(answer.status, `${e.method} ${path}`).toBe(403);
       expect(answer.body).toMatchObject({ code: "FORBIDDEN", reason: "admin_only" });
-      for (const method of ["GET", "POST"]) {
+      for (const method of "run" in e ? ["GET", "POST"] : []) {
         const response = await fetch(`${app.url}/trpc/${e.name}`, {
           method,
           headers: { authorization: `Bearer ${ann}`, "content-type": "application/json" },

@@ -50,7 +50,20 @@ export interface EventEndpoint<I extends z.ZodObject = z.ZodObject> extends Comm
   stream(input: z.output<I>, context: ApiContext): AsyncIterable<LiveEvent>;
 }
 
-export type AnyEndpoint = Endpoint | EventEndpoint;
+/** Answers with a file that is made while it is sent; offered over REST only. */
+export interface DownloadEndpoint<I extends z.ZodObject = z.ZodObject> extends Common<I> {
+  readonly method: "GET";
+  readonly contentType: string;
+  download(
+    input: z.output<I>,
+    context: ApiContext,
+  ): Promise<{
+    readonly headers: Record<string, string>;
+    readonly body: AsyncIterable<Uint8Array>;
+  }>;
+}
+
+export type AnyEndpoint = Endpoint | EventEndpoint | DownloadEndpoint;
 
 export function endpoint<I extends z.ZodObject, O extends z.ZodType>(
   e: Omit<Endpoint<I, O>, "statuses"> & { statuses?: Endpoint["statuses"] },
@@ -59,6 +72,12 @@ export function endpoint<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 export function eventEndpoint<I extends z.ZodObject>(e: EventEndpoint<I>): EventEndpoint<I> {
+  return e;
+}
+
+export function downloadEndpoint<I extends z.ZodObject>(
+  e: DownloadEndpoint<I>,
+): DownloadEndpoint<I> {
   return e;
 }
 

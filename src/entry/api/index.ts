@@ -1,11 +1,13 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
 import { createLoginLink, whoami } from "./account.ts";
 import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./approvals.ts"; // prettier-ignore
+import { archiveEvents, exportLedger, getLedgerHead, makeCheckpoint, searchEvents, verifyLedger } from "./audit.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
+import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history-stats.ts";
 import { getActiveExecutions, getToolHistory } from "./history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
@@ -30,6 +32,9 @@ export const endpoints: readonly AnyEndpoint[] = [
   getActiveExecutions,
   getToolStatus,
   cancelToolExecution,
+  getHistoryStats,
+  rebuildHistory,
+  getHistoryRebuild,
   explainCall,
   explainMissing,
   listApprovals,
@@ -42,6 +47,12 @@ export const endpoints: readonly AnyEndpoint[] = [
   listQuestions,
   answerQuestion,
   events,
+  searchEvents,
+  getLedgerHead,
+  exportLedger,
+  verifyLedger,
+  makeCheckpoint,
+  archiveEvents,
   getMode,
   switchMode,
   whoami,
