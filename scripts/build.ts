@@ -1,6 +1,6 @@
 // Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
 import { build, type BuildOptions, type Plugin } from "esbuild";
-import { copyFile, cp, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, cp, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -32,6 +32,16 @@ const lazyHttp: Plugin = {
   },
 };
 
+/** The driver of Kafka looks for its file in a folder named dist beside its own; here it lies beside the chunk. */
+const wasmBeside: Plugin = {
+  name: "wasm-beside",
+  setup(plugin) {
+    plugin.onLoad({ filter: /wasm-utils\/dist\/index\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace("../dist/native.wasm", "./native.wasm"),
+    }));
+  },
+};
+
 /** The package's index names every language its messages exist in; we write our own. */
 const oneLocale: Plugin = {
   name: "one-locale",
@@ -55,7 +65,7 @@ const shared: BuildOptions = {
   legalComments: "external",
   banner: { js: BANNER },
   external: ["canvas", "@napi-rs/canvas", "pg-native", "playwright-core"],
-  plugins: [lazyHttp, oneLocale],
+  plugins: [lazyHttp, wasmBeside, oneLocale],
   logLevel: "warning",
 };
 const { metafile } = await build({
@@ -78,6 +88,11 @@ await build({ ...shared, entryPoints: { "documents-worker": "src/documents/worke
 await copyFile(
   join(root, "node_modules/libpg-query/wasm/libpg-query.wasm"),
   join(fresh, "libpg-query.wasm"),
+);
+// The checksums of Kafka's messages.
+await copyFile(
+  join(root, "node_modules/@platformatic/wasm-utils/dist/native.wasm"),
+  join(fresh, "native.wasm"),
 );
 await mkdir(join(fresh, "assets"));
 await copyFile(

@@ -13,7 +13,7 @@ const REPLICATED_LIMIT_MS = 8_000;
 const RETRIES = 2;
 const RETRY_DELAY_MS = 200;
 /** Whatever the driver waits for. */
-const DELIVERY_LIMIT_MS = 60_000;
+const DELIVERY_LIMIT_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_000;
 /** Above what a call with the usual limits can make one event of. */
 const LARGEST_EVENT = 16_777_216;
@@ -28,7 +28,7 @@ export function openKafka(address: KafkaAddress): Sink {
     timeout: REPLICATED_LIMIT_MS,
     retries: RETRIES,
     retryDelay: RETRY_DELAY_MS,
-    ...(address.tls ? { tls: {}, tlsServerName: true } : {}),
+    ...(address.tls ? { tls: {} } : {}),
     ...(address.sasl === null ? {} : { sasl: { ...address.sasl } }),
   };
   let live: Producer | null = null;
