@@ -18,6 +18,7 @@ const PARTS = [
   "sandbox",
   "cancel",
   "bombs",
+  "tracing",
 ] as const;
 
 interface PartModule {

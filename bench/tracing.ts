@@ -1,0 +1,80 @@
+// What tracing costs: the governed echo without a collector, once more without (how far two equal servers differ here),
+// with one that gets every trace, and with one that gets a tenth.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { haveBundle, tempDir } from "./governed.ts";
+import { ROOT, startLoad, startServer, type BenchServer } from "./process.ts";
+import { cpu, mainCpu, measure, rate, ratioOf, rounds, type Plan } from "./rounds.ts";
+import { median, type BenchOptions, type Row } from "./row.ts";
+
+const OFF = "tracing off";
+const CONTROL = "tracing off, control";
+const ON = "tracing on";
+const TENTH = "tracing on, one trace in ten";
+
+const FULL: Plan = { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 };
+const QUICK: Plan = { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 };
+
+export async function run(options: BenchOptions): Promise<Row[]> {
+  const bundled = haveBundle(options);
+  const load = startLoad();
+  const servers: BenchServer[] = [];
+  const collector = await startServer("collector", [join(ROOT, "bench", "servers", "collector.ts")]); // prettier-ignore
+  try {
+    const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` };
+    servers.push(await startTraced(OFF, bundled, {}));
+    servers.push(await startTraced(CONTROL, bundled, {}));
+    servers.push(await startTraced(ON, bundled, traced));
+    servers.push(await startTraced(TENTH, bundled, { ...traced, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.1" })); // prettier-ignore
+    for (const server of servers)
+      await measure(load, server, { ...FULL, measureMs: options.quick ? 1500 : 3000 });
+    const reports = await rounds(load, servers, options.quick ? QUICK : FULL, options);
+    await control(collector);
+    const rows: Row[] = [];
+    for (const [name, list] of reports) {
+      rows.push({ name, value: median(list.map(rate)), unit: "calls/s", better: "higher" });
+      const main = median(list.map(mainCpu));
+      if (Number.isFinite(main)) rows.push({ name: `${name}, CPU of its main thread`, value: main, unit: "µs/call", better: "lower" }); // prettier-ignore
+    }
+    const ratio = (one: string, target?: number): Row => ({ name: `${one} / ${OFF}`, value: ratioOf(reports, one, OFF, rate), unit: "ratio", better: "higher", ...(target === undefined ? {} : { target }) }); // prettier-ignore
+    rows.push(ratio(CONTROL), ratio(ON, 0.85), ratio(TENTH));
+    const more = ratioOf(reports, ON, OFF, cpu);
+    if (Number.isFinite(more)) rows.push({ name: `CPU of all threads, ${ON} / ${OFF}`, value: more, unit: "ratio", better: "lower" }); // prettier-ignore
+    return rows;
+  } finally {
+    load.stop();
+    for (const server of servers) await server.stop();
+    await collector.stop();
+  }
+}
+
+/** As a user starts it; settings come from variables. */
+async function startTraced(
+  name: string,
+  bundled: boolean,
+  env: Record<string, string>,
+): Promise<BenchServer> {
+  const dataDir = tempDir();
+  const program = bundled ? join(ROOT, "bin", "ostiary.js") : join(ROOT, "src", "main.ts");
+  const server = await startServer(name, [program, "serve", "--data-dir", dataDir, "--port", "0"], {
+    env,
+    ready(line) {
+      const port = /^ready http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+      return port === undefined ? null : { port: Number(port) };
+    },
+  });
+  return {
+    ...server,
+    key: readFileSync(join(dataDir, "admin.key"), "utf8").trim(),
+    async stop() {
+      await server.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What was measured is what was meant: spans did arrive. */
+async function control({ port }: BenchServer): Promise<void> {
+  const { bytes } = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { bytes: number };
+  if (bytes < 1_000_000) throw new Error(`the collector got ${bytes} bytes only`);
+}
