@@ -14,7 +14,7 @@ export interface CollectPowers extends MessagePowers {
 
 export interface Collector {
   /** Up to the present end of the log. */
-  collect(webhooks: readonly WebhookRow[]): Promise<void>;
+  collect(): Promise<void>;
   /** Lets another server follow at once. */
   release(): Promise<void>;
 }
@@ -31,10 +31,10 @@ export function createCollector(p: CollectPowers): Collector {
   let at: number | null = null;
 
   /** How far it has come; null while another server follows. Renewed at half time, since renewing is a write. */
-  const position = async (head: number): Promise<number | null> => {
+  const position = async (start: number): Promise<number | null> => {
     const now = p.now();
     if (at !== null && now < heldUntil - LEASE_MS / 2 && now >= heldUntil - LEASE_MS) return at;
-    const held = await cursors.hold(CURSOR, p.instanceId, now, now + LEASE_MS, head);
+    const held = await cursors.hold(CURSOR, p.instanceId, now, now + LEASE_MS, start);
     at = held;
     heldUntil = now + LEASE_MS;
     return at;
@@ -71,14 +71,16 @@ export function createCollector(p: CollectPowers): Collector {
   };
 
   return {
-    async collect(webhooks) {
-      // The end first: what is written meanwhile belongs to the next round.
+    async collect() {
+      // The end first: who was there before an event was written is among those asked after it.
       const head = await log.head();
-      const known = await position(head);
-      if (known === null || known >= head) return;
+      const webhooks = await endpoints.enabled();
+      if (webhooks.length === 0) return;
       const oldest = Math.min(...webhooks.map(({ fromSeq }) => fromSeq));
+      const known = await position(oldest);
+      if (known === null || known >= head) return;
       const houseActions = actionsOf(webhooks.flatMap(({ events }) => events));
-      for (let from = Math.max(known, Math.min(oldest, head)); from < head;) {
+      for (let from = Math.max(known, oldest); from < head;) {
         const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
         await enqueue(webhooks, page);
         from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : Math.max(head, page.at(-1)?.seq ?? 0); // prettier-ignore

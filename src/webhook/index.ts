@@ -68,7 +68,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
   const round = async (): Promise<void> => {
     const webhooks = await store.webhooks.enabled();
     if (webhooks.length > 0) {
-      await collector.collect(webhooks);
+      await collector.collect();
       await sender.fill(webhooks);
     }
     if (now() - sweptAt < SWEEP_EVERY_MS) return;

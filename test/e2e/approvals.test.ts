@@ -1,7 +1,5 @@
 // Calls that wait for a person, over every door that shows them: REST, tRPC, the page, the command line.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,6 +8,7 @@ import { defineTool, type Tool } from "../../src/tools/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { collect, spawnBin } from "../fixtures/bin.ts";
 import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
+import { isGenuine, startReceiver } from "../fixtures/webhook-receiver.ts";
 
 /** Texts that were really written, in order. */
 const written: string[] = [];
@@ -123,7 +122,7 @@ describe("approving", () => {
     });
     const seen = await app.api("GET", `/approvals/${id}`);
     conforms("approvals.getApproval", seen.body);
-    expect(seen.body).toMatchObject({ toolName: "system/scribble", risk: "dangerous", arguments: { text: "masked", password: "[masked]" }, mayDecide: true }); // prettier-ignore
+    expect(seen.body).toMatchObject({ toolName: "system/scribble", risk: "dangerous", arguments: { text: "masked", password: expect.stringMatching(/^\[masked:\w{12}\]$/) }, mayDecide: true }); // prettier-ignore
     const listed = await app.api("GET", "/approvals?state=pending&limit=100");
     conforms("approvals.listApprovals", listed.body);
     expect(JSON.stringify([seen.body, listed.body])).not.toContain("hunter2");
@@ -155,7 +154,7 @@ describe("approving", () => {
     expect([wrong.status, wrong.body.reason]).toEqual([400, "invalid_arguments"]);
     const edit = { text: "push", password: "[masked]" };
     const approved = await decide("approve", id, { arguments: edit });
-    expect(approved.body).toMatchObject({ arguments: { text: "push --force" }, editedArguments: edit }); // prettier-ignore
+    expect(approved.body).toMatchObject({ arguments: { text: "push --force" }, editedArguments: { text: "push", password: approved.body.arguments.password } }); // prettier-ignore
     expect((await ended(key, executionId)).status).toBe("success");
     expect([times("push"), times("push --force")]).toEqual([1, 0]);
   });
@@ -327,39 +326,38 @@ describe("time and change", () => {
   });
 });
 
-test("the webhook is told, and whoever takes the message counts as having seen it", async () => {
-  const messages: { type: string; data: { id: string; url: string; state: string } }[] = [];
-  const server = createServer((req, res) => {
-    let body = "";
-    req.on("data", (chunk: Buffer) => (body += chunk.toString()));
-    req.on("end", () => {
-      const { id, url, state } = (JSON.parse(body) as (typeof messages)[number]).data;
-      messages.push({
-        type: (JSON.parse(body) as { type: string }).type,
-        data: { id, url, state },
-      });
-      res.writeHead(req.headers["webhook-signature"] === undefined ? 400 : 204).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const hook = {
-    "approvals.webhook.url": `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    "approvals.webhook.secret": `whsec_${Buffer.alloc(32, 1).toString("base64")}`,
-  };
+test("the webhook of the settings is told, wherever it is, and whoever takes the message counts as having seen it", async () => {
+  const inbox = await startReceiver();
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const hook = { "approvals.webhook.url": inbox.url, "approvals.webhook.secret": secret };
   const own = await start({ flags: { governance: governance(), ...hook } });
   try {
     const key = await agent(own);
     const { id, executionId } = await held(key, "hook", {}, own);
-    await until(async () => (await own.app.store.approvals.get(id))?.presentedAt !== null);
-    expect(messages).toEqual([{ type: "approval.requested", data: { id, url: `${own.url}/a/${id}`, state: "pending" } }]); // prettier-ignore
+    await until(async () => (await own.app.store.approvals.get(id))?.presentedAt !== null, 30_000); // prettier-ignore
+    expect(inbox.got.map(({ body }) => body)).toMatchObject([{ type: "approval.requested", data: { approvalId: id, executionId, url: `${own.url}/a/${id}` } }]); // prettier-ignore
+    expect(inbox.got.every((message) => isGenuine(message, secret))).toBe(true);
     skewMs += 601_000;
     expect(await ended(key, executionId, own)).toMatchObject({ errorReason: "approval_expired" });
-    await until(() => messages.length === 2);
-    expect(messages[1]).toMatchObject({ type: "approval.decided", data: { id, state: "expired" } });
+    await until(() => inbox.got.length === 2, 30_000);
+    expect(inbox.got[1]?.body).toMatchObject({
+      type: "approval.expired",
+      data: { approvalId: id },
+    });
+    const { items } = (await own.api("GET", "/webhooks")).body;
+    expect(items).toMatchObject([{ origin: "configuration", url: inbox.url }]);
+    for (const [method, path] of [
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["POST", "/rotate"],
+    ] as const) {
+      const refused = await own.api(method, `/webhooks/${items[0].id}${path}`, method === "PATCH" ? { body: { enabled: false } } : {}); // prettier-ignore
+      expect([refused.status, refused.body.code]).toEqual([409, "CONFLICT"]);
+    }
   } finally {
     skewMs = 0;
     await own.close();
-    server.close();
+    await inbox.close();
   }
 });
 
