@@ -49,6 +49,7 @@ const INPUT = "src/gate/input.test.ts";
 const ERRORS = "src/errors.test.ts";
 const CONFIG = "src/config.test.ts";
 const LIFECYCLE = "test/e2e/lifecycle.test.ts";
+const TRACING = "test/e2e/tracing.test.ts";
 const EXECUTIONS = "test/e2e/executions.test.ts";
 const HISTORY = "test/e2e/history.test.ts";
 const TOOLS = "test/e2e/tools.test.ts";
@@ -229,12 +230,12 @@ const SECTIONS: Record<string, readonly Row[]> = {
     open("R197", "User and agent messages are audited"),
     done("R198", "Audit goes to the database or Kafka; nothing is lost", "src/store/store.suite.ts"),
     done("R199", "Audit is complete; sensitive values are masked", RECORD, HISTORY),
-    open("R205", "One trace id through API, agent, tool and audit", "through API, tool and record; there is no agent"),
-    open("R206", "Span exec_tool wraps the execution"),
-    done("R207", "A new span id per call; both ids on every record", LIFECYCLE),
-    open("R208", "Log events for started, completed, failed, blocked"),
+    done("R205", "One trace id through API, agent, tool and audit", TRACING),
+    done("R206", "Span exec_tool wraps the execution", TRACING),
+    done("R207", "A new span id per call; both ids on every record", LIFECYCLE, TRACING),
+    done("R208", "Log events for started, completed, failed, blocked", "test/e2e/call-log.test.ts"),
     done("R209", "A latency figure per call", LIFECYCLE, METRICS),
-    open("R210", "Structured logs with execution context, live monitoring", "failures are logged; no log line per execution"),
+    done("R210", "Structured logs with execution context, live monitoring", "test/e2e/call-log.test.ts"),
   ],
   "1.10 API": [
     done("R215", "tools.listTools", TOOLS),

@@ -7,6 +7,7 @@ import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient } from "../fixtures/contract.ts";
 import { openModelServer } from "../fixtures/models.ts";
 import { otlpReceiver, type OtlpReceiver, type ReceivedSpan } from "../fixtures/otlp-receiver.ts";
+import { scriptedModel } from "../fixtures/scripted-model.ts";
 import { openWeb } from "../fixtures/web.ts";
 import { keyFor, META, modernCall, modernHeaders, post } from "./mcp-clients.ts";
 
@@ -233,6 +234,24 @@ describe("calls within calls", () => {
     expect(own.traceId).toBe(traceId);
     expect(inner.map(({ spanId }) => spanId)).toContain(own.spanId);
   });
+
+  it("R205: what an agent does is the trace of whoever started it", async () => {
+    const script = scriptedModel((_request, turn) => turn > 0 ? { text: "done" } : { calls: [{ name: "system_echo", arguments: { text: "agent" } }] }); // prettier-ignore
+    const house = await startApp({ flags: settings(receiver.url), model: script.model });
+    const key = await newUser(house, "boss", { level: "admin", capsuleId: "all", scopes: ["*"] });
+    const traceId = newTrace();
+    const held = await house.api("POST", "/executions", { key, body: { name: "agent/spawn", arguments: { objective: "Say hello.", tools: ["system/echo"] } }, headers: { traceparent: parentOf(traceId) } }); // prettier-ignore
+    expect((await house.api("POST", `/approvals/${held.body.approval.id}/approve`, { body: {} })).status).toBe(200); // prettier-ignore
+    const isEcho = (span: ReceivedSpan): boolean => span.traceId === traceId && span.name === "exec_tool" && span.attributes["gen_ai.tool.name"] === "system/echo"; // prettier-ignore
+    const spans = await receiver.until((all) => all.some(isEcho));
+    const echo = spans.find(isEcho);
+    expect(echo?.attributes).toMatchObject({ "ostiary.entry": "agent", "gen_ai.agent.id": expect.stringMatching(/^agt_/) as string }); // prettier-ignore
+    const { body } = await house.api("GET", "/executions?toolName=system/echo", { key });
+    const { executionId, id } = body.executions[0] as { executionId?: string; id?: string };
+    const own = (await house.api("GET", `/executions/${executionId ?? id}`, { key })).body.execution as object; // prettier-ignore
+    expect(own).toMatchObject({ traceId, spanId: echo?.spanId });
+    await house.close();
+  }, 60_000);
 
   it("asking a model is a CLIENT span with its tokens; neither provider nor web sees our trace", async () => {
     const provider = await openModelServer();
