@@ -291,6 +291,20 @@ describe("with one server", () => {
     }
   });
 
+  test("the recipe of docs/webhooks.md tells genuine messages from forged ones", async () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/webhooks.md"), "utf8");
+    const [, code = ""] = /```js\n([\s\S]+?)```/.exec(page) ?? [];
+    const url = `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
+    const recipe = (await import(/* @vite-ignore */ url)) as { isGenuine(headers: object, body: string, secret: string): boolean }; // prettier-ignore
+    const { id, secret } = await add(app, inbox.url, ["*"]);
+    await app.api("POST", `/webhooks/${id}/test`);
+    const message = inbox.got.find(({ body }) => body.type === "webhook.test");
+    if (!message) throw new Error("nothing arrived");
+    expect(recipe.isGenuine(message.headers, message.text, secret)).toBe(true);
+    expect(recipe.isGenuine(message.headers, `${message.text} `, secret)).toBe(false);
+    expect(recipe.isGenuine({ ...message.headers, "webhook-timestamp": "1" }, message.text, secret)).toBe(false); // prettier-ignore
+  });
+
   test("the same over tRPC", async () => {
     const { webhooks } = trpcClient(app);
     const made = await webhooks.createWebhook.mutate({ url: inbox.url, events: ["mode.*"] });
