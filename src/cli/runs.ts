@@ -1,43 +1,14 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { problemOf, type Api } from "./client.ts";
-import { parseMoment } from "./duration.ts";
 import { readEvents, type ServerEvent } from "./events.ts";
 import type { Execution } from "./follow.ts";
-import { fields, gateStrip, milliseconds, table } from "./render.ts";
+import { listVerb } from "./history-list.ts";
+import { fields, gateStrip, milliseconds } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
 
-interface ListOptions {
-  tool?: string;
-  category?: string;
-  status?: string;
-  since?: string;
-  until?: string;
-  limit?: string;
-  after?: string;
-}
-
-interface HistoryAnswer {
-  executions: Execution[];
-  totalCount: number;
-  next: string | null;
-  stats: { total: number; success: number; failed: number; cancelled: number };
-}
-
 export function define(command: Command, cli: Cli): void {
-  command
-    .command("list")
-    .description("your executions, newest first")
-    .option("--tool <name>", "only this tool")
-    .option("--category <name>", "only this category")
-    .option("--status <status>", "pending, running, success, failed or cancelled")
-    .option("--since <moment>", "started since: 2026-01-31, or 2h, 7d", (text) =>
-      parseMoment(text, -1),
-    ) // prettier-ignore
-    .option("--until <moment>", "started until", (text) => parseMoment(text, -1))
-    .option("--limit <n>", "at most this many (1 to 100)", "20")
-    .option("--after <cursor>", "the page after this one")
-    .action((options: ListOptions) => list(cli, options));
+  listVerb(command, cli);
   command
     .command("show <id>")
     .description("one execution with its gates and result")
@@ -52,32 +23,6 @@ export function define(command: Command, cli: Cli): void {
     .option("--reason <text>", "kept with the cancellation")
     .action((ids: string[], options: { reason?: string }) => cancel(cli, ids, options.reason));
   needsVerb(command);
-}
-
-async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const api = await cli.connect();
-  const answer = await api.get<HistoryAnswer>("executions", {
-    toolName: options.tool,
-    category: options.category,
-    status: options.status,
-    startDate: options.since,
-    endDate: options.until,
-    limit: options.limit,
-    after: options.after,
-  });
-  if (cli.flags.json) return cli.term.printJson(answer);
-  const rows = answer.executions.map((e) => [
-    e.id,
-    e.startTime,
-    e.status,
-    e.executionTime === undefined ? "" : milliseconds(e.executionTime),
-    e.toolName,
-    [e.errorCode, e.errorReason].filter(Boolean).join(" / "),
-  ]);
-  for (const line of table(rows)) cli.term.print(line);
-  const { total, success, failed, cancelled } = answer.stats;
-  cli.term.note(`${answer.executions.length} of ${answer.totalCount}   finished ${total}: ${success} success, ${failed} failed, ${cancelled} cancelled`); // prettier-ignore
-  if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
 }
 
 async function show(cli: Cli, id: string): Promise<void> {

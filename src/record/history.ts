@@ -1,22 +1,28 @@
-// What was recorded, each caller's own rows only.
+// What was recorded: each caller's own rows; to administrators those of their tenant.
 import type { Caller, Status } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type {
-  AuditedRecord,
-  ExecutionRecord,
-  Figures,
-  HistoryFilter,
-  Store,
-  UsageRow,
-} from "../store/store.ts";
+import type { AuditedRecord, ExecutionRecord, Figures, HistoryFilter, HistoryPage, Percentiles, RowKey, Stats, Store, UsageRow } from "../store/store.ts"; // prettier-ignore
+import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
 
-export interface HistoryQuery {
+/** Instead of a user: everybody of the tenant. */
+export const EVERYBODY = "*";
+
+export interface StatsQuery {
+  /** Whose, for administrators; absent: the caller's own. */
+  readonly userId?: string;
   readonly toolName?: string;
   readonly category?: string;
   readonly status?: Status;
+  readonly sessionId?: string;
+  readonly errorCode?: string;
   readonly from?: number;
   readonly to?: number;
+}
+
+export interface HistoryQuery extends StatsQuery {
+  readonly traceId?: string;
+  readonly errorText?: string;
   readonly limit: number;
   readonly offset?: number;
   /** Opaque cursor from an earlier page; BAD_REQUEST when it is not one of ours. */
@@ -27,6 +33,9 @@ export interface HistoryResult {
   readonly executions: ExecutionRecord[];
   readonly totalCount: number;
   readonly stats: Figures;
+  readonly durations: Percentiles | null;
+  /** Set where rows had to be looked at one by one: the figures are of those. */
+  readonly search: { readonly searched: number; readonly of: number } | null;
   readonly next: string | null;
 }
 
@@ -38,13 +47,20 @@ export interface History {
   /** For administrators: anybody's of the tenant, with what the owner is not told. Null for everybody else. */
   audited(caller: Caller, executionId: string): Promise<AuditedRecord | null>;
   list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
+  /** Figures, percentiles and breakdowns; per user when everybody is meant. */
+  stats(caller: Caller, query: StatsQuery): Promise<Stats>;
+  readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
   /** The tenant's use per tool, all time (R189). */
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
 }
 
-export function createHistory(executions: Store["executions"], recent: Recent): History {
+export function createHistory(
+  executions: Store["executions"],
+  recent: Recent,
+  powers: Omit<RebuildPowers, "rebuild">,
+): History {
   const own = (caller: Caller, row: AuditedRecord | null): ExecutionRecord | null =>
     row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
   return {
@@ -53,26 +69,44 @@ export function createHistory(executions: Store["executions"], recent: Recent): 
       const row = caller.role === "admin" ? await executions.get(id) : null;
       return row?.tenantId === caller.tenantId ? row : null;
     },
-    async list(caller, { limit, offset, after, ...query }) {
-      const filter: HistoryFilter = { tenantId: caller.tenantId, userId: caller.userId, ...query };
+    async list(caller, { limit, offset, after, userId: whose, traceId, errorText, ...query }) {
+      const user = userOf(caller, whose);
       const cursor = after === undefined ? undefined : cursorFrom(after);
       const page = {
         limit,
         ...(offset === undefined ? {} : { offset }),
         ...(cursor ? { after: cursor } : {}),
       };
-      const [rows, stats] = await Promise.all([
+      const filter = { ...query, tenantId: caller.tenantId, ...user };
+      if (traceId !== undefined || errorText !== undefined) {
+        const wanted = {
+          ...(traceId === undefined ? {} : { traceId }),
+          ...(errorText === undefined ? {} : { errorText }),
+        };
+        return found(executions, { ...filter, ...wanted, userId: oneUser(user) }, page);
+      }
+      // In order of arrival there is nothing to find a few among all of them by.
+      if (Object.keys(query).length > 0) oneUser(user);
+      const [rows, { figures, durations }] = await Promise.all([
         executions.list(filter, page),
-        executions.figures(filter),
+        executions.stats(filter),
       ]);
       const last = rows.length === limit ? rows.at(-1) : undefined;
       return {
         executions: rows.map(shown),
-        totalCount: stats.total,
-        stats,
+        totalCount: figures.total,
+        stats: figures,
+        durations,
+        search: null,
         next: last ? cursorOf(last) : null,
       };
     },
+    async stats(caller, { userId: whose, ...query }) {
+      const user = userOf(caller, whose);
+      const filter: HistoryFilter = { ...query, tenantId: caller.tenantId, ...user };
+      return executions.stats(filter, { perUser: user.userId === undefined });
+    },
+    rebuilds: createRebuilds({ ...powers, rebuild: executions.rebuild }),
     usage: (caller, toolName) =>
       executions.usage({ tenantId: caller.tenantId, userId: caller.userId, ...(toolName === undefined ? {} : { toolName }) }), // prettier-ignore
     toolUsage: (caller, toolName) =>
@@ -83,12 +117,42 @@ export function createHistory(executions: Store["executions"], recent: Recent): 
   };
 }
 
+/** Whoever is no administrator gets their own, or is told so. */
+function userOf(caller: Caller, whose: string | undefined): { readonly userId?: string } {
+  if (whose === undefined || whose === caller.userId) return { userId: caller.userId };
+  if (caller.role === "admin") return whose === EVERYBODY ? {} : { userId: whose };
+  throw new AppError("FORBIDDEN", "admin_only", "Only administrators see what others ran", {
+    remedy: "leave userId out to see your own",
+  });
+}
+
+function oneUser({ userId }: { readonly userId?: string }): string {
+  if (userId !== undefined) return userId;
+  throw badField("/userId", "everybody's executions are listed without further filters", "name one user, or ask for the figures: GET /api/v1/history/stats"); // prettier-ignore
+}
+
+async function found(
+  executions: Store["executions"],
+  filter: Parameters<Store["executions"]["search"]>[0],
+  page: HistoryPage,
+): Promise<HistoryResult> {
+  const { rows, figures, durations, searched, of, next } = await executions.search(filter, page);
+  return {
+    executions: rows.map(shown),
+    totalCount: figures.total,
+    stats: figures,
+    durations,
+    search: { searched, of },
+    next: next && cursorOf(next),
+  };
+}
+
 /** Without what only administrators may read. */
 function shown({ audit: _audit, ...row }: AuditedRecord): ExecutionRecord {
   return row;
 }
 
-const cursorOf = (row: ExecutionRecord): string =>
+const cursorOf = (row: RowKey): string =>
   Buffer.from(`${row.startTime}.${row.id}`).toString("base64url");
 
 function cursorFrom(text: string): { startTime: number; id: string } {
@@ -96,10 +160,14 @@ function cursorFrom(text: string): { startTime: number; id: string } {
     Buffer.from(text, "base64url").toString("latin1"),
   );
   if (match?.[1] === undefined || match[2] === undefined) {
-    throw new AppError("BAD_REQUEST", "invalid_input", "after: not a cursor of this list", {
-      remedy: "use the `next` of the page before, or leave it out",
-      errors: [{ path: "/after", message: "not a cursor of this list" }],
-    });
+    throw badField("/after", "not a cursor of this list", "use the `next` of the page before, or leave it out"); // prettier-ignore
   }
   return { startTime: Number(match[1]), id: match[2] };
+}
+
+function badField(path: string, message: string, remedy: string): AppError {
+  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, {
+    remedy,
+    errors: [{ path, message }],
+  });
 }

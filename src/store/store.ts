@@ -39,7 +39,7 @@ export const ACTIONS = [
   "approval.not_presented", "approval.cancelled", "approval.consumed", "approval.rule_created", "approval.rule_revoked",
   "mode.changed", "mode.proposed", "sensor.warning",
   "policy.changed", "governance.changed", "relations.changed",
-  "question.asked", "question.answered", "question.declined",
+  "question.asked", "question.answered", "question.declined", "history.rebuilt",
   "audit.archived", "audit.exported", "audit.rolled_back",
   "budget.low",
   "webhook.created", "webhook.changed", "webhook.removed", "webhook.disabled",

@@ -1,7 +1,7 @@
 // History over REST and tRPC: filters, paging, figures, and each caller's own rows only.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
+import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
 import { slowTool } from "../fixtures/slow-tool.ts";
 
 interface Listed {
@@ -11,11 +11,20 @@ interface Listed {
   offset: number;
   next: string | null;
   stats: Record<string, number>;
+  durations: Record<string, number> | null;
+  search?: { searched: number; of: number };
+}
+
+interface Part {
+  name: string;
+  total: number;
+  lastStart: string;
 }
 
 describe("history", () => {
   let app: StartedApp;
   let ann: string;
+  let ben: string;
   let running: string;
   const HOUR = 3_600_000;
   // Two hours before now; each call is a minute after the one before.
@@ -38,7 +47,7 @@ describe("history", () => {
     const tools = ["system/echo", "system/time", "system/slow", "memory/store"];
     await app.api("POST", "/capsules", { body: { id: "hist", name: "hist", capabilities: tools } });
     ann = await newUser(app, "ann", { capsuleId: "hist" });
-    const ben = await newUser(app, "ben", { capsuleId: "hist" });
+    ben = await newUser(app, "ben", { capsuleId: "hist" });
     for (let i = 0; i < 5; i++) await call({ name: "system/echo", arguments: { text: `${i}` } });
     await call({ name: "system/time" });
     await call({ name: "system/echo", arguments: { txt: 1 } });
@@ -48,6 +57,10 @@ describe("history", () => {
     await app.api("POST", `/executions/${slow.executionId}/cancel`, { key: ann });
     running = (await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false })).executionId; // prettier-ignore
     await call({ name: "system/echo", arguments: { text: "ben" } }, ben);
+    await call(
+      { name: "system/echo", arguments: { text: "s" }, context: { sessionId: "sess-1" } },
+      ben,
+    );
   });
   afterAll(() => app.close());
 
@@ -146,6 +159,91 @@ describe("history", () => {
     expect(JSON.stringify(executions)).not.toContain("hunter2");
   });
 
+  it("R186: by session, error code, trace, and text in the error, each with its own figures", async () => {
+    const inSession = await history("?sessionId=sess-1", ben);
+    expect(inSession.executions.map((e) => e.toolName)).toEqual(["system/echo"]);
+    expect(inSession.stats).toMatchObject({ total: 1, success: 1 });
+    expect((await history("?sessionId=sess-1")).executions).toEqual([]);
+    expect((await history("?errorCode=NOT_FOUND")).executions.map((e) => e.toolName)).toEqual(["no/such"]); // prettier-ignore
+    expect((await history("?errorCode=NOT_FOUND")).stats).toMatchObject({ total: 1, failed: 1 });
+    const [one] = (await history("?toolName=system/time")).executions as unknown as { traceId: string; id: string }[]; // prettier-ignore
+    const traced = await history(`?traceId=${one?.traceId}`);
+    expect(traced.executions.map((e) => e.id)).toEqual([one?.id]);
+    expect((await history(`?traceId=${one?.traceId}`, ben)).executions).toEqual([]);
+    const text = await history("?errorText=NO%2FSUCH");
+    expect(text.executions.map((e) => e.toolName)).toEqual(["no/such"]);
+    expect(text).toMatchObject({ search: { searched: 3, of: 3 }, totalCount: 1, next: null });
+    expect(await trpcClient(app, ann).tools.getToolHistory.query({ errorText: "no/such" })).toEqual(text); // prettier-ignore
+  });
+
+  it("R187: percentiles of the execution time beside the figures", async () => {
+    const { durations } = await history("?status=success");
+    expect(durations?.["p50"]).toBeLessThanOrEqual(durations?.["p99"] ?? 0);
+    expect(durations?.["p90"]).toBeLessThanOrEqual(durations?.["p95"] ?? 0);
+  });
+
+  it("R186 R051: another user's for administrators alone", async () => {
+    const foreign = await history("?userId=ann&toolName=system/time", app.adminKey);
+    expect(foreign.executions).toEqual((await history("?toolName=system/time")).executions);
+    const everybody = await history("?userId=*", app.adminKey);
+    expect(new Set(everybody.executions.map((e) => (e as unknown as { userId: string }).userId))).toEqual(new Set(["ann", "ben"])); // prettier-ignore
+    for (const path of [
+      "/executions?userId=ben",
+      "/executions?userId=*",
+      "/history/stats?userId=*",
+    ]) {
+      const { status, body } = await app.api("GET", path, { key: ann });
+      expect([status, body], path).toMatchObject([
+        403,
+        { code: "FORBIDDEN", reason: "admin_only" },
+      ]);
+    }
+    expect((await history("?userId=ann")).executions).toEqual((await history("")).executions);
+    const { status, body } = await app.api("GET", "/executions?userId=*&status=failed");
+    expect([status, body]).toMatchObject([400, { errors: [{ path: "/userId" }] }]);
+  });
+
+  it("R188 R189: figures over a date range: per category, per tool, the top ten, and per user", async () => {
+    const statsOf = async (query: string, key = ann) => {
+      const { status, body } = await app.api("GET", `/history/stats${query}`, { key });
+      expect(status, JSON.stringify(body)).toBe(200);
+      conforms("history.getHistoryStats", body);
+      return body as { stats: Record<string, number>; tools: Part[]; categories: Part[]; users?: Part[]; mostUsedTools: { tool: string; count: number }[] }; // prettier-ignore
+    };
+    const all = await statsOf("");
+    expect(all.stats).toEqual((await history("")).stats);
+    expect(all.tools[0]).toMatchObject({ name: "system/echo", total: 6, success: 5, failed: 1 });
+    expect(all.categories.map(({ name, total }) => [name, total])).toEqual([["system", 8], ["memory", 1], ["unknown", 1]]); // prettier-ignore
+    expect(all.mostUsedTools[0]).toEqual({ tool: "system/echo", count: 6 });
+    expect(all.users).toBeUndefined();
+    const at = (minutes: number): string => new Date(began + minutes * 60_000).toISOString();
+    expect((await statsOf(`?startDate=${at(2)}&endDate=${at(6)}`)).tools.map(({ name, total, lastStart }) => [name, total, lastStart])).toEqual([["system/echo", 4, at(5)], ["system/time", 1, at(6)]]); // prettier-ignore
+    const everybody = await statsOf("?userId=*", app.adminKey);
+    expect(everybody.users?.map(({ name, total }) => [name, total])).toEqual([["ann", 10], ["ben", 2]]); // prettier-ignore
+    expect(await trpcClient(app, ann).history.getHistoryStats.query({})).toEqual(all);
+  });
+
+  it("R185: rebuilt from the log by an administrator, while it runs; every figure is as before", async () => {
+    const { status } = await app.api("POST", "/history/rebuild", { key: ann });
+    expect(status).toBe(403);
+    const before = [await history(""), await history("", ben), await history("?status=running")];
+    const started = await app.api("POST", "/history/rebuild", { body: {} });
+    expect(started.status).toBe(202);
+    conforms("history.rebuildHistory", started.body);
+    await until(
+      async () => (await app.api("GET", "/history/rebuild")).body.state !== "running",
+      30_000,
+    );
+    const { body } = await app.api("GET", "/history/rebuild");
+    expect(body).toMatchObject({ state: "done", error: null });
+    expect(body.events).toBeGreaterThan(20);
+    expect([await history(""), await history("", ben), await history("?status=running")]).toEqual(
+      before,
+    );
+    const told = await app.app.store.log.read(0, 1000);
+    expect(told.filter((e) => e.action === "history.rebuilt")).toHaveLength(1);
+  });
+
   it("invalid ranges, dates, limits and cursors are named", async () => {
     const cases: [string, string][] = [
       ["?startDate=2026-02-02T00:00:00Z&endDate=2026-02-01T00:00:00Z", "/endDate"],
@@ -161,6 +259,8 @@ describe("history", () => {
       ["?after=xyz", "/after"],
       ["?offset=1&after=xyz", "/after"],
       ["?tool=system/echo", "/tool"],
+      ["?traceId=xyz", "/traceId"],
+      ["?errorText=", "/errorText"],
     ];
     for (const [query, path] of cases) {
       const { status, body } = await app.api("GET", `/executions${query}`, { key: ann });
