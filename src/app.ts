@@ -187,7 +187,7 @@ async function compose(
   const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
   const system = { tenantId: LOCAL_TENANT, userId: "system" };
   const ledger = openLedger({ store, dataDir, settings: config.audit, now, note: (action, body) => note(action, system, body), log, onRolledBack: () => engines?.mode.signal({ kind: "audit_failed" }) });
-  const history = createHistory(store.executions, recent);
+  const history = createHistory(store.executions, recent, { now, note });
 
   const opened = await openEngines({ config, store, registry, now, clock: options.now ? { now: options.now } : {}, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
   engines = opened;
