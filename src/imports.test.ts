@@ -32,9 +32,9 @@ const PORTS = [
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
-  "cli/": { may: [...BASE, "app.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "ledger/", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "sandbox/sandbox.ts", "sink/sink.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
+  "cli/": { may: [...BASE, "app.ts", "app/ledger.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "ledger/", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "sandbox/sandbox.ts", "sink/sink.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "telemetry/", "tools/index.ts", "tools/registry.ts", "version.ts"], types: ["ledger/ledger.ts", "agent/agents.ts", "config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "telemetry/", "browser/", "database/database.ts", "documents/sandboxed.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", "model/model.ts", "ledger/", ...RULES, ...PORTS, "run/powers/", "agent/", "version.ts", "webhook/", "workflow/"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
+  "app/": { may: [...BASE, "telemetry/", "browser/", "data-dir.ts", "database/database.ts", "documents/sandboxed.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", "model/model.ts", "ledger/", ...RULES, ...PORTS, "run/powers/", "agent/", "version.ts", "webhook/", "workflow/"], types: ["config.ts", "entry/doors.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
   "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "telemetry/samplers.ts"] },
   "data-dir.ts": { may: BASE },
@@ -105,11 +105,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "@modelcontextprotocol/node": { owners: ["entry/mcp/sdk.ts"] },
   "@modelcontextprotocol/server": { owners: ["entry/mcp/sdk.ts", "entry/stdio.ts"], why: "both load it late: the one for HTTP, the other for stdin and stdout" },
   "@opentelemetry/api": { owners: ["telemetry/span.ts"] },
-  "@opentelemetry/exporter-metrics-otlp-http": { owners: ["telemetry/otlp.ts"] },
-  "@opentelemetry/exporter-trace-otlp-http": { owners: ["telemetry/otlp.ts"] },
-  "@opentelemetry/resources": { owners: ["telemetry/otlp.ts"] },
-  "@opentelemetry/sdk-metrics": { owners: ["telemetry/otlp.ts"] },
-  "@opentelemetry/sdk-trace": { owners: ["telemetry/otlp.ts"] },
+  "@opentelemetry/exporter-metrics-otlp-http": { owners: ["telemetry/otlp-thread.ts"] },
+  "@opentelemetry/exporter-trace-otlp-http": { owners: ["telemetry/otlp-thread.ts"] },
+  "@opentelemetry/resources": { owners: ["telemetry/otlp-thread.ts"] },
+  "@opentelemetry/sdk-metrics": { owners: ["telemetry/otlp-thread.ts"] },
+  "@opentelemetry/sdk-trace": { owners: ["telemetry/otlp-thread.ts"] },
   "@platformatic/kafka": { owners: ["sink/kafka.ts"] },
   "@trpc/server": { owners: ["entry/trpc.ts"] },
   ajv: { owners: ["gate/validators.ts"] },
@@ -142,7 +142,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/"],
   "node:dgram": [],
   "node:dns": ["egress/check.ts"],
-  "node:fs": ["browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts"],
+  "node:fs": ["app/ledger.ts", "browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts"],
   "node:http": ["egress/", "entry/"],
   "node:http2": [],
   "node:https": [],
@@ -151,7 +151,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
   "node:tls": ["egress/dial.ts"],
   "node:vm": [],
-  "node:worker_threads": ["run/powers/files/", "store/"],
+  "node:worker_threads": ["run/powers/files/", "store/", "telemetry/"],
 }; // prettier-ignore
 
 /** Module-level values that change, each with its excuse. */

@@ -1,10 +1,17 @@
 // The ledger with its key, opened before the first event and closed after the last.
 import type { JsonObject } from "../call.ts";
 import type { Config } from "../config.ts";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { openDataDir } from "../data-dir.ts";
+import { AppError } from "../errors.ts";
+import { checkpointFile } from "../ledger/checkpoint-file.ts";
+import { verifyLive, type LiveVerdict, type LiveVerify } from "../ledger/live.ts";
+import { segmentFiles } from "../ledger/segments.ts";
 import { openKey } from "../ledger/key.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import type { DataDirSecrets } from "../ledger/key.ts";
-import type { Action, Store } from "../store/store.ts";
+import { openStore, type Action, type Store } from "../store/store.ts";
 
 interface Parts {
   readonly store: Store;
@@ -29,4 +36,22 @@ export function openLedger({ store, dataDir, settings, now, note, log, onRolledB
     report: (fields, message) => log.error(fields, message),
     onRolledBack,
   });
+} // prettier-ignore
+
+/** Checks the ledger of a data directory that no server uses. Nothing is written to it. */
+export async function verifyOffline(config: Pick<Config, "dataDir" | "store">, question: LiveVerify): Promise<LiveVerdict> {
+  const [, name] = /^sqlite:(.+)$/.exec(config.store) ?? [];
+  if (name !== undefined && !existsSync(resolve(config.dataDir, name)))
+    throw new AppError("NOT_FOUND", "unknown", `there is no ledger in ${config.dataDir}`, { remedy: "name the data directory with --data-dir, or an export with --file" });
+  const dataDir = openDataDir(config.dataDir);
+  try {
+    const store = await openStore(config.store, { dataDir: dataDir.path, instanceId: dataDir.instanceId });
+    try {
+      return await verifyLive({ store, segments: segmentFiles(dataDir.path), checkpointFile: checkpointFile(dataDir.path), instanceId: dataDir.instanceId }, question);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    dataDir.release();
+  }
 } // prettier-ignore

@@ -7,8 +7,9 @@ import { checkpointFile } from "./checkpoint-file.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openExport, type Export, type ExportQuestion } from "./export.ts";
 import type { LedgerKey } from "./key.ts";
+import type { Checkpoint, Signed } from "./lines.ts";
 import { verifyLive, type LiveVerdict, type LiveVerify } from "./live.ts";
-import { fillFile, findRollback } from "./rollback.ts";
+import { fillFile, findRollback, readCheckpoint } from "./rollback.ts";
 import { search, type SearchAnswer, type SearchFilter, type SearchPage } from "./search.ts";
 import { segmentFiles } from "./segments.ts";
 import type { Source } from "./source.ts";
@@ -32,6 +33,11 @@ export interface LedgerPowers {
   readonly maxSegmentEvents?: number;
 }
 
+export interface VerifyQuestion extends Pick<LiveVerify, "tenantId" | "onProgress"> {
+  /** Checkpoint lines that were kept elsewhere. */
+  readonly anchors?: readonly string[];
+}
+
 export interface Ledger {
   readonly keyId: string;
   /** SPKI, base64. */
@@ -41,7 +47,7 @@ export interface Ledger {
   /** A signed line that names every chain of this server as it stands now; null before the first event. */
   checkpoint(): Promise<string | null>;
   export(question: ExportQuestion): Promise<Export>;
-  verify(question: LiveVerify): Promise<LiveVerdict>;
+  verify(question: VerifyQuestion): Promise<LiveVerdict>;
   archive(question: ArchiveQuestion): Promise<Archived>;
   search(filter: SearchFilter, page: SearchPage): Promise<SearchAnswer>;
   /** To be called after the first event of this start. */
@@ -116,7 +122,8 @@ export function createLedger(powers: LedgerPowers): Ledger {
     recorded: () => checkpoints.recorded(),
     checkpoint: () => checkpoints.make("all"),
     export: (question) => limited(() => openedExport(question)),
-    verify: (question) => limited(() => verifyLive({ store, segments: files, checkpointFile: file, instanceId }, question)), // prettier-ignore
+    verify: ({ anchors = [], ...question }) =>
+      limited(() => verifyLive({ store, segments: files, checkpointFile: file, instanceId }, { ...question, anchors: anchors.map(anchorOf) })), // prettier-ignore
     archive: runArchive,
     search: (filter, page) => search(store, filter, page),
     async start() {
@@ -140,4 +147,10 @@ export function createLedger(powers: LedgerPowers): Ledger {
       await checkpoints.close();
     },
   };
+}
+
+function anchorOf(line: string, index: number): Checkpoint & Signed {
+  const anchor = readCheckpoint(line);
+  if (anchor) return anchor;
+  throw new AppError("BAD_REQUEST", "invalid_input", `anchor ${index + 1} is not a checkpoint with a valid signature`, { remedy: "give the line exactly as `ostiary audit checkpoint` wrote it" }); // prettier-ignore
 }

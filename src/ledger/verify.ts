@@ -156,14 +156,17 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   const source = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (head.length < GZIP.length) {
-    const { value, done } = await source.next();
-    if (done) break;
-    head = Buffer.concat([head, value]);
+    const next: IteratorResult<Uint8Array, unknown> = await source.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
   }
   const rest = chained(head, source);
   if (GZIP.every((byte, index) => head[index] === byte)) {
+    const packed = Readable.from(rest, { objectMode: false });
     const gunzip = createGunzip();
-    yield* Readable.from(rest, { objectMode: false }).pipe(gunzip) as AsyncIterable<Uint8Array>;
+    // A file that cannot be read is a fault of its own, not one of the content.
+    packed.on("error", (cause) => gunzip.destroy(cause));
+    yield* packed.pipe(gunzip) as AsyncIterable<Uint8Array>;
   } else yield* rest;
 }
 

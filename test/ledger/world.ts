@@ -31,7 +31,7 @@ export async function openWorld(): Promise<World> {
     },
     async more(rounds) {
       for (let round = 0; round < rounds; round++) {
-        await app.app.engine.execute(caller, { name: "system/echo", arguments: { message: `round ${round} ✓` }, entry: "rest" }); // prettier-ignore
+        await app.app.engine.execute(caller, { name: "system/echo", arguments: { text: `round ${round} ✓` }, entry: "rest" }); // prettier-ignore
         await say(app.app.store, "acme", `round ${round}`);
         await say(second, round % 2 === 0 ? "acme" : "local", `second ${round}`);
         if (round % 2 === 0) await app.app.ledger.checkpoint();

@@ -150,7 +150,9 @@ export const verifyLedger = endpoint({
   path: "/audit/verify",
   access: "admin",
   summary: "Read the whole ledger again, archived files and the checkpoints outside of the database included",
-  input: z.strictObject({}),
+  input: z.strictObject({
+    anchors: z.array(z.string().max(1_000_000)).max(1000).default([]).describe("Checkpoint lines that were kept elsewhere: what they name must be there"),
+  }),
   output: z.object({
     success: served,
     ok: z.boolean(),
@@ -162,13 +164,15 @@ export const verifyLedger = endpoint({
     to: z.int().optional(),
     head: hash.nullable().optional().describe("Of the newest event"),
     keyIds: z.array(z.string()).optional().describe("Who signed"),
+    anchored: z.int().optional().describe("Heads named by anchors that were found"),
+    unanchored: z.int().optional().describe("Heads named by anchors that lie outside of what was read"),
     rollbacks: z.array(z.int()).optional().describe("Events that say that the database had been put back to an older state"),
     segments: z.int().optional().describe("Archived stretches"),
     segmentsElsewhere: z.int().optional().describe("Of these, those whose file is not on this machine"),
     fault: z.object({ seq: z.int().nullable(), message: z.string() }).optional().describe("The first fault"),
   }),
-  async run(_input, { caller, doors }) {
-    const verdict = await doors.ledger.verify({ tenantId: await scopeOf(doors, caller, undefined) });
+  async run({ anchors }, { caller, doors }) {
+    const verdict = await doors.ledger.verify({ tenantId: await scopeOf(doors, caller, undefined), anchors });
     if (!verdict.ok) doors.log.error({ fault: verdict.fault }, "the ledger is broken");
     return { success: true as const, ...verdictView(verdict) };
   },
@@ -176,8 +180,8 @@ export const verifyLedger = endpoint({
 
 function verdictView(verdict: LiveVerdict) {
   if (!verdict.ok) return { ok: false, events: verdict.events, fault: { seq: verdict.fault.seq, message: verdict.fault.message } }; // prettier-ignore
-  const { events, chains, checkpoints, unchained, from, to, head, keyIds, rollbacks } = verdict.findings; // prettier-ignore
-  return { ok: true, events, chains, checkpoints, unchained, from, to, head, keyIds: [...keyIds], rollbacks: [...rollbacks], segments: verdict.segments, segmentsElsewhere: verdict.segmentsElsewhere }; // prettier-ignore
+  const { events, chains, checkpoints, unchained, from, to, head, keyIds, anchored, unanchored, rollbacks } = verdict.findings; // prettier-ignore
+  return { ok: true, events, chains, checkpoints, unchained, from, to, head, keyIds: [...keyIds], anchored, unanchored, rollbacks: [...rollbacks], segments: verdict.segments, segmentsElsewhere: verdict.segmentsElsewhere }; // prettier-ignore
 }
 
 export const makeCheckpoint = endpoint({

@@ -1,0 +1,151 @@
+// Verification: of an export by its bytes alone, of the running server's ledger, or of a data directory nobody uses.
+import { createReadStream, readFileSync, statSync } from "node:fs";
+import type { Command } from "commander";
+import type { Checkpoint, Signed } from "../../ledger/lines.ts";
+import type { Cli } from "../cli.ts";
+import { findDataDir, liveOwner } from "../data-dir.ts";
+import { CliError, failed, usage } from "../fail.ts";
+
+interface Options {
+  file?: string;
+  anchor?: string;
+}
+
+/** What is told, whichever way it was found out. */
+interface Report {
+  ok: boolean;
+  events: number;
+  chains?: number | undefined;
+  checkpoints?: number | undefined;
+  unchained?: number | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  head?: string | null | undefined;
+  keyIds?: readonly string[] | undefined;
+  anchored?: number | undefined;
+  unanchored?: number | undefined;
+  rollbacks?: readonly number[] | undefined;
+  segmentsElsewhere?: number | undefined;
+  fault?: { seq: number | null; message: string; line?: number | null; offset?: number | null };
+}
+
+const BAR = 30;
+
+export function verifyVerb(command: Command, cli: Cli): void {
+  command
+    .command("verify")
+    .description("prove that nothing was changed, left out or put back")
+    .option(
+      "--file <export>",
+      "check this export by itself, plain or packed; needs no server. --key <public.pem> then says who must have signed",
+    ) // prettier-ignore
+    .option("--anchor <file>", "checkpoints that were kept elsewhere: what they name must be there")
+    .action((options: Options) => verify(cli, options));
+}
+
+async function verify(cli: Cli, { file, anchor }: Options): Promise<void> {
+  const report = file === undefined ? await ofLedger(cli, anchor) : await ofFile(cli, file, anchor);
+  if (cli.flags.json) cli.term.printJson(report);
+  else tell(cli, report, file !== undefined && cli.flags.key === undefined);
+  if (!report.ok) cli.exitCode = 1;
+}
+
+async function ofFile(cli: Cli, file: string, anchor: string | undefined): Promise<Report> {
+  const { verifyExport } = await import("../../ledger/verify.ts");
+  const keys = cli.flags.key === undefined ? {} : { keys: await keysIn(cli.flags.key) };
+  const anchors = anchor === undefined ? {} : { anchors: await anchorsIn(anchor) };
+  const size = sizeOf(file);
+  const bar = progress(cli, size);
+  const verdict = await verifyExport(createReadStream(file, { highWaterMark: 1 << 20 }), { ...keys, ...anchors, onProgress: bar.at }); // prettier-ignore
+  bar.end();
+  return verdict.ok ? { ok: true, ...verdict.findings } : { ok: false, events: verdict.events, fault: verdict.fault }; // prettier-ignore
+}
+
+/** The running server checks itself; where none runs, its folder is read here. */
+async function ofLedger(cli: Cli, anchor: string | undefined): Promise<Report> {
+  const dataDir = await findDataDir(cli);
+  if (cli.flags.server !== undefined || liveOwner(dataDir)?.url) {
+    const api = await cli.connect("admin");
+    const lines = anchor === undefined ? [] : textOf(anchor).split("\n").filter((line) => line !== ""); // prettier-ignore
+    const { success: _, ...report } = await api.post<Report & { success: true }>("audit/verify", { anchors: lines }); // prettier-ignore
+    return report;
+  }
+  const [{ loadConfig }, { verifyOffline }] = await Promise.all([import("../../config.ts"), import("../../app/ledger.ts")]); // prettier-ignore
+  const { config } = await loadConfig({ env: cli.env, flags: { dataDir } });
+  cli.term.note(`no server is running; reading ${dataDir}`);
+  const bar = progress(cli, null);
+  const verdict = await verifyOffline(config, { tenantId: null, ...(anchor === undefined ? {} : { anchors: await anchorsIn(anchor) }), onProgress: bar.at }); // prettier-ignore
+  bar.end();
+  return verdict.ok ? { ok: true, ...verdict.findings, segmentsElsewhere: verdict.segmentsElsewhere } : { ok: false, events: verdict.events, fault: verdict.fault }; // prettier-ignore
+}
+
+function tell(cli: Cli, report: Report, unpinned: boolean): void {
+  const { term } = cli;
+  const { events, chains = 0, checkpoints = 0, head, keyIds = [], fault } = report;
+  if (fault) {
+    term.print(`${term.out.red("✗")} broken${fault.seq === null ? "" : ` at event ${fault.seq}`}: ${fault.message}`); // prettier-ignore
+    if (fault.line) term.print(`   at line ${fault.line}, byte ${fault.offset ?? 0}; ${events} events before it were checked`); // prettier-ignore
+    return;
+  }
+  term.print(`${term.out.green("✓")} ${events} events, ${chains === 1 ? "chain" : `${chains} chains`} unbroken, ${checkpoints} checkpoints, head ${head ?? "none"}`); // prettier-ignore
+  if (keyIds.length > 0) term.print(`   signed by key ${keyIds.join(", ")}`);
+  if (report.unchained) term.print(`   ${report.unchained} events are older than the chain: there, but not proven`);
+  if (report.anchored || report.unanchored) term.print(`   ${report.anchored} heads found that were kept elsewhere${report.unanchored ? `; ${report.unanchored} lie outside of this stretch` : ""}`);
+  if (report.segmentsElsewhere) term.print(`   ${report.segmentsElsewhere} archived files are not on this machine: only their signed first line was checked`);
+  for (const seq of report.rollbacks ?? []) term.print(`${term.out.yellow("!")} event ${seq} says that the database had been put back to an older state; what was lost then is not here`);
+  if (unpinned) term.note("   whoever made this file chose the key; name yours to be sure who signed: --key <public.pem> (ostiary audit head shows it)");
+} // prettier-ignore
+
+function progress(cli: Cli, total: number | null): { at(done: number, of?: number): void; end(): void } {
+  const shown = cli.term.interactive && !cli.flags.quiet && !cli.flags.json;
+  let last = -1;
+  return {
+    at(done, of = total ?? 1) {
+      const share = Math.min(1, done / Math.max(1, of));
+      const percent = Math.floor(share * 100);
+      if (!shown || percent === last) return;
+      last = percent;
+      cli.stderr.write(`\r${"█".repeat(Math.round(share * BAR)).padEnd(BAR, "░")} ${percent} %`);
+    },
+    end: () => void (last >= 0 && cli.stderr.write(`\r${" ".repeat(BAR + 8)}\r`)),
+  };
+} // prettier-ignore
+
+/** Public keys of a PEM file; there may be several, one per server. */
+async function keysIn(reference: string): Promise<string[]> {
+  const { publicKeyOf } = await import("../../ledger/key.ts");
+  const text = textOf(reference.replace(/^file:/, ""));
+  const blocks = text.match(/-----BEGIN [^-]+-----[\s\S]+?-----END [^-]+-----/g) ?? [];
+  const keys = blocks.map(publicKeyOf);
+  if (keys.length > 0 && keys.every((key) => key !== null)) return keys;
+  throw usage(
+    `--key: ${reference} holds no Ed25519 public key in PEM`,
+    "ostiary audit head shows the server's",
+  );
+}
+
+async function anchorsIn(file: string): Promise<(Checkpoint & Signed)[]> {
+  const { readCheckpoint } = await import("../../ledger/rollback.ts");
+  return textOf(file).split("\n").filter((line) => line !== "").map((line, index) => {
+    const anchor = readCheckpoint(line);
+    if (anchor) return anchor;
+    const detail = `line ${index + 1} of ${file} is not a checkpoint with a valid signature`;
+    throw new CliError(failed("invalid_anchor", detail, "keep the lines exactly as ostiary audit checkpoint wrote them").problem, 1);
+  });
+} // prettier-ignore
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw failed("not_readable", `${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size;
+  } catch (cause) {
+    throw failed("not_readable", `${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
