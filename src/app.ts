@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { noteDecision, sourcesOf } from "./app/figures.ts";
 import { healthOf } from "./app/health.ts";
+import { secretsOf } from "./app/known-secrets.ts";
 import { openLedger } from "./app/ledger.ts";
 import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
@@ -56,8 +57,7 @@ import { NATIVE_TOOLS } from "./tools/index.ts";
 import { openRegistry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
 import { createIds } from "./util/ids.ts";
-import { maskSecrets } from "./util/mask.ts";
-import { redact } from "./util/redact.ts";
+import { createMasker } from "./util/masker.ts";
 import { VERSION } from "./version.ts";
 
 export interface App {
@@ -134,16 +134,19 @@ async function compose(
   store: Store,
   metrics: Metrics,
 ): Promise<App> {
+  const ids = createIds();
+  const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
+  const maskKey = Buffer.from(hkdfSync("sha256", serverSecret, "", "ostiary record: masked values, v1", 32));
+  const masker = createMasker({ key: maskKey, known: [serverSecret, ...secretsOf(config)] });
   const logRing = createLogRing();
   const stderr = pino.destination({ fd: 2, sync: true });
-  const write = (line: string): void => {
+  const write = (given: string): void => {
+    const line = masker.line(given);
     logRing.add(line);
     stderr.write(line);
   };
   const log = pino({ level: config.log.level, base: { app: "ostiary" } }, { write });
   const now = options.now ?? Date.now;
-  const ids = createIds();
-  const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
   const native = [...NATIVE_TOOLS, ...(options.tools ?? [])];
   const registry = await openRegistry(store, native);
   const { instanceId } = dataDir;
@@ -168,6 +171,7 @@ async function compose(
   const lost = lostEnds(recovery);
   const recorder = createRecorder({
     log: store.log,
+    masker,
     instanceId,
     now,
     mode: () => lastMode,
@@ -202,6 +206,7 @@ async function compose(
 
     // Identity.
     const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
+    for (const file of ["admin.key", "cli.key"]) masker.know(dataDir.readSecret(file) ?? "");
     await starterRelations({ store, relations, tools: native });
     const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native" });
     const sessions = createSessions(store.facts, now);
@@ -260,11 +265,12 @@ async function compose(
       validate: (tool, args) => validators.check(tool.inputSchema, args),
       callerAgain: (userId, keyId) => identity.again(userId, keyId),
       ids,
+      masker,
       now,
       note,
       state,
       goOn: (id) => engine.resume(id),
-      refuse: refuseHeld({ store, now, onRecorded }),
+      refuse: refuseHeld({ store, now, onRecorded, masker }),
       tell(what, row) {
         if (what === "decided") noteDecision(metrics, row);
       },
@@ -273,7 +279,7 @@ async function compose(
     });
     const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
     const health = healthOf(opened.parts, allowlist, () => powers.sandbox, async () => (relay === null ? null : sinkReport(await relay.figures())));
-    const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => redact(maskSecrets(value)).value, log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(line) }) });
+    const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
     const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
     // No server stands upstream.
@@ -287,6 +293,7 @@ async function compose(
       runners: {
         native: nativeRunner({
           powersFor: (needs, call) => powersFor(needs, call, call.signal),
+          masker,
           checkOutput: (schema, output) => validators.check(schema, output),
           report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "tool failed unexpectedly"),
         }),
@@ -349,7 +356,7 @@ async function compose(
       attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
       health,
       tracing,
-      log, ids, now, settings,
+      log, ids, masker, now, settings,
     };
     await probe(engine, await identity.again(OWNER, null), log);
     webhooks.start();

@@ -213,6 +213,8 @@ export interface Outcome {
   readonly status: Status;
   readonly success: boolean;
   readonly output: Json;
+  /** The output as the record keeps it, where a runner has masked it for both. */
+  readonly recorded?: Json | undefined;
   readonly error: Fault | null;
   readonly cancelReason: CancelReason | null;
   readonly gates: readonly Verdict[];

@@ -72,7 +72,11 @@ describe("asking", () => {
       requester: "bot",
       keyId: "key_bot",
       toolName: "file/scribble",
-      arguments: { path: "a.md", content: "hi", password: "[masked]" },
+      arguments: {
+        path: "a.md",
+        content: "hi",
+        password: expect.stringMatching(/^\[masked:\w{12}\]$/),
+      },
       risk: "dangerous",
       reasons: asks,
       state: "pending",

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { agent, type Desk, openDesk, otherPin, person, writeTool } from "../../test/fixtures/approvals.ts"; // prettier-ignore
 import { testCaller } from "../../test/fixtures/gate.ts";
+import type { JsonObject } from "../call.ts";
 import type { AppError } from "../errors.ts";
+import { createMasker } from "../util/masker.ts";
 import { unmask } from "./unmask.ts";
 
 const desks: Desk[] = [];
@@ -140,7 +142,7 @@ describe("editing before approving", () => {
     const { call, row } = await desk.held({ path: "a.md", content: "rm", password: "hunter2" });
     const edit = { path: "a.md", content: "ls", password: "[masked]" };
     const view = await desk.parts.desk.approve(ada, row.id, { arguments: edit });
-    expect(view).toMatchObject({ state: "approved", arguments: { content: "rm" }, editedArguments: edit }); // prettier-ignore
+    expect(view).toMatchObject({ state: "approved", arguments: { content: "rm" }, editedArguments: { ...edit, password: view.arguments["password"] } }); // prettier-ignore
     const again = await desk.parts.approvals.reopen(row.id);
     expect(again?.arguments).toEqual({ path: "a.md", content: "ls", password: "hunter2" });
     const grant = { approvalId: row.id };
@@ -207,12 +209,29 @@ describe("editing before approving", () => {
     expect(late.message).toContain("changed the arguments");
   });
 
+  test("T18: a tag is put back only where the call had that very secret", () => {
+    const masker = createMasker({ key: new Uint8Array(32) });
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    const original = { password: "p1", other_password: "p2", command: `push --to x ${token}` };
+    const shown = masker.value(original);
+    const back = (edited: JsonObject) => unmask(edited, original, masker);
+    expect(back(shown)).toEqual({ arguments: original, faults: [] });
+    const shorter = { ...shown, command: shown.command.replace("--to x ", "") };
+    expect(back(shorter)).toEqual({ arguments: { ...original, command: `push ${token}` }, faults: [] }); // prettier-ignore
+    const moved = { ...shown, password: shown.other_password };
+    expect(back(moved).faults).toMatchObject([{ path: "/password" }]);
+    const invented = { ...shown, command: "push [masked:000000000000]" };
+    expect(back(invented).faults).toMatchObject([{ path: "/command" }]);
+  });
+
   test("masks are put back where they stood, in lists and below", () => {
     const original = { list: [{ token: "t1" }, "b"], "a/b": { secret: { x: 1 } }, none: null };
     const shown = { list: [{ token: "[masked]" }, "c"], "a/b": { secret: "[masked]" }, none: 1 };
-    expect(unmask(shown, original)).toEqual({ arguments: { list: [{ token: "t1" }, "c"], "a/b": { secret: { x: 1 } }, none: 1 }, faults: [] }); // prettier-ignore
-    expect(unmask({ "a/b": { c: "[masked]" }, none: "[masked]" }, original).faults.map(({ path }) => path)).toEqual(["/a~1b/c", "/none"]); // prettier-ignore
-    expect(unmask({ list: { x: "[masked]" }, none: { y: "[masked]" } }, original).faults.length).toBe(2); // prettier-ignore
+    const masker = createMasker({ key: new Uint8Array(32) });
+    const back = (edited: JsonObject) => unmask(edited, original, masker);
+    expect(back(shown)).toEqual({ arguments: { list: [{ token: "t1" }, "c"], "a/b": { secret: { x: 1 } }, none: 1 }, faults: [] }); // prettier-ignore
+    expect(back({ "a/b": { c: "[masked]" }, none: "[masked]" }).faults.map(({ path }) => path)).toEqual(["/a~1b/c", "/none"]); // prettier-ignore
+    expect(back({ list: { x: "[masked]" }, none: { y: "[masked]" } }).faults.length).toBe(2); // prettier-ignore
   });
 });
 

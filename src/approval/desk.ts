@@ -3,7 +3,6 @@ import type { Caller, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { ApprovalRow, ApprovalVote } from "../store/store.ts";
 import { canonicalJson } from "../util/json.ts";
-import { maskSecrets } from "../util/mask.ts";
 import type { ApprovalDesk, ApprovalView } from "./approval.ts";
 import { bindingOf } from "./binding.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
@@ -46,6 +45,9 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     return { row, refusal };
   }; // prettier-ignore
 
+  const kept = (comment: string | undefined): string | null =>
+    comment === undefined ? null : p.masker.text(comment);
+
   const present = async (rows: readonly ApprovalRow[]): Promise<void> => {
     const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
     if (unseen.length > 0) await approvals.presented(unseen.map((row) => row.id), p.now()); // prettier-ignore
@@ -66,14 +68,14 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
 
   const editOf = (row: ApprovalRow, wanted: JsonObject): Edit | undefined => {
     const call = seal.open(row.id, sealedIn(row));
-    const { arguments: args, faults } = unmask(wanted, call.arguments);
+    const { arguments: args, faults } = unmask(wanted, call.arguments, p.masker);
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
     const tool = p.registry.get(row.toolName);
     if (tool?.pin !== row.toolPin) throw new AppError("CONFLICT", "stale", `${row.toolName} is no longer the tool that was asked for`, { remedy: "deny it; the caller may ask again" }); // prettier-ignore
     const errors = faults.length > 0 ? faults : p.validate(tool, args);
     if (errors) throw new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors[0]?.path}: ${errors[0]?.message}`, { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` }); // prettier-ignore
     return {
-      arguments: maskSecrets(args),
+      arguments: p.masker.value(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
       binding: bindingOf(row, args),
     };
@@ -144,7 +146,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       const row = await decidable(caller, id, version);
       const edit = wanted === undefined ? undefined : editOf(row, wanted);
       await present([row]);
-      const one = { userId: caller.userId, decision: "approve", comment: comment ?? null, at: p.now() } as const; // prettier-ignore
+      const one = { userId: caller.userId, decision: "approve", comment: kept(comment), at: p.now() } as const; // prettier-ignore
       const after = await vote(caller, row, one, edit);
       if (after.state === "approved") {
         waiting.wake(after.executionId);
@@ -157,7 +159,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     async decline(caller, id, { comment, version }) {
       const row = await decidable(caller, id, version);
       await present([row]);
-      const one = { userId: caller.userId, decision: "decline", comment: comment ?? null, at: p.now() } as const; // prettier-ignore
+      const one = { userId: caller.userId, decision: "decline", comment: kept(comment), at: p.now() } as const; // prettier-ignore
       const after = await vote(caller, row, one);
       await ending.ended(after, faultOf("declined", after));
       return viewOf(after, null);

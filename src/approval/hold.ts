@@ -2,7 +2,6 @@
 import type { Call } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import type { ApprovalRow } from "../store/store.ts";
-import { maskSecrets } from "../util/mask.ts";
 import type { Approvals } from "./approval.ts";
 import { bindingOf, boundOf, differences } from "./binding.ts";
 import type { Ending } from "./ending.ts";
@@ -32,12 +31,12 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       executionId: call.id,
       ...bound,
       binding: bindingOf(bound, call.arguments),
-      arguments: maskSecrets(call.arguments),
+      arguments: p.masker.value(call.arguments),
       editedArguments: null,
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,
       risk: tool.risk,
-      reasons: asks.map(({ reason, message, rule }) => ({ reason, message, ...(rule === undefined ? {} : { rule }) })),
+      reasons: asks.map(({ reason, message, rule }) => ({ reason, message: p.masker.text(message), ...(rule === undefined ? {} : { rule }) })),
       state: "pending",
       needed: rules.approvals,
       votes: [],

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../call.ts";
 import type { FieldFault } from "../errors.ts";
 import { globMatcher } from "../util/glob.ts";
 import { canonicalJson } from "../util/json.ts";
-import { MASK } from "../util/mask.ts";
+import { holdsMask } from "../util/mask.ts";
 import type { RuleMatch } from "./approval.ts";
 
 const MAX_GLOB = 500;
@@ -75,6 +75,6 @@ function faultOf(match: RuleMatch, shown: JsonObject, mayGlob: boolean): Fault |
 }
 
 export function hasMask(value: Json): boolean {
-  if (value === MASK) return true;
+  if (typeof value === "string") return holdsMask(value);
   return typeof value === "object" && value !== null && Object.values(value).some((inner: Json) => hasMask(inner)); // prettier-ignore
 }

@@ -8,6 +8,7 @@ import type { Action, ApprovalRow, Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Ids } from "../util/ids.ts";
+import type { Masker } from "../util/masker.ts";
 
 export interface Who {
   readonly tenantId: string;
@@ -31,6 +32,8 @@ export interface ApprovalPowers {
   readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
   readonly ids: Pick<Ids, "handle" | "hex">;
   readonly now: () => number;
+  /** What people are shown, and what is kept readable, has its secrets masked. */
+  readonly masker: Pick<Masker, "text" | "value" | "secretsIn">;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;
   /** Goes on with the held call. Resolves once it was judged; throws when it could not be tried. */

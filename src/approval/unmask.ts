@@ -1,7 +1,8 @@
 // An approver edits what was shown, secrets masked: where the mask still stands, the caller's own value goes back in.
 import type { Json, JsonObject } from "../call.ts";
 import type { FieldFault } from "../errors.ts";
-import { MASK } from "../util/mask.ts";
+import { holdsMask, isMasked, MASK, replaceMasks } from "../util/mask.ts";
+import type { Masker } from "../util/masker.ts";
 
 export interface Unmasked {
   readonly arguments: JsonObject;
@@ -9,28 +10,40 @@ export interface Unmasked {
   readonly faults: readonly FieldFault[];
 }
 
-export function unmask(edited: JsonObject, original: JsonObject): Unmasked {
+export function unmask(edited: JsonObject, original: JsonObject, masker: Pick<Masker, "value" | "secretsIn">): Unmasked {
   const faults: FieldFault[] = [];
-  const restore = (value: Json, before: Json | undefined, path: string): Json => {
-    if (value === MASK) {
-      if (before !== undefined && before !== null) return before;
-      faults.push({ path, message: `${MASK} stands for a value that the call did not have`, suggestion: "write the value itself, or leave the field out" }); // prettier-ignore
+  const shown = masker.value(original);
+  const foreign = (path: string, mask: string): void => {
+    faults.push({ path, message: `${mask} stands for a value that the call did not have`, suggestion: "write the value itself, or leave the field out" });
+  };
+  /** `before` is what the call has at this place, `seen` what was shown of it. */
+  const restore = (value: Json, before: Json | undefined, seen: Json | undefined, path: string): Json => {
+    if (typeof value === "string") return restored(value, before, seen, path);
+    if (typeof value !== "object" || value === null) return value;
+    const inner = (one: Json, key: string): Json => restore(one, child(before, key), child(seen, key), `${path}/${escaped(key)}`);
+    if (Array.isArray(value)) return (value as readonly Json[]).map((one, index) => inner(one, String(index)));
+    return Object.fromEntries(Object.entries(value as JsonObject).map(([key, one]) => [key, inner(one, key)]));
+  };
+  const restored = (value: string, before: Json | undefined, seen: Json | undefined, path: string): Json => {
+    if (!holdsMask(value)) return value;
+    const has = before !== undefined && before !== null;
+    if (has && (value === seen || value === MASK)) return before;
+    // A tag names the secret it stands for: another one than the call had there is not put back.
+    if (isMasked(value) || typeof before !== "string") {
+      foreign(path, isMasked(value) ? value : MASK);
       return value;
     }
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) {
-      const items = value as readonly Json[];
-      return items.map((item, index) => restore(item, child(before, String(index)), `${path}/${index}`)); // prettier-ignore
-    }
-    return Object.fromEntries(
-      Object.entries(value as JsonObject).map(([key, inner]) => [
-        key,
-        restore(inner, child(before, key), `${path}/${escaped(key)}`),
-      ]),
-    );
+    const secrets = masker.secretsIn(before);
+    return replaceMasks(value, (mask) => {
+      const secret = secrets.get(mask);
+      if (typeof secret === "string") return secret;
+      if (before.includes(mask)) return mask;
+      foreign(path, mask);
+      return mask;
+    });
   };
-  return { arguments: restore(edited, original, "") as JsonObject, faults };
-}
+  return { arguments: restore(edited, original, shown, "") as JsonObject, faults };
+} // prettier-ignore
 
 const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 

@@ -8,6 +8,7 @@ import type { ExecutionRecord } from "../store/store.ts";
 interface Facts {
   readonly status: Status;
   readonly output: Json;
+  readonly recorded?: Json | undefined;
   readonly error: Fault | null;
   readonly cancelReason: CancelReason | null;
   readonly trail: Told;
@@ -36,6 +37,7 @@ function outcome(call: Call, facts: Facts): Outcome {
     status,
     success: status === "success",
     output: facts.output,
+    recorded: facts.recorded,
     error: facts.error,
     cancelReason: facts.cancelReason,
     gates: facts.trail.gates,
@@ -65,8 +67,8 @@ export function finishedOutcome(
   result: RunResult,
   endedAt: number,
 ): Outcome {
-  const { output, error, metadata } = result;
-  return outcome(call, { status: error ? "failed" : "success", output, error, cancelReason: null, trail, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
+  const { output, recorded, error, metadata } = result;
+  return outcome(call, { status: error ? "failed" : "success", output, recorded, error, cancelReason: null, trail, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
 }
 
 export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {

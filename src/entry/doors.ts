@@ -19,6 +19,7 @@ import type { Action } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
+import type { Masker } from "../util/masker.ts";
 import type { Webhooks } from "../webhook/webhook.ts";
 import type { Attempts } from "./attempts.ts";
 
@@ -53,6 +54,8 @@ export interface Doors {
   readonly tracing: Pick<Tracing, "on" | "request">;
   readonly log: Log;
   readonly ids: Ids;
+  /** As the record masks: to compare with what it holds. */
+  readonly masker: Pick<Masker, "value">;
   readonly now: () => number;
   readonly settings: DoorSettings;
 }

@@ -1,6 +1,6 @@
 // Which rule decided, how it reads, and what it looked at: from the evaluator's own account of an evaluation.
 import type { Json } from "../call.ts";
-import { maskSecrets } from "../util/mask.ts";
+import { maskSecrets } from "../util/masker.ts";
 import type { Location, Module, Rule, Term } from "./rego/ast.ts";
 import type { Explanation, RuleVisit } from "./rego/index.ts";
 import { keyText, toJson } from "./rego/json.ts";

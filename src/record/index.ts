@@ -2,8 +2,8 @@
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Action, EndBody, EventFacts, LogEvent, StartBody, Store, WrittenEnd, WrittenStart } from "../store/store.ts"; // prettier-ignore
-import { packGates } from "../util/gates.ts";
-import { maskSecrets } from "../util/mask.ts";
+import { packGates, type PackedGates } from "../util/gates.ts";
+import type { Masker } from "../util/masker.ts";
 import { withoutPictures } from "./pictures.ts";
 import { createStartText } from "./start-text.ts";
 
@@ -41,6 +41,7 @@ export interface RecorderPowers {
   readonly now: () => number;
   readonly mode: () => Mode;
   readonly budget: BudgetBook;
+  readonly masker: Pick<Masker, "text" | "value">;
   /** Told when an event could not be written. */
   readonly onFailed: (cause: unknown) => void;
   /** Told of an execution whose end could not be written. */
@@ -91,20 +92,20 @@ export function createRecorder(p: RecorderPowers): Recorder {
     hold: (call, gates, approvalId) =>
       begin("tool.execution.held", call, { ...startBody(call, gates, "pending", p), approvalId }),
     end: (call, outcome) => {
-      const body = endBody(call, outcome, p.now(), p.budget.settle(call, outcome));
+      const body = endBody(call, outcome, p.budget.settle(call, outcome), p);
       const status =
         outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
       return appendOf(END_ACTION[status], call, body.endTime, JSON.stringify(body), body);
     },
     refuse: (call, outcome) => {
       // Nothing was counted yet: a refused call has nothing to settle.
-      const end = endBody(call, outcome, p.now(), NOTHING);
+      const end = endBody(call, outcome, NOTHING, p);
       const start = startBody(call, outcome.gates, "failed", p);
-      const body = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates)), ...end, metadata: start.metadata }; // prettier-ignore
+      const body = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates, p)), ...end, metadata: start.metadata }; // prettier-ignore
       return appendOf("tool.execution.denied", call, end.endTime, JSON.stringify(body), body);
     },
     note: (action, who, body) =>
-      append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(maskSecrets(body)) }), // prettier-ignore
+      append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(p.masker.value(body)) }), // prettier-ignore
   };
 }
 
@@ -112,16 +113,17 @@ function startBody(
   call: Call,
   gates: readonly Verdict[],
   status: StartBody["status"],
-  p: Pick<RecorderPowers, "instanceId" | "mode" | "budget">,
+  p: Pick<RecorderPowers, "instanceId" | "mode" | "budget" | "masker">,
 ): WrittenStart {
   const { caller, tool } = call;
   const mode = p.mode();
+  const requestedName = nameOf(call, p);
   return {
-    toolName: tool?.name ?? call.requestedName,
-    requestedName: call.requestedName,
+    toolName: tool?.name ?? requestedName,
+    requestedName,
     category: tool?.category ?? "unknown",
     status,
-    arguments: maskSecrets(call.arguments),
+    arguments: p.masker.value(call.arguments),
     startTime: call.startedAt,
     timeout: call.timeoutMs,
     userId: caller.userId,
@@ -129,8 +131,9 @@ function startBody(
     capsuleId: caller.capsuleId,
     keyId: caller.keyId,
     sessionId: call.sessionId ?? undefined,
-    metadata: call.metadata === null ? undefined : maskSecrets(call.metadata),
-    idempotencyKey: call.idempotencyKey ?? undefined,
+    metadata: call.metadata === null ? undefined : p.masker.value(call.metadata),
+    idempotencyKey:
+      typeof call.idempotencyKey === "string" ? p.masker.text(call.idempotencyKey) : undefined,
     traceId: call.trace.traceId,
     spanId: call.trace.spanId,
     toolVersion: tool?.version ?? null,
@@ -138,7 +141,7 @@ function startBody(
     runner: tool?.provider ?? null,
     entry: call.entry,
     instanceId: p.instanceId,
-    gates: packGates(gates),
+    gates: gatesOf(gates, p),
     approvalId: call.grant?.approvalId,
     budget: p.budget.amounts(call),
     reserved: p.budget.isReserved(call) || undefined,
@@ -151,9 +154,9 @@ function startBody(
  * A refusal that the caller cannot tell from a missing tool: their own history must not tell either. What really
  * happened stands under `audit`, which only administrators read.
  */
-function hidden(call: Call, gates: readonly Verdict[]): object {
+function hidden(call: Call, gates: readonly Verdict[], p: Pick<RecorderPowers, "masker">): object {
   return {
-    toolName: call.requestedName,
+    toolName: nameOf(call, p),
     category: "unknown",
     timeout: 0,
     toolVersion: null,
@@ -163,27 +166,38 @@ function hidden(call: Call, gates: readonly Verdict[]): object {
     audit: {
       toolName: call.tool?.name ?? null,
       toolPin: call.tool?.pin ?? null,
-      gates: packGates(gates),
+      gates: gatesOf(gates, p),
     },
   };
 }
 
 const NOTHING = Object.freeze({});
 
-function endBody(call: Call, outcome: Outcome, now: number, budgetDelta: EndBody["budgetDelta"]): WrittenEnd {
-  const { error } = outcome;
+/** A name that stands for no tool may be anything, a secret that was pasted into the wrong place too. */
+const nameOf = (call: Call, { masker }: Pick<RecorderPowers, "masker">): string =>
+  call.tool === null ? masker.text(call.requestedName) : call.requestedName;
+
+/** What stages say may quote arguments; plain allows say nothing. */
+function gatesOf(gates: readonly Verdict[], { masker }: Pick<RecorderPowers, "masker">): PackedGates {
+  const packed = packGates(gates);
+  return typeof packed === "string" ? packed : masker.value(packed);
+} // prettier-ignore
+
+function endBody(call: Call, outcome: Outcome, budgetDelta: EndBody["budgetDelta"], p: Pick<RecorderPowers, "now" | "masker">): WrittenEnd {
+  const { error, recorded } = outcome;
+  const { masker } = p;
   return {
     status: outcome.status,
-    endTime: outcome.endedAt ?? now,
+    endTime: outcome.endedAt ?? p.now(),
     executionTime: outcome.latencyMs,
-    result: maskSecrets(withoutPictures(outcome.output)),
-    error: error?.message,
+    result: recorded === undefined ? masker.value(withoutPictures(outcome.output)) : withoutPictures(recorded),
+    error: error === null ? undefined : masker.text(error.message),
     errorCode: error?.code,
     errorReason: error?.reason,
-    remedy: error?.remedy,
+    remedy: error?.remedy === undefined ? undefined : masker.text(error.remedy),
     cancelReason: outcome.cancelReason ?? undefined,
-    metadata: unlessEmpty(outcome.metadata),
-    toolName: outcome.toolName,
+    metadata: unlessEmpty(masker.value(outcome.metadata)),
+    toolName: outcome.toolName === call.requestedName ? nameOf(call, p) : outcome.toolName,
     category: outcome.category,
     userId: call.caller.userId,
     startTime: call.startedAt,

@@ -3,10 +3,12 @@ import type { Verdict } from "../call.ts";
 import type { Fault } from "../errors.ts";
 import type { EndBody, ExecutionRecord, LogEvent, StartBody, Store } from "../store/store.ts";
 import { packGates } from "../util/gates.ts";
+import type { Masker } from "../util/masker.ts";
 import type { Recorded } from "./index.ts";
 
 export interface RefuseHeldPowers {
   readonly store: Pick<Store, "log" | "executions" | "usage">;
+  readonly masker: Pick<Masker, "text">;
   readonly now: () => number;
   readonly onRecorded: (recorded: Recorded) => void;
 }
@@ -19,7 +21,7 @@ export const refuseHeld =
     if (row?.endTime !== null || row.status !== "pending" || row.approvalId === null) return;
     const at = Math.max(p.now(), row.startTime);
     const cancelled = fault.code === "CANCELLED";
-    const end = endOf(row, fault, at, cancelled);
+    const end = endOf(row, { ...fault, message: p.masker.text(fault.message) }, at, cancelled);
     const event: LogEvent = {
       tenantId: row.tenantId,
       at,

@@ -5,6 +5,8 @@ import type { Provider } from "../tools/tool.ts";
 
 export interface RunResult {
   readonly output: Json;
+  /** The same for the record, its masks tagged. Absent: what is recorded is masked there. */
+  readonly recorded?: Json;
   readonly error: Fault | null;
   readonly metadata: JsonObject;
 }

@@ -1,9 +1,9 @@
 // Runs a native tool in this process with exactly the powers it declared, and checks what comes back.
 import type { Call, Json, JsonObject } from "../call.ts";
-import { AppError, type Fault } from "../errors.ts";
+import { AppError, type Fault, type FieldFault } from "../errors.ts";
 import type { PowerName, ToolPowers } from "../tools/powers.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { redact, redactText } from "../util/redact.ts";
+import type { Masker } from "../util/masker.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -11,6 +11,7 @@ export interface NativeRunnerPowers {
   /** Null when the output fits the tool's own schema; else what does not. */
   readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
   readonly report: (call: Call, cause: unknown) => void;
+  readonly masker: Pick<Masker, "result" | "told">;
 } // prettier-ignore
 
 export function nativeRunner(p: NativeRunnerPowers): Runner {
@@ -22,7 +23,7 @@ export function nativeRunner(p: NativeRunnerPowers): Runner {
       const output = native.run(
         call.arguments,
         p.powersFor(native.needs, call),
-        contextOf(call, notes),
+        contextOf(call, notes, p),
       );
       if (!(output instanceof Promise)) return finish(call, output, notes, p);
       return output.then(
@@ -35,8 +36,8 @@ export function nativeRunner(p: NativeRunnerPowers): Runner {
   };
 }
 
-function contextOf(call: Call, notes: Record<string, Json>): ToolContext {
-  const { caller } = call;
+function contextOf(call: Call, notes: Record<string, Json>, { masker }: NativeRunnerPowers): ToolContext {
+  const { caller, onProgress } = call;
   return {
     executionId: call.id,
     tenantId: caller.tenantId,
@@ -47,15 +48,15 @@ function contextOf(call: Call, notes: Record<string, Json>): ToolContext {
     signal: call.signal,
     deadline: call.startedAt + call.timeoutMs,
     trace: call.trace,
-    progress: (progress) => call.onProgress?.(progress),
+    progress: ({ message, ...progress }) => onProgress?.(message === undefined ? progress : { ...progress, message: masker.told(message) }),
     note: (metadata) => void Object.assign(notes, metadata),
   };
-}
+} // prettier-ignore
 
 function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowers): RunResult {
   const schema = call.tool?.outputSchema;
   const faults = schema ? p.checkOutput(schema, output) : null;
-  if (faults === null) return masked(output, notes);
+  if (faults === null) return masked(output, notes, p);
   p.report(
     call,
     new Error(`output of ${call.tool?.name} does not fit its schema: ${JSON.stringify(faults)}`),
@@ -64,14 +65,14 @@ function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowe
 }
 
 /** What came from outside may carry somebody's keys: they leave no tool (tools hand on values, never secrets). */
-function masked(output: Json, notes: JsonObject): RunResult {
-  const { value, masked: count } = redact(output);
+function masked(output: Json, notes: JsonObject, { masker }: NativeRunnerPowers): RunResult {
+  const { answer, recorded, masked: count } = masker.result(output);
   const metadata = count > 0 ? { ...notes, masked: count } : notes;
-  return { output: value, error: null, metadata };
+  return { output: answer, recorded, error: null, metadata };
 }
 
 function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
-  if (cause instanceof AppError) return failure(withoutSecrets(cause.fault), notes);
+  if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), notes);
   p.report(call, cause);
   // The text of an unforeseen exception may hold anything: it stays in the log.
   return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the tool failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
@@ -82,7 +83,13 @@ function failure(error: Fault, metadata: JsonObject): RunResult {
 }
 
 /** Texts of other programs end up in messages. */
-function withoutSecrets(fault: Fault): Fault {
-  const { value, masked: count } = redactText(fault.message);
-  return count > 0 ? { ...fault, message: value } : fault;
+function withoutSecrets(fault: Fault, { masker }: NativeRunnerPowers): Fault {
+  const { remedy, errors } = fault;
+  const field = (one: FieldFault): FieldFault => ({ ...one, message: masker.told(one.message) });
+  return {
+    ...fault,
+    message: masker.told(fault.message),
+    ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }),
+    ...(errors === undefined ? {} : { errors: errors.map(field) }),
+  };
 }

@@ -1,110 +1,67 @@
-// Secrets that can be told by their look, wherever they stand in a text. Each pattern is anchored by a fixed word, so that
-// one pass over the text is linear and plain text stays as it is.
-import type { Json } from "../call.ts";
-import { MASK } from "./mask.ts";
+// Secrets that can be told by their look or by the words before them, wherever they stand in a text.
+import { isMasked } from "./mask.ts";
+import { isPlaceholder } from "./secrets/look.ts";
+import { NAMED } from "./secrets/named.ts";
+import { createScanner, matchAt, type Detector, type Span } from "./secrets/scan.ts";
+import { TOKENS } from "./secrets/tokens.ts";
 
-/** Not in the middle of a longer word; `MY_` or a digit may stand before it. */
-const START = String.raw`(?<![A-Za-z])`;
-const END = String.raw`(?![A-Za-z0-9_-])`;
+export type { Span };
 
-/** Issued tokens: a prefix that says whose it is, then enough of the token's own letters. */
-const TOKENS = [
-  String.raw`sk-ant-[a-z]+\d*-[\w-]{32,}`,
-  String.raw`sk-(?:proj|svcacct|admin|or-v1|None)-[\w-]{20,}`,
-  String.raw`sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,}`,
-  String.raw`gh[pousr]_[A-Za-z0-9]{36,}`,
-  String.raw`github_pat_[A-Za-z0-9_]{36,}`,
-  String.raw`gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w-]{20,}`,
-  String.raw`gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}`,
-  String.raw`xox[abceoprs](?:-\d+)*-[\w-]{8,}`,
-  String.raw`xoxe\.xox[bp]-\d-[A-Za-z0-9]{100,}`,
-  String.raw`xapp-\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{16,}`,
-  String.raw`npm_[A-Za-z0-9]{36,}`,
-  String.raw`pypi-AgE[\w-]{50,}`,
-  String.raw`SG\.[\w-]{16,}\.[\w-]{16,}`,
-  String.raw`shp(?:at|ca|pa|ss)_[A-Za-z0-9]{32,}`,
-  String.raw`(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}`,
-  String.raw`whsec_[A-Za-z0-9+/=]{24,}`,
-  String.raw`AIza[\w-]{35}`,
-  String.raw`ya29\.[\w-]{30,}`,
-  String.raw`(?:dapi|dkea|dose)[0-9a-fA-F]{32}(?:-\d)?`,
-  String.raw`dckr_(?:pat|oat)_[\w-]{20,}`,
-  String.raw`fig[dor]_[\w-]{20,}`,
-  String.raw`gsk_[A-Za-z0-9]{40,}`,
-  String.raw`hv[sbr]\.[\w-]{24,}`,
-  String.raw`hf_[A-Za-z0-9]{30,}`,
-  String.raw`lin_(?:api|oauth)_[A-Za-z0-9]{32,}`,
-  String.raw`ntn_\d{8,}[A-Za-z0-9]{30,}`,
-  String.raw`secret_[A-Za-z0-9]{43}`,
-  String.raw`ops_eyJ[\w-]{50,}={0,2}`,
-  String.raw`tskey-[a-z]+-[A-Za-z0-9]{8,}(?:-[A-Za-z0-9]{8,})?`,
-  String.raw`vc[a-z]_[A-Za-z0-9]{24,}`,
-  String.raw`cf[a-z]{1,2}_[A-Za-z0-9]{40,}`,
-  String.raw`ost_[a-z0-9]{1,16}_[0-9A-Za-z]{49}`,
-  String.raw`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`,
-  String.raw`eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}`,
-];
+/** `scheme://user:password@host`: the password goes, the rest stays readable. Passwords may hold an `@` themselves. */
+const USER_INFO = /(:\/\/)([^\s:/?#@"'<>]{0,200}):([^\s/"'<>]{1,400})@(?=[\w.[{$-])/y;
+/** The same inside the query of another address. */
+const ENCODED = /(%3A%2F%2F)([^\s&%"'<>]{0,200})%3A((?:[^\s&%"'<>]|%(?!2F|40)[0-9A-F]{2}){1,400})%40/iy; // prettier-ignore
+/** `host:443?mail=a@b` has no password, but a port. */
+const PORT = /^\d{1,5}[?#]/;
 
-const TOKEN = new RegExp(`${START}(?:${TOKENS.join("|")})${END}`, "g");
-/** To its end, or as far as it looks like one: cut off or with a wrong end it is a key all the same. */
-const PRIVATE_KEY =
-  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END)(?:\\[nr]|[A-Za-z0-9+/=\s:,.-])){16,20000}(?:-----END [A-Z0-9 ]{0,60}-----)?/g;
-const WEBHOOK = /https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{16,}/g;
-/** `scheme://user:password@host`: the password goes, the rest stays readable. */
-const USER_INFO = /\b([a-z][a-z0-9+.-]{1,30}:\/\/)([^\s:/?#@"'<>]{0,200}):([^\s/@"'<>]{1,400})@(?=[\w.[-])/gi; // prettier-ignore
-/** A name that says so, then a value that looks made by a machine. */
-const NAMED =
-  /((?:client[_-]?secret|secret[_-]?access[_-]?key|account[_-]?key)["']?\s{0,4}(?::=|=>|[:=])\s{0,4}["']?)([A-Za-z0-9~._/+=-]{32,200})/gi;
+const address = (word: string, pattern: RegExp): Detector => ({
+  words: [word],
+  detect(text, at, found) {
+    const [match = "", sign = "", user = "", password = ""] = matchAt(pattern, text, at) ?? [];
+    if (password === "" || isPlaceholder(password) || PORT.test(password)) return;
+    const start = at + match.lastIndexOf(password);
+    // Some hosts take the token as the user, and a word for the password.
+    if (/^x-oauth(?:-basic)?$/i.test(password))
+      found.spans.push({ start: at + sign.length, end: at + sign.length + user.length }); // prettier-ignore
+    else found.spans.push({ start, end: start + password.length });
+  },
+});
 
-/** Cheap look first: nearly every text has none of these. */
-const HINT =
-  /PRIVATE KEY|:\/\/|secret|account.?key|[A-Za-z0-9]{2}[-_.][\w-]{8}|AKIA|ASIA|ABIA|ACCA|AIza|dapi|dkea|dose/i;
+/** A manifest of Kubernetes: everything below `data:` is secret, whatever it is called. */
+const MANIFEST = /(?<=^[ \t]{0,20}["']?)kind["']?[ \t]{0,4}:[ \t]{0,4}["']?Secret\b/my;
+const MANIFEST_DATA = /^[ \t]{0,20}["']?(?:stringD|d)ata["']?[ \t]{0,4}:/m;
+const MANIFEST_VALUE = /^[ \t]{1,40}["']?(?!(?:name|namespace|uid|type|kind|apiVersion|resourceVersion|creationTimestamp)\b)[\w.-]{1,253}["']?[ \t]{0,4}:[ \t]{0,4}["']?([^\s"'{}[\]]{4,100000})["']?,?[ \t\r]*$/gm; // prettier-ignore
+const MANIFEST_CHARS = 65_536;
 
-export interface Redacted<T> {
-  readonly value: T;
-  /** How many secrets were masked. */
-  readonly masked: number;
-}
-
-export function redactText(text: string): Redacted<string> {
-  if (text.length < 12 || !HINT.test(text)) return { value: text, masked: 0 };
-  let masked = 0;
-  const counted = (replacement: string): string => {
-    masked++;
-    return replacement;
-  };
-  const value = text
-    .replace(PRIVATE_KEY, () => counted(MASK))
-    .replace(WEBHOOK, () => counted(MASK))
-    .replace(TOKEN, () => counted(MASK))
-    .replace(USER_INFO, (whole, scheme: string, user: string, password: string) => password === MASK || isPlaceholder(password) ? whole : counted(`${scheme}${user}:${MASK}@`))
-    .replace(NAMED, (whole, name: string, secret: string) => (secret === MASK ? whole : counted(`${name}${MASK}`))); // prettier-ignore
-  return { value, masked };
-}
-
-/** `${PASSWORD}`, `<password>`, `****`: somebody else's way of not saying it. */
-function isPlaceholder(password: string): boolean {
-  return /^(?:\$\{?\w+\}?|\{\{?[\w.]+\}?\}|<[\w-]+>?|\*+|x+|%s|\[[\w-]+\])$/i.test(password);
-}
-
-/** Every text in a value; the same object when nothing is masked. Blocks of base64 under `$content` are left alone. */
-export function redact<T extends Json>(value: T): Redacted<T> {
-  let masked = 0;
-  const visit = (inner: Json): Json => {
-    if (typeof inner === "string") {
-      const found = redactText(inner);
-      masked += found.masked;
-      return found.value;
+const manifest: Detector = {
+  words: ["kind"],
+  detect(text, at, found) {
+    if (!matchAt(MANIFEST, text, at)) return;
+    const near = text.slice(at, at + MANIFEST_CHARS);
+    const from = near.search(MANIFEST_DATA);
+    for (const { 0: match, 1: value = "", index } of from < 0 ? [] : near.matchAll(MANIFEST_VALUE)) {
+      const start = at + index + match.lastIndexOf(value);
+      if (index > from && !isPlaceholder(value)) found.spans.push({ start, end: start + value.length });
     }
-    if (typeof inner !== "object" || inner === null) return inner;
-    let copy: Record<string, Json> | null = null;
-    for (const [key, old] of Object.entries(inner)) {
-      if (key === "$content") continue;
-      const next = visit(old);
-      if (next !== old) (copy ??= (Array.isArray(inner) ? [...(inner as readonly Json[])] : { ...inner }) as Record<string, Json>)[key] = next; // prettier-ignore
-    }
-    return copy ?? inner;
-  };
-  const result = visit(value) as T;
-  return { value: result, masked };
+  },
+}; // prettier-ignore
+
+const scan = createScanner([...TOKENS, ...NAMED, address("://", USER_INFO), address("%3a", ENCODED), manifest]); // prettier-ignore
+
+/** Where the secrets of a text stand, in order and apart. What is masked already is none. */
+export function findSecrets(text: string): readonly Span[] {
+  const found = scan(text);
+  return found.length === 0 ? found : united(text, found);
+}
+
+/** In order, overlapping ones as one, without what was masked before. */
+export function united<S extends Span>(text: string, spans: readonly S[]): readonly (S | Span)[] {
+  const result: (S | Span)[] = [];
+  for (const span of [...spans].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = result.at(-1);
+    if (last && span.start < last.end) {
+      if (span.end > last.end) result[result.length - 1] = { start: last.start, end: span.end };
+    } else result.push(span);
+  }
+  return result.filter(({ start, end }) => end > start && !isMasked(text.slice(start, end)));
 }

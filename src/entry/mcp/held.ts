@@ -4,7 +4,6 @@ import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/s
 import type { ApprovalNotice, Caller, CallRequest, Json, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
 import type { ExecutionRecord } from "../../store/store.ts";
 import { canonicalJson } from "../../util/json.ts";
-import { maskSecrets } from "../../util/mask.ts";
 import type { Doors } from "../doors.ts";
 import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
@@ -44,7 +43,7 @@ export async function comesBackTo(
   const { caller } = face.exchangeOf(ctx);
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
-  if (record?.toolName === tool && sameText(await askedFor(doors, caller, record), maskSecrets(args))) return record.id;
+  if (record?.toolName === tool && sameText(await askedFor(doors, caller, record), doors.masker.value(args))) return record.id;
   throw new Refusal({ code: -32602, message: "The state or execution id does not belong to this call: call again without it" });
 } // prettier-ignore
 

@@ -1,0 +1,36 @@
+// The secrets that the configuration holds: what must never turn up in a record, a log or an answer.
+import { isSecretField } from "../util/mask.ts";
+
+/** `scheme://user:password@…`. */
+const PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/([^\s:/?#@]*):([^\s/]+)@/i;
+
+/** Values of fields whose name tells, of `secrets`, and passwords in addresses. */
+export function secretsOf(config: object): string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown, isSecret: boolean): void => {
+    if (typeof value === "string") {
+      if (isSecret) found.add(value);
+      for (const password of passwordsOf(value)) found.add(password);
+    } else if (typeof value === "object" && value !== null) {
+      for (const [name, inner] of Object.entries(value))
+        visit(inner, typeof inner === "string" && (isSecretField(name) || /key$/i.test(name)));
+    }
+  };
+  visit(config, false);
+  for (const { value } of Object.values(namedSecrets(config))) found.add(value);
+  return [...found];
+}
+
+const namedSecrets = (config: object): Readonly<Record<string, { readonly value: string }>> =>
+  "secrets" in config ? (config.secrets as Record<string, { value: string }>) : {};
+
+/** As it is written and as it is sent. A password that is the user's name hides nothing, and would hide the name. */
+function passwordsOf(address: string): string[] {
+  const [, user = "", password = ""] = PASSWORD.exec(address) ?? [];
+  if (password === "" || password === user) return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}

@@ -1,0 +1,83 @@
+// One pass over a text for many words at once. Three characters, whatever their case, say which detectors are asked about
+// the place; nearly all places of nearly all texts have none.
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What was found so far, by the places where it begins. */
+export interface Found {
+  readonly spans: Span[];
+  /** Behind the last token: none begins inside another. */
+  tokensTo: number;
+}
+
+/** Looks at one place and adds what it finds. */
+export type Detect = (text: string, at: number, found: Found) => void;
+
+export interface Detector {
+  /** How that which it looks for can begin: the first three characters count. */
+  readonly words: readonly string[];
+  readonly detect: Detect;
+}
+
+const BITS = 6;
+const TRIPLES = 1 << (3 * BITS);
+const SHORTEST = 8;
+const NONE: readonly Span[] = Object.freeze([]);
+
+/** Capitals and small letters alike; what is not ASCII looks like something else, and the detector says no. */
+const codeOf = (unit: number): number => (unit & 0x1f) | ((unit & 0x40) >> 1);
+
+export function createScanner(detectors: readonly Detector[]): (text: string) => readonly Span[] {
+  const groups: Detect[][] = [[]];
+  const groupOf = new Uint16Array(TRIPLES);
+  const places = new Map<number, Detect[]>();
+  for (const { words, detect } of detectors) {
+    for (const word of new Set(words.map(tripleOf))) places.set(word, [...(places.get(word) ?? []), detect]); // prettier-ignore
+  }
+  for (const [triple, group] of places) groupOf[triple] = groups.push(group) - 1;
+
+  return (text) => {
+    if (text.length < SHORTEST) return NONE;
+    let found: Found | null = null;
+    let triple = 0;
+    for (let at = 0; at < text.length; at++) {
+      triple = ((triple << BITS) | codeOf(text.charCodeAt(at))) & (TRIPLES - 1);
+      const group = groupOf[triple];
+      if (group === 0 || group === undefined || at < 2) continue;
+      found ??= { spans: [], tokensTo: 0 };
+      for (const detect of groups[group] ?? []) detect(text, at - 2, found);
+    }
+    return found?.spans ?? NONE;
+  };
+}
+
+function tripleOf(word: string): number {
+  let triple = 0;
+  for (let at = 0; at < 3; at++) triple = (triple << BITS) | codeOf(word.charCodeAt(at));
+  return triple;
+}
+
+/** Where a sticky pattern matches at this very place; null where it does not. */
+export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  if (at < 0) return null;
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** The whole match of a pattern, which may begin some characters before its word. */
+export function whole(words: string, pattern: string, back = 0): Detector {
+  const sticky = new RegExp(pattern, "y");
+  return {
+    words: words.split(" "),
+    detect(text, at, found) {
+      const start = at - back;
+      const match = start < found.tokensTo ? null : matchAt(sticky, text, start);
+      if (!match) return;
+      found.tokensTo = start + match[0].length;
+      found.spans.push({ start, end: found.tokensTo });
+    },
+  };
+}
