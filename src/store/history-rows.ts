@@ -132,8 +132,6 @@ export interface ExecutionStore {
    * Calls go on meanwhile. Budgets are not touched. Throws `RebuildUnderWay` when one is under way.
    */
   rebuild(onProgress: (progress: RebuildProgress) => void): Promise<RebuildProgress>;
-  /** Every event before this number belongs to executions that have ended: only they may be archived. */
-  archivableBefore(): Promise<number>;
   /** Drops executions that began before an event, as their events are archived. What was counted stays counted. */
   forgetBefore(seq: number): Promise<number>;
 }

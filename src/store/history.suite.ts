@@ -225,7 +225,6 @@ export function historySuite(store: () => Store, ground: () => Ground): void {
         await store().log.append(started({ id: "open", at: T0 + 21 * HOUR }));
         await finish(store(), { id: "last", at: T0 + 22 * HOUR });
         const before = await stats({});
-        expect(await store().executions.archivableBefore()).toBe(41);
         expect(await store().executions.forgetBefore(21)).toBe(10);
         expect(await store().executions.forgetBefore(21)).toBe(0);
         await ground().exec("delete from events where seq < 21");
@@ -235,7 +234,11 @@ export function historySuite(store: () => Store, ground: () => Ground): void {
         expect(await stats({})).toEqual(before);
         expect(ids(await store().executions.list(ANN, { limit: 99 }))).toHaveLength(12);
         await store().log.append(ended({ id: "open", at: T0 + 21 * HOUR }));
-        expect(await store().executions.archivableBefore()).toBe(45);
+        // Archived, but not forgotten before a crash: the rebuild makes up for it.
+        const after = await stats({});
+        await ground().exec("delete from events where seq < 31");
+        await store().executions.rebuild(() => undefined);
+        expect(await stats({})).toEqual(after);
       },
     );
   });

@@ -36,6 +36,7 @@ type Columns = Pick<ExecutionsTable, (typeof COLUMNS)[number]>;
 
 export function executions(database: Database): Store["executions"] {
   const { kysely } = database;
+  const forgets = forgetting(database);
   const select = (): ExecutionQuery<Columns> => kysely.selectFrom("executions").select(COLUMNS);
 
   /** Joins after the page is cut, so that skipped rows cost no look-up of bodies. */
@@ -89,8 +90,13 @@ export function executions(database: Database): Store["executions"] {
     figures: (filter) => figures(database, filter),
     stats: (filter, options) => stats(database, filter, options),
     usage: (filter) => usage(database, filter),
-    rebuild: database.rebuild,
-    ...forgetting(database),
+    async rebuild(onProgress) {
+      // What was archived without being forgotten, by a crash in between, cannot be counted from the log any more.
+      const { oldest } = (await kysely.selectFrom("events").select((of) => of.fn.min("seq").as("oldest")).executeTakeFirst()) ?? {}; // prettier-ignore
+      await forgets.forgetBefore(Number(oldest ?? 0));
+      return database.rebuild(onProgress);
+    },
+    ...forgets,
     async open(filter) {
       const all = select()
         .where("end_seq", "is", null)

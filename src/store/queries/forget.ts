@@ -8,7 +8,7 @@ import type { RollupsTable } from "../tables.ts";
 
 const STRETCH = 1_000;
 
-export function forgetting({ kysely, batch }: Database): Pick<ExecutionStore, "archivableBefore" | "forgetBefore"> {
+export function forgetting({ kysely, batch }: Database): Pick<ExecutionStore, "forgetBefore"> {
   /** Ended ones in order of arrival. */
   const ended = (before: number) =>
     kysely.selectFrom("executions").where("seq", "<", before).where("end_seq", "is not", null);
@@ -29,12 +29,6 @@ export function forgetting({ kysely, batch }: Database): Pick<ExecutionStore, "a
   }
 
   return {
-    async archivableBefore() {
-      const open = await kysely.selectFrom("executions").select((of) => of.fn.min("seq").as("seq")).where("end_seq", "is", null).executeTakeFirst();
-      if (open?.seq != null) return Number(open.seq);
-      const head = await kysely.selectFrom("events").select((of) => of.fn.max("seq").as("seq")).executeTakeFirst();
-      return Number(head?.seq ?? 0) + 1;
-    },
     async forgetBefore(before) {
       let forgotten = 0;
       for (;;) {
