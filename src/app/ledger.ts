@@ -32,7 +32,7 @@ export function openLedger({ store, dataDir, settings, now, note, log, onRolledB
     now,
     settings,
     note,
-    forget: () => Promise.resolve(),
+    forget: (before) => store.executions.forgetBefore(before),
     report: (fields, message) => log.error(fields, message),
     onRolledBack,
   });

@@ -53,6 +53,8 @@ export async function archive(powers: ArchivePowers, question: ArchiveQuestion):
   if (held === null) throw new AppError("CONFLICT", "already_exists", "another server is archiving right now", { remedy: "wait until it is done: ostiary audit archive --dry-run shows what is left" }); // prettier-ignore
   try {
     const { from, to, reason } = await bounds(powers, question.before);
+    // What a crash after the last one left undone.
+    await powers.forget(from);
     const files: string[] = [];
     const most = powers.maxEvents ?? MAX_EVENTS;
     for (let start = from; start <= to; start += most) {

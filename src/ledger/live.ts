@@ -6,7 +6,7 @@ import { isSigned } from "./key.ts";
 import { manifestText, type ExportedChain, type Manifest, type Signed } from "./lines.ts";
 import { LineFault, parseLine } from "./parse.ts";
 import type { SegmentFiles } from "./segments.ts";
-import { ledgerLines, marksOf, type LedgerStore, type Source } from "./source.ts";
+import { ledgerLines, type LedgerStore, type Source } from "./source.ts";
 import { verifyExport, type Fault } from "./verify.ts";
 
 export interface LiveVerify extends Pick<CheckOptions, "keys" | "anchors"> {
@@ -37,8 +37,10 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
   let events = 0;
   let at: number | null = null;
   try {
+    // In this order: what a checkpoint names was there before it.
+    const newest = await store.ledger.lastCheckpoints();
     const to = await store.log.head();
-    const marks = await marksOf(store);
+    const marks = new Map(newest.map(({ instanceId, n }) => [instanceId, n]));
     const heads = (await store.ledger.heads()).filter(({ tenantId }) => options.tenantId === null || tenantId === options.tenantId); // prettier-ignore
     const segments = await store.ledger.segments();
     const { before, after, elsewhere } = await checkSegments(segments, files);
@@ -63,7 +65,9 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
     }
     at = null;
     reaches(heads, check.spans());
-    await outside?.end();
+    await outside?.end(check.seq);
+    const lost = newest.find(({ seq }) => seq > to);
+    if (lost) throw new LedgerFault(`checkpoint ${lost.n} of ${lost.instanceId} was made at event ${lost.seq}, the log ends at ${to}: its end was cut off`, to + 1); // prettier-ignore
     return { ok: true, findings: check.end(null), segments: segments.length, segmentsElsewhere: elsewhere }; // prettier-ignore
   } catch (cause) {
     return { ok: false, events, fault: faultOf(cause, at) };
@@ -89,7 +93,7 @@ function reaches(heads: readonly ChainHead[], spans: readonly ExportedChain[]): 
 function besides(
   file: CheckpointFile,
   after: number,
-): { met(line: string): Promise<void>; end(): Promise<void> } {
+): { met(line: string): Promise<void>; end(last: number): Promise<void> } {
   const lines = beyond(file, after);
   let met = 0;
   let seen = 0;
@@ -101,11 +105,11 @@ function besides(
       seen++;
       if (next.value !== line) throw new LedgerFault(`line ${seen} of the checkpoint file is another than the checkpoint in the store`); // prettier-ignore
     },
-    async end() {
+    async end(last) {
       const next = await lines.next();
       if (!next.done) {
         const seq = seqOf(next.value);
-        throw new LedgerFault(`the checkpoint file knows more than the store (line ${seen + 1}${seq === null ? "" : `, made at event ${seq}`}): an older state was put back, or the end was cut off`, seq); // prettier-ignore
+        throw new LedgerFault(`the checkpoint file knows more than the store (line ${seen + 1}${seq === null ? "" : `, made at event ${seq}`}): an older state was put back, or the end was cut off`, Math.min(seq ?? last + 1, last + 1)); // prettier-ignore
       }
       if (met > seen + 1) throw new LedgerFault(`the checkpoint file has ${seen} lines, the store has ${met} checkpoints: its end was cut off`); // prettier-ignore
     },
