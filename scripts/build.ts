@@ -74,6 +74,7 @@ const { metafile } = await build({
   entryPoints: {
     inside: "src/sandbox/bubblewrap/inside.ts",
     main: "src/main.ts",
+    "otlp-thread": "src/telemetry/otlp-thread.ts",
     "search-thread": "src/run/powers/files/search-thread.ts",
     "sql-child": "src/database/sql-child.ts",
     writer: "src/store/writer.ts",

@@ -61,7 +61,7 @@ const DIRECTION: Record<string, Rule> = {
   "limits/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "mode/mode.ts", "state/state.ts", "store/store.ts", "tools/tool.ts"] },
   "mode/": { may: [...BASE, "governance/governance.ts"], types: [ "store/store.ts", "store/follow.ts"] },
   "store/": { may: BASE, types: ["governance/governance.ts", "state/state.ts", "tools/tool.ts"] },
-  "sink/": { may: BASE, types: ["store/store.ts"] },
+  "sink/": { may: [...BASE, "ledger/lines.ts"], types: ["store/store.ts"] },
   "state/": { may: BASE },
   "telemetry/": { may: BASE },
   "relation/": { may: [...BASE, "store/store.ts"], types: ["governance/governance.ts"] },

@@ -2,8 +2,9 @@
 import type { Call, Json, Outcome, Trace, Verdict } from "../call.ts";
 import { ATTR, EVENT, EXECUTE_TOOL, SPAN } from "./names.ts";
 import type { CallObserver, Judged } from "./observer.ts";
-import { KIND, type SpanEvent, type SpanFacts } from "./span.ts";
+import { KIND, type SpanEvent, type SpanFacts } from "./kinds.ts";
 import type { Attributes } from "./tracing.ts";
+import { writeVerdict } from "./wire.ts";
 
 export interface CallSpanPowers {
   readonly emit: (span: SpanFacts) => void;
@@ -68,29 +69,29 @@ export class CallSpans implements CallObserver {
   #close(told: Attributes, error: string | undefined, last: Omit<SpanEvent, "at">, outcome: Outcome | null): void {
     const ended = performance.now();
     const events: SpanEvent[] = [];
-    if (this.#judged) this.#gates(this.#judged, events);
+    const verdicts = this.#judged ? this.#gates(this.#judged) : "";
     if (this.#started > 0) {
       events.push({ name: EVENT.started, at: this.#started, attributes: NOTHING });
       this.#execution(error, outcome);
     }
     events.push({ ...last, at: ended });
     const attributes = { ...aboutCall(this.#call, this.#p), ...told };
-    this.#p.emit({ name: SPAN.execTool, kind: KIND.internal, trace: this.#call.trace, began: this.#began, ended, attributes, events, error });
+    this.#p.emit({ name: SPAN.execTool, kind: KIND.internal, trace: this.#call.trace, began: this.#began, ended, attributes, ...(verdicts === "" ? {} : { verdicts }), events, error });
   } // prettier-ignore
 
   /** The stages follow each other without a gap, so their times follow from how long each took. */
-  #gates({ gates, waited, at }: Judged, events: SpanEvent[]): void {
+  #gates({ gates, waited, at }: Judged): string {
+    let text = "";
     let moment = at;
     for (const { ms } of gates) moment -= ms;
     for (const verdict of gates) {
-      const attributes = aboutVerdict(verdict);
       const ended = moment + verdict.ms;
-      const name = SPAN.gate(verdict.stage);
       if (waited?.includes(verdict.stage))
-        this.#p.emit({ name, kind: KIND.internal, trace: this.#child(), began: moment, ended, attributes, error: verdict.code === "UNAVAILABLE" ? verdict.code : undefined }); // prettier-ignore
-      else events.push({ name, at: ended, attributes });
+        this.#p.emit({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), began: moment, ended, attributes: aboutVerdict(verdict), error: verdict.code === "UNAVAILABLE" ? verdict.code : undefined }); // prettier-ignore
+      else text += `${text === "" ? "" : ","}${writeVerdict(verdict, ended)}`;
       moment = ended;
     }
+    return text;
   }
 
   #execution(error: string | undefined, outcome: Outcome | null): void {

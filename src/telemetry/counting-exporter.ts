@@ -4,13 +4,10 @@ import type { SpanFigures } from "./tracing.ts";
 
 export interface CountingPowers {
   readonly maxQueued: number;
-  readonly log: { warn(fields: object, message: string): void };
-  readonly beforeExport: () => void;
+  readonly lost: (why: string) => void;
 }
 
 const SUCCESS = 0;
-/** A receiver that is away is mentioned, not lamented. */
-const SAY_EVERY_MS = 60_000;
 
 export class CountingExporter implements SpanExporter {
   readonly #inner: SpanExporter;
@@ -18,7 +15,6 @@ export class CountingExporter implements SpanExporter {
   #queued = 0;
   #sent = 0;
   #dropped = 0;
-  #said = -Infinity;
 
   constructor(inner: SpanExporter, p: CountingPowers) {
     this.#inner = inner;
@@ -31,16 +27,18 @@ export class CountingExporter implements SpanExporter {
       this.#queued++;
       return true;
     }
-    this.#lost(1, "the queue is full");
+    this.#dropped++;
     return false;
   }
 
   export(spans: ReadableSpan[], done: (result: { code: number }) => void): void {
     this.#queued -= spans.length;
-    this.#p.beforeExport();
     this.#inner.export(spans, ({ code, error }) => {
       if (Number(code) === SUCCESS) this.#sent += spans.length;
-      else this.#lost(spans.length, error?.message ?? "the receiver refused them");
+      else {
+        this.#dropped += spans.length;
+        this.#p.lost(error?.message ?? "the collector refused them");
+      }
       done({ code: SUCCESS });
     });
   }
@@ -51,13 +49,5 @@ export class CountingExporter implements SpanExporter {
 
   shutdown(): Promise<void> {
     return this.#inner.shutdown();
-  }
-
-  #lost(spans: number, why: string): void {
-    this.#dropped += spans;
-    const now = performance.now();
-    if (now - this.#said < SAY_EVERY_MS) return;
-    this.#said = now;
-    this.#p.log.warn({ ...this.figures(), why }, "spans could not be delivered and were dropped");
   }
 }

@@ -1,11 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { Worker } from "node:worker_threads";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Call, Outcome } from "../call.ts";
 import { createIds } from "../util/ids.ts";
 import { otlpReceiver, type OtlpReceiver } from "../../test/fixtures/otlp-receiver.ts";
-import { createSpanClock } from "./clock.ts";
+import { hrTime, wallOffset } from "./clock.ts";
 import { CountingExporter } from "./counting-exporter.ts";
 import { observers, type CallObserver } from "./observer.ts";
 import { createSampling } from "./sampling.ts";
+import { openSender } from "./sender.ts";
 import { NO_TRACING, openTracing, type TelemetrySettings, type Tracing } from "./tracing.ts";
 
 const receivers: OtlpReceiver[] = [];
@@ -61,10 +63,27 @@ describe("tracing", () => {
   });
 });
 
+it("a thread that dies, or reads nothing, loses spans and keeps count; nobody waits", async () => {
+  const said: string[] = [];
+  const log = { warn: (_: object, message: string) => void said.push(message) };
+  const line = { side: "server", seconds: 1, labels: {} } as const;
+  const dying = openSender({ start: () => new Worker("throw new Error('gone')", { eval: true }), offset: () => 0, log }); // prettier-ignore
+  for (let i = 0; i < 600; i++) dying.add(line);
+  await vi.waitFor(() => expect(dying.figures().dropped).toBeGreaterThanOrEqual(512), 20_000);
+  dying.add(line);
+  await dying.close();
+  expect(dying.figures()).toEqual({ sent: 0, dropped: 601 });
+  const deaf = openSender({ start: () => new Worker("setInterval(() => {}, 1000)", { eval: true }), offset: () => 0, log }); // prettier-ignore
+  for (let i = 0; i < 20_000; i++) deaf.add(line);
+  expect(deaf.figures().dropped).toBe(20_000 - 16_384);
+  await deaf.close();
+  expect(said.length).toBe(2);
+});
+
 it("a full queue drops spans before they are made", () => {
   const exporter = new CountingExporter(
     { export: () => undefined, shutdown: () => Promise.resolve() },
-    { maxQueued: 2, log: { warn: () => undefined }, beforeExport: () => undefined },
+    { maxQueued: 2, lost: () => undefined },
   );
   expect([exporter.takes(), exporter.takes(), exporter.takes()]).toEqual([true, true, false]);
   expect(exporter.figures()).toEqual({ sent: 0, dropped: 1 });
@@ -87,14 +106,12 @@ it("samplers decide by the trace's id, and by the parent where they say so", () 
 
 it("spans keep one measure, and follow a wall clock that was set", () => {
   let wall = 1_700_000_000_000;
-  const clock = createSpanClock(() => wall, () => 500); // prettier-ignore
-  expect(clock.at(500.25)).toEqual([1_700_000_000, 250_000]);
+  const offset = wallOffset(() => wall, () => 500); // prettier-ignore
+  expect(hrTime(offset() + 500.25)).toEqual([1_700_000_000, 250_000]);
   wall += 3;
-  clock.sync();
-  expect(clock.at(500)).toEqual([1_700_000_000, 0]);
+  expect(hrTime(offset() + 500)).toEqual([1_700_000_000, 0]);
   wall += 60_000;
-  clock.sync();
-  expect(clock.at(500)[0]).toBe(1_700_000_060);
+  expect(hrTime(offset() + 500)[0]).toBe(1_700_000_060);
 });
 
 it("every watcher is told of everything, in order", () => {

@@ -1,70 +1,38 @@
-// Traces and durations over OTLP/HTTP. Loaded only when there is an endpoint. What cannot be delivered is dropped and
-// counted; no call waits for it.
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
-import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
+// Traces and durations over OTLP/HTTP: which spans there are and what they say. They are made and sent by a thread of their
+// own (`otlp-thread.ts`); what cannot be delivered is dropped and counted, and no call waits for it.
 import type { Call, Trace } from "../call.ts";
 import { contextOf, parentOf, traceFrom, type TraceContext } from "../util/trace.ts";
 import { CallSpans } from "./call-spans.ts";
-import { createSpanClock } from "./clock.ts";
+import { wallOffset } from "./clock.ts";
 import { shownContent } from "./content.ts";
-import { CountingExporter } from "./counting-exporter.ts";
-import { ATTR, DURATION_BUCKETS, METRIC, SCOPE } from "./names.ts";
+import { ATTR } from "./names.ts";
 import { observeNothing } from "./observer.ts";
 import { OpenRequestSpan } from "./request-span.ts";
 import { createSampling } from "./sampling.ts";
-import { KIND, RecordedSpan, type SpanFacts } from "./span.ts";
-import type { Asked, ClientSpan, OtlpSettings, TelemetrySettings, Tracing, TracingPowers } from "./tracing.ts"; // prettier-ignore
+import { openSender, spawnOtlpThread } from "./sender.ts";
+import { KIND, type SpanFacts } from "./kinds.ts";
+import type { Asked, Attributes, ClientSpan, OtlpSettings, TelemetrySettings, Tracing, TracingPowers } from "./tracing.ts"; // prettier-ignore
 
 type Settings = TelemetrySettings & { readonly otlp: OtlpSettings & { readonly endpoint: string } };
 
-const MAX_QUEUED = 8_192;
-const MAX_BATCH = 512;
-/** The last words of a server that stops; whoever does not take them by then goes without. */
-const FLUSH_MS = 3_000;
-
 export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
-  const { otlp } = settings;
-  const headers = pairs(otlp.headers);
-  const resource = resourceFromAttributes({
-    ...pairs(settings.resourceAttributes),
-    "service.name": settings.serviceName,
-    "service.version": p.version,
-    "service.instance.id": p.instanceId,
-  });
-  const clock = createSpanClock();
-  const exporter = new CountingExporter(
-    new OTLPTraceExporter({ url: signalUrl(otlp.endpoint, "traces"), headers }),
-    { maxQueued: MAX_QUEUED, log: p.log, beforeExport: () => clock.sync() },
-  );
-  const processor = new BatchSpanProcessor({
-    exporter,
-    maxQueueSize: MAX_QUEUED,
-    maxExportBatchSize: MAX_BATCH,
-    scheduledDelayMillis: otlp.delayMs,
-  });
-  const meters = new MeterProvider({
-    resource,
-    readers: [
-      new PeriodicExportingMetricReader({
-        exporter: new OTLPMetricExporter({ url: signalUrl(otlp.endpoint, "metrics"), headers }),
-        exportIntervalMillis: otlp.metricsIntervalMs,
-        exportTimeoutMillis: Math.min(otlp.metricsIntervalMs, 10_000),
-      }),
-    ],
-  });
-  const meter = meters.getMeter(SCOPE, p.version);
-  const histogram = (name: string, description: string) =>
-    meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: DURATION_BUCKETS } }); // prettier-ignore
-  const served = histogram(METRIC.server, "Duration of MCP requests as the server saw them.");
-  const asked = histogram(METRIC.client, "Duration of MCP requests as the client saw them.");
-
-  const origin = { resource, instrumentationScope: { name: SCOPE, version: p.version }, clock };
-  const emit = (facts: SpanFacts): void => {
-    if (exporter.takes()) processor.onEnd(new RecordedSpan(facts, origin));
+  const { endpoint, headers, delayMs, metricsIntervalMs } = settings.otlp;
+  const data = {
+    endpoint,
+    headers: pairs(headers),
+    resourceAttributes: {
+      ...pairs(settings.resourceAttributes),
+      "service.name": settings.serviceName,
+      "service.version": p.version,
+      "service.instance.id": p.instanceId,
+    },
+    version: p.version,
+    delayMs,
+    metricsIntervalMs,
   };
+  const sender = openSender({ start: () => spawnOtlpThread(data), offset: wallOffset(), log: p.log }); // prettier-ignore
+  const emit = (facts: SpanFacts): void => sender.add(facts);
+  const measureServed = (seconds: number, labels: Attributes): void => sender.add({ side: "server", seconds, labels }); // prettier-ignore
   const sampling = createSampling(settings.sampler, settings.samplerArg);
   const samples = (traceId: string): boolean => sampling(traceId, null);
   const isRecorded = (trace: Trace): boolean =>
@@ -78,17 +46,16 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
     request(incoming) {
       const trace = withDecision(traceFrom(incoming.context, p.ids, samples), isRecorded);
       const linked = incoming.linked ? linkOf(incoming.linked) : null;
-      const measure = (seconds: number, labels: object): void => served.record(seconds, { ...labels }); // prettier-ignore
       return new OpenRequestSpan(incoming, trace, linked, {
         emit: trace.sampled === false ? null : emit,
-        measure,
+        measure: measureServed,
       });
     },
     observe: (call) => (isRecorded(call.trace) ? new CallSpans(call, callPowers) : observeNothing(call)), // prettier-ignore
     client: (call, what) => clientSpan(call, what),
     samples,
-    figures: () => exporter.figures(),
-    close: () => within(FLUSH_MS, [processor.shutdown(), meters.shutdown()]),
+    figures: sender.figures,
+    close: sender.close,
   };
 
   function clientSpan({ trace: parent }: Pick<Call, "trace">, { name, attributes, measured }: Asked): ClientSpan {
@@ -100,7 +67,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
       end(told = {}, errorType) {
         const ended = performance.now();
         const error = errorType === undefined ? {} : { [ATTR.errorType]: errorType };
-        if (measured) asked.record((ended - began) / 1000, { ...measured, ...error });
+        if (measured) sender.add({ side: "client", seconds: (ended - began) / 1000, labels: { ...measured, ...error } });
         if (isRecorded(trace)) emit({ name, kind: KIND.client, trace, began, ended, attributes: { ...attributes, ...told, ...error }, error: errorType });
       },
     };
@@ -116,9 +83,6 @@ function withDecision(trace: Trace, isRecorded: (trace: Trace) => boolean): Trac
 const linkOf = ({ traceparent, tracestate }: TraceContext): Trace | null =>
   parentOf(traceparent, tracestate);
 
-const signalUrl = (endpoint: string, signal: string): string =>
-  `${endpoint.replace(/\/+$/, "")}/v1/${signal}`;
-
 /** `a=b,c=d`, percent-encoded, as the OTEL_ variables have it. Checked when the configuration was read. */
 function pairs(text: string | undefined): Record<string, string> {
   const found: Record<string, string> = {};
@@ -127,11 +91,4 @@ function pairs(text: string | undefined): Record<string, string> {
     if (at > 0) found[pair.slice(0, at).trim()] = decodeURIComponent(pair.slice(at + 1).trim());
   }
   return found;
-}
-
-async function within(ms: number, work: readonly Promise<unknown>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([Promise.allSettled(work), late]);
-  clearTimeout(timer);
 }

@@ -2,7 +2,7 @@
 import type { Caller, Outcome, Trace } from "../call.ts";
 import { contextOf, type TraceContext } from "../util/trace.ts";
 import { ATTR, TOOL_ERROR } from "./names.ts";
-import { KIND, type SpanFacts } from "./span.ts";
+import { KIND, type SpanFacts } from "./kinds.ts";
 import type { Attributes, Incoming, RequestSpan } from "./tracing.ts";
 
 export interface RequestSpanPowers {

@@ -3,38 +3,15 @@
 import type { Link, SpanContext, SpanStatus } from "@opentelemetry/api";
 import type { ReadableSpan, TimedEvent } from "@opentelemetry/sdk-trace";
 import type { Trace } from "../call.ts";
-import type { SpanClock } from "./clock.ts";
-import type { Attributes } from "./tracing.ts";
+import { hrTime } from "./clock.ts";
+import type { SpanFacts } from "./kinds.ts";
+import { readVerdicts } from "./wire.ts";
 
-/** Numbers of OpenTelemetry's API. */
-export const KIND = { internal: 0, server: 1, client: 2 } as const;
 const UNSET: SpanStatus = { code: 0 };
 
-export interface SpanEvent {
-  readonly name: string;
-  readonly at: number;
-  readonly attributes: Attributes;
-}
-
-/** All moments in the time of `performance.now`. */
-export interface SpanFacts {
-  readonly name: string;
-  readonly kind: (typeof KIND)[keyof typeof KIND];
-  readonly trace: Trace;
-  /** The parent lives in another process. */
-  readonly remote?: boolean;
-  readonly linked?: Trace | null;
-  readonly began: number;
-  readonly ended: number;
-  readonly attributes: Attributes;
-  readonly events?: readonly SpanEvent[];
-  /** Set: the span failed, with these words. They are ours; no message of a tool goes out here. */
-  readonly error?: string | undefined;
-}
-
-/** What all spans of the process share. */
+/** What the spans of a batch share; `offset` leads to the wall clock. */
 export type Origin = Pick<ReadableSpan, "resource" | "instrumentationScope"> & {
-  readonly clock: SpanClock;
+  readonly offset: number;
 };
 
 export class RecordedSpan implements ReadableSpan {
@@ -56,7 +33,7 @@ export class RecordedSpan implements ReadableSpan {
   readonly droppedLinksCount = 0;
   readonly #context: SpanContext;
 
-  constructor(facts: SpanFacts, { resource, instrumentationScope, clock }: Origin) {
+  constructor(facts: SpanFacts, { resource, instrumentationScope, offset }: Origin) {
     const { trace, linked } = facts;
     this.name = facts.name;
     this.kind = facts.kind;
@@ -64,14 +41,14 @@ export class RecordedSpan implements ReadableSpan {
     if (trace.parentSpanId !== undefined)
       this.parentSpanContext = { traceId: trace.traceId, spanId: trace.parentSpanId, traceFlags: 1, isRemote: facts.remote ?? false }; // prettier-ignore
     const ended = Math.max(facts.began, facts.ended);
-    this.startTime = clock.at(facts.began);
-    this.endTime = clock.at(ended);
-    const ms = ended - facts.began;
-    this.duration = [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
+    this.startTime = hrTime(facts.began + offset);
+    this.endTime = hrTime(ended + offset);
+    this.duration = hrTime(ended - facts.began);
     this.status = facts.error === undefined ? UNSET : { code: 2, message: facts.error };
     this.attributes = facts.attributes;
     this.links = linked ? [{ context: { ...contextOf(linked), isRemote: true } }] : [];
-    this.events = (facts.events ?? []).map(({ name, at, attributes }) => ({ name, time: clock.at(at), attributes, droppedAttributesCount: 0 })); // prettier-ignore
+    const verdicts = facts.verdicts === undefined ? [] : readVerdicts(facts.verdicts);
+    this.events = [...verdicts, ...(facts.events ?? [])].map(({ name, at, attributes }) => ({ name, time: hrTime(at + offset), attributes, droppedAttributesCount: 0 })); // prettier-ignore
     this.resource = resource;
     this.instrumentationScope = instrumentationScope;
   }
