@@ -254,7 +254,7 @@ async function compose(
         metrics.low(window.name);
       } });
     const egress = openEgress({ ownPorts: () => (settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)]), ...options.egress });
-    const webhooks = await webhooksOf(config, { store, egress, serverSecret, instanceId, ids, now, note, report: (message, fields) => log.warn(fields, message), linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), tenantId: LOCAL_TENANT });
+    const webhooks = await webhooksOf(config, { store, egress, serverSecret, instanceId, ids, now, note, masked: masker.told, report: (message, fields) => log.warn(fields, message), linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), tenantId: LOCAL_TENANT });
     const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
       store,
       serverSecret,

@@ -10,6 +10,8 @@ export interface AttemptPowers {
   readonly egress: Pick<Egress, "request">;
   readonly secrets: Pick<Secrets, "headers">;
   readonly privateHosts: readonly string[];
+  /** Without the secrets in it. */
+  readonly masked: (text: string) => string;
   readonly now: () => number;
   /** Until the answer's head is there. */
   readonly timeoutMs: number;
@@ -26,8 +28,8 @@ export interface Answer {
 
 export type Attempt = (webhook: WebhookRow, message: Pick<DeliveryRow, "id" | "body">, signal: AbortSignal) => Promise<Answer>; // prettier-ignore
 
-/** Of a body nobody needs more. */
-const ANSWER_BYTES = 1_024;
+/** Far more than is kept: a secret that the end cuts in two is not part of that. */
+const ANSWER_BYTES = 4_096;
 
 export function createAttempt(p: AttemptPowers): Attempt {
   return async (webhook, { id, body }, signal) => {
@@ -43,7 +45,7 @@ export function createAttempt(p: AttemptPowers): Attempt {
         await response.body[Symbol.asyncIterator]().return?.();
         return { status, error: null, response: null, retryAfterMs: null };
       }
-      const excerpt = await excerptOf(response.body);
+      const excerpt = await excerptOf(response.body, p.masked);
       return { status, error: `answered ${status}`, response: excerpt, retryAfterMs: wishOf(response, p.now()) }; // prettier-ignore
     } catch (cause) {
       const error = late.aborted && !signal.aborted ? `timeout: no answer within ${p.timeoutMs} ms` : wordsOf(cause); // prettier-ignore

@@ -24,6 +24,8 @@ export interface WebhookPowers {
   /** Where people decide an approval. */
   readonly linkTo: (approvalId: string) => string;
   readonly presented: (approvalId: string) => Promise<void>;
+  /** Without the secrets in it. */
+  readonly masked: (text: string) => string;
   /** `host:port` of private places that endpoints may be at. */
   readonly privateHosts: readonly string[];
   readonly retryWaitsMs: readonly number[];
@@ -54,7 +56,7 @@ const FINE = 1_000_000;
 export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
   const { store, now, report } = p;
   const secrets = createSecrets(p.serverSecret);
-  const attempt = createAttempt({ egress: p.egress, secrets, privateHosts: p.privateHosts, now, timeoutMs: ATTEMPT_MS }); // prettier-ignore
+  const attempt = createAttempt({ egress: p.egress, secrets, privateHosts: p.privateHosts, masked: p.masked, now, timeoutMs: ATTEMPT_MS }); // prettier-ignore
   const rules = { waitsMs: p.retryWaitsMs, disableAfterMs: p.disableAfterDays * DAY_MS };
   const collector = createCollector({ store, instanceId: p.instanceId, ids: p.ids, now, linkTo: p.linkTo, report }); // prettier-ignore
   const sender = createSender({ store, attempt, rules, leaseMs: LEASE_MS, now, random: () => randomInt(FINE) / FINE, presented: p.presented, note: p.note, report }); // prettier-ignore

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { isGenuine } from "../../test/fixtures/webhook-receiver.ts";
 import { judgeUrl } from "../egress/judge.ts";
 import type { Action, LogEvent, WebhookRow } from "../store/store.ts";
+import { createMasker } from "../util/masker.ts";
 import type { Answer } from "./attempt.ts";
 import { fresh } from "./desk.ts";
 import { actionsOf, fits, isTold } from "./events.ts";
@@ -28,7 +29,7 @@ const hook = (change: Partial<WebhookRow> = {}): WebhookRow => ({
 const event = (action: Action, body: object, change: Partial<LogEvent> = {}) => ({
   seq: 9, tenantId: "local", at: NOW, action, actor: "bot", executionId: null, body: JSON.stringify(body), ...change,
 }); // prettier-ignore
-const told = (of: LogEvent & { seq: number }) =>
+const messageOf = (of: LogEvent & { seq: number }) =>
   JSON.parse(bodyOf(of, { linkTo: (id) => `http://console/a/${id}` })) as { data: object };
 const answer = (status: number | null, change: Partial<Answer> = {}): Answer => ({
   status,
@@ -71,10 +72,10 @@ test("B09, T49: a message has ids, names and states; never arguments, results or
   expect(JSON.parse(requested)).toMatchObject({ data: { approvalId: "apr_1", requester: "bot", url: "http://console/a/apr_1" } }); // prettier-ignore
   expect(requested).not.toContain("ARGUMENT");
   const plain = event("key.created", { keyId: "key_1", userId: "ann", scopes: ["*"], prefix: "ost_x", reason: "r".repeat(201) }); // prettier-ignore
-  expect(told(plain).data).toEqual({ sequence: 9, actor: "bot", keyId: "key_1", userId: "ann", at: "2026-11-01T12:00:00.000Z" }); // prettier-ignore
+  expect(messageOf(plain).data).toEqual({ sequence: 9, actor: "bot", keyId: "key_1", userId: "ann", at: "2026-11-01T12:00:00.000Z" }); // prettier-ignore
   const low = { metric: "tool_calls", period: "2026-11", used: 80, limit: 100 };
-  expect(told(event("budget.low", low)).data).toMatchObject(low);
-  expect(told(event("mode.changed", { to: "SAFE", from: "NORMAL", reason: "drill", by: "ann" })).data).toMatchObject({ mode: "SAFE", from: "NORMAL", reason: "drill" }); // prettier-ignore
+  expect(messageOf(event("budget.low", low)).data).toMatchObject(low);
+  expect(messageOf(event("mode.changed", { to: "SAFE", from: "NORMAL", reason: "drill", by: "ann" })).data).toMatchObject({ mode: "SAFE", from: "NORMAL", reason: "drill" }); // prettier-ignore
 });
 
 test("a signature is what Standard Webhooks say; two while the former secret lives", () => {
@@ -140,9 +141,10 @@ test("of an answer only a short, readable, masked beginning is kept", async () =
     throw new Error("reset");
   }
   const token = `ghp_${"a1B2".repeat(9)}`;
-  const text = await excerptOf(body("bad\r\n\u0007 token ", token, " x".repeat(500)));
+  const { told } = createMasker({ key: Buffer.alloc(32) });
+  const text = await excerptOf(body("bad\r\n\u0007 token ", token, " x".repeat(500)), told);
   expect(text).toMatch(/^bad token \[masked\] x x/);
   expect(text?.length).toBe(200);
-  expect(await excerptOf(broken())).toBe("half");
-  expect(await excerptOf(body("  "))).toBeNull();
+  expect(await excerptOf(broken(), told)).toBe("half");
+  expect(await excerptOf(body("  "), told)).toBeNull();
 });

@@ -1,9 +1,10 @@
 // Webhooks over the wire: REST, tRPC and command line on one side, a program that receives them on the other.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { DeliveryRow, Store } from "../../src/store/store.ts";
+import { readCorpus } from "../corpora/corpus.ts";
 import { startApp, type StartedApp, type StartOptions } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
@@ -223,6 +224,46 @@ describe("with one server", () => {
       await own.close();
     }
   }); // prettier-ignore
+
+  test("T10: no line of the corpus of addresses becomes a webhook, over https either", async ({
+    skip,
+  }) => {
+    const file = join(import.meta.dirname, "../../../shared/corpora/ssrf/ssrf.txt");
+    if (!existsSync(file)) return skip("../shared/corpora/ssrf/ssrf.txt is absent");
+    const own = await start(inbox.place, { egress: { resolve: () => Promise.resolve(["169.254.169.254"]) } }); // prettier-ignore
+    try {
+      const lines = readCorpus(file).flatMap((line) => [line, line.replace(/^http:/i, "https:")]);
+      const made: string[] = [];
+      for (const url of new Set(lines)) {
+        const { status } = await own.api("POST", "/webhooks", { body: { url, events: ["*"] } });
+        if (status !== 400 && status !== 403) made.push(`${status} ${url}`);
+      }
+      expect(made).toEqual([]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  test("T10: a name that leads inside later on is not followed there", async () => {
+    // A real public address stands for the outside: those for documentation count as inside.
+    let address = "93.184.215.14";
+    const dialled: string[] = [];
+    const connect = ({ host }: { host: string }): never => {
+      dialled.push(host);
+      throw new Error("dialled");
+    };
+    const own = await start(inbox.place, { egress: { resolve: () => Promise.resolve([address]), connect } }); // prettier-ignore
+    try {
+      const { id } = await add(own, "https://hooks.example.com/token-in-the-path", ["*"]);
+      address = "10.0.0.7";
+      const { body } = await own.api("POST", `/webhooks/${id}/test`);
+      expect(body).toMatchObject({ state: "dead", lastStatus: null, lastError: expect.stringMatching(/^egress_blocked: / ) }); // prettier-ignore
+      expect(JSON.stringify(body)).not.toContain("token-in-the-path");
+      expect(dialled.filter((host) => host === "10.0.0.7")).toEqual([]);
+    } finally {
+      await own.close();
+    }
+  });
 
   test("bad input names the field; administrators only; unknown ids do not exist", async () => {
     const post = (body: object, key?: string) => app.api("POST", "/webhooks", { body, ...(key === undefined ? {} : { key }) }); // prettier-ignore
