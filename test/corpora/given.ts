@@ -12,6 +12,7 @@ const LISTS: readonly (readonly [kind: string, file: string])[] = [
   ["naughty-strings", "naughty-strings/blns.json"],
   ["url", "url/urltestdata.json"],
   ["url", "url/toascii.json"],
+  ["secrets", "secrets/secrets.json"],
 ];
 
 const count = { passed: 0, failed: 0, skipped: 0 };

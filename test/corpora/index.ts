@@ -9,6 +9,7 @@ const KINDS: Readonly<Record<string, () => Promise<{ run: CorpusRun }>>> = {
   "sql-injection": () => import("./sql-injection.ts"),
   "naughty-strings": () => import("./naughty-strings.ts"),
   "url": () => import("./url.ts"),
+  "secrets": () => import("./secrets.ts"),
 }; // prettier-ignore
 
 const SHOWN = 20;

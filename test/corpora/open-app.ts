@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { JsonObject, Outcome } from "../../src/call.ts";
 import type { EgressOptions } from "../../src/egress/guard.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 export interface CorpusApp {
@@ -25,6 +26,10 @@ export interface CorpusAppOptions {
   readonly egress?: EgressOptions;
   /** Further texts of tools.yaml to replace. */
   readonly tools?: readonly (readonly [string | RegExp, string])[];
+  /** Further tools of its own. */
+  readonly nativeTools?: readonly Tool[];
+  readonly listen?: boolean;
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 export async function openCorpusApp(options: CorpusAppOptions = {}): Promise<CorpusApp> {
@@ -42,9 +47,10 @@ export async function openCorpusApp(options: CorpusAppOptions = {}): Promise<Cor
     ["action: act", "action: off"],
     [/\n {4}throttle: .*/g, ""],
   ]);
-  const flags = { workspace, governance, "rateLimit.enabled": "false", "execution.maxQueued": "10000" }; // prettier-ignore
+  const flags = { workspace, governance, "rateLimit.enabled": "false", "execution.maxQueued": "10000", ...options.flags }; // prettier-ignore
   const app = await startApp({
-    listen: false,
+    listen: options.listen ?? false,
+    ...(options.nativeTools ? { tools: options.nativeTools } : {}),
     flags,
     dataDir: join(root, "data"),
     ...(options.egress ? { egress: options.egress } : {}),
