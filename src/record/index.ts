@@ -202,6 +202,8 @@ function endBody(call: Call, outcome: Outcome, budgetDelta: EndBody["budgetDelta
     userId: call.caller.userId,
     startTime: call.startedAt,
     budgetDelta: unlessEmpty(budgetDelta),
+    traceId: call.trace.traceId,
+    spanId: call.trace.spanId,
   };
 } // prettier-ignore
 

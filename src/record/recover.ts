@@ -78,6 +78,8 @@ async function closeOne(p: RecoverPowers, row: ExecutionRecord, reason: string):
     startTime: row.startTime,
     // It may have run: what was counted stays counted.
     budgetDelta: {},
+    traceId: row.traceId,
+    spanId: row.spanId,
   };
   const event = {
     tenantId: row.tenantId,

@@ -65,5 +65,7 @@ function endOf(row: ExecutionRecord, fault: Fault, at: number, cancelled: boolea
     userId: row.userId,
     startTime: row.startTime,
     budgetDelta: {},
+    traceId: row.traceId,
+    spanId: row.spanId,
   };
 }

@@ -122,6 +122,9 @@ export interface EndBody {
   readonly startTime: number;
   /** Correction of what the start counted: negative when the tool was never reached, the difference when it used more or less. */
   readonly budgetDelta: Readonly<Record<string, number>>;
+  /** Those of the start; events of earlier releases have none. */
+  readonly traceId?: string;
+  readonly spanId?: string;
 }
 
 /** A denied call is one event: start and end together. */
