@@ -1,0 +1,153 @@
+// The ledger through its doors: REST, tRPC and the command line, on a running server and beside one that is not.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { runBin } from "../fixtures/bin.ts";
+import { conforms, newUser, trpcClient } from "../fixtures/contract.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+describe("the audit ledger", () => {
+  let app: StartedApp;
+  let folder: string;
+  let executionId: string;
+  const cli = (...words: string[]) =>
+    runBin(["audit", ...words], { env: { OSTIARY_DATA_DIR: app.dataDir }, cwd: folder });
+  beforeAll(async () => {
+    app = await startApp();
+    folder = mkdtempSync(join(tmpdir(), "ostiary-audit-"));
+    const ran = await app.api("POST", "/executions", { key: app.cliKey, body: { name: "system/echo", arguments: { text: "find me ✓" } } }); // prettier-ignore
+    executionId = ran.body.executionId as string;
+    await app.api("POST", "/executions", { key: app.cliKey, body: { name: "system/nothing" } });
+  });
+  afterAll(async () => {
+    await app.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("R195, R199: is searched by what events say, page by page, by administrators alone", async () => {
+    const ask = async (query: string) => {
+      const answer = await app.api("GET", `/audit?${query}`);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      conforms("audit.searchEvents", answer.body);
+      return answer.body as { events: { seq: number; action: string; actor: string; body: { toolName: string; ledgerPublicKey?: string } }[]; next: number | null; searched: number }; // prettier-ignore
+    };
+    const started = await ask("action=server.started");
+    expect(started.events[0]?.body.ledgerPublicKey).toBe(app.app.ledger.publicKey);
+    const own = await ask(`execution=${executionId}&order=oldest`);
+    expect(own.events.map(({ action }) => action)).toEqual(["tool.execution.start", "tool.execution.complete"]); // prettier-ignore
+    expect((await ask("tool=system_echo")).events).toHaveLength(2);
+    expect((await ask("text=FIND%20ME")).events.length).toBeGreaterThan(0);
+    expect((await ask("action=tool.*&actor=cli&limit=1")).next).not.toBeNull();
+    expect((await ask("since=2099-01-01")).events).toEqual([]);
+    const ann = await newUser(app, "ann", { capsuleId: "starter" });
+    for (const path of ["/audit", "/audit/head", "/audit/export"])
+      expect((await app.api("GET", path, { key: ann })).status).toBe(403);
+    expect((await app.api("GET", "/audit?trace=x")).status).toBe(400);
+    const trpc = await trpcClient(app, app.adminKey).audit.searchEvents.query({ limit: 1 });
+    expect(trpc.events).toHaveLength(1);
+  });
+
+  it("T50: verifies itself over REST and on the command line", async () => {
+    const answer = await app.api("POST", "/audit/verify", { body: {} });
+    conforms("audit.verifyLedger", answer.body);
+    expect(answer.body).toMatchObject({ ok: true, chains: 1 });
+    const ran = await cli("verify");
+    expect(ran.stdout).toMatch(/^✓ \d+ events, chain unbroken, \d+ checkpoints, head [0-9a-f]{64}/);
+    expect(ran.code).toBe(0);
+    const head = await app.api("GET", "/audit/head");
+    conforms("audit.getLedgerHead", head.body);
+    expect((await cli("head")).stdout).toContain(head.body.keyId as string);
+  });
+
+  it("T50: an export proves itself, packed or not, and says where it is broken", async () => {
+    for (const words of [[], ["--gzip"], ["--format", "cloudevents"], ["--from", "3"], ["--tenant", "local"], ["--since", "1h"]]) {
+      const made = await cli("export", "--out", "some.ndjson", ...words);
+      expect(made.code, made.stderr).toBe(0);
+      const checked = await cli("verify", "--file", "some.ndjson", "--json");
+      expect(checked.json(), words.join(" ")).toMatchObject({ ok: true, keyIds: [app.app.ledger.keyId] });
+    }
+    const { stdout } = await cli("export");
+    writeFileSync(join(folder, "export.ndjson"), stdout);
+    writeFileSync(join(folder, "public.pem"), ((await app.api("GET", "/audit/head")).body as { publicKey: string }).publicKey);
+    expect((await cli("verify", "--file", "export.ndjson", "--key", "public.pem")).code).toBe(0);
+    const lines = stdout.split("\n");
+    lines[3] = (lines[3] ?? "").replace('"actor":"system"', '"actor":"nobody"');
+    writeFileSync(join(folder, "forged.ndjson"), lines.join("\n"));
+    const forged = await cli("verify", "--file", "forged.ndjson");
+    expect(forged.code).toBe(1);
+    expect(forged.stdout).toContain("✗ broken at event 3: the content of event 3 does not give its hash");
+    expect(forged.stdout).toMatch(/at line 4, byte \d+; 2 events before it were checked/);
+    writeFileSync(join(folder, "stranger.pem"), execFileSync("openssl", ["genpkey", "-algorithm", "ed25519"]));
+    const stranger = await cli("verify", "--file", "export.ndjson", "--key", "stranger.pem");
+    expect(stranger.stdout).toContain("the manifest is signed by key");
+    expect(stranger.code).toBe(1);
+    for (const bad of [["--file", "nothing.ndjson"], ["--file", "export.ndjson", "--key", "export.ndjson"], ["--file", "export.ndjson", "--anchor", "public.pem"]])
+      expect((await cli("verify", ...bad)).code).toBeGreaterThan(0);
+  }, 120_000); // prettier-ignore
+
+  it("a checkpoint that was kept elsewhere is found again", async () => {
+    const made = await cli("checkpoint", "--out", "anchor.ndjson");
+    expect(made.code, made.stderr).toBe(0);
+    expect((await cli("verify", "--anchor", "anchor.ndjson", "--json")).json()).toMatchObject({ ok: true, anchored: 1 }); // prettier-ignore
+    await cli("export", "--out", "later.ndjson");
+    expect((await cli("verify", "--file", "later.ndjson", "--anchor", "anchor.ndjson", "--json")).json()).toMatchObject({ ok: true, anchored: 1 }); // prettier-ignore
+  });
+
+  it("tail shows the newest, archive says what it would do", async () => {
+    const tail = await cli("tail", "--limit", "3", "--json");
+    const seqs = tail.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { seq: number }).seq); // prettier-ignore
+    expect(seqs).toHaveLength(3);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+    const searched = await cli("search", "--text", "nobody ever said this");
+    expect(searched.stderr).toMatch(/nothing found in \d+ events/);
+    const plan = await cli("archive", "--keep-days", "1", "--dry-run");
+    expect(plan.stdout).toContain("nothing to archive: the newest 1000 events stay");
+    expect((await cli("archive")).code).toBe(2);
+    expect((await app.api("POST", "/audit/archive", { body: {} })).status).toBe(400);
+  });
+
+  it("docs/audit.md: an export is checked with sha256sum, jq and openssl alone", async () => {
+    const page = readFileSync(join(ROOT, "docs/audit.md"), "utf8");
+    const commands = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, text]) => text ?? "");
+    expect(commands).toHaveLength(4);
+    const { stdout } = await cli("export");
+    writeFileSync(join(folder, "export.ndjson"), stdout);
+    const run = (text: string) => execFileSync("bash", ["-e", "-o", "pipefail", "-c", text], { cwd: folder, encoding: "utf8" }); // prettier-ignore
+    const answers = commands.map(run);
+    expect(answers[0]).toContain("Signature Verified Successfully");
+    expect(answers[1]?.trim()).toBe(app.app.ledger.keyId);
+    expect(answers.slice(2).map((text) => text.trim())).toEqual(["same", "same\nlinked"]);
+    const lines = stdout.split("\n");
+    writeFileSync(join(folder, "export.ndjson"), lines.toSpliced(4, 1).join("\n"));
+    expect(() => run(commands[2] ?? "")).toThrow();
+    expect(() => run(commands[3] ?? "")).toThrow();
+  });
+});
+
+describe("a data directory that no server uses", () => {
+  it("T50: is verified where it lies, and what was changed in it is named", async () => {
+    const app = await startApp();
+    const verify = () => runBin(["audit", "verify", "--data-dir", app.dataDir]);
+    try {
+      await app.stop();
+      const good = await verify();
+      expect(good.stdout, good.stderr).toMatch(/^✓ \d+ events, chain unbroken, 1 checkpoints/);
+      expect(good.code).toBe(0);
+      const db = new DatabaseSync(join(app.dataDir, "ostiary.db"));
+      db.exec("update events set actor = 'nobody' where seq = 2");
+      db.close();
+      const bad = await verify();
+      expect(bad.stdout).toContain("✗ broken at event 2");
+      expect(bad.code).toBe(1);
+      const none = await runBin(["audit", "verify", "--data-dir", join(app.dataDir, "nothing")]);
+      expect(none.stderr).toContain("there is no ledger");
+    } finally {
+      rmSync(app.dataDir, { recursive: true, force: true });
+    }
+  });
+});
