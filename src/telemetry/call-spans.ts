@@ -69,29 +69,30 @@ export class CallSpans implements CallObserver {
   #close(told: Attributes, error: string | undefined, last: Omit<SpanEvent, "at">, outcome: Outcome | null): void {
     const ended = performance.now();
     const events: SpanEvent[] = [];
-    const verdicts = this.#judged ? this.#gates(this.#judged) : "";
+    const verdicts = this.#judged ? this.#gates(this.#judged) : undefined;
     if (this.#started > 0) {
       events.push({ name: EVENT.started, at: this.#started, attributes: NOTHING });
       this.#execution(error, outcome);
     }
     events.push({ ...last, at: ended });
     const attributes = { ...aboutCall(this.#call, this.#p), ...told };
-    this.#p.emit({ name: SPAN.execTool, kind: KIND.internal, trace: this.#call.trace, began: this.#began, ended, attributes, ...(verdicts === "" ? {} : { verdicts }), events, error });
+    this.#p.emit({ name: SPAN.execTool, kind: KIND.internal, trace: this.#call.trace, began: this.#began, ended, attributes, verdicts, events, error });
   } // prettier-ignore
 
   /** The stages follow each other without a gap, so their times follow from how long each took. */
-  #gates({ gates, waited, at }: Judged): string {
+  #gates({ gates, waited, at }: Judged): SpanFacts["verdicts"] {
+    let began = at;
+    for (const { ms } of gates) began -= ms;
     let text = "";
-    let moment = at;
-    for (const { ms } of gates) moment -= ms;
+    let moment = began;
     for (const verdict of gates) {
+      const hasWaited = waited?.includes(verdict.stage) ?? false;
       const ended = moment + verdict.ms;
-      if (waited?.includes(verdict.stage))
-        this.#p.emit({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), began: moment, ended, attributes: aboutVerdict(verdict), error: verdict.code === "UNAVAILABLE" ? verdict.code : undefined }); // prettier-ignore
-      else text += `${text === "" ? "" : ","}${writeVerdict(verdict, ended)}`;
+      if (hasWaited) this.#p.emit({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), began: moment, ended, attributes: aboutVerdict(verdict), error: verdict.code === "UNAVAILABLE" ? verdict.code : undefined }); // prettier-ignore
+      text += `${text === "" ? "" : ","}${writeVerdict(verdict, hasWaited)}`;
       moment = ended;
     }
-    return text;
+    return text === "" ? undefined : { began, text };
   }
 
   #execution(error: string | undefined, outcome: Outcome | null): void {

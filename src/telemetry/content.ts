@@ -8,6 +8,11 @@ const MAX_CHARACTERS = 8_192;
 export const shownContent =
   (masked: Masked) =>
   (value: Json): string => {
-    const text = JSON.stringify(masked(value));
-    return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+    try {
+      const text = JSON.stringify(masked(value));
+      return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+    } catch {
+      // Whoever watches a call must not break it; and what cannot be masked is not shown.
+      return "[not shown]";
+    }
   };

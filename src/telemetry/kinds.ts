@@ -24,7 +24,7 @@ export interface SpanFacts {
   readonly attributes: Attributes;
   readonly events?: readonly SpanEvent[];
   /** Verdicts of the gate, in short: they become the first events. */
-  readonly verdicts?: string;
+  readonly verdicts?: { readonly began: number; readonly text: string } | undefined;
   /** Set: the span failed, with these words. They are ours; no message of a tool goes out here. */
   readonly error?: string | undefined;
 }

@@ -10,7 +10,7 @@ import { CountingExporter } from "./counting-exporter.ts";
 import { DURATION_BUCKETS, METRIC, SCOPE } from "./names.ts";
 import { RecordedSpan } from "./span.ts";
 import type { FromThread, ThreadData, ToThread } from "./sender.ts";
-import { readLines } from "./wire.ts";
+import { readLine } from "./wire.ts";
 
 const MAX_QUEUED = 8_192;
 const MAX_BATCH = 512;
@@ -55,10 +55,11 @@ parentPort?.on("message", (message: ToThread) => {
   if (message === "close") {
     return void close();
   }
-  const { offset, lines, text } = message;
-  for (const line of readLines(text)) {
+  const { offset, lines } = message;
+  for (const text of lines) {
+    const line = readLine(text);
     if ("seconds" in line) durations[line.side].record(line.seconds, { ...line.labels });
     else if (exporter.takes()) processor.onEnd(new RecordedSpan(line, { resource, instrumentationScope, offset })); // prettier-ignore
   }
-  tell({ taken: lines, ...exporter.figures() });
+  tell({ taken: lines.length, ...exporter.figures() });
 });

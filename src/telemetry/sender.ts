@@ -2,7 +2,7 @@
 // and a thread that dies or falls behind loses spans, not calls.
 import { Worker } from "node:worker_threads";
 import type { SpanFigures } from "./tracing.ts";
-import { joinLines, writeLine, type Line } from "./wire.ts";
+import { writeLine, type Line } from "./wire.ts";
 
 export interface ThreadData {
   readonly endpoint: string;
@@ -14,8 +14,7 @@ export interface ThreadData {
 }
 
 /** `offset` leads from the main thread's steady clock to the wall clock. */
-export type ToThread =
-  { readonly offset: number; readonly lines: number; readonly text: string } | "close";
+export type ToThread = { readonly offset: number; readonly lines: readonly string[] } | "close";
 
 export interface FromThread extends SpanFigures {
   /** Lines that were read. */
@@ -113,7 +112,7 @@ export function openSender(p: SenderPowers): Sender {
     if (!worker && performance.now() - diedAt > REOPEN_MS) worker = start();
     if (!worker) return lost(batch.length, "the thread has ended");
     unread += batch.length;
-    const message: ToThread = { offset: p.offset(), lines: batch.length, text: joinLines(batch) };
+    const message: ToThread = { offset: p.offset(), lines: batch };
     worker.postMessage(message);
   }
 

@@ -47,7 +47,7 @@ export class RecordedSpan implements ReadableSpan {
     this.status = facts.error === undefined ? UNSET : { code: 2, message: facts.error };
     this.attributes = facts.attributes;
     this.links = linked ? [{ context: { ...contextOf(linked), isRemote: true } }] : [];
-    const verdicts = facts.verdicts === undefined ? [] : readVerdicts(facts.verdicts);
+    const verdicts = facts.verdicts ? readVerdicts(facts.verdicts.text, facts.verdicts.began) : [];
     this.events = [...verdicts, ...(facts.events ?? [])].map(({ name, at, attributes }) => ({ name, time: hrTime(at + offset), attributes, droppedAttributesCount: 0 })); // prettier-ignore
     this.resource = resource;
     this.instrumentationScope = instrumentationScope;

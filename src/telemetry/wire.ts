@@ -13,19 +13,26 @@ export interface Duration {
 export type Line = SpanFacts | Duration;
 
 export const writeLine = (line: Line): string => JSON.stringify(line);
-export const joinLines = (lines: readonly string[]): string => `[${lines.join(",")}]`;
-export const readLines = (text: string): readonly Line[] => JSON.parse(text) as readonly Line[];
+export const readLine = (text: string): Line => JSON.parse(text) as Line;
 
-/** Verdicts of stages that did not wait: `registry allow 0.003`, `input deny 0.1 BAD_REQUEST`, with commas between them. */
-export function writeVerdict({ stage, verdict, code }: Verdict, ended: number): string {
-  const text = `${stage} ${verdict} ${ended}`;
+/**
+ * The stages in order: `registry allow 3,capsule ~ 512,input deny 90 BAD_REQUEST`, the time in µs. They follow each other
+ * without a gap; one with `~` had to wait and has a span of its own.
+ */
+export function writeVerdict({ stage, verdict, code, ms }: Verdict, waited: boolean): string {
+  const text = `${stage} ${waited ? "~" : verdict} ${Math.round(ms * 1000)}`;
   return code === undefined ? text : `${text} ${code}`;
 }
 
-export function readVerdicts(text: string): SpanEvent[] {
-  return text.split(",").map((one) => {
-    const [stage = "", verdict = "", at = "0", code] = one.split(" ");
+export function readVerdicts(text: string, began: number): SpanEvent[] {
+  const events: SpanEvent[] = [];
+  let at = began;
+  for (const one of text.split(",")) {
+    const [stage = "", verdict = "", us = "0", code] = one.split(" ");
+    at += Number(us) / 1000;
+    if (verdict === "~") continue;
     const attributes = { [ATTR.stage]: stage, [ATTR.verdict]: verdict };
-    return { name: SPAN.gate(stage), at: Number(at), attributes: code === undefined ? attributes : { ...attributes, [ATTR.stageCode]: code } }; // prettier-ignore
-  });
+    events.push({ name: SPAN.gate(stage), at, attributes: code === undefined ? attributes : { ...attributes, [ATTR.stageCode]: code } }); // prettier-ignore
+  }
+  return events;
 }
