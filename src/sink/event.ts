@@ -1,29 +1,21 @@
 // An event of the log as it is sent on.
+import { eventLine } from "../ledger/lines.ts";
 import type { LedgerRow } from "../store/store.ts";
-import { ledgerText, withHash } from "../util/ledger-line.ts";
 import type { SinkEvent } from "./sink.ts";
 
 const TRACE_ID = /^[0-9a-f]{32}$/;
 const SPAN_ID = /^[0-9a-f]{16}$/;
 
 export function sinkEvent(row: LedgerRow): SinkEvent {
-  const { tenantId, action, instanceId, n, prevHash, hash } = row;
-  const trace = traceOf(row.body);
-  if (instanceId === null || n === null || prevHash === null || hash === null)
-    return { id: `log:${row.seq}`, tenantId, action, trace, line: unchained(row) };
+  const { seq, tenantId, action, instanceId, n } = row;
   return {
-    id: `${instanceId}:${tenantId}:${n}`,
+    // What is older than the chain has no place in one.
+    id: instanceId === null || n === null ? `log:${seq}` : `${instanceId}:${tenantId}:${n}`,
     tenantId,
     action,
-    trace,
-    line: withHash(ledgerText({ ...row, instanceId, n, prevHash }), hash),
+    trace: traceOf(row.body),
+    line: eventLine(row),
   };
-}
-
-/** Older than the chain: it has no place in it and no hash. */
-function unchained({ seq, tenantId, at, action, actor, executionId, body }: LedgerRow): string {
-  const facts = { v: 0, seq, tenantId, at, action, actor, executionId };
-  return `${JSON.stringify(facts).slice(0, -1)},"body":${body}}`;
 }
 
 /** Of the event itself: arguments may hold such a key too, so the text is read, not searched. */

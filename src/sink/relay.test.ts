@@ -195,10 +195,11 @@ describe("the relay", () => {
   test("of two servers one sends; the other goes on where it was when it leaves", async () => {
     const shared = { ...store, shared: true } as Store;
     const [first, second] = [memorySink(), memorySink()];
-    const one = relayTo(first.sink, { store: shared });
+    const timing = { ...QUICK, lease: 6_000 };
+    const one = relayTo(first.sink, { store: shared, timing });
     await note(10);
     await sent(first.got, 10);
-    const two = relayTo(second.sink, { store: shared, owner: "two" });
+    const two = relayTo(second.sink, { store: shared, owner: "two", timing });
     await note(10);
     await sent(first.got, 20);
     expect((await two.figures()).relaying).toBe(false);

@@ -57,7 +57,7 @@ export interface Relay {
 }
 
 const CURSOR = "sink";
-const TIMING: Timing = { lease: 10_000, linger: 25, poll: 1_000, firstBackoff: 250, longestBackoff: 30_000, close: 3_000 }; // prettier-ignore
+const TIMING: Timing = { lease: 10_000, linger: 25, poll: 1_000, firstBackoff: 250, longestBackoff: 10_000, close: 3_000 }; // prettier-ignore
 /** One process owns a store that is not shared: its lease need not end. */
 const FOR_EVER_MS = 100 * 365 * 86_400_000;
 const MOST_EVENTS = 500;

@@ -80,7 +80,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
       expect((await call()).status).toBe(200);
     });
 
-    it.each(FAULTS)("%s: every call is denied in time and the engine is named; afterwards it works again", async (fault) => {
+    it.each(FAULTS)("C46, %s: every call is denied in time and the engine is named; afterwards it works again", async (fault) => {
       proxy.set(fault);
       const took: number[] = [];
       for (let i = 0; i < CALLS; i++) {

@@ -8,6 +8,7 @@ import type { Finding } from "./finding.ts";
 import type { Place } from "./place.ts";
 import { checkPrograms } from "./programs.ts";
 import { checkSandbox } from "./sandbox.ts";
+import { checkSink } from "./sink.ts";
 
 export type Check = (place: Place) => Finding | Finding[] | Promise<Finding | Finding[]>;
 
@@ -17,6 +18,7 @@ export const CHECKS: readonly Check[] = [
   checkDataDir,
   checkServer,
   checkStore,
+  checkSink,
   checkClock,
   checkPrograms,
   checkSandbox,

@@ -1,0 +1,41 @@
+// Whether events can be sent on, and how many wait. The server goes on without: nothing here is a failure.
+import { AppError } from "../../errors.ts";
+import { openSink } from "../../sink/sink.ts";
+import type { Finding } from "./finding.ts";
+import type { Place } from "./place.ts";
+
+const LIMIT_MS = 10_000;
+
+export async function checkSink({ config, owner }: Place): Promise<Finding> {
+  const name = "sink";
+  if (!config) return { name, status: "warning", detail: "not checked: the configuration is not valid" }; // prettier-ignore
+  if (config.sink === "none") return { name, status: "ok", detail: "none: events stay in the log" };
+  const sink = await openSink(config.sink);
+  const late = AbortSignal.timeout(LIMIT_MS);
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    late.addEventListener("abort", () => reject(new Error("Kafka does not answer")), { once: true }); // prettier-ignore
+  });
+  try {
+    await Promise.race([sink.ping(), tooLate]);
+    return { name, status: "ok", detail: `Kafka answers${await told(owner?.url ?? null)}` };
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    const fix = (cause instanceof AppError ? cause.fault.remedy : undefined) ?? "start Kafka, or correct OSTIARY_SINK"; // prettier-ignore
+    return { name, status: "warning", detail: `${detail}; events wait in the log${await told(owner?.url ?? null)}`, fix }; // prettier-ignore
+  } finally {
+    await sink.close();
+  }
+}
+
+/** What a running server says of it. */
+async function told(url: string | null): Promise<string> {
+  if (url === null) return "";
+  try {
+    const answer = await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(3_000) });
+    const { checks } = (await answer.json()) as { checks?: { name: string; reason?: string }[] };
+    const reason = checks?.find((check) => check.name === "sink")?.reason;
+    return reason === undefined ? "" : ` (the server says: ${reason})`;
+  } catch {
+    return "";
+  }
+}
