@@ -1,0 +1,108 @@
+// Two servers on one PostgreSQL write their chains into one log: one export holds and proves both.
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openKey } from "../../src/ledger/key.ts";
+import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
+import { verifyExport } from "../../src/ledger/verify.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+
+const server = process.env["OSTIARY_TEST_POSTGRES"];
+
+async function on(address: string, sql: string): Promise<void> {
+  const client = new pg.Client(address);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+interface Instance {
+  readonly name: string;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly folder: string;
+}
+
+async function open(address: string, name: string): Promise<Instance> {
+  const folder = mkdtempSync(join(tmpdir(), "ostiary-ledger-"));
+  const store = await openStore(address, { dataDir: folder, instanceId: name });
+  const secrets = new Map<string, string>();
+  const ledger = createLedger({
+    store,
+    dataDir: folder,
+    instanceId: name,
+    key: openKey({ readSecret: (file) => secrets.get(file) ?? null, writeSecret: (file, value) => void secrets.set(file, value) }),
+    now: Date.now,
+    settings: { checkpointEvents: 1000, checkpointSeconds: 60, archiveAfterDays: 0 },
+    note: async (action, body) => void (await store.log.append({ tenantId: "local", at: Date.now(), action, actor: "system", executionId: null, body: JSON.stringify(body) })),
+    forget: (before) => store.executions.forgetBefore(before),
+    report: (fields, message) => expect.unreachable(`${message} ${JSON.stringify(fields)}`),
+    onRolledBack: () => undefined,
+  });
+  return { name, store, ledger, folder };
+} // prettier-ignore
+
+const start = "OSTIARY_TEST_POSTGRES is not set: use `npm run test:services`";
+if (!server && process.env["CI"]) test(`postgres: ${start}`, () => expect.unreachable(start));
+
+describe.skipIf(!server)("the ledger on PostgreSQL", () => {
+  const name = `ledger_${randomUUID().replaceAll("-", "")}`;
+  const address = () => {
+    const url = new URL(server ?? "");
+    url.pathname = `/${name}`;
+    return url.href;
+  };
+  let one: Instance;
+  let two: Instance;
+
+  beforeEach(async () => {
+    await on(server ?? "", `create database ${name}`);
+    one = await open(address(), "inst_one");
+    two = await open(address(), "inst_two");
+  });
+  afterEach(async () => {
+    for (const { ledger, store, folder } of [one, two]) {
+      await ledger.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+    await on(server ?? "", `drop database ${name} with (force)`);
+  });
+
+  const write = async ({ store, ledger, name: who }: Instance, rounds: number) => {
+    for (let round = 0; round < rounds; round++) {
+      await Promise.all(["local", "Zürich", "acme"].map((tenantId) => store.log.append({ tenantId, at: Date.now(), action: "config.changed", actor: who, executionId: null, body: JSON.stringify({ round, text: "ü \u2028 \ud800" }) }))); // prettier-ignore
+      if (round % 5 === 4) await ledger.checkpoint();
+    }
+  };
+
+  test("T50: chains of two servers that write at once are one ledger, and one export proves it", async () => {
+    await Promise.all([write(one, 30), write(two, 30)]);
+    const exports = [];
+    for (const format of ["ndjson", "cloudevents"] as const) exports.push(await one.ledger.export({ tenantId: null, format })); // prettier-ignore
+    for (const { bytes, manifest } of exports) {
+      expect(manifest).toMatchObject({ from: 1, to: 180, events: 180 });
+      const keys = [one.ledger.publicKey, two.ledger.publicKey];
+      expect(await verifyExport(bytes(), { keys })).toMatchObject({ ok: true, findings: { events: 180, chains: 6 } }); // prettier-ignore
+      expect(await verifyExport(bytes(), { keys: keys.slice(0, 1) })).toMatchObject({ ok: false });
+    }
+    for (const { ledger } of [one, two])
+      expect(await ledger.verify({ tenantId: null })).toMatchObject({ ok: true, findings: { events: 180, chains: 6 } }); // prettier-ignore
+    expect(await two.ledger.verify({ tenantId: "acme" })).toMatchObject({ ok: true, findings: { events: 60, chains: 2 } }); // prettier-ignore
+    await on(address(), "update events set actor = 'nobody' where seq = 90");
+    expect(await two.ledger.verify({ tenantId: null })).toMatchObject({ ok: false, fault: { seq: 90 } }); // prettier-ignore
+  });
+
+  test("one of them archives; the other takes the file at its signed word", async () => {
+    await Promise.all([write(one, 200), write(two, 200)]);
+    const done = await Promise.allSettled([one, two].map(({ ledger }) => ledger.archive({ before: Date.now() + 1, dryRun: false }))); // prettier-ignore
+    expect(done.some(({ status }) => status === "fulfilled")).toBe(true);
+    const segments = await one.store.ledger.segments();
+    expect(segments.at(-1)?.toSeq).toBeGreaterThanOrEqual(200);
+    const verdicts = [await one.ledger.verify({ tenantId: null }), await two.ledger.verify({ tenantId: null })]; // prettier-ignore
+    expect(verdicts).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(verdicts.map((verdict) => verdict.ok && verdict.segmentsElsewhere).toSorted()).not.toEqual([0, 0]); // prettier-ignore
+  });
+});
