@@ -206,7 +206,7 @@ async function compose(
 
     // Identity.
     const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
-    for (const file of ["admin.key", "cli.key"]) masker.know(dataDir.readSecret(file) ?? "");
+    for (const file of ["admin.key", "cli.key", "ledger.key"]) for (const line of dataDir.readSecret(file)?.split("\n") ?? []) if (!line.startsWith("-----")) masker.know(line);
     await starterRelations({ store, relations, tools: native });
     const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native" });
     const sessions = createSessions(store.facts, now);

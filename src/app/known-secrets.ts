@@ -18,19 +18,31 @@ export function secretsOf(config: object): string[] {
   };
   visit(config, false);
   for (const { value } of Object.values(namedSecrets(config))) found.add(value);
+  for (const value of headersOf(config)) found.add(value);
   return [...found];
 }
 
 const namedSecrets = (config: object): Readonly<Record<string, { readonly value: string }>> =>
   "secrets" in config ? (config.secrets as Record<string, { value: string }>) : {};
 
-/** As it is written and as it is sent. A password that is the user's name hides nothing, and would hide the name. */
+/** A collector's key travels in a header: `name=value,name=value`, percent-encoded. */
+function headersOf(config: object): string[] {
+  const { telemetry } = config as { telemetry?: { otlp?: { headers?: string } } };
+  const pairs = telemetry?.otlp?.headers?.split(",") ?? [];
+  return pairs.flatMap((pair) => spellingsOf(pair.slice(pair.indexOf("=") + 1).trim()));
+}
+
+/** A password that is the user's name hides nothing, and would hide the name. */
 function passwordsOf(address: string): string[] {
   const [, user = "", password = ""] = PASSWORD.exec(address) ?? [];
   if (password === "" || password === user) return [];
+  return spellingsOf(password);
+}
+
+function spellingsOf(encoded: string): string[] {
   try {
-    return [password, decodeURIComponent(password)];
+    return [encoded, decodeURIComponent(encoded)];
   } catch {
-    return [password];
+    return [encoded];
   }
 }

@@ -95,12 +95,16 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
   };
 
   const maskSpans = (text: string, spans: readonly (Span | KnownSpan)[], way: Way): string => {
+    // A text may hold one secret many times.
+    const masks = new Map<string, string>();
     let masked = "";
     let from = 0;
     for (const span of spans) {
       masked += text.slice(from, span.start);
       const spelt = text.slice(span.start, span.end);
-      masked += way.render("secret" in span ? span.secret : spelt, spelt);
+      const mask = masks.get(spelt) ?? way.render("secret" in span ? span.secret : spelt, spelt);
+      masks.set(spelt, mask);
+      masked += mask;
       from = span.end;
     }
     way.masked += spans.length;

@@ -1,5 +1,6 @@
 // The server of the secrets corpus, in a process of its own so that all it logs can be read. Its tools hand on what they
 // get by every way there is: a result, an error, progress, and an exception nobody foresaw, which is logged.
+import { once } from "node:events";
 import { z } from "zod";
 import { defineTool, toolError, type Tool } from "../../src/tools/tool.ts";
 import { openCorpusApp } from "./open-app.ts";
@@ -37,12 +38,12 @@ const opened = await openCorpusApp({
   listen: true,
   flags: { "log.level": "debug", "telemetry.otlp.endpoint": collector, "telemetry.otlp.delayMs": "10", "telemetry.content": "true" }, // prettier-ignore
 });
+const ended = once(process.stdin, "end");
 const { url, adminKey, dataDir } = opened.app;
 process.stdout.write(`${JSON.stringify({ url, adminKey, dataDir })}\n`);
 // Stopped first, so that what it leaves can be read; removed when nobody needs it any more.
-process.stdin.once("data", () => {
-  void opened.app.stop().then(() => process.stdout.write("stopped\n"));
-});
-process.stdin.once("end", () => {
-  void opened.close().then(() => process.exit(0));
-});
+await Promise.race([once(process.stdin, "data"), ended]);
+await opened.app.stop();
+process.stdout.write("stopped\n");
+await ended;
+await opened.close();
