@@ -381,7 +381,6 @@ async function compose(
       await opened.close();
       await tracing.close();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
-      await relay?.close();
       await ledger.close().catch(lastWords);
       await relay?.close();
       await store.close();

@@ -246,6 +246,10 @@ log: { level: loud }
     expect(unfit).toContain("a whole ost_… key");
     expect(unfit).not.toContain(cut);
     await load({ env: { OSTIARY_ADMIN_KEY: `${cut}${"b".repeat(9)}` } });
+    const [address] = await faultsOf({ env: { OSTIARY_SINK: "kafka://ada:pa55@h/t?sasl=plain" } });
+    expect(address).toContain(
+      'expected tls=on with sasl=plain, beyond loopback, got "kafka://ada:••••••@h/t',
+    );
   });
 
   test("the data directory is no workspace", async () => {

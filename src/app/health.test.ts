@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { Allowlist } from "../governance/governance.ts";
 import type { SandboxStatus } from "../sandbox/sandbox.ts";
 import { healthOf } from "./health.ts";
+import { sinkReport } from "./sink.ts";
 
 const list = (...entries: string[]): Allowlist => ({ state: "on", entries, has: () => true });
 const up = { name: "store", ping: () => Promise.resolve() };
@@ -23,6 +24,19 @@ it("a part that does not answer is named, and the house is not ready", async () 
     { name: "policy", ok: false, reason: "the policy does not answer" },
   ]);
 });
+
+it("C46: a sink that is down is shown, and does not make the house unready", async () => {
+  const check = (told: () => Promise<string | null>) => healthOf([], list("x"), undefined, told).check(); // prettier-ignore
+  expect(await check(() => Promise.resolve(null))).toEqual({ ready: true, checks: [] });
+  const figures = { pending: 7, lastError: "no Kafka broker answers", lastSuccess: 0, relaying: false };
+  expect(await check(() => Promise.resolve(sinkReport(figures)))).toEqual({
+    ready: true,
+    checks: [{ name: "sink", ok: true, ms: 0, reason: "events are not sent on: no Kafka broker answers; 7 events wait, the last was sent at 1970-01-01T00:00:00.000Z" }],
+  }); // prettier-ignore
+  expect(sinkReport({ ...figures, lastError: null, pending: 1 })).toBe("another server sends events on; 1 event waits");
+  expect(sinkReport({ ...figures, lastError: null, lastSuccess: null, relaying: true })).toBe("7 events wait, none was sent by this server yet");
+  expect(await check(() => Promise.reject(new Error("gone")))).toMatchObject({ ready: true, checks: [{ reason: "not known: the store does not answer" }] });
+}); // prettier-ignore
 
 it("a sandbox that is missing or weak is shown, and does not make the house unready", async () => {
   const box = (status: Partial<SandboxStatus>): Promise<unknown> => {

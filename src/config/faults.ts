@@ -42,6 +42,8 @@ function show(given: unknown, path: readonly PropertyKey[]): string {
   let value = given;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null)?.[step];
   if (value === null || value === undefined) return "nothing";
-  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  const whole = typeof value === "number" ? String(value) : JSON.stringify(value);
+  // An address is shown without its password.
+  const text = whole.replace(/(:\/\/[^/@:]*):[^@/]*@/, "$1:••••••@");
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
