@@ -1,4 +1,5 @@
 // Makes checkpoints: after so many events, or so long after the first that none covers, or when somebody asks.
+import { AppError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { NO_HASH } from "../util/ledger-line.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";
@@ -44,6 +45,7 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
     if (timer) clearTimeout(timer);
     if (soon) clearTimeout(soon);
     timer = soon = null;
+    await writeOut();
     const heads = (await ledger.heads()).filter((head) => head.instanceId === instanceId);
     if (heads.length === 0) return null;
     const before: { n: number; line: string; all?: boolean } | null = last ?? (await ledger.lastCheckpoint(instanceId)); // prettier-ignore
@@ -67,7 +69,7 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
   /** The database first: what only it has is written to the file later, what only the file has was lost there. */
   async function writeOut(): Promise<void> {
     for (let line = unwritten[0]; line !== undefined; line = unwritten[0]) {
-      await file.append(line);
+      await file.append(line).catch(notWritten);
       unwritten.shift();
     }
   }
@@ -81,8 +83,9 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
 
   return {
     recorded() {
-      if (++uncovered === 1) (timer ??= setTimeout(byItself, everyMs)).unref();
-      else if (uncovered >= everyEvents && soon === null) (soon = setTimeout(byItself, Math.min(LEAST_MS, everyMs))).unref();
+      uncovered++;
+      if (timer === null) (timer = setTimeout(byItself, everyMs)).unref();
+      if (uncovered >= everyEvents && soon === null) (soon = setTimeout(byItself, Math.min(LEAST_MS, everyMs))).unref(); // prettier-ignore
     },
     make: (which = "moved") => inTurn(which),
     async close() {
@@ -92,6 +95,10 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
       if (timer) clearTimeout(timer);
     },
   }; // prettier-ignore
+}
+
+function notWritten(cause: unknown): never {
+  throw new AppError("UNAVAILABLE", "resource_exhausted", `the checkpoint file cannot be written: ${(cause as Error).message}`, { remedy: "make room in the data directory, or make it writable; it is tried again", cause }); // prettier-ignore
 }
 
 const byTenant = (a: NamedHead, b: NamedHead): number => (a.tenantId < b.tenantId ? -1 : 1);

@@ -1,6 +1,7 @@
 // An export: a signed line that says what follows, then the events and checkpoints in order. Two readings, so that the
 // first line can be exact and nothing has to be kept in memory.
 import { createHash } from "node:crypto";
+import { AppError } from "../errors.ts";
 import { toCloudEvent } from "./cloud.ts";
 import type { LedgerKey } from "./key.ts";
 import { manifestText, signLine, type ExportedChain, type Format, type Manifest } from "./lines.ts";
@@ -38,7 +39,8 @@ export async function openExport(
   const head = await source.store.log.head();
   const marks = await marksOf(source.store);
   const to = Math.min(question.to ?? head, head);
-  const asked = Math.max(1, question.from ?? 1);
+  const asked = question.from ?? (await firstHere(source));
+  await allHere(source, asked);
   const since = question.since === undefined ? asked : await firstSince(source, { from: asked, to, tenantId, marks }, question.since); // prettier-ignore
   const stretch: Stretch = { from: Math.max(asked, since), to, tenantId, marks };
   const line = format === "cloudevents" ? toCloudEvent : (text: string): string => text;
@@ -75,6 +77,17 @@ export async function openExport(
         yield Buffer.from(page.map(({ text }) => `${line(text)}\n`).join(""));
     },
   };
+}
+
+/** After the last archived file that is not on this machine. */
+async function firstHere({ store, files }: Source): Promise<number> {
+  const missing = (await store.ledger.segments()).findLast(({ file }) => !files.has(file));
+  return (missing?.toSeq ?? 0) + 1;
+}
+
+async function allHere({ store, files }: Source, from: number): Promise<void> {
+  const missing = (await store.ledger.segments()).find(({ toSeq, file }) => toSeq >= from && !files.has(file)); // prettier-ignore
+  if (missing) throw new AppError("NOT_FOUND", "unknown", `events ${missing.fromSeq} to ${missing.toSeq} are archived in ${missing.file}, which is not on this machine`, { remedy: `put the file back into the folder archive of the data directory, or begin after it: --from ${missing.toSeq + 1}` }); // prettier-ignore
 }
 
 async function firstSince(source: Source, stretch: Stretch, since: number): Promise<number> {

@@ -1,5 +1,5 @@
 // The ledger on a real store: what is made, what is found, and what a crash leaves behind.
-import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs"; // prettier-ignore
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs"; // prettier-ignore
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -116,6 +116,20 @@ describe("checkpoints", () => {
   });
 });
 
+test("a checkpoint file that cannot be written keeps nobody from exporting, and is filled up later", async () => {
+  await say(3);
+  const file = join(dir, "checkpoints.ndjson");
+  mkdirSync(file);
+  await expect(ledger.checkpoint()).rejects.toMatchObject({ fault: { reason: "resource_exhausted" } });
+  const { bytes } = await ledger.export({ tenantId: null, format: "ndjson" });
+  expect(await verifyExport(bytes())).toMatchObject({ ok: true, findings: { checkpoints: 1 } });
+  expect(told).toEqual(["an export begins without a checkpoint"]);
+  rmSync(file, { recursive: true });
+  await ledger.checkpoint();
+  expect(readFileSync(file, "utf8").split("\n")).toHaveLength(2);
+  expect(await verify()).toMatchObject({ ok: true });
+}); // prettier-ignore
+
 describe("an older state that was put back", () => {
   test("T50: is found by verify and told at the start; then an honest restore goes on", async () => {
     await say(5);
@@ -211,6 +225,10 @@ describe("the archive", () => {
     const kept = readFileSync(first);
     rmSync(first);
     expect(await verify()).toMatchObject({ ok: true, segmentsElsewhere: 1, findings: { from: 401 } }); // prettier-ignore
+    const rest = await ledger.export({ tenantId: null, format: "ndjson" });
+    expect(rest.manifest.from).toBe(401);
+    expect(await verifyExport(rest.bytes())).toMatchObject({ ok: true });
+    await expect(ledger.export({ tenantId: null, format: "ndjson", from: 7 })).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } }); // prettier-ignore
     writeFileSync(first, kept.with(kept.length >> 1, (kept.at(kept.length >> 1) ?? 0) ^ 1));
     expect(await verify()).toMatchObject({ ok: false, fault: { message: expect.stringContaining("1-400.ndjson.gz") as string } }); // prettier-ignore
   });

@@ -65,7 +65,7 @@ export function createLedger(powers: LedgerPowers): Ledger {
   const { store, dataDir, instanceId, key, now, settings, note, report } = powers;
   const file = checkpointFile(dataDir);
   const files = segmentFiles(dataDir);
-  const source: Source = { store, readSegment: (segment) => files.lines(segment.file) };
+  const source: Source = { store, files };
   const checkpoints = createCheckpoints({
     ledger: store.ledger,
     file,
@@ -91,7 +91,7 @@ export function createLedger(powers: LedgerPowers): Ledger {
   }
 
   async function openedExport(question: ExportQuestion): Promise<Export> {
-    await checkpoints.make();
+    await checkpoints.make().catch((cause: unknown) => report({ err: cause }, "an export begins without a checkpoint")); // prettier-ignore
     return openExport(source, question, { key, instanceId, now });
   }
 

@@ -47,7 +47,7 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
     const check = new LedgerCheck({ ...options, tenant: options.tenantId, before, after, heads: heads.filter(({ seq }) => seq <= to && seq > after) }); // prettier-ignore
     check.beginLive();
     const outside = options.tenantId === null ? besides(checkpointFile, after) : null;
-    const source: Source = { store, readSegment: ({ file }) => files.lines(file) };
+    const source: Source = { store, files };
     for await (const page of ledgerLines(source, {
       from: after + 1,
       to,

@@ -87,6 +87,10 @@ function matcher(f: SearchFilter): (row: LedgerRow) => boolean {
 /** Bodies are read only where the words are in them at all. */
 function says(body: string, value: string, fields: readonly string[]): boolean {
   if (!body.includes(JSON.stringify(value))) return false;
-  const read = JSON.parse(body) as Record<string, unknown> | null;
-  return fields.some((field) => read?.[field] === value);
+  try {
+    const read = JSON.parse(body) as Record<string, unknown> | null;
+    return fields.some((field) => read?.[field] === value);
+  } catch {
+    return false; // somebody changed it: verify says so
+  }
 }

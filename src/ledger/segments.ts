@@ -15,6 +15,7 @@ export interface SegmentFiles {
   read(name: string, state?: "unsettled"): AsyncIterable<Uint8Array> | null;
   settle(name: string): Promise<void>;
   discard(name: string): Promise<void>;
+  has(name: string): boolean;
   /** Lines after the manifest; null when there is no such file. */
   lines(name: string): AsyncIterable<Uint8Array> | null;
 }
@@ -38,9 +39,10 @@ export function segmentFiles(dataDir: string): SegmentFiles {
       await flush(folder);
     },
     discard: (name) => rm(unsettled(name), { force: true }),
+    has: (name) => existsSync(join(folder, name)),
     lines(name) {
       const path = join(folder, name);
-      return existsSync(path) ? linesIn(createReadStream(path).pipe(createGunzip())) : null;
+      return existsSync(path) ? linesIn(path) : null;
     },
   };
 }
@@ -54,10 +56,13 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-async function* linesIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* linesIn(path: string): AsyncGenerator<Uint8Array> {
+  const packed = createReadStream(path);
+  const bytes = createGunzip();
+  packed.on("error", (cause) => bytes.destroy(cause)).pipe(bytes);
   let parts: Uint8Array[] = [];
   let first = true;
-  for await (const chunk of bytes) {
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
     let start = 0;
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
       const line = Buffer.concat([...parts, chunk.subarray(start, end)]);

@@ -1,18 +1,16 @@
 // The whole log in order, wherever it lies: its beginning in files, the rest in the store.
 import { setImmediate as turn } from "node:timers/promises";
-import type { LedgerRow, SegmentRow, Store } from "../store/store.ts";
+import type { LedgerRow, Store } from "../store/store.ts";
 import type { LedgerEvent } from "../util/ledger-line.ts";
 import { eventLine, type OldEvent } from "./lines.ts";
 import { parseLine } from "./parse.ts";
+import type { SegmentFiles } from "./segments.ts";
 
 export type LedgerStore = Pick<Store, "log" | "ledger">;
 
-/** Lines of an archived file; null when it is not on this machine. */
-export type ReadSegment = (segment: SegmentRow) => AsyncIterable<Uint8Array> | null;
-
 export interface Source {
   readonly store: LedgerStore;
-  readonly readSegment: ReadSegment;
+  readonly files: Pick<SegmentFiles, "lines" | "has">;
 }
 
 export interface Stretch {
@@ -72,7 +70,7 @@ async function* eventPages(source: Source, stretch: Stretch): AsyncGenerator<Eve
   const { from, to, tenantId } = stretch;
   for (const segment of await source.store.ledger.segments()) {
     if (segment.toSeq < from || segment.fromSeq > to) continue;
-    const bytes = source.readSegment(segment);
+    const bytes = source.files.lines(segment.file);
     if (bytes) yield* archived(bytes, stretch);
   }
   let limit = PAGE;

@@ -77,7 +77,16 @@ export const searchEvents = endpoint({
 
 function eventView(row: LedgerRow): z.input<typeof event> {
   const { seq: number, at, action, actor, executionId: id, body, instanceId, n, prevHash, hash: digest } = row; // prettier-ignore
-  return { seq: number, at: iso(at), action, actor, executionId: id, body: JSON.parse(body) as unknown, instanceId, n, prevHash, hash: digest }; // prettier-ignore
+  return { seq: number, at: iso(at), action, actor, executionId: id, body: bodyOf(body), instanceId, n, prevHash, hash: digest }; // prettier-ignore
+}
+
+/** One that was changed by hand is shown as it is. */
+function bodyOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }
 
 export const getLedgerHead = endpoint({
