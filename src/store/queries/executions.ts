@@ -13,10 +13,17 @@ import { search } from "./search.ts";
 export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
 
 /** The one translation of a filter; the terms on end_seq let the partial indexes serve a status. */
-export function filtered<O>(query: ExecutionQuery<O>, filter: HistoryFilter): ExecutionQuery<O> {
+export function filtered<O>(
+  query: ExecutionQuery<O>,
+  filter: HistoryFilter,
+  through: "index" | "number" = "index",
+): ExecutionQuery<O> {
   const { userId, toolName, category, status, sessionId, errorCode, from, to } = filter;
-  let q = query.where("tenant_id", "=", filter.tenantId);
-  if (userId !== undefined) q = q.where("user_id", "=", userId);
+  // SQLite prefers any index that begins with the tenant, and would sort all of its rows; an expression has none.
+  const column = (name: "tenant_id" | "user_id") =>
+    through === "index" ? sql.ref<string>(name) : sql<string>`coalesce(${sql.ref(name)}, '')`;
+  let q = query.where(column("tenant_id"), "=", filter.tenantId);
+  if (userId !== undefined) q = q.where(column("user_id"), "=", userId);
   if (toolName !== undefined) q = q.where("tool_name", "=", toolName);
   if (category !== undefined) q = q.where("category", "=", category);
   if (status !== undefined) q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null); // prettier-ignore
@@ -64,7 +71,7 @@ export function executions(database: Database): Store["executions"] {
       return record ?? null;
     },
     async list(filter, { limit, offset, after }) {
-      let page = filtered(select(), filter);
+      let page = filtered(select(), filter, filter.userId === undefined ? "number" : "index");
       // An unknown id falls back to everything older than its time.
       const seq = sql<number>`coalesce((select seq from executions where id = ${after?.id ?? ""}), 0)`;
       if (filter.userId === undefined) {

@@ -77,8 +77,9 @@ function wholeHours(firstHour: number, endHour: number): [number, number][] {
   ];
 }
 
+/** Added up inside the database; packed buckets one after the other unpack to their sum. */
 async function fromRollups(
-  { kysely }: Database,
+  { kysely, kind }: Database,
   filter: HistoryFilter,
   [first, last]: readonly [number, number],
   add: (part: Part) => void,
@@ -86,39 +87,41 @@ async function fromRollups(
 ): Promise<void> {
   if (first > last) return;
   const { toolName, category, status } = filter;
+  const ofTenant = first === ALL_TIME && !perUser && filter.userId === undefined;
+  const packed =
+    kind === "sqlite"
+      ? sql<string | null>`group_concat(hex(buckets), '')`
+      : sql<string | null>`encode(string_agg(buckets, ''::bytea), 'hex')`;
   let query = kysely
     .selectFrom("rollups")
-    .select([
+    .select((of) => [
       "user_id",
       "tool_name",
       "category",
       "status",
-      "count",
-      "total_ms",
-      "last_start_ms",
-      "buckets",
-    ]) // prettier-ignore
+      of.fn.sum("count").as("count"),
+      of.fn.sum("total_ms").as("total_ms"),
+      of.fn.max("last_start_ms").as("last_start_ms"),
+      packed.as("packed"),
+    ])
     .where("tenant_id", "=", filter.tenantId)
-    .where(
-      first === ALL_TIME && !perUser && filter.userId === undefined
-        ? sql<SqlBool>`user_id = ${WHOLE_TENANT}`
-        : usersOf(filter),
-    ) // prettier-ignore
+    .where(ofTenant ? sql<SqlBool>`user_id = ${WHOLE_TENANT}` : usersOf(filter))
     .where("hour", ">=", first)
     .where("hour", "<=", last);
   if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
   if (category !== undefined) query = query.where("category", "=", category);
   if (status !== undefined) query = query.where("status", "in", rollupStatuses(status));
-  for (const r of await query.execute())
+  // PostgreSQL sums integers into a numeric, which arrives as text.
+  for (const r of await query.groupBy(["user_id", "tool_name", "category", "status"]).execute())
     add({
       userId: r.user_id,
       toolName: r.tool_name,
       category: r.category,
       status: r.status,
-      count: r.count,
-      totalMs: r.total_ms,
-      lastStart: r.last_start_ms,
-      addDurations: (into: Counts) => unpack(r.buckets, into),
+      count: Number(r.count),
+      totalMs: Number(r.total_ms),
+      lastStart: Number(r.last_start_ms),
+      addDurations: (into: Counts) => unpack(Buffer.from(r.packed ?? "", "hex"), into),
     });
 }
 

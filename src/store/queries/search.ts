@@ -63,7 +63,11 @@ async function stretch(
   after: RowKey | undefined,
 ): Promise<Row[]> {
   if (seqs?.length === 0) return [];
-  let page = filtered(kysely.selectFrom("executions").select(COLUMNS), filter);
+  let page = filtered(
+    kysely.selectFrom("executions").select(COLUMNS),
+    filter,
+    seqs ? "number" : "index",
+  );
   if (seqs) page = page.where("seq", "in", seqs);
   if (errorText !== undefined) page = page.where(UNSUCCESSFUL);
   if (after) {
@@ -116,9 +120,11 @@ async function unsuccessful(database: Database, filter: HistoryFilter): Promise<
 
 /** Numbers of all executions whose trace begins like this one, newest first. */
 async function ofTrace({ kysely, kind }: Database, traceId: string): Promise<number[]> {
-  const ends = await kysely.selectFrom("executions").select((of) => [of.fn.min("seq").as("first"), of.fn.max("seq").as("last")]).executeTakeFirst(); // prettier-ignore
-  const first = Math.floor(Number(ends?.first ?? 0) / TRACE_STRETCH);
-  const last = Math.floor(Number(ends?.last ?? -1) / TRACE_STRETCH);
+  // One by one: asked for both at once, SQLite walks all rows.
+  const end = async (which: "min" | "max"): Promise<number> =>
+    Number((await kysely.selectFrom("executions").select((of) => of.fn[which]("seq").as("seq")).executeTakeFirst())?.seq ?? -1); // prettier-ignore
+  const first = Math.floor((await end("min")) / TRACE_STRETCH);
+  const last = Math.floor((await end("max")) / TRACE_STRETCH);
   const stretches = Array.from({ length: last - first + 1 }, (_, i) => first + i);
   const one = sql`(seq / ${sql.lit(TRACE_STRETCH)})`;
   const isIn =
@@ -130,8 +136,10 @@ async function ofTrace({ kysely, kind }: Database, traceId: string): Promise<num
     .select("seq")
     .where(isIn)
     .where("trace_key", "=", traceKeyOf(traceId))
-    .orderBy("seq", "desc")
-    .limit(STRETCH * 4)
     .execute();
-  return rows.map(({ seq }) => seq);
+  // Without an order and a limit, which would have the database walk all rows instead of asking the index.
+  return rows
+    .map(({ seq }) => seq)
+    .sort((a, b) => b - a)
+    .slice(0, 4 * STRETCH);
 }
