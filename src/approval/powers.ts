@@ -15,7 +15,7 @@ export interface Who {
   readonly userId: string;
 }
 
-/** What people and programs outside are told of. */
+/** The two moments of an approval that others want to hear of. */
 export type Told = "requested" | "decided";
 
 export interface ApprovalPowers {

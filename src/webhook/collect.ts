@@ -13,8 +13,8 @@ export interface CollectPowers extends MessagePowers {
 }
 
 export interface Collector {
-  /** Up to the present end of the log. */
-  collect(): Promise<void>;
+  /** Towards the present end of the log, a stretch at a time, so that sending has its turn too. */
+  collect(signal: AbortSignal): Promise<void>;
   /** Lets another server follow at once. */
   release(): Promise<void>;
 }
@@ -22,6 +22,7 @@ export interface Collector {
 const CURSOR = "webhooks";
 const LEASE_MS = 30_000;
 const PAGE = 200;
+const MAX_PAGES = 20;
 /** Messages that may wait for one endpoint; what comes on top is counted and dropped. */
 export const MAX_WAITING = 10_000;
 
@@ -71,7 +72,7 @@ export function createCollector(p: CollectPowers): Collector {
   };
 
   return {
-    async collect() {
+    async collect(signal) {
       // The end first: who was there before an event was written is among those asked after it.
       const head = await log.head();
       const webhooks = await endpoints.enabled();
@@ -80,10 +81,12 @@ export function createCollector(p: CollectPowers): Collector {
       const known = await position(oldest);
       if (known === null || known >= head) return;
       const houseActions = actionsOf(webhooks.flatMap(({ events }) => events));
-      for (let from = Math.max(known, oldest); from < head;) {
-        const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+      let from = Math.max(known, oldest);
+      for (let pages = 0; from < head && pages < MAX_PAGES && !signal.aborted; pages++) {
+        const found = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+        const page = found.filter(({ seq }) => seq <= head);
         await enqueue(webhooks, page);
-        from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : Math.max(head, page.at(-1)?.seq ?? 0); // prettier-ignore
+        from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : head;
         if (!(await advance(from))) return;
       }
     },

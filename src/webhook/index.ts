@@ -63,14 +63,14 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
   await applyConfigured(p.configured, { store, tenantId: p.tenantId, secrets, now });
 
   let timer: NodeJS.Timeout | undefined;
-  let closed = false;
+  const stop = new AbortController();
   let looking: Promise<void> = Promise.resolve();
   let sweptAt = -Infinity;
 
   const round = async (): Promise<void> => {
     const webhooks = await store.webhooks.enabled();
     if (webhooks.length > 0) {
-      await collector.collect();
+      await collector.collect(stop.signal);
       await sender.fill(webhooks);
     }
     if (now() - sweptAt < SWEEP_EVERY_MS) return;
@@ -81,14 +81,14 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     looking = round()
       .then(() => LOOK_EVERY_MS)
       .catch((cause: unknown) => {
-        if (!closed) report("webhooks could not be looked after", { err: cause });
+        if (!stop.signal.aborted) report("webhooks could not be looked after", { err: cause });
         return LOOK_LATER_MS;
       })
       .then(plan);
   };
   const plan = (ms: number): void => {
     clearTimeout(timer);
-    if (closed) return;
+    if (stop.signal.aborted) return;
     timer = setTimeout(look, ms);
     timer.unref();
   };
@@ -97,7 +97,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     desk,
     start: () => plan(LOOK_EVERY_MS),
     async close() {
-      closed = true;
+      stop.abort();
       clearTimeout(timer);
       await looking;
       await sender.close();
