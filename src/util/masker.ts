@@ -142,16 +142,22 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
   const walkObject = (object: JsonObject, way: Way, depth: number): Json => {
     let copy: Record<string, Json> | null = null;
     let renamed = false;
+    let fields = 0;
+    let value = "";
     for (const name in object) {
+      fields++;
+      if (VALUES.has(name)) value = name;
       const old = object[name] ?? null;
       const kind = kindOf(name);
       let inner: Json;
-      if (way.names && (kind === SECRET_FIELD || isNamedValue(object, name, kindOf))) inner = byName(old, way);
+      if (way.names && kind === SECRET_FIELD) inner = byName(old, way);
       else if (name === "$content" && Array.isArray(old)) inner = walkBlocks(old as readonly Json[], way, depth);
       else inner = walk(old, way, depth + 1);
       if (inner !== old) (copy ??= { ...object })[name] = inner;
       renamed ||= kind === HOLDS_SECRET;
     }
+    if (way.names && value !== "" && fields > 1 && isNamed(object, kindOf))
+      (copy ??= { ...object })[value] = byName(object[value] ?? null, way);
     if (!renamed) return copy ?? object;
     return Object.fromEntries(Object.entries(copy ?? object).map(([name, inner]) => [maskText(name, way), inner]));
   }; // prettier-ignore
@@ -233,8 +239,7 @@ const VALUES = new Set(["value", "text"]);
 const NAMES = ["name", "key", "field", "header", "label", "selector", "placeholder"] as const;
 
 /** `{name: "password", value: …}`: the name stands beside the value. */
-function isNamedValue(object: JsonObject, name: string, kindOf: (name: string) => number): boolean {
-  if (!VALUES.has(name)) return false;
+function isNamed(object: JsonObject, kindOf: (name: string) => number): boolean {
   for (const beside of NAMES) {
     const told = object[beside];
     if (typeof told === "string" && told.length <= 200 && kindOf(lastWord(told)) === SECRET_FIELD)

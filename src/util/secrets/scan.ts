@@ -23,6 +23,7 @@ export interface Detector {
 }
 
 const BITS = 6;
+const PAIRS = 1 << (2 * BITS);
 const TRIPLES = 1 << (3 * BITS);
 const SHORTEST = 8;
 const NONE: readonly Span[] = Object.freeze([]);
@@ -33,11 +34,16 @@ const codeOf = (unit: number): number => (unit & 0x1f) | ((unit & 0x40) >> 1);
 export function createScanner(detectors: readonly Detector[]): (text: string) => readonly Span[] {
   const groups: Detect[][] = [[]];
   const groupOf = new Uint16Array(TRIPLES);
+  /** By the last two characters: small enough to stay at hand, and mostly no. */
+  const mayEnd = new Uint8Array(PAIRS);
   const places = new Map<number, Detect[]>();
   for (const { words, detect } of detectors) {
     for (const word of new Set(words.map(tripleOf))) places.set(word, [...(places.get(word) ?? []), detect]); // prettier-ignore
   }
-  for (const [triple, group] of places) groupOf[triple] = groups.push(group) - 1;
+  for (const [triple, group] of places) {
+    groupOf[triple] = groups.push(group) - 1;
+    mayEnd[triple & (PAIRS - 1)] = 1;
+  }
 
   return (text) => {
     if (text.length < SHORTEST) return NONE;
@@ -45,6 +51,7 @@ export function createScanner(detectors: readonly Detector[]): (text: string) =>
     let triple = 0;
     for (let at = 0; at < text.length; at++) {
       triple = ((triple << BITS) | codeOf(text.charCodeAt(at))) & (TRIPLES - 1);
+      if (mayEnd[triple & (PAIRS - 1)] === 0) continue;
       const group = groupOf[triple];
       if (group === 0 || group === undefined || at < 2) continue;
       found ??= { spans: [], tokensTo: 0 };
