@@ -15,6 +15,8 @@ export interface CollectPowers extends MessagePowers {
 export interface Collector {
   /** Towards the present end of the log, a stretch at a time, so that sending has its turn too. */
   collect(signal: AbortSignal): Promise<void>;
+  /** Where nobody asks for anything, nothing is held back for them: the archive waits for whoever follows. */
+  skip(): Promise<void>;
   /** Lets another server follow at once. */
   release(): Promise<void>;
 }
@@ -89,6 +91,13 @@ export function createCollector(p: CollectPowers): Collector {
         from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : head;
         if (!(await advance(from))) return;
       }
+    },
+    async skip() {
+      const head = await log.head();
+      if ((await endpoints.enabled()).length > 0) return;
+      const known = await cursors.seq(CURSOR);
+      if (known === null || known >= head || (await position(head)) === null) return;
+      await advance(head);
     },
     async release() {
       if (at === null) return;

@@ -74,6 +74,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
       await sender.fill(webhooks);
     }
     if (now() - sweptAt < SWEEP_EVERY_MS) return;
+    await collector.skip();
     const swept = await store.deliveries.sweep(now() - KEPT_DAYS * DAY_MS, SWEPT_AT_ONCE);
     if (swept < SWEPT_AT_ONCE) sweptAt = now();
   };

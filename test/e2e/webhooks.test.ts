@@ -440,6 +440,26 @@ test("a budget that runs low is told once, also after a restart", async () => {
   }
 });
 
+test("without webhooks nothing of the log is held back from the archive", async () => {
+  const inbox = await receiver();
+  const own = await start(inbox.place);
+  try {
+    const { id } = await add(own, inbox.url, ["tool.execution.complete"]);
+    await echo(own);
+    await soon(async () => (await deliveries(own, id, "delivered")).length === 1);
+    await own.api("DELETE", `/webhooks/${id}`);
+    await echo(own);
+    const { cursors, log } = own.app.store;
+    const head = await log.head();
+    expect(await cursors.seq("webhooks")).toBeLessThan(head);
+    skewMs = 3_700_000;
+    await soon(async () => Number(await cursors.seq("webhooks")) >= head);
+  } finally {
+    skewMs = 0;
+    await own.close();
+  }
+});
+
 describe("when things go wrong inside", () => {
   test("a server that died after sending sends again under the same id, once its lease is over", async () => {
     const inbox = await receiver();
