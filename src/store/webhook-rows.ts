@@ -33,7 +33,7 @@ export interface WebhookRow {
 /** switched_off: by a person; gone: it answered 410; failing: nothing was taken for days. */
 export type WebhookDisabled = "switched_off" | "gone" | "failing";
 
-export type WebhookChange = Partial<
+type WebhookChange = Partial<
   Pick<WebhookRow, "url" | "events" | "description" | "enabled" | "sealed" | "previousSealed" | "previousUntil" | "fromSeq" | "failures" | "failingSince" | "disabledReason">
 > & { readonly updatedAt: number }; // prettier-ignore
 

@@ -26,7 +26,7 @@ const LEASE_MS = 30_000;
 const PAGE = 200;
 const MAX_PAGES = 20;
 /** Messages that may wait for one endpoint; what comes on top is counted and dropped. */
-export const MAX_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 export function createCollector(p: CollectPowers): Collector {
   const { log, cursors, webhooks: endpoints, deliveries } = p.store;

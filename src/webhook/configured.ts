@@ -16,7 +16,7 @@ export interface Configured {
   readonly secret?: string | undefined;
 }
 
-export const CONFIGURED_ID = "whk_configuration";
+const CONFIGURED_ID = "whk_configuration";
 const EVENTS = [
   "approval.requested", "approval.approved", "approval.declined", "approval.expired", "approval.not_presented",
   "approval.cancelled",

@@ -6,13 +6,13 @@ import type { DeliveryRow, DeliveryState, WebhookRow } from "../store/store.ts";
 export type WebhookView = Omit<WebhookRow, "sealed" | "previousSealed" | "fromSeq">;
 export type DeliveryView = Omit<DeliveryRow, "body">;
 
-export interface NewWebhook {
+interface NewWebhook {
   readonly url: string;
   readonly events: readonly string[];
   readonly description: string;
 }
 
-export type WebhookEdit = Partial<NewWebhook & { readonly enabled: boolean }>;
+type WebhookEdit = Partial<NewWebhook & { readonly enabled: boolean }>;
 
 /** All of the actor's tenant. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, FORBIDDEN / egress_blocked, CONFLICT. */
 export interface Webhooks {
