@@ -1,6 +1,6 @@
 // The ledger through its doors: REST, tRPC and the command line, on a running server and beside one that is not.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -150,4 +150,53 @@ describe("a data directory that no server uses", () => {
       rmSync(app.dataDir, { recursive: true, force: true });
     }
   });
+});
+
+describe("a server that starts on an older copy of its database", () => {
+  it("T50: says so in the ledger and to the mode, and serves", async () => {
+    const first = await startApp({ listen: false });
+    const { dataDir } = first;
+    const file = join(dataDir, "ostiary.db");
+    await first.stop();
+    copyFileSync(file, join(dataDir, "copy.db"));
+    const second = await startApp({ dataDir, listen: false });
+    await second.app.ledger.checkpoint();
+    await second.stop();
+    for (const side of ["-wal", "-shm"]) rmSync(file + side, { force: true });
+    copyFileSync(join(dataDir, "copy.db"), file);
+    const third = await startApp({ dataDir });
+    try {
+      const told = await third.api("GET", "/audit?action=audit.rolled_back");
+      expect(told.body.events).toHaveLength(1);
+      expect(told.body.events[0].body).toMatchObject({ message: expect.stringContaining("put back to an older state") as string }); // prettier-ignore
+      const verdict = await third.api("POST", "/audit/verify", { body: {} });
+      expect(verdict.body).toMatchObject({ ok: true, rollbacks: [told.body.events[0].seq] });
+      await expect.poll(async () => (await third.api("GET", "/mode")).body).toMatchObject({ mode: "DEGRADED", reason: expect.stringContaining("audit_failures") as string }); // prettier-ignore
+    } finally {
+      await third.close();
+    }
+  }, 60_000);
+});
+
+describe("the archive of a running server", () => {
+  it("R199: moves events out of the database; history forgets them, figures and proof stay", async () => {
+    const app = await startApp({ flags: { "history.memoryEntries": "0" } });
+    try {
+      const run = () => app.api("POST", "/executions", { key: app.cliKey, body: { name: "system/echo", arguments: { text: "old" } } }); // prettier-ignore
+      const old = (await run()).body.executionId as string;
+      await Promise.all(Array.from({ length: 1_100 }, (_, i) => app.app.store.log.append({ tenantId: "local", at: Date.now(), action: "config.changed", actor: "owner", executionId: null, body: `{"i":${i}}` }))); // prettier-ignore
+      const before = new Date(Date.now() + 1_000).toISOString();
+      const done = await app.api("POST", "/audit/archive", { body: { before } });
+      conforms("audit.archiveEvents", done.body);
+      expect(done.body).toMatchObject({ from: 1, files: [`1-${done.body.to}.ndjson.gz`] });
+      expect((await app.api("GET", `/executions/${old}`, { key: app.cliKey })).status).toBe(404);
+      const history = await app.api("GET", "/executions", { key: app.cliKey });
+      expect(history.body).toMatchObject({ executions: [], stats: { success: 1 } });
+      expect((await run()).status).toBe(200);
+      expect((await app.api("POST", "/audit/verify", { body: {} })).body).toMatchObject({ ok: true, from: 1, segments: 1 }); // prettier-ignore
+      expect((await app.api("GET", "/audit?limit=1")).body.archivedTo).toBe(done.body.to);
+    } finally {
+      await app.close();
+    }
+  }, 60_000);
 });
