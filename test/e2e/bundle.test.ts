@@ -50,7 +50,7 @@ test("clients of servers that were not chosen are chunks of their own, loaded wh
   for (const name of loaded)
     for (const [, other = ""] of text.get(name)?.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g) ?? [])
       loaded.add(other);
-  for (const mark of ["MaxRetriesPerRequest", "authzed.api.v1", "SCRAM-SHA-256"]) {
+  for (const mark of ["MaxRetriesPerRequest", "authzed.api.v1", "SCRAM-SERVER-FINAL-MESSAGE", "PLT_KFK_PROTOCOL"]) {
     const own = holding(mark);
     expect(own, mark).not.toEqual([]);
     for (const name of own) expect([mark, loaded.has(name)]).toEqual([mark, false]);
@@ -62,6 +62,9 @@ test("clients of servers that were not chosen are chunks of their own, loaded wh
     expect(refused.code, refused.stderr).not.toBe(0);
     expect(refused.stderr).not.toMatch(/Cannot find|ERR_MODULE|is not a function|is not defined/);
   }
+  // A sink that is down keeps nobody from starting: the doctor is who asks it.
+  const doctor = await runBin(["doctor", "--data-dir", join(folder, "doctor")], { program, env: { OSTIARY_SINK: `kafka://${nobody}` } });
+  expect(doctor.stdout).toContain("no Kafka broker answers (ECONNREFUSED)");
 }, 60_000); // prettier-ignore
 
 test("the package carries the governance files, and nothing to install or run", () => {
