@@ -4,7 +4,7 @@ import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 
-export const CHECKPOINT_FILE = "checkpoints.ndjson";
+const CHECKPOINT_FILE = "checkpoints.ndjson";
 
 export interface CheckpointFile {
   /** Durable when it resolves. */

@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto"; // prettier-ignore
 import { AppError } from "../errors.ts";
 
-export const KEY_FILE = "ledger.key";
+const KEY_FILE = "ledger.key";
 
 export interface LedgerKey {
   /** First half of the fingerprint: short enough to be compared by eye. */

@@ -6,7 +6,7 @@ import { archive, type Archived, type ArchiveQuestion } from "./archive.ts";
 import { checkpointFile } from "./checkpoint-file.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openExport, type Export, type ExportQuestion } from "./export.ts";
-import type { LedgerKey } from "./key.ts";
+import { pemOf, type LedgerKey } from "./key.ts";
 import type { Checkpoint, Signed } from "./lines.ts";
 import { verifyLive, type LiveVerdict, type LiveVerify } from "./live.ts";
 import { fillFile, findRollback, readCheckpoint } from "./rollback.ts";
@@ -42,6 +42,7 @@ export interface Ledger {
   readonly keyId: string;
   /** SPKI, base64. */
   readonly publicKey: string;
+  readonly publicKeyPem: string;
   /** Told of each event; cheap. */
   recorded(): void;
   /** A signed line that names every chain of this server as it stands now; null before the first event. */
@@ -119,6 +120,7 @@ export function createLedger(powers: LedgerPowers): Ledger {
   return {
     keyId: key.keyId,
     publicKey: key.publicKey,
+    publicKeyPem: pemOf(key.publicKey),
     recorded: () => checkpoints.recorded(),
     checkpoint: () => checkpoints.make("all"),
     export: (question) => limited(() => openedExport(question)),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
-export const ARCHIVE_FOLDER = "archive";
+const ARCHIVE_FOLDER = "archive";
 
 export interface SegmentFiles {
   nameOf(from: number, to: number): string;

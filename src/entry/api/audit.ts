@@ -108,14 +108,14 @@ export const getLedgerHead = endpoint({
   async run(_input, { caller, doors }) {
     const { events } = await doors.ledger.search({ tenantId: caller.tenantId }, { order: "newest", limit: 1 }); // prettier-ignore
     const [newest] = events;
-    const { keyId, publicKey } = doors.ledger;
+    const { keyId, publicKeyPem: publicKey } = doors.ledger;
     return {
       success: true as const,
       seq: newest?.seq ?? 0,
       hash: newest?.hash ?? null,
       at: newest ? iso(newest.at) : null,
       keyId,
-      publicKey: `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----\n`,
+      publicKey,
     };
   },
 });
