@@ -69,10 +69,10 @@ export async function archive(powers: ArchivePowers, question: ArchiveQuestion):
 
 const ended = (from: number, to: number) => (to < from ? { from: null, to: null } : { from, to });
 
-async function bounds({ store }: ArchivePowers, before: number) {
+async function bounds({ store, now }: ArchivePowers, before: number) {
   const from = ((await store.ledger.segments()).at(-1)?.toSeq ?? 0) + 1;
   const head = await store.log.head();
-  const needed = (await store.ledger.needed()) ?? Infinity;
+  const needed = (await store.ledger.needed(now())) ?? Infinity;
   let to = Math.min(head - KEPT, needed - 1);
   let reason = needed - 1 < head - KEPT ? `event ${needed} is still needed by an open execution or by somebody who follows the log` : `the newest ${KEPT} events stay`; // prettier-ignore
   for (let last = from - 1; last < to;) {

@@ -121,6 +121,16 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
       expect(await cursors.seq("sink")).toBe(20);
     });
 
+    test("keep the log from being archived before they have read it, unless nobody moved them for a month", async () => {
+      const { cursors, ledger, log } = store();
+      await log.append({ ...started({ id: "x" }), action: "config.changed", executionId: null, body: "{}" }); // prettier-ignore
+      expect(await ledger.needed(T0)).toBeNull();
+      await cursors.hold("sink", "one", T0, T0 + 1_000, 4);
+      await cursors.release("sink", "one");
+      expect(await ledger.needed(T0)).toBe(5);
+      expect(await ledger.needed(T0 + 31 * 86_400_000)).toBeNull();
+    });
+
     test("of many that try, one holds", async () => {
       const taken = await atOnce(20, [store(), store()], (on, i) => on.cursors.hold("sink", `s${i}`, T0, T0 + 1_000, 0)); // prettier-ignore
       expect(taken.filter((seq) => seq !== null).length).toBe(1);

@@ -219,7 +219,7 @@ export interface Store extends WorkStore, WebhookStore {
     /** Oldest first. */
     segments(): Promise<SegmentRow[]>;
     /** Number of the oldest event that somebody still needs: an open execution, or whoever follows the log; null when nobody does. */
-    needed(): Promise<number | null>;
+    needed(now: number): Promise<number | null>;
     /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
     archive(row: SegmentRow): Promise<void>;
   };

@@ -293,7 +293,10 @@ describe("executions", () => {
         .replaceAll(name, "NAME")
         .replaceAll(/(exec|req)_\w+/g, "ID")
         .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-        .replaceAll(/"(traceId|spanId)":"\w+"|"(averageE|e)xecutionTime":[\d.]+|"p\d\d":[\d.]+/g, "");
+        .replaceAll(
+          /"(traceId|spanId)":"\w+"|"(averageE|e)xecutionTime":[\d.]+|"p\d\d":[\d.]+/g,
+          "",
+        );
     const answers = async (name: string): Promise<string[]> => {
       const body = { name, arguments: { x: 1 } };
       const waited = await call(body, key);

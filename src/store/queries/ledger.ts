@@ -2,6 +2,8 @@ import { sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { CheckpointRow, Store } from "../store.ts";
 
+/** A cursor that nobody moved for so long belongs to something that was switched off. */
+const FORGOTTEN_MS = 30 * 86_400_000;
 const CHECKPOINT = ["instance_id as instanceId", "n", "seq", "at_ms as at", "line"] as const;
 
 /** Who archives holds a cursor as a lease; it follows nothing. */
@@ -43,9 +45,9 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
         .select(["from_seq as fromSeq", "to_seq as toSeq", "at_ms as at", "file", "manifest"])
         .orderBy("to_seq")
         .execute(),
-    async needed() {
+    async needed(now) {
       const open = await kysely.selectFrom("executions").select(({ fn }) => [fn.min("seq").as("seq"), fn.min("start_seq").as("start")]).where("end_seq", "is", null).executeTakeFirst(); // prettier-ignore
-      const behind = await kysely.selectFrom("cursors").select(({ fn }) => fn.min("seq").as("seq")).where("name", "<>", ARCHIVE_LEASE).executeTakeFirst(); // prettier-ignore
+      const behind = await kysely.selectFrom("cursors").select(({ fn }) => fn.min("seq").as("seq")).where("name", "<>", ARCHIVE_LEASE).where("until_ms", ">", now - FORGOTTEN_MS).executeTakeFirst(); // prettier-ignore
       const numbers = [open?.seq, open?.start, behind?.seq === null || behind === undefined ? null : Number(behind.seq) + 1]; // prettier-ignore
       const known = numbers.filter((seq) => seq !== null && seq !== undefined).map(Number);
       return known.length === 0 ? null : Math.min(...known);
@@ -94,7 +96,7 @@ export function cursors({ kysely }: Database): Store["cursors"] {
       return rows.length === 1;
     },
     async release(name, owner) {
-      await kysely.updateTable("cursors").set({ owner: null, until_ms: 0 }).where("name", "=", name).where("owner", "=", owner).execute(); // prettier-ignore
+      await kysely.updateTable("cursors").set({ owner: null }).where("name", "=", name).where("owner", "=", owner).execute(); // prettier-ignore
     },
   };
 }
