@@ -19,9 +19,22 @@ async function caller(): Promise<void> {
     const end = { ...common, status: "success", endTime: at, executionTime: 1, cancelReason: null };
     const event = { tenantId: "local", at, actor, executionId: id };
     const first = await store.log.append({ ...event, action: "tool.execution.start", body: JSON.stringify(start) }); // prettier-ignore
-    writeSync(1, `${id} ${first}\n`);
+    say(`${id} ${first}\n`);
     const second = await store.log.append({ ...event, action: "tool.execution.complete", body: JSON.stringify(end) }); // prettier-ignore
-    writeSync(1, `${id} ${second}\n`);
+    say(`${id} ${second}\n`);
+  }
+}
+
+/** Said before anything else happens; a pipe that is full for the moment is waited for. */
+function say(text: string): void {
+  for (;;) {
+    try {
+      writeSync(1, text);
+      return;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "EAGAIN") throw cause;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
   }
 }
 
