@@ -222,6 +222,14 @@ describe("editing before approving", () => {
     expect(back(moved).faults).toMatchObject([{ path: "/password" }]);
     const invented = { ...shown, command: "push [masked:000000000000]" };
     expect(back(invented).faults).toMatchObject([{ path: "/command" }]);
+    expect(back({ ...shown, retries: "say [masked] twice" }).faults).toMatchObject([{ path: "/retries", message: expect.stringContaining("[masked]") as string }]); // prettier-ignore
+  });
+
+  test("a caller's own words that read like a mask stay what they are", () => {
+    const masker = createMasker({ key: new Uint8Array(32) });
+    const original = { text: "why does it say [masked:0123456789ab] here?" };
+    const edited = { text: "why does it say [masked:0123456789ab]?" };
+    expect(unmask(edited, original, masker)).toEqual({ arguments: edited, faults: [] });
   });
 
   test("masks are put back where they stood, in lists and below", () => {
