@@ -326,6 +326,7 @@ async function compose(
     const timers = [
       setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
       setInterval(() => background(closeStale(recovery, maxAge, active.has)), SWEEP_EVERY_MS),
+      // While the store is out each attempt fails, and that is told by every call already; the next one tries again.
       setInterval(() => void lost.close().catch(() => undefined), LOST_ENDS_EVERY_MS),
       setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
     ];

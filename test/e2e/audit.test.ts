@@ -48,6 +48,8 @@ describe("the audit ledger", () => {
     for (const path of ["/audit", "/audit/head", "/audit/export"])
       expect((await app.api("GET", path, { key: ann })).status).toBe(403);
     expect((await app.api("GET", "/audit?trace=x")).status).toBe(400);
+    expect((await app.api("GET", "/audit?since=2026-02-01&until=2026-01-01")).body).toMatchObject({ status: 400, errors: [{ path: "/until", message: "lies before since" }] }); // prettier-ignore
+    expect((await app.api("GET", "/audit/export?from=9&to=1")).body).toMatchObject({ status: 400, errors: [{ path: "/to", message: "lies before from" }] }); // prettier-ignore
     const trpc = await trpcClient(app, app.adminKey).audit.searchEvents.query({ limit: 1 });
     expect(trpc.events).toHaveLength(1);
   });

@@ -46,7 +46,7 @@ export const searchEvents = endpoint({
     order: z.enum(["newest", "oldest"]).default("newest"),
     limit: z.int().min(1).max(100).default(50),
     after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("`next` of the page before"),
-  }),
+  }).refine(({ since, until }) => since === undefined || until === undefined || toMs(since) <= toMs(until, "end"), { path: ["until"], message: "lies before since" }),
   output: z.object({
     success: served,
     events: z.array(event),
@@ -134,7 +134,7 @@ export const exportLedger = downloadEndpoint({
     tenant: z.string().min(1).max(64).optional().describe("One tenant's chains alone; default: all that the caller may see"),
     format: z.enum(FORMATS).default("ndjson"),
     gzip: z.boolean().default(false),
-  }),
+  }).refine(({ from, to }) => from === undefined || to === undefined || from <= to, { path: ["to"], message: "lies before from" }),
   async download({ from, to, since, tenant, format, gzip }, { caller, doors }) {
     const tenantId = await scopeOf(doors, caller, tenant);
     await doors.audit("audit.exported", caller, { from: from ?? null, to: to ?? null, since: since ?? null, tenant: tenantId, format });
