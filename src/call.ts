@@ -84,6 +84,28 @@ export interface CallRequest {
   readonly tracestate?: string;
   /** Called for each progress report of the handler. */
   readonly onProgress?: (progress: Progress) => void;
+  /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */
+  readonly client?: ClientSide;
+}
+
+/** Questions of a server upstream to the caller's client, by a key of its choice, as MCP writes them. */
+export type InputQuestions = Readonly<
+  Record<string, { readonly method: string; readonly params: JsonObject }>
+>;
+/** Its answers under the same keys. */
+export type InputAnswers = Readonly<Record<string, JsonObject>>;
+
+/** The caller's client, as far as a server upstream may speak to it. It decides nothing here. */
+export interface ClientSide {
+  /** As it declared them: elicitation, sampling, roots. Only shown and handed on. */
+  readonly capabilities: JsonObject;
+  /** Rejects when the client cannot be asked, or its answer does not come in time. */
+  ask(
+    questions: InputQuestions,
+    from: { readonly server: string; readonly signal: AbortSignal },
+  ): Promise<InputAnswers>;
+  /** Log messages and the like that belong to this call. */
+  notify(method: string, params: JsonObject): void;
 }
 
 export interface Progress {
@@ -117,6 +139,7 @@ export interface Call {
   readonly startedAt: number;
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: Progress) => void) | null;
+  readonly client: ClientSide | null;
 }
 
 /** How deep calls may make calls. */

@@ -41,7 +41,7 @@ export function createDrafts(p: DraftsPowers): Drafts {
         // What was proposed is for whoever reviews it.
         risk: "dangerous", effects: "system_dangerous", requiresApproval: true, sandbox: "rw", requiresSandbox: true, escalations: [], timeoutMs: 60_000,
         rateLimitPerHour: null, tags: ["drafted"], version: VERSION, requiredPermissions: [], deprecated: null, aliases: [], examples: [], idempotent: false,
-        openWorld: true, cacheable: false, enabled: true, linkState: "pending_link", touches: [], meters: [], native: null,
+        openWorld: true, cacheable: false, enabled: true, linkState: "pending_link", touches: [], meters: [], route: null, native: null,
       });
       if (p.registry.get(tool.name) ?? p.registry.get(tool.wireName)) throw taken(draft.name);
       const { tenantId, userId } = caller;

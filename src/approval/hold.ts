@@ -122,7 +122,7 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       // The time a person took is not the call's: its deadline and its duration begin now (C17).
       // A span of its own in the same trace: the one that asked has ended.
       const trace = { ...waiting.trace, spanId: p.ids.hex(8), parentSpanId: waiting.trace.spanId };
-      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, trace, startedAt: p.now(), onProgress: null };
+      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, trace, startedAt: p.now(), onProgress: null, client: null };
     },
 
     async use(subject, { approvalId }) {

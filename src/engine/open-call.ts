@@ -56,6 +56,7 @@ export function openCall(
     trace: traceFrom(request, p.ids, p.samples),
     startedAt,
     onProgress: request.onProgress ?? null,
+    client: request.client ?? null,
   };
 }
 

@@ -499,7 +499,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         category: name.split("/")[0] ?? "", provider: "native", inputSchema: { type: "object" }, outputSchema: null,
         risk: "safe", effects: "read_only", requiresApproval: false, requiresSandbox: false, sandbox: null, escalations: [], cacheable: false, timeoutMs: 1000,
         rateLimitPerHour: null, tags: ["a"], version: "1.0.0", requiredPermissions: [], deprecated: null, aliases: [],
-        examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", touches: [], meters: [], pin,
+        examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", touches: [], meters: [], route: null, pin,
       }); // prettier-ignore
 
       test("saved by name; every definition stays under its pin", async () => {

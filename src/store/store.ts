@@ -15,6 +15,7 @@ export type * from "./body.ts";
 export type * from "./ledger-rows.ts";
 export * from "./gate-rows.ts";
 export * from "./history-rows.ts";
+export * from "./upstream-rows.ts";
 export * from "./webhook-rows.ts";
 export * from "./work-rows.ts";
 
@@ -43,6 +44,8 @@ export const ACTIONS = [
   "audit.archived", "audit.exported", "audit.rolled_back",
   "budget.low",
   "webhook.created", "webhook.changed", "webhook.removed", "webhook.disabled",
+  "upstream.added", "upstream.changed", "upstream.removed", "upstream.status", "upstream.tools_seen", "upstream.tool_decided",
+  "upstream.credential_changed",
 ] as const; // prettier-ignore
 export type Action = (typeof ACTIONS)[number];
 

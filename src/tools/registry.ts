@@ -29,9 +29,11 @@ export interface Registry {
   register(tool: Tool): Promise<void>;
   /** Registers many in one transaction: 1,000 tools load as fast as one. */
   registerAll(tools: readonly Tool[]): Promise<void>;
+  /** Adds or replaces tools of a server upstream, in one transaction; names that others have are refused as by `register`. */
+  put(tools: readonly Tool[]): Promise<void>;
   unregister(name: string): Promise<boolean>;
   setEnabled(name: string, enabled: boolean): Promise<boolean>;
-  /** Takes over what another instance switched on or off. */
+  /** Takes over what another instance switched on or off, added, replaced or removed. */
   reload(): Promise<void>;
   stats(): RegistryStats;
   on(event: "toolRegistered" | "toolChanged", listener: (tool: Tool) => void): () => void;
@@ -80,16 +82,8 @@ export async function openRegistry(
     revision++;
   };
   const refuseDuplicate = (tool: Tool): void => {
-    const taken = namesOf(tool).find(isTaken);
-    if (taken === undefined) return;
-    throw new AppError(
-      "CONFLICT",
-      "already_exists",
-      `the tool name '${taken}' is taken by ${names.get(taken)?.name}`,
-      {
-        remedy: "choose another name, or unregister the other tool first",
-      },
-    );
+    const name = namesOf(tool).find(isTaken);
+    if (name !== undefined) throw taken(name, names.get(name)?.name ?? name);
   };
   const emit = (event: keyof typeof listeners, tool: Tool): void => {
     for (const listener of listeners[event]) listener(tool);
@@ -126,7 +120,7 @@ export async function openRegistry(
   // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
   for (const tool of stored.values())
     if (tool.provider !== "native" && !namesOf(tool).some(isTaken))
-      place(freezeTool({ ...tool, native: null }));
+      place(freezeTool({ ...tool, route: tool.route ?? null, native: null }));
   if (changed.length > 0) await store.capabilities.save(changed.map(storedOf));
 
   return {
@@ -137,6 +131,27 @@ export async function openRegistry(
     all: () => (sorted ??= [...byName.values()].sort((a, b) => (a.wireName < b.wireName ? -1 : 1))),
     register: (tool) => registerAll([tool]),
     registerAll,
+    async put(tools) {
+      const next = tools.map(checked);
+      const former = next.map((tool) => byName.get(tool.name) ?? null);
+      const local = former.find((tool) => tool?.provider === "native");
+      if (local) throw taken(local.name, local.name);
+      const placed: Tool[] = [];
+      try {
+        for (const tool of former) if (tool) displace(tool);
+        for (const tool of next) {
+          refuseDuplicate(tool);
+          place(tool);
+          placed.push(tool);
+        }
+        await store.capabilities.save(next.map(storedOf));
+      } catch (cause) {
+        placed.forEach(displace);
+        for (const tool of former) if (tool) place(tool);
+        throw cause;
+      }
+      next.forEach((tool, index) => emit(former[index] ? "toolChanged" : "toolRegistered", tool));
+    },
     async unregister(name) {
       const tool = names.get(name);
       if (!tool) return false;
@@ -154,12 +169,28 @@ export async function openRegistry(
       return true;
     },
     async reload() {
-      for (const { name, enabled } of await store.capabilities.all()) {
-        const tool = byName.get(name);
-        if (!tool || tool.enabled === enabled) continue;
-        const next = freezeTool({ ...tool, enabled });
+      const now = await store.capabilities.all();
+      const kept = new Set(now.map(({ name }) => name));
+      for (const tool of [...byName.values()]) {
+        if (tool.provider === "native" || kept.has(tool.name)) continue;
+        displace(tool);
+        emit("toolChanged", tool);
+      }
+      for (const stored of now) {
+        const tool = byName.get(stored.name);
+        if (stored.provider === "native") {
+          if (!tool || tool.enabled === stored.enabled) continue;
+          const next = freezeTool({ ...tool, enabled: stored.enabled });
+          place(next);
+          emit("toolChanged", next);
+          continue;
+        }
+        if (tool && textOf(storedOf(tool)) === textOf(stored)) continue;
+        if (tool) displace(tool);
+        if (namesOf(stored).some(isTaken)) continue;
+        const next = freezeTool({ ...stored, route: stored.route ?? null, native: null });
         place(next);
-        emit("toolChanged", next);
+        emit(tool ? "toolChanged" : "toolRegistered", next);
       }
     },
     stats() {
@@ -184,13 +215,21 @@ const NAME = /^[a-z][a-z0-9_]{0,31}\/[a-z][a-z0-9_]{0,39}$/;
 /** What every MCP client accepts as a tool's name. */
 const WIRE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** `server/tool`: what the server calls it, as far as relations and clients can say it. */
+const UPSTREAM_NAME = /^[a-z][a-z0-9_-]{0,31}\/[A-Za-z0-9_-]{1,64}$/;
+
+function taken(name: string, by: string): AppError {
+  return new AppError("CONFLICT", "already_exists", `the tool name '${name}' is taken by ${by}`, { remedy: "choose another name, or unregister the other tool first" }); // prettier-ignore
+}
+
 /** A definition that governance can rely on, frozen; otherwise every fault at once. */
 function checked(tool: Tool): Tool {
   const faults = [
-    fault("/name", NAME.test(tool.name), "expected category/name in [a-z0-9_]"),
+    fault("/name", (tool.route ? UPSTREAM_NAME : NAME).test(tool.name), tool.route ? "expected server/tool in [A-Za-z0-9_-]" : "expected category/name in [a-z0-9_]"),
     fault("/wireName", WIRE_NAME.test(tool.wireName), "expected 1 to 64 of [A-Za-z0-9_-]"),
     fault("/description", tool.description.trim() !== "", "is empty"),
-    fault("/category", tool.name.startsWith(`${tool.category}/`) && isOneOf(CATEGORIES, tool.category), `expected the first part of the name, one of ${CATEGORIES.join(", ")}`),
+    fault("/category", (tool.route !== null || tool.name.startsWith(`${tool.category}/`)) && isOneOf(CATEGORIES, tool.category), `expected the first part of the name, one of ${CATEGORIES.join(", ")}`),
+    fault("/route", tool.route === null || tool.name.startsWith(`${tool.route.server}/`), "expected the server that the name begins with"),
     fault("/risk", isOneOf(RISKS, tool.risk), `expected one of ${RISKS.join(", ")}`),
     fault("/effects", isOneOf(EFFECTS, tool.effects), `expected one of ${EFFECTS.join(", ")}`),
     fault("/inputSchema", tool.inputSchema["type"] === "object", "expected a schema of type object"),

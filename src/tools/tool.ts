@@ -84,9 +84,24 @@ export interface Tool {
   readonly touches: readonly Touch[];
   /** What a call uses of a budget besides itself. */
   readonly meters: readonly Meter[];
-  /** SHA-256 over name, description, schemas and annotations. */
+  /** Where it lives, when that is not here. */
+  readonly route: Route | null;
+  /** SHA-256 over name, description, schemas, annotations and route. */
   readonly pin: string;
   readonly native: NativeTool | null;
+}
+
+/** The way to a tool of a server upstream. */
+export interface Route {
+  readonly server: string;
+  /** `tools/call`, `resources/read` and the like; `http` for an operation of an API. */
+  readonly method: string;
+  /** What the server itself calls it. */
+  readonly name: string;
+  /** Of the definition that was approved: a call goes out only while the server offers exactly that one. */
+  readonly pin: string;
+  /** Of an API: how the operation is called. */
+  readonly operation: JsonObject | null;
 }
 
 /** One argument that names something outside. A list of texts is judged entry by entry. */
@@ -210,6 +225,7 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     linkState: "linked",
     touches: d.touches ?? [],
     meters: d.meters ?? [],
+    route: null,
     native: {
       needs: d.needs,
       run: (input, powers, context) =>
@@ -235,14 +251,14 @@ function parsed<I extends z.ZodType>(schema: I, input: JsonObject): z.output<I> 
 
 /** Computes the pin and freezes deeply: a definition is immutable once it is registered (R008). */
 export function freezeTool(tool: Omit<Tool, "pin">): Tool {
-  const { name, description, inputSchema, outputSchema, risk, effects, idempotent, openWorld } =
-    tool;
+  const { name, description, inputSchema, outputSchema, risk, effects, idempotent, openWorld, route } = tool; // prettier-ignore
   const facts = {
     name,
     description,
     inputSchema,
     outputSchema,
     annotations: { risk, effects, idempotent, openWorld },
+    ...(route ? { route: { ...route } } : {}),
   };
   const pin = createHash("sha256").update(canonicalJson(facts)).digest("hex"); // prettier-ignore
   return deepFreeze({ ...tool, pin });

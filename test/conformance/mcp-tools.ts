@@ -185,6 +185,7 @@ function fixtureTool(wireName: string, fixture: Fixture): Tool {
     requiredPermissions: [],
     touches: [],
     meters: [],
+    route: null,
     deprecated: null,
     aliases: [],
     examples: [],
