@@ -1,0 +1,155 @@
+// A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding for
+// both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
+import type { Json, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
+
+/**
+ * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width: 10 }`.
+ * The blocks become `content`, the other fields `structuredContent`. Anything that is not a list of well-formed blocks
+ * is an ordinary output.
+ */
+export const CONTENT_KEY = "$content";
+/** Structured content that cannot lie beside the blocks: no object, an empty one, or one that has keys of ours. */
+const STRUCTURED_KEY = "$structured";
+/** The tool itself says that it failed, and the blocks tell how. */
+const IS_ERROR_KEY = "$isError";
+const META_KEY = "$meta";
+/** Instead of a result: the JSON-RPC error that a server answered with. */
+const RPC_ERROR_KEY = "$rpcError";
+
+const OURS: readonly string[] = [CONTENT_KEY, STRUCTURED_KEY, IS_ERROR_KEY, META_KEY, RPC_ERROR_KEY]; // prettier-ignore
+
+export type ContentBlock =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image" | "audio"; readonly data: string; readonly mimeType: string }
+  | { readonly type: "resource"; readonly resource: EmbeddedResource }
+  | { readonly type: "resource_link"; readonly uri: string; readonly name: string };
+type EmbeddedResource =
+  | { readonly uri: string; readonly mimeType?: string; readonly text: string }
+  | { readonly uri: string; readonly mimeType?: string; readonly blob: string };
+
+export interface UnpackedResult {
+  readonly content: readonly ContentBlock[];
+  /** Absent: there was none. It need not be an object. */
+  readonly structuredContent?: Json;
+  readonly isError?: true;
+  /** Fields of the result besides these: `_meta` without reserved keys. */
+  readonly rest: { readonly _meta?: JsonObject };
+}
+
+/** The error of a server as JSON-RPC has it. */
+export interface PackedError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+/** Fields that belong to one hop. */
+const OF_THE_HOP: readonly string[] = ["resultType", "ttlMs", "cacheScope", "_meta"];
+
+/** The result of a method as the output of its execution. Throws EXECUTION_FAILED / upstream_protocol for none such. */
+export function packResult(result: JsonObject, method = "tools/call"): Json {
+  const meta = keptMeta(result["_meta"]);
+  if (method !== "tools/call") {
+    const kept = Object.entries(result).filter(([key]) => !OF_THE_HOP.includes(key));
+    return Object.fromEntries([...kept, ...(meta ? [["_meta", meta] as const] : [])]);
+  }
+  const { content = [], structuredContent, isError } = result;
+  if (!isContent(content)) {
+    throw new AppError("EXECUTION_FAILED", "upstream_protocol", "the result is no valid one: expected content to be a list of text, image, audio, resource or resource_link blocks", { remedy: "report it to whoever runs the server" }); // prettier-ignore
+  }
+  return {
+    [CONTENT_KEY]: content,
+    ...(liesBeside(structuredContent) ? structuredContent : {}),
+    ...(structuredContent === undefined || liesBeside(structuredContent)
+      ? {}
+      : { [STRUCTURED_KEY]: structuredContent }),
+    ...(isError === true ? { [IS_ERROR_KEY]: true } : {}),
+    ...(meta ? { [META_KEY]: meta } : {}),
+  };
+}
+
+/** An output as a result of `tools/call`; one that nobody packed is shown as its JSON. */
+export function unpackResult(output: Json): UnpackedResult {
+  if (typeof output === "string") return { content: [{ type: "text", text: output }], rest: {} };
+  const text = (): ContentBlock => ({ type: "text", text: JSON.stringify(output) });
+  if (!isObject(output)) return { content: [text()], rest: {} };
+  const blocks = output[CONTENT_KEY];
+  if (!isContent(blocks)) return { content: [text()], structuredContent: output, rest: {} };
+  const { [CONTENT_KEY]: _blocks, [STRUCTURED_KEY]: apart, [IS_ERROR_KEY]: isError, [META_KEY]: meta, ...beside } = output; // prettier-ignore
+  const structured = apart ?? (Object.keys(beside).length > 0 ? beside : undefined);
+  return {
+    content: blocks,
+    ...(apart === null || structured !== undefined ? { structuredContent: structured ?? null } : {}), // prettier-ignore
+    ...(isError === true ? { isError } : {}),
+    rest: isObject(meta) ? { _meta: meta } : {},
+  };
+}
+
+/** True for what a tool upstream said of its own failure: its words are shown, not ours. */
+export const isToolError = (output: Json): boolean =>
+  isObject(output) && output[IS_ERROR_KEY] === true && isContent(output[CONTENT_KEY]);
+
+/** The output of an execution that a server answered with an error. */
+export const packError = ({ code, message, data }: PackedError): Json => ({
+  [RPC_ERROR_KEY]: { code, message, ...(data === undefined ? {} : { data }) },
+});
+
+export function unpackError(output: Json): PackedError | null {
+  const error = isObject(output) ? output[RPC_ERROR_KEY] : undefined;
+  if (!isObject(error)) return null;
+  const { code, message, data } = error;
+  if (!Number.isSafeInteger(code) || typeof message !== "string") return null;
+  return { code: code as number, message, ...(data === undefined ? {} : { data }) };
+}
+
+function liesBeside(structured: Json | undefined): structured is JsonObject {
+  if (structured === undefined || !isObject(structured)) return false;
+  const keys = Object.keys(structured);
+  return keys.length > 0 && !keys.some((key) => OURS.includes(key));
+}
+
+/** Names that MCP keeps for itself, and ours, are no server's to say. */
+const RESERVED = /^(?:[^/]*\.)?(?:mcp|modelcontextprotocol|ostiary)(?:\.[^/]*)?\//i;
+const BARE_RESERVED: readonly string[] = ["progressToken", "traceparent", "tracestate", "baggage"];
+
+function keptMeta(meta: Json | undefined): JsonObject | null {
+  if (meta === undefined || !isObject(meta)) return null;
+  const kept = Object.entries(meta).filter(
+    ([key]) => !RESERVED.test(key) && !BARE_RESERVED.includes(key),
+  );
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
+function isContent(value: Json | undefined): value is readonly (ContentBlock & JsonObject)[] {
+  return Array.isArray(value) && (value as readonly Json[]).every(isBlock);
+}
+
+function isBlock(block: Json): boolean {
+  if (!isObject(block)) return false;
+  const strings = (object: JsonObject, ...keys: string[]) =>
+    keys.every((key) => typeof object[key] === "string");
+  switch (block["type"]) {
+    case "text":
+      return strings(block, "text");
+    case "image":
+    case "audio":
+      return strings(block, "data", "mimeType");
+    case "resource": {
+      const resource = block["resource"];
+      return (
+        resource !== undefined &&
+        isObject(resource) &&
+        strings(resource, "uri") &&
+        (strings(resource, "text") || strings(resource, "blob"))
+      );
+    }
+    case "resource_link":
+      return strings(block, "uri", "name");
+    default:
+      return false;
+  }
+}
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
