@@ -1,7 +1,6 @@
 // A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding for
 // both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
 import type { Json, JsonObject } from "../call.ts";
-import { AppError } from "../errors.ts";
 
 /**
  * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width: 10 }`.
@@ -47,7 +46,10 @@ export interface PackedError {
 /** Fields that belong to one hop. */
 const OF_THE_HOP: readonly string[] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
-/** The result of a method as the output of its execution. Throws EXECUTION_FAILED / upstream_protocol for none such. */
+/** What a server called a result is none; the message says what was expected. */
+export class NoResult extends Error {}
+
+/** The result of a method as the output of its execution. Throws NoResult. */
 export function packResult(result: JsonObject, method = "tools/call"): Json {
   const meta = keptMeta(result["_meta"]);
   if (method !== "tools/call") {
@@ -56,7 +58,7 @@ export function packResult(result: JsonObject, method = "tools/call"): Json {
   }
   const { content = [], structuredContent, isError } = result;
   if (!isContent(content)) {
-    throw new AppError("EXECUTION_FAILED", "upstream_protocol", "the result is no valid one: expected content to be a list of text, image, audio, resource or resource_link blocks", { remedy: "report it to whoever runs the server" }); // prettier-ignore
+    throw new NoResult("expected content to be a list of text, image, audio, resource or resource_link blocks"); // prettier-ignore
   }
   return {
     [CONTENT_KEY]: content,
