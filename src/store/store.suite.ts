@@ -24,6 +24,7 @@ import {
 import { historySuite } from "./history.suite.ts";
 import { ledgerSuite } from "./ledger.suite.ts";
 import { usageSuite } from "./usage.suite.ts";
+import { upstreamSuite } from "./upstream.suite.ts";
 import { webhooksSuite } from "./webhooks.suite.ts";
 import { workSuite } from "./work.suite.ts";
 
@@ -586,6 +587,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     historySuite(() => store, () => ground); // prettier-ignore
     workSuite(() => store, another);
     webhooksSuite(() => store);
+    upstreamSuite(() => store);
 
     describe("facts", () => {
       test("get, set, put if absent, take", async () => {

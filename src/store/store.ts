@@ -8,6 +8,7 @@ import type { EventFacts } from "./body.ts";
 import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
 import type { ExecutionStore } from "./history-rows.ts";
 import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
+import type { UpstreamStore } from "./upstream-rows.ts";
 import type { WebhookStore } from "./webhook-rows.ts";
 import type { WorkStore } from "./work-rows.ts";
 
@@ -188,7 +189,7 @@ export class AlreadyExists extends Error {
 /** Thrown when a condition of a write does not hold; nothing was written. */
 export class PreconditionFailed extends Error {}
 
-export interface Store extends WorkStore, WebhookStore {
+export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;

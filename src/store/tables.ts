@@ -2,6 +2,7 @@
 import type { CancelReason, Level, Plan, Status } from "../call.ts";
 import type { DocumentKind, DocumentState } from "../governance/governance.ts";
 import type { AgentMessagesTable, AgentsTable, PlansTable, QuestionsTable, SchedulesTable, ToolDraftsTable, WorkflowRunsTable, WorkflowsTable } from "./work-tables.ts"; // prettier-ignore
+import type { CredentialsTable, ServersTable, ServerToolsTable, ServerToolVersionsTable } from "./upstream-tables.ts"; // prettier-ignore
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook-tables.ts";
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 
@@ -211,6 +212,10 @@ export interface Tables {
   tool_drafts: ToolDraftsTable;
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
+  servers: ServersTable;
+  server_tools: ServerToolsTable;
+  server_tool_versions: ServerToolVersionsTable;
+  credentials: CredentialsTable;
   facts: { name: string; value: string };
   /** Never holds a row; see the migration. */
   guards: { holds: number };

@@ -172,7 +172,10 @@ export interface UpstreamStore {
   readonly serverTools: {
     list(server: string): Promise<ServerToolRow[]>;
     get(server: string, name: string): Promise<ServerToolRow | null>;
-    /** Inserts or replaces rows, and keeps the definitions under their pins, in one transaction. */
+    /**
+     * Inserts or replaces rows, and keeps the definitions under their pins, in one transaction. A row that was decided later
+     * than the one given stays as it is.
+     */
     save(rows: readonly ServerToolRow[], versions: readonly ServerToolVersion[]): Promise<void>;
     /** Newest first. */
     versions(server: string, name: string): Promise<ServerToolVersion[]>;

@@ -6,6 +6,7 @@ import { work } from "./003-work.ts";
 import { ledger } from "./004-ledger.ts";
 import { history } from "./005-history.ts";
 import { webhooks } from "./006-webhooks.ts";
+import { upstream } from "./007-upstream.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -53,6 +54,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "ledger", statements: ledger },
   { name: "history", statements: history },
   { name: "webhooks", statements: webhooks },
+  { name: "upstream", statements: upstream },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

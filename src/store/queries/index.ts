@@ -14,6 +14,7 @@ import { cursors, ledger } from "./ledger.ts";
 import { logReads } from "./log.ts";
 import { memory } from "./memory.ts";
 import { revisions } from "./revisions.ts";
+import { credentials, servers, serverTools } from "./servers.ts";
 import { standingRules } from "./standing-rules.ts";
 import { tenants } from "./tenants.ts";
 import { tuples } from "./tuples.ts";
@@ -47,6 +48,9 @@ export function queries(
     toolDrafts: toolDrafts(database),
     webhooks: webhooks(database),
     deliveries: deliveries(database),
+    servers: servers(database),
+    serverTools: serverTools(database),
+    credentials: credentials(database),
     tuples: tuples(database),
     documents: documents(database),
     approvals: approvals(database),
