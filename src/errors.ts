@@ -36,7 +36,7 @@ export const CODES = {
   BAD_REQUEST: row(400, "BAD_REQUEST", -32602, 2, SHOWN, "The request is not valid",
     "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "where_empty", "labels_duplicate"),
   UNAUTHORIZED: row(401, "UNAUTHORIZED", -32600, 3, SHOWN, "A valid credential is needed",
-    "no_credentials", "bad_credentials", "key_inactive"),
+    "no_credentials", "bad_credentials", "key_inactive", "upstream_login"),
   BUDGET_EXHAUSTED: row(402, "PAYMENT_REQUIRED", 402, 5, SHOWN, "The budget is used up",
     "budget_tokens", "budget_tool_calls", "budget_images", "budget_voice_minutes", "budget_api_calls",
     "budget_memory_tokens", "budget_vector_ops", "budget_learning", "budget_storage_gb", "budget_sessions"),
