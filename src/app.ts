@@ -277,7 +277,7 @@ async function compose(
       report: (message, fields) => log.error(fields, message),
       maxPending: config.approvals.maxPendingPerCaller,
     });
-    const gate: GatePowers = { toolsOn: config.features.mcpTools, capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
+    const gate: GatePowers = { toolsOn: config.features.mcpTools, providers: new Set(["native", "mcp", "external"]), capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
     const health = healthOf(opened.parts, allowlist, () => powers.sandbox, async () => (relay === null ? null : sinkReport(await relay.figures())));
     const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
     const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });

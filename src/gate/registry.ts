@@ -5,15 +5,17 @@ export const registry: Stage = {
   name: "registry",
   engine: "registry",
   hides: true,
-  decide(subject, { toolsOn }) {
+  decide(subject, { toolsOn, providers }) {
     const { tool, caller } = subject;
     if (!toolsOn || !tool?.enabled || tool.linkState !== "linked") return notFound(subject);
     if (tool.provider === "native" && tool.native) return allow();
+    // A tool without a route is only a draft.
+    if (tool.route && providers.has(tool.provider)) return allow();
     // Hidden from everybody else until a runner exists; administrators learn why (C18).
     if (caller.role !== "admin") return notFound(subject);
     return deny("UNSUPPORTED_PROVIDER", tool.provider, {
       message: `no runner for provider '${tool.provider}' of ${tool.name}`,
-      remedy: "use a native tool",
+      remedy: "use a native tool, or one of a server upstream",
     });
   },
 };

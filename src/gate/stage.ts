@@ -8,6 +8,7 @@ import type { Rates } from "../limits/rate.ts";
 import type { ModeAuthority } from "../mode/mode.ts";
 import type { Policies } from "../policy/policy.ts";
 import type { Relations } from "../relation/relation.ts";
+import type { Provider } from "../tools/tool.ts";
 import type { Validators } from "./validators.ts";
 
 /** What a stage decides about: a Call, or (discovery, explain) the same without an execution. */
@@ -32,6 +33,8 @@ export interface Suppose {
 export interface GatePowers {
   /** The flag `mcp_tools`: off, no tool exists for anybody (C30). */
   readonly toolsOn: boolean;
+  /** Who runs tools that live elsewhere, as far as a runner for them exists. */
+  readonly providers: ReadonlySet<Provider>;
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
   readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
