@@ -30,8 +30,12 @@ export type ServerTransport =
   | {
       /** An HTTP API whose operations are tools. */
       readonly kind: "api";
+      /** What every path is appended to: scheme, host, and perhaps a path. No other host is ever reached. */
       readonly url: string;
+      /** Sent with every request. `query:NAME` instead of a header's name puts the value into the address. */
       readonly headers: Readonly<Record<string, string>>;
+      /** As they were imported or written by hand: an API is not asked what it offers, so these change only with another import. */
+      readonly operations: readonly ForeignDefinition[];
     };
 
 export interface ServerSettings {
