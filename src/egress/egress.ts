@@ -70,5 +70,52 @@ export interface Egress {
   request(request: EgressRequest, subject: EgressSubject): Promise<EgressResponse>;
   /** An HTTP proxy (absolute form and CONNECT) spoken on one connection, for what runs in a sandbox. */
   serve(connection: Duplex, subject: EgressSubject): void;
+  /** Connections that are kept, for a server that an administrator named; `rulesOf` judges every place they lead to. */
+  pooled(rulesOf: (url: URL) => EgressRules): Promise<Pooled>;
+  close(): Promise<void>;
+}
+
+export interface PooledRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly method: string;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body?: string | Uint8Array | undefined;
+  /** Until the head of the answer is there, and without a byte after it; absent: whoever sends it keeps the time. */
+  readonly headersMs?: number | undefined;
+  readonly idleMs?: number | undefined;
+}
+
+/** Told of one answer, in this order; `failed` may come at any time and is the last. */
+export interface PooledSink {
+  /** From here on the server may have the request. */
+  readonly started?: (() => void) | undefined;
+  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
+  data(chunk: Uint8Array): void;
+  end(): void;
+  failed(cause: unknown): void;
+}
+
+export interface PooledFlow {
+  /** Nothing is told any more, and the server sees the connection close. */
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+export interface PooledFetchOptions {
+  /** Of the body; 1 MiB unless said otherwise. */
+  readonly maxBytes?: number | undefined;
+  readonly headersMs?: number | undefined;
+  readonly idleMs?: number | undefined;
+  /** From here on the server may have the request. */
+  readonly onSent?: (() => void) | undefined;
+}
+
+export interface Pooled {
+  send(request: PooledRequest, sink: PooledSink): PooledFlow;
+  /** Follows no redirects; a body is text or bytes. */
+  fetch(url: string | URL, init?: RequestInit, options?: PooledFetchOptions): Promise<Response>;
   close(): Promise<void>;
 }

@@ -58,6 +58,10 @@ export function openEgress(options: EgressOptions = {}): Egress {
         .then((ready) => ready.serve(connection, subject))
         .catch(() => connection.destroy());
     },
+    async pooled(rulesOf) {
+      const { openPool } = await import("./pool.ts");
+      return openPool(rulesOf, { check, limits, ca, connect });
+    },
     close: async () => (await proxy)?.close(),
   };
 }

@@ -1,5 +1,6 @@
 // Rules for an address that an operator wrote into the configuration: this host and port, wherever it leads, and no other.
 import type { EgressRules } from "./egress.ts";
+import { addressOf, isLoopbackAddress } from "./hosts.ts";
 
 export function rulesForOperator(address: string): EgressRules {
   const url = URL.parse(address);
@@ -18,3 +19,31 @@ export function rulesForOperator(address: string): EgressRules {
     ruleOf: () => rule,
   };
 }
+
+/**
+ * Rules for a server that an administrator named, and for the places its authorization leads to. Of the latter nobody named any,
+ * so they are public and spoken to with TLS; only a server on this machine may have its authorization on this machine too.
+ */
+export function rulesForServer(server: string): (url: URL) => EgressRules {
+  const own = rulesForOperator(server);
+  const home = new URL(server);
+  return (url) => {
+    if (url.origin === home.origin) return own;
+    const atHome = isHere(home.hostname) && isHere(url.hostname);
+    const port = Number(url.port || (url.protocol === "http:" ? 80 : 443));
+    const rule = { at: "built in", text: "authorization is public and uses https" };
+    return {
+      schemes: atHome ? ["http", "https"] : ["https"],
+      ports: [port],
+      policy: "public",
+      isBlocked: () => false,
+      isAllowed: () => true,
+      isExcepted: (name) => atHome && isHere(name),
+      judged: new Set(),
+      ruleOf: () => rule,
+    };
+  };
+}
+
+const isHere = (host: string): boolean =>
+  host === "localhost" || (addressOf(host) !== null && isLoopbackAddress(addressOf(host) ?? ""));

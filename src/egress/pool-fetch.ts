@@ -1,0 +1,120 @@
+// A `fetch` over kept connections, for code of others that expects one. It follows no redirects and caps what it reads.
+import type { Pooled, PooledFetchOptions, PooledFlow } from "./egress.ts";
+import { bodyTooLarge, translated } from "./faults.ts";
+
+const WITHOUT_BODY = new Set([101, 204, 205, 304]);
+const DEFAULT_MAX_BYTES = 1_048_576;
+
+export function fetchOver(
+  pooled: Pooled,
+  given: string | URL,
+  init: RequestInit,
+  options: PooledFetchOptions,
+): Promise<Response> {
+  const url = new URL(given);
+  const { signal } = init;
+  const body = textOf(init.body);
+  const headers = headersOf(init, body);
+  return new Promise((resolve, reject) => {
+    // The reason of a cancel need not be an error.
+    if (signal?.aborted) return reject(signal.reason); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
+    const answer = answering(url.host, options.maxBytes ?? DEFAULT_MAX_BYTES, resolve, reject, () => signal?.removeEventListener("abort", onAbort)); // prettier-ignore
+    const flow = pooled.send(
+      { origin: url.origin, path: `${url.pathname}${url.search}`, method: init.method ?? "GET", headers, body, headersMs: options.headersMs, idleMs: options.idleMs }, // prettier-ignore
+      { ...answer.sink, started: options.onSent },
+    );
+    answer.flow = flow;
+    const onAbort = (): void => {
+      flow.abort();
+      answer.fail(signal?.reason);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+interface Answering {
+  flow: PooledFlow | null;
+  fail(cause: unknown): void;
+  readonly sink: Parameters<Pooled["send"]>[1];
+}
+
+function answering(
+  where: string,
+  maxBytes: number,
+  resolve: (response: Response) => void,
+  reject: (cause: unknown) => void,
+  release: () => void,
+): Answering {
+  let stream: ReadableStreamDefaultController<Uint8Array> | null = null;
+  let left = maxBytes;
+  let isOver = false;
+  const self: Answering = {
+    flow: null,
+    fail(cause) {
+      if (isOver) return;
+      isOver = true;
+      release();
+      if (stream) stream.error(cause);
+      else reject(cause);
+    },
+    sink: {
+      head(status, headers) {
+        if (status < 200) return;
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => void (stream = controller),
+          pull: () => self.flow?.resume(),
+          cancel: () => {
+            isOver = true;
+            release();
+            self.flow?.abort();
+          },
+        });
+        const isBare = WITHOUT_BODY.has(status);
+        resolve(new Response(isBare ? null : body, { status, headers: webHeaders(headers) }));
+      },
+      data(chunk) {
+        if (isOver) return;
+        left -= chunk.length;
+        if (left < 0) {
+          self.flow?.abort();
+          return self.fail(bodyTooLarge(where, maxBytes));
+        }
+        // The pool reuses nothing of it, so that it need not be copied.
+        stream?.enqueue(chunk);
+        if ((stream?.desiredSize ?? 1) <= 0) self.flow?.pause();
+      },
+      end() {
+        if (isOver) return;
+        isOver = true;
+        release();
+        stream?.close();
+      },
+      failed: (cause) => self.fail(translated(where, cause)),
+    },
+  };
+  return self;
+}
+
+function textOf(body: RequestInit["body"]): string | Uint8Array | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  if (body instanceof URLSearchParams) return body.toString();
+  throw new TypeError("expected a body of text or bytes");
+}
+
+/** What comes back is read as it is, so nothing compressed is asked for. */
+function headersOf(init: RequestInit, body: string | Uint8Array | undefined): string[] {
+  const headers = new Headers(init.headers);
+  headers.set("accept-encoding", "identity");
+  if (init.body instanceof URLSearchParams && !headers.has("content-type"))
+    headers.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
+  if (body === undefined && init.method === "POST") headers.set("content-length", "0");
+  return [...headers].flat();
+}
+
+function webHeaders(given: Readonly<Record<string, string | string[] | undefined>>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given))
+    for (const one of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, one);
+  return headers;
+}
