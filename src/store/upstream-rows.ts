@@ -26,6 +26,8 @@ export type ServerTransport =
       readonly headers: Readonly<Record<string, string>>;
       /** oauth: authorization as MCP describes it; headers: what `headers` says is all there is. */
       readonly auth: "headers" | "oauth";
+      /** What cannot be discovered; absent: everything is. */
+      readonly oauth?: OAuthSettings | undefined;
     }
   | {
       /** An HTTP API whose operations are tools. */
@@ -37,6 +39,23 @@ export type ServerTransport =
       /** As they were imported or written by hand: an API is not asked what it offers, so these change only with another import. */
       readonly operations: readonly ForeignDefinition[];
     };
+
+export interface OAuthSettings {
+  /** client_credentials: the server is reached as ourselves, and nobody logs in. Without it people do. */
+  readonly grant?: "authorization_code" | "client_credentials" | undefined;
+  /** As the authorization server knows us already; absent: we introduce ourselves. */
+  readonly clientId?: string | undefined;
+  /** May hold `${credential:NAME}`, which is everybody's also where people log in one by one. */
+  readonly clientSecret?: string | undefined;
+  /** PKCS #8 in PEM, instead of a secret; as above. */
+  readonly privateKey?: string | undefined;
+  /** Of the key: ES256 unless said. */
+  readonly algorithm?: string | undefined;
+  /** The only authorization server that gets to see the above; absent: the first one that was met. */
+  readonly issuer?: string | undefined;
+  /** Asked for at login, instead of what the server says. */
+  readonly scope?: string | undefined;
+}
 
 export interface ServerSettings {
   /** Of a call, where neither caller nor tool says another. */
