@@ -44,6 +44,10 @@ export interface RequestOptions {
   readonly ask?: ((questions: InputQuestions) => Promise<InputAnswers>) | undefined;
   /** Of the modern era: what the caller's client declared. */
   readonly clientCapabilities?: JsonObject | undefined;
+  /** The caller wants log messages from this level on; a modern server sends none without it. */
+  readonly logLevel?: string | undefined;
+  /** Told of log messages that came with this very request, on its own stream. */
+  readonly onMessage?: ((params: JsonObject) => void) | undefined;
   readonly maxResultBytes?: number | undefined;
 }
 
@@ -104,13 +108,19 @@ export interface Upstreams {
   /** A request that is no tool call: lists, subscriptions, levels of logging. */
   request(server: string, userId: string, method: string, params: JsonObject, options: Partial<RequestOptions>): Promise<JsonObject>;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
-  call(call: Call): Promise<JsonObject>;
+  call(call: Call): Promise<UpstreamAnswer>;
   /** Facts of the server for those who may know it; null while it has not been reached. */
   face(server: string): ServerFace | null;
   /** Told of notifications: `notifications/tools/list_changed` and the like. */
   onNotification(listener: (server: string, method: string, params: JsonObject) => void): () => void;
   close(): Promise<void>;
 } // prettier-ignore
+
+/** The result as it came, and how often it had to be asked for. */
+export interface UpstreamAnswer {
+  readonly result: JsonObject;
+  readonly attempts: number;
+}
 
 export interface ServerFace {
   readonly serverInfo: JsonObject;

@@ -1,0 +1,106 @@
+// One call to a server: its definition is looked at first, it goes out once, and is sent again only when nothing can have
+// happened yet or an administrator said that repeating does no harm.
+import type { Call, InputAnswers, InputQuestions, Json, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
+import { ATTR, SPAN } from "../telemetry/names.ts";
+import type { Route, Tool } from "../tools/tool.ts";
+import type { Handle, UpstreamsPowers } from "./manager.ts";
+import type { Lease } from "./pool.ts";
+import { UpstreamFault, type UpstreamAnswer } from "./upstream.ts";
+
+type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift">;
+
+/** What a server may ask the caller's client for. */
+const ASKABLE = ["elicitation", "sampling", "roots"] as const;
+
+export async function callUpstream(call: Call, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+  const { tool } = call;
+  if (!tool?.route) throw new AppError("UNSUPPORTED_PROVIDER", "mcp", "this tool has no server");
+  const { route } = tool;
+  const guard = handle.guard ?? (await handle.resilience);
+  const once = (): Promise<JsonObject> => attempt(call, route, handle, p);
+  const result = (): Promise<UpstreamAnswer> =>
+    once().then(
+      (first) => ({ result: first, attempts: 1 }),
+      async (cause: unknown) => {
+        if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
+        return { result: await once(), attempts: 2 };
+      },
+    );
+  return guard.run(result, call.signal);
+}
+
+/** A connection that broke; anything else would only fail again, or fail more expensively. */
+function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
+  if (!(cause instanceof UpstreamFault)) return false;
+  if (cause.kind === "session_lost") return true; // the server says that it does not know the session: it did nothing
+  return (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent); // prettier-ignore
+}
+
+async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Promise<JsonObject> {
+  const { settings } = handle.row;
+  const lease = await handle.pool.lease(call.caller.userId, canBeAsked(call));
+  try {
+    if (route.method === "tools/call") await assertUnchanged(lease, route, handle, p);
+    const name = SPAN.mcp(route.method, call.tool?.name ?? null);
+    const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
+    const span = p.tracing.client(call, { name, attributes: labels, measured: labels });
+    try {
+      const result = await lease.connection.request(
+        route.method,
+        paramsOf(call, route, span.context),
+        {
+          // prettier-ignore
+          signal: call.signal,
+          timeoutMs: call.timeoutMs,
+          maxResultBytes: settings.maxResultBytes,
+          ...(call.onProgress ? { onProgress: call.onProgress } : {}),
+          ...(call.client ? { ask: (questions: InputQuestions): Promise<InputAnswers> => askClient(call, route, questions), clientCapabilities: call.client.capabilities } : {}), // prettier-ignore
+        },
+      );
+      span.end({}, result["isError"] === true ? "tool_error" : undefined);
+      return result;
+    } catch (cause) {
+      span.end({}, cause instanceof UpstreamFault ? cause.kind : "unexpected");
+      if (cause instanceof UpstreamFault && cause.kind === "session_lost") lease.discard();
+      throw cause;
+    }
+  } finally {
+    lease.release();
+  }
+}
+
+/** Before anything goes out, so whatever happens here has not happened to the call. */
+async function assertUnchanged(lease: Lease, route: Route, handle: Handle, { onDrift }: Powers): Promise<void> {
+  let pin: string | null;
+  try {
+    pin = (await lease.looks.fresh(handle.row.settings.recheckMs)).pin(route.name);
+  } catch (cause) {
+    if (!(cause instanceof UpstreamFault)) throw cause;
+    if (cause.kind === "session_lost") lease.discard();
+    throw new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
+  }
+  if (pin === route.pin) return;
+  onDrift(handle.row.name);
+  throw new AppError("FORBIDDEN", "definition_changed", `${route.server} no longer offers ${route.name} as it was approved`, {
+    remedy: `an administrator must look at it: ostiary servers diff ${route.server}`,
+  });
+} // prettier-ignore
+
+function paramsOf(call: Call, { method, name }: Route, context: { traceparent?: string; tracestate?: string }): JsonObject {
+  const meta: Record<string, Json> = {};
+  if (context.traceparent !== undefined) meta["traceparent"] = context.traceparent;
+  if (context.tracestate !== undefined) meta["tracestate"] = context.tracestate;
+  return method === "tools/call"
+    ? { name, arguments: call.arguments, _meta: meta }
+    : { ...call.arguments, _meta: meta };
+} // prettier-ignore
+
+function canBeAsked({ client }: Call): boolean {
+  return client !== null && ASKABLE.some((kind) => client.capabilities[kind] !== undefined);
+}
+
+async function askClient({ client, signal }: Call, { server }: Route, questions: InputQuestions): Promise<InputAnswers> {
+  if (!client) throw new AppError("UNAVAILABLE", "client_cannot_be_asked", "the caller's client cannot be asked");
+  return client.ask(questions, { server, signal });
+} // prettier-ignore
