@@ -6,6 +6,7 @@ import { openCages } from "./bubblewrap/cgroup.ts";
 import type { Tamper } from "./bubblewrap/box.ts";
 import { closeInherited } from "./bubblewrap/descriptors.ts";
 import { openLauncher } from "./bubblewrap/launcher.ts";
+import { openProcess } from "./bubblewrap/open.ts";
 import { probe } from "./bubblewrap/probe.ts";
 import { createGhosts } from "./bubblewrap/protect.ts";
 import { runJob } from "./bubblewrap/run.ts";
@@ -69,6 +70,10 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
     async run(job) {
       await ready();
       return runJob(shop, job);
+    },
+    async open(job) {
+      await ready();
+      return openProcess(shop, job);
     },
     async launcher(job) {
       await ready();

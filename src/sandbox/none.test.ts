@@ -12,6 +12,7 @@ test("without a box everything is refused, and the fix is named", async () => {
   const sandbox = noSandbox();
   expect(await sandbox.probed).toMatchObject({ ready: false, reason: expect.any(String), fix: expect.stringContaining("bubblewrap") }); // prettier-ignore
   await expect(sandbox.run({ ...job, argv: ["/bin/true"], signal: new AbortController().signal })).rejects.toMatchObject(refused); // prettier-ignore
+  await expect(sandbox.open({ ...job, argv: ["/bin/true"], signal: new AbortController().signal })).rejects.toMatchObject(refused); // prettier-ignore
   await expect(sandbox.launcher({ ...job, program: "/bin/true" })).rejects.toMatchObject(refused);
   await sandbox.close();
 });

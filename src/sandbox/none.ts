@@ -22,6 +22,7 @@ export function noSandbox(
     status,
     probed: Promise.resolve(status),
     run: () => Promise.reject(unavailable(status)),
+    open: () => Promise.reject(unavailable(status)),
     launcher: () => Promise.reject(unavailable(status)),
     close: () => Promise.resolve(),
   };

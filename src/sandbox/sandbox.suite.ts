@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Duplex, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sandbox, SandboxJob, SandboxResult } from "./sandbox.ts";
 
@@ -227,6 +229,79 @@ export function sandboxSuite(name: string, ground: SandboxGround): void {
       ]; // prettier-ignore
       for (const extra of bad)
         await expect(run(["/bin/true"], extra), JSON.stringify(extra)).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", remedy: expect.any(String) as unknown } }); // prettier-ignore
+    });
+
+    describe("a program that goes on", () => {
+      const job = (argv: readonly string[], extra: Partial<SandboxJob> = {}): SandboxJob => ({ argv, cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal, ...extra }); // prettier-ignore
+      const readLine = async (stream: Readable): Promise<string> => {
+        for await (const line of createInterface({ input: stream })) return line;
+        return "";
+      };
+      const ticking = (work: string): Partial<SandboxJob> => ({ cwd: "/workspace", mounts: [{ host: work, at: "/workspace", access: "rw" }] }); // prettier-ignore
+      const TICK = "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM; while :; do sleep 0.1; date +%s%N > beat; done' &); while :; do sleep 1; done"; // prettier-ignore
+      const beats = async (work: string): Promise<boolean> => {
+        const last = readFileSync(join(work, "beat"), "utf8");
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        return readFileSync(join(work, "beat"), "utf8") !== last;
+      };
+
+      test("is spoken to line by line, and ends when its input does", async () => {
+        const opened = await sandbox.open(job(sh("while read line; do echo \"got $line\"; done; echo bye >&2; exit 3"))); // prettier-ignore
+        const lines = createInterface({ input: opened.stdout })[Symbol.asyncIterator]();
+        for (const word of ["one", "two"]) {
+          opened.stdin.write(`${word}\n`);
+          expect((await lines.next()).value).toBe(`got ${word}`);
+        }
+        opened.stdin.end();
+        expect(await readLine(opened.stderr)).toBe("bye");
+        expect(await opened.ended).toEqual({ exitCode: 3, oom: false, reason: "it ended with exit code 3" }); // prettier-ignore
+      });
+
+      test("T43: has the declared environment, word for word, also with network", async () => {
+        for (const network of [undefined, (socket: Duplex) => void socket.destroy()]) {
+          const opened = await sandbox.open(job(["/usr/bin/env"], { env: { COLOUR: "blue" }, ...(network && { network }) })); // prettier-ignore
+          const lines = (await opened.stdout.setEncoding("utf8").toArray()).join("").trim().split("\n"); // prettier-ignore
+          const proxies = network ? ["HTTPS_PROXY=http://127.0.0.1:3128", "HTTP_PROXY=http://127.0.0.1:3128", "NO_PROXY=", "http_proxy=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128", "no_proxy="] : []; // prettier-ignore
+          expect(lines.filter((line) => !line.startsWith("PWD=")).sort()).toEqual(["COLOUR=blue", "HOME=/job", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=/tmp", ...proxies].sort()); // prettier-ignore
+          opened.stderr.resume();
+          expect(await opened.ended).toMatchObject({ exitCode: 0 });
+        }
+      });
+
+      test("a program that is not there ends at once, and the reason names it", async () => {
+        const opened = await sandbox.open(job(["/no/such-program"]));
+        opened.stdout.resume();
+        opened.stderr.resume();
+        expect(await opened.ended).toEqual({ exitCode: null, oom: false, reason: "/no/such-program: No such file or directory" }); // prettier-ignore
+      });
+
+      test("kill, its signal and close each end all of it, though nobody reads what it writes", async () => {
+        for (const way of ["kill", "signal", "close"] as const) {
+          const work = fresh();
+          const other = way === "close" ? await ground.open(join(folder, "other")) : sandbox;
+          const controller = new AbortController();
+          const opened = await other.open(job(sh(`yes & ${TICK}`), { ...ticking(work), signal: controller.signal })); // prettier-ignore
+          await expect.poll(() => existsSync(join(work, "beat")), { timeout: 20_000 }).toBe(true);
+          if (way === "kill") opened.kill();
+          else if (way === "signal") controller.abort();
+          else await other.close();
+          expect(await opened.ended).toMatchObject({ exitCode: null, reason: "it was stopped" });
+          expect(await beats(work)).toBe(false);
+        }
+      });
+
+      test("beyond its memory it is ended, and the reason says so", async () => {
+        const opened = await sandbox.open(job(["/usr/bin/python3", "-c", "x = bytearray(300_000_000); print(len(x))"], { limits: { memoryBytes: 100_000_000 } })); // prettier-ignore
+        opened.stdout.resume();
+        opened.stderr.resume();
+        const held = sandbox.status.limits !== "weak";
+        expect(await opened.ended).toMatchObject({ oom: held, reason: held ? "it used more memory than it may" : "it ended with exit code 0" }); // prettier-ignore
+      });
+
+      test("one that was cancelled before is not started, and a wrong job is refused", async () => {
+        await expect(sandbox.open(job(["/bin/true"], { signal: AbortSignal.abort() }))).rejects.toMatchObject({ fault: { code: "CANCELLED" } }); // prettier-ignore
+        await expect(sandbox.open(job(["/bin/true"], { cwd: "relative" }))).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+      });
     });
 
     test("many jobs at once do not mix", async () => {

@@ -1,5 +1,5 @@
 // The sandbox port: programs that are not ours run in a box, or not at all.
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 
 export interface SandboxConfig {
   /** A folder of the server's own, for what a run needs on the host. */
@@ -26,6 +26,7 @@ export function openSandbox(config: SandboxConfig): Sandbox {
       return open().then((sandbox) => sandbox.probed);
     },
     run: async (job) => (await open()).run(job),
+    open: async (job) => (await open()).open(job),
     launcher: async (job) => (await open()).launcher(job),
     close: async () => (await opened)?.close(),
   };
@@ -118,6 +119,11 @@ export interface Sandbox {
   /** Rejects with UNAVAILABLE / sandbox_unavailable when there is no box; never runs anything outside one. */
   run(job: SandboxJob): Promise<SandboxResult>;
   /**
+   * A program that goes on running, spoken to over its streams, in the same box as `run` builds. It dies with the server,
+   * with `close` and with the job's signal. Nothing caps what it writes: whoever reads it must.
+   */
+  open(job: Omit<SandboxJob, "stdin" | "onOutput">): Promise<SandboxProcess>;
+  /**
    * Writes a program that starts `program` inside a box with descriptors 0 to 4 passed on, for a client that insists on
    * starting it itself (the browser's). Its process dies with `close`, and all that it started.
    */
@@ -125,6 +131,27 @@ export interface Sandbox {
   /** Kills what is left and gives up what was taken at the start. */
   close(): Promise<void>;
 } // prettier-ignore
+
+export interface SandboxProcess {
+  /** Of the box, as the host numbers it. */
+  readonly pid: number;
+  readonly stdin: Writable;
+  /** Left unread, it makes the program wait. */
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** When its last process is gone and both streams were read to their end, or it was killed; never rejects. */
+  readonly ended: Promise<SandboxEnd>;
+  /** Ends everything inside, and what was not read yet is lost. */
+  kill(): void;
+}
+
+export interface SandboxEnd {
+  /** Null: it was killed, or never began. */
+  readonly exitCode: number | null;
+  readonly oom: boolean;
+  /** In words, for people. */
+  readonly reason: string;
+}
 
 export interface SandboxLauncher {
   /** A file that can be executed. */

@@ -201,11 +201,11 @@ print(out.decode())`;
   );
 
   test("--die-with-parent: nothing outlives a server that was killed", async () => {
-    const abandoned = async (mark: string, options: string): Promise<void> => {
+    const abandoned = async (mark: string, options: string, way = "run"): Promise<void> => {
       const code = `import { openBubblewrap } from ${JSON.stringify(join(import.meta.dirname, "../bubblewrap.ts"))};
 const cut = (args) => ${options};
 const sandbox = openBubblewrap({ folder: ${JSON.stringify(join(folder, "own"))}, path: process.env.PATH }, { args: cut });
-await sandbox.run({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${mark} & sleep ${mark}"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal });`; // prettier-ignore
+await sandbox.${way}({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${mark} & sleep ${mark}"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal });`; // prettier-ignore
       const server = spawn(process.execPath, ["--no-warnings", "--input-type=module-typescript", "-e", code], { stdio: "ignore" }); // prettier-ignore
       children.push(server);
       await expect.poll(() => sleepers(mark).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
@@ -214,6 +214,8 @@ await sandbox.run({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${mark
     };
     await abandoned("98761", "args");
     await expect.poll(() => sleepers("98761")).toEqual([]);
+    await abandoned("98763", "args", "open");
+    await expect.poll(() => sleepers("98763")).toEqual([]);
     await abandoned("98762", 'args.filter((one) => one !== "--die-with-parent")');
     // Long enough for what dies to be dead, and soon: the next server that opens would sweep them away.
     await new Promise((resolve) => setTimeout(resolve, 400));

@@ -7,7 +7,7 @@ import { Output } from "./output.ts";
 import { buildBox, type Workshop } from "./workshop.ts";
 
 /** How the launcher says that the program is not there or cannot be executed. */
-const NO_EXEC = /^bwrap: execvp (.*): ([^:\n]+)\n$/m;
+export const NO_EXEC = /^bwrap: execvp (.*): ([^:\n]+)\n$/m;
 const NO_FOLDER = /^bwrap: Can't chdir to /m;
 
 export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxResult> {
