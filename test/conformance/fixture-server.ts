@@ -1,0 +1,200 @@
+// A server with all that the referee asks for, both eras at one address: the measure of what a gateway must carry through.
+import { randomBytes, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  createRequestStateCodec,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  McpServer,
+  originValidationResponse,
+  ProtocolError,
+  WebStandardStreamableHTTPServerTransport,
+  type EventStore,
+  type McpHandlerRequestOptions,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import {
+  complete,
+  getPrompt,
+  PROMPTS,
+  readResource,
+  RESOURCES,
+  TEMPLATES,
+} from "./fixture-content.ts";
+import { FIXTURE_TOOLS, schemaOf, type FixtureContext } from "./fixture-tools.ts";
+
+export interface FixtureServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Comes and goes, so that a list really changes. */
+const SPARE = "test_spare";
+
+export async function startFixtureServer(port = 0): Promise<FixtureServer> {
+  const codec = createRequestStateCodec<{ step: number }>({ key: randomBytes(32) });
+  const sessions = new Map<string, Session>();
+  const spare = { tools: false, prompts: false };
+  const subscribed = new Set<string>();
+
+  const change: FixtureContext["change"] = (list) => {
+    spare[list] = !spare[list];
+    if (list === "tools") handler.notify.toolsChanged();
+    else handler.notify.promptsChanged();
+    for (const { product } of sessions.values()) {
+      const { server } = product;
+      const told = list === "tools" ? server.sendToolListChanged() : server.sendPromptListChanged();
+      told.catch(() => undefined); // nobody listens
+    }
+  };
+
+  const handler = createMcpHandler(() => build({ codec, spare, subscribed, change }), {
+    responseMode: "auto",
+    legacy: "stateless",
+  });
+
+  async function opened(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    const product = build({ codec, spare, subscribed, change });
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      eventStore: eventStore(),
+      retryInterval: 500,
+      onsessioninitialized: (id) => void sessions.set(id, { product, transport }),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    await product.connect(transport);
+    return transport.handleRequest(request, options);
+  }
+
+  async function answer(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    const refused =
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins());
+    if (refused) return refused;
+    if (!(await isLegacyRequest(request, options.parsedBody))) return handler.fetch(request, options); // prettier-ignore
+    const body = options.parsedBody ?? (request.method === "POST" ? await request.clone().json() : undefined); // prettier-ignore
+    if ((body as { method?: string } | undefined)?.method === "initialize") return opened(request, { ...options, parsedBody: body }); // prettier-ignore
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) return handler.fetch(request, options);
+    const session = sessions.get(id);
+    if (!session) return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, { status: 404 }); // prettier-ignore
+    return session.transport.handleRequest(request, { ...options, parsedBody: body });
+  }
+
+  const respond = toNodeHandler({ fetch: (request, options = {}) => answer(request, options) });
+  const server = createServer(
+    (req, res) => void respond(req as Parameters<typeof respond>[0], res),
+  );
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async close() {
+      await handler.close();
+      await Promise.all([...sessions.values()].map(({ product }) => product.close()));
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+interface Session {
+  readonly product: McpServer;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+}
+
+interface World {
+  readonly codec: ReturnType<typeof createRequestStateCodec<{ step: number }>>;
+  readonly spare: { readonly tools: boolean; readonly prompts: boolean };
+  readonly subscribed: Set<string>;
+  readonly change: FixtureContext["change"];
+}
+
+const CACHE = { ttlMs: 0, cacheScope: "private" } as const;
+
+function build({ codec, spare, subscribed, change }: World): McpServer {
+  const product = new McpServer(
+    { name: "fixture", version: "1.0.0" },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        completions: {},
+        logging: {},
+      },
+      requestState: { verify: codec.verify },
+      cacheHints: {
+        "tools/list": CACHE,
+        "prompts/list": CACHE,
+        "resources/list": CACHE,
+        "resources/templates/list": CACHE,
+        "resources/read": CACHE,
+        "server/discover": CACHE,
+      },
+    },
+  );
+  product.toolInputSchemaJson = (name) => schemaOf(name);
+  const { server } = product;
+  const capabilitiesOf = (ctx: ServerContext): Record<string, unknown> => {
+    const envelope = ctx.mcpReq.envelope as Record<string, Record<string, unknown> | undefined> | undefined; // prettier-ignore
+    return envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? { ...server.getClientCapabilities() };
+  };
+
+  server.setRequestHandler("tools/list", () => ({
+    tools: [
+      ...Object.entries(FIXTURE_TOOLS).map(([name, { description }]) => ({ name, description, inputSchema: schemaOf(name) })), // prettier-ignore
+      ...(spare.tools ? [{ name: SPARE, description: "Comes and goes.", inputSchema: schemaOf(SPARE) }] : []), // prettier-ignore
+    ],
+  }));
+  server.setRequestHandler("tools/call", async ({ params }, ctx) => {
+    const tool = FIXTURE_TOOLS[params.name];
+    if (!tool) throw new ProtocolError(-32602, `Unknown tool: ${params.name}`);
+    const mint: FixtureContext["mint"] = (payload) => codec.mint(payload, ctx);
+    return tool.run(params.arguments ?? {}, { ctx, capabilities: capabilitiesOf(ctx), mint, change });
+  }); // prettier-ignore
+  server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [...TEMPLATES] })); // prettier-ignore
+  server.setRequestHandler("resources/read", ({ params }) => readResource(params.uri));
+  server.setRequestHandler("resources/subscribe", ({ params }) => {
+    subscribed.add(params.uri);
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", ({ params }) => {
+    subscribed.delete(params.uri);
+    return {};
+  });
+  server.setRequestHandler("prompts/list", () => ({
+    prompts: [...PROMPTS, ...(spare.prompts ? [{ name: SPARE, description: "Comes and goes." }] : [])], // prettier-ignore
+  }));
+  server.setRequestHandler("prompts/get", ({ params }, ctx) =>
+    getPrompt(params.name, params.arguments ?? {}, ctx),
+  );
+  server.setRequestHandler("completion/complete", ({ params }) => complete(params.argument.value));
+  return product;
+}
+
+/** Keeps what a stream has sent, so that it can be taken up again. */
+function eventStore(): EventStore {
+  const events: { id: string; stream: string; message: Parameters<EventStore["storeEvent"]>[1] }[] = []; // prettier-ignore
+  return {
+    storeEvent(stream, message) {
+      const id = `${stream}_${events.length}`;
+      events.push({ id, stream, message });
+      return Promise.resolve(id);
+    },
+    async replayEventsAfter(last, { send }) {
+      const at = events.findIndex(({ id }) => id === last);
+      const stream = events[at]?.stream ?? "";
+      for (const event of events.slice(at + 1)) {
+        if (event.stream === stream) await send(event.id, event.message);
+      }
+      return stream;
+    },
+  };
+}
