@@ -132,7 +132,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   picocolors: { owners: ["cli/terminal.ts"] },
   pino: { owners: ["app.ts"] },
   "playwright-core": { owners: ["browser/chromium.ts"] },
-  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search" },
+  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
