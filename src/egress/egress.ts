@@ -52,6 +52,10 @@ export interface EgressRequest {
   readonly maxBytes: number;
   /** Headers for this origin only: dropped when a redirect leaves it. */
   readonly credentials?: Readonly<Record<string, string>>;
+  /** Until the head of the answer is there, where the usual time does not do. */
+  readonly headersMs?: number | undefined;
+  /** From here on the server may have the request. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 export interface EgressResponse {

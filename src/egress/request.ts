@@ -52,7 +52,7 @@ export async function requestThrough(
   try {
     for (;;) {
       const target = await p.check(url, asked);
-      const { answer, socket, stalled } = await exchange(target, hop, signal, p);
+      const { answer, socket, stalled } = await exchange(target, hop, signal, p, request);
       subject.onHost?.(target.host);
       const next = REDIRECTS.has(answer.statusCode ?? 0) ? answer.headers.location : undefined;
       if (next === undefined || request.redirect === "manual")
@@ -107,9 +107,13 @@ async function exchange(
   { method, headers, credentials, body }: Hop,
   signal: AbortSignal,
   { limits, ca, connect }: RequestPowers,
+  asked: Pick<EgressRequest, "onSent" | "headersMs">,
 ): Promise<Exchanged> {
   const tls = target.url.protocol === "https:";
   const socket = await dial(target, { signal, connectMs: limits.connectMs, tls, ca, connect });
+  asked.onSent?.();
+  const headersMs = asked.headersMs ?? limits.headersMs;
+  const idleMs = Math.max(limits.idleMs, asked.headersMs ?? 0);
   const { url } = target;
   const stalled: { fault?: AppError } = {};
   // A socket that was given up may still say something; nobody listens any more.
@@ -126,8 +130,8 @@ async function exchange(
         maxHeaderSize: limits.headerBytes,
         signal,
       });
-      const timer = setTimeout(() => sent.destroy(tooSlow(where(target), "the answer", limits.headersMs)), limits.headersMs);
-      socket.setTimeout(limits.idleMs, () => socket.destroy((stalled.fault = tooSlow(where(target), "the next byte", limits.idleMs))));
+      const timer = setTimeout(() => sent.destroy(tooSlow(where(target), "the answer", headersMs)), headersMs);
+      socket.setTimeout(idleMs, () => socket.destroy((stalled.fault = tooSlow(where(target), "the next byte", idleMs))));
       sent.once("response", (message) => {
         clearTimeout(timer);
         resolve(message.on("error", () => undefined));
