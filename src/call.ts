@@ -61,7 +61,7 @@ export interface Trace {
 
 /** The doors, and what calls on somebody's behalf from inside. */
 export type Entry = "mcp" | "trpc" | "rest" | "stdio" | InnerEntry;
-export type InnerEntry = "workflow" | "agent" | "schedule";
+export type InnerEntry = "workflow" | "agent" | "schedule" | "tool";
 
 /** What a door hands to the engine: wire words, nothing decided yet. */
 export interface CallRequest {
@@ -86,6 +86,8 @@ export interface CallRequest {
   readonly onProgress?: (progress: Progress) => void;
   /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */
   readonly client?: ClientSide;
+  /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
+  readonly rides?: true;
 }
 
 /** Questions of a server upstream to the caller's client, by a key of its choice, as MCP writes them. */
@@ -106,6 +108,8 @@ export interface ClientSide {
   ): Promise<InputAnswers>;
   /** Log messages and the like that belong to this call. */
   notify(method: string, params: JsonObject): void;
+  /** It wants log messages from this level on; absent: none. */
+  readonly logLevel?: string | undefined;
 }
 
 export interface Progress {
@@ -152,7 +156,7 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
 }
 
 /** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */
-export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pick<CallRequest, "name" | "arguments" | "timeoutMs" | "signal"> & { readonly metadata?: JsonObject }): CallRequest {
+export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pick<CallRequest, "name" | "arguments" | "timeoutMs" | "signal" | "onProgress" | "client" | "rides"> & { readonly metadata?: JsonObject }): CallRequest {
   const { metadata, ...rest } = request;
   const depth = depthOf(parent) + 1;
   if (depth > MAX_CALL_DEPTH) {
@@ -169,7 +173,7 @@ export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pic
   };
 } // prettier-ignore
 
-const INNER: readonly Entry[] = ["workflow", "agent", "schedule"];
+const INNER: readonly Entry[] = ["workflow", "agent", "schedule", "tool"];
 
 /** What an agent started stays known as its work, however deep. */
 function agentOf(parent: CallParent): JsonObject {

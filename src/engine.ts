@@ -89,7 +89,11 @@ export function createEngine(p: EnginePowers): Engine {
   const shown: Shown = new WeakMap();
 
   /** Gate, slot, start of the record. Answers with the refusal, or with what is needed to run. */
-  async function admit(entry: ActiveEntry, seen: CallObserver): Promise<Admitted | Outcome> {
+  async function admit(
+    entry: ActiveEntry,
+    seen: CallObserver,
+    rides = false,
+  ): Promise<Admitted | Outcome> {
     const { call } = entry;
     const trail = newTrail();
     try {
@@ -102,7 +106,8 @@ export function createEngine(p: EnginePowers): Engine {
       seen.judged(trail);
       if (stop?.verdict === "hold") return await hold(call, trail, p);
       if (stop) return refused(call, trail, faultOfVerdict(stop));
-      const ticket = p.slots.enter(call.signal);
+      // What a server upstream works on takes no place here: each server has its own, so that a slow one fills only those.
+      const ticket = rides || call.tool?.route ? RIDES : p.slots.enter(call.signal);
       // Awaited later; until then a failure must not count as unhandled.
       ticket.ready?.catch(() => undefined);
       entry.status = ticket.ready ? "pending" : "running";
@@ -209,7 +214,7 @@ export function createEngine(p: EnginePowers): Engine {
     async execute(caller, request) {
       const entry = p.active.add(p.open(caller, request), request);
       const seen = p.observe(entry.call);
-      return settle(entry, await admit(entry, seen), seen);
+      return settle(entry, await admit(entry, seen, request.rides), seen);
     },
     async start(caller, request) {
       const entry = p.active.add(p.open(caller, request), NOBODY_WAITS);
@@ -247,6 +252,8 @@ export function createEngine(p: EnginePowers): Engine {
 
 /** With `wait:false` the client may go; the execution stays. */
 const NOBODY_WAITS = {};
+/** The call that made it holds a slot and waits: a second one could be waited for by everybody at once. */
+const RIDES: Ticket = { ready: null, release: () => undefined };
 
 function notStarted({ call, note }: ActiveEntry) {
   return { reason: call.signal.reason as CancelReason, partial: null, dispatched: false, note };

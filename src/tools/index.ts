@@ -59,10 +59,12 @@ import shellPython from "./shell/python.ts";
 import shellScript from "./shell/script.ts";
 import shellTest from "./shell/test.ts";
 import systemCalculator from "./system/calculator.ts";
+import systemCallTool from "./system/call_tool.ts";
 import systemDisk from "./system/disk.ts";
 import systemEcho from "./system/echo.ts";
 import systemEnv from "./system/env.ts";
 import systemExplain from "./system/explain.ts";
+import systemFindTools from "./system/find_tools.ts";
 import systemHealth from "./system/health.ts";
 import systemInfo from "./system/info.ts";
 import systemLogs from "./system/logs.ts";
@@ -147,10 +149,12 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   shellScript,
   shellTest,
   systemCalculator,
+  systemCallTool,
   systemDisk,
   systemEcho,
   systemEnv,
   systemExplain,
+  systemFindTools,
   systemHealth,
   systemInfo,
   systemLogs,

@@ -44,9 +44,26 @@ export interface EnginePower {
   explain(question: { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string }): Promise<Explained | null>;
   /** The whole gate again, for this caller, session and signal; `entry` tells the record where it came from. */
   execute(request: { readonly name: string; readonly arguments: JsonObject; readonly timeoutMs?: number; readonly metadata?: JsonObject }): Promise<Outcome>;
+  /**
+   * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is waited for as
+   * long as a door would. With `executionId` the call that was made under it is looked at instead. `endedAt` null: not yet.
+   */
+  relay(request: { readonly name: string; readonly arguments: JsonObject; readonly executionId?: string | undefined; readonly metadata?: JsonObject }): Promise<Outcome>;
+  /** The tools that the caller sees, those that the words mean first. */
+  find(query: string, options: { readonly limit: number; readonly category?: string | undefined }): Promise<{ readonly total: number; readonly tools: readonly FoundTool[] }>;
   /** What the caller sees. */
   visible(): Promise<readonly { readonly name: string; readonly description: string; readonly risk: string; readonly inputSchema: Json }[]>;
 } // prettier-ignore
+
+export interface FoundTool {
+  readonly name: string;
+  readonly wireName: string;
+  readonly description: string;
+  readonly category: string;
+  readonly risk: "safe" | "moderate" | "dangerous";
+  readonly inputSchema: JsonObject;
+  readonly score: number;
+}
 
 export interface Explained {
   readonly tool: string;

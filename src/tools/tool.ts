@@ -176,6 +176,10 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   idempotent?: boolean;
   openWorld?: boolean;
   cacheable?: boolean;
+  /** Default: the name with an underscore. */
+  wireName?: string;
+  /** It answers what another tool answered, so that no schema of its own can be told. */
+  passesOn?: true;
   run(input: z.output<I>, powers: Pick<ToolPowers, N>, context: ToolContext): Promise<z.input<O>> | z.input<O>;
 } // prettier-ignore
 
@@ -193,11 +197,11 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType, const N ext
     throw new TypeError(`tool ${d.name}: risk must be one of ${RISKS.join(", ")}`);
   const readOnly = d.effects === "read_only" || d.effects === "essential_health_check";
   const inputSchema = schemaOf(d.input, "input");
-  const outputSchema = schemaOf(d.output, "output");
+  const outputSchema = d.passesOn ? null : schemaOf(d.output, "output");
   return freezeTool({
     id: d.name,
     name: d.name,
-    wireName: d.name.replace("/", "_"),
+    wireName: d.wireName ?? d.name.replace("/", "_"),
     displayName: d.displayName ?? titleOf(match[2] ?? d.name),
     description: d.description,
     category: match[1] ?? "",
@@ -286,7 +290,7 @@ function deepFreeze<T>(value: T): T {
 export function toolError(
   reason: string,
   message: string,
-  extra: { code?: Code; remedy?: string; errors?: Fault["errors"] & object } = {},
+  extra: { code?: Code } & Pick<Fault, "remedy" | "errors" | "retryAfterSeconds"> = {},
 ): AppError {
   const { code = "EXECUTION_FAILED", ...rest } = extra;
   return new AppError(code, reason, message, rest);

@@ -104,6 +104,8 @@ const STEPS: Readonly<Record<string, readonly Step[]>> = {
     ["system/calculator", { expression: "2^10 / 3", precision: 5 }, { result: "341.33" }],
     ["system/echo", { text: "hello" }, { text: "hello" }],
     ["system/explain", { tool: "shell/exec", arguments: { command: ["ls"] } }, { tool: "shell/exec", verdict: "allow" }],
+    ["system/find_tools", { query: "read a file", limit: 3 }, { tools: [{ name: "file_read", category: "file", risk: "safe" }] }],
+    ["system/call_tool", { name: "system_echo", arguments: { text: "hello" } }, { text: "hello" }],
   ],
   memory: [
     ["memory/store", { key: "target", value: "deploy to staging", tags: ["ops"] }, { version: 1, created: true }],
@@ -246,9 +248,11 @@ const RISK_OF = {
     "shell/git_status",
     "shell/lint",
     "system/calculator",
+    "system/call_tool",
     "system/disk",
     "system/echo",
     "system/explain",
+    "system/find_tools",
     "system/health",
     "system/info",
     "system/metrics",
@@ -365,5 +369,5 @@ test("R162 R265 R266 R271: no tool was left out", () => {
   const left = NATIVE_TOOLS.map(({ name }) => name).filter((name) => !called.has(name));
   const confined = new Set(Object.values(CONFINED).flatMap((list) => list.map(([name]) => name)));
   expect(hasBox ? left : left.filter((name) => !confined.has(name))).toEqual([]);
-  expect(NATIVE_TOOLS).toHaveLength(85);
+  expect(NATIVE_TOOLS).toHaveLength(87);
 });

@@ -3,6 +3,7 @@ import { innerRequest, type Call, type Caller, type CallRequest, type InnerEntry
 import { AppError } from "../../errors.ts";
 import type { EnginePower, Explained } from "../../tools/powers.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { rankTools, WAYS_TO_TOOLS, wordsOfTool, type ToolWords } from "../../util/tool-search.ts";
 
 /** The part of the engine that tools reach; given late, since the engine runs the tools. */
 export interface EngineSettings {
@@ -16,35 +17,97 @@ export interface EngineSettings {
 } // prettier-ignore
 
 const MIN_TIMEOUT_MS = 1_000;
+/** Left of a call's time to tell that what it waited for is still not there. */
+const LAST_WORDS_MS = 1_000;
 
-export const enginePower =
-  (engine: () => EngineSettings, now: () => number) =>
-  (call: Call, signal: AbortSignal): EnginePower => ({
-    explain: (question) =>
-      "executionId" in question
-        ? engine().explainPast(call.caller, question.executionId)
-        : engine().explain(call.caller, {
-            name: question.tool,
-            ...(question.arguments ? { arguments: question.arguments } : {}),
-          }),
-    async execute({ name, arguments: args, timeoutMs, metadata }) {
-      const left = call.startedAt + call.timeoutMs - now();
-      if (left < MIN_TIMEOUT_MS) throw outOfTime();
-      const request = innerRequest(call, entryOf(call), {
-        name,
-        arguments: args,
-        signal,
-        // It can only be shorter than what is left of the call it serves.
-        ...(timeoutMs === undefined ? {} : { timeoutMs: Math.min(timeoutMs, Math.floor(left)) }),
-        ...(metadata ? { metadata } : {}),
-      });
-      return engine().execute(call.caller, request);
-    },
-    async visible() {
-      const tools = await engine().discover(call.caller);
-      return tools.map(({ name, description, risk, inputSchema }) => ({ name, description, risk, inputSchema })); // prettier-ignore
-    },
-  });
+export function enginePower(engine: () => EngineSettings, now: () => number) {
+  // Tools are frozen: what was read of one holds as long as it is the same.
+  const read = new WeakMap<Tool, ToolWords>();
+  const wordsFor = (tool: Tool): ToolWords => {
+    const known = read.get(tool) ?? wordsOfTool(tool);
+    read.set(tool, known);
+    return known;
+  };
+  return (call: Call, signal: AbortSignal): EnginePower => {
+    const left = (): number => call.startedAt + call.timeoutMs - now();
+    const follow = (executionId: string, ms: number): Promise<Outcome> =>
+      engine().follow(call.caller, executionId, { ms: Math.max(0, Math.min(ms, left() - LAST_WORDS_MS)), signal }); // prettier-ignore
+    return {
+      explain: (question) =>
+        "executionId" in question
+          ? engine().explainPast(call.caller, question.executionId)
+          : engine().explain(call.caller, {
+              name: question.tool,
+              ...(question.arguments ? { arguments: question.arguments } : {}),
+            }),
+      async execute({ name, arguments: args, timeoutMs, metadata }) {
+        if (left() < MIN_TIMEOUT_MS) throw outOfTime();
+        const request = innerRequest(call, entryOf(call), {
+          name,
+          arguments: args,
+          signal,
+          // It can only be shorter than what is left of the call it serves.
+          ...(timeoutMs === undefined
+            ? {}
+            : { timeoutMs: Math.min(timeoutMs, Math.floor(left())) }),
+          ...(metadata ? { metadata } : {}),
+        });
+        return engine().execute(call.caller, request);
+      },
+      async relay({ name, arguments: args, executionId, metadata }) {
+        if (left() < MIN_TIMEOUT_MS) throw outOfTime();
+        const inner = (): CallRequest =>
+          innerRequest(call, "tool", {
+            name,
+            arguments: args,
+            signal,
+            rides: true,
+            ...(call.onProgress ? { onProgress: call.onProgress } : {}),
+            ...(call.client ? { client: call.client } : {}),
+            ...(metadata ? { metadata } : {}),
+          });
+        let outcome = await (executionId === undefined
+          ? engine().execute(call.caller, inner())
+          : named(name, await follow(executionId, 0)));
+        const { approval } = outcome;
+        if (outcome.endedAt === null && approval?.state === "pending")
+          outcome = await follow(outcome.executionId, approval.holdSeconds * 1_000);
+        // Agreed to meanwhile, or at work elsewhere.
+        if (outcome.endedAt === null && outcome.approval?.state !== "pending")
+          outcome = await follow(outcome.executionId, left());
+        return outcome;
+      },
+      async find(query, { limit, category }) {
+        const seen = (await engine().discover(call.caller)).filter(isFound);
+        const asked = category === undefined ? seen : seen.filter((tool) => tool.category === category); // prettier-ignore
+        const ranked = rankTools(asked, wordsFor, query);
+        return { total: ranked.length, tools: ranked.slice(0, limit).map(foundOf) };
+      },
+      async visible() {
+        const tools = await engine().discover(call.caller);
+        return tools.map(({ name, description, risk, inputSchema }) => ({ name, description, risk, inputSchema })); // prettier-ignore
+      },
+    };
+  };
+}
+
+/** An id alone does not lead to another call than the one that is meant. */
+function named(name: string, outcome: Outcome): Outcome {
+  const { toolName, requestedName, executionId } = outcome;
+  if ([toolName, toolName.replace("/", "_"), requestedName].includes(name)) return outcome;
+  throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' of ${name} not found`, { remedy: "name the tool that was called under this id" }); // prettier-ignore
+}
+
+/** What a list would show: neither old tools nor what stands for another method of a server, nor the way to the others itself. */
+function isFound({ deprecated, route, name }: Tool): boolean {
+  const isTool = route === null || route.method === "tools/call" || route.method === "http";
+  return deprecated === null && isTool && !WAYS_TO_TOOLS.includes(name);
+}
+
+function foundOf({ tool, score }: { tool: Tool; score: number }) {
+  const { name, wireName, description, category, risk, inputSchema } = tool;
+  return { name, wireName, description, category, risk, inputSchema, score };
+}
 
 const entryOf = ({ tool }: Call): InnerEntry => (tool?.category === "agent" ? "agent" : "workflow");
 

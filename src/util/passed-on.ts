@@ -1,0 +1,33 @@
+// The outcome of an inner call, told as if the caller had made it.
+import type { Json, Outcome } from "../call.ts";
+import type { Fault } from "../errors.ts";
+
+/** What it answered, or why it did not. */
+export type PassedOn =
+  | { readonly output: Json; readonly fault: null }
+  | { readonly output: null; readonly fault: Fault };
+
+export function passedOn(outcome: Outcome): PassedOn {
+  const { success, output, error, endedAt } = outcome;
+  // A server's tool that says itself that it failed has told how in its own blocks.
+  if (success || saysItFailed(output)) return { output, fault: null };
+  if (endedAt === null) return { output: null, fault: waiting(outcome) };
+  return { output: null, fault: error ?? { code: "EXECUTION_FAILED", reason: "unexpected", message: `the call ended as ${outcome.status}` } }; // prettier-ignore
+}
+
+function saysItFailed(output: Json): boolean {
+  return typeof output === "object" && output !== null && "$isError" in output && output.$isError === true; // prettier-ignore
+}
+
+function waiting({ executionId, toolName, approval, status }: Outcome): Fault {
+  const comeBack = `call ostiary_call with the same name and arguments and executionId ${executionId}: it is not run twice`; // prettier-ignore
+  if (approval?.state !== "pending")
+    return { code: "CONFLICT", reason: "still_running", message: `${toolName} is ${status} as ${executionId}`, remedy: comeBack }; // prettier-ignore
+  const until = new Date(approval.expiresAt).toISOString();
+  return {
+    code: "CONFLICT",
+    reason: "approval_required",
+    message: `PENDING: ${toolName} waits for a person's approval ${approval.id} until ${until}; nothing has run (execution ${executionId})`,
+    remedy: `ask for the approval, then ${comeBack}`,
+  };
+}
