@@ -3,8 +3,14 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../errors.ts";
 import type { ServerRow } from "../store/store.ts";
-import { createVault, type Opened, type Owner, type VaultPowers } from "./credentials-vault.ts";
+import { fillIn } from "./credentials-references.ts";
+import { createVault, type VaultPowers } from "./credentials-vault.ts";
+import { openOAuth, type BegunLogin, type OAuthPowers } from "./oauth/index.ts";
+import type { FullOwner } from "./oauth/login.ts";
+import type { Session } from "./oauth/session.ts";
 import type { Credential, Credentials } from "./upstream.ts";
+
+export type CredentialsPowers = VaultPowers & Omit<OAuthPowers, "vault">;
 
 export interface CredentialView {
   readonly name: string;
@@ -19,9 +25,19 @@ export interface OpenedCredentials extends Credentials {
   list(server: ServerRow, userId: string): Promise<CredentialView[]>;
   /** Another instance changed something: what is remembered of this server, or of all, is read again. */
   forget(server?: string): void;
+  readonly logins: ServerLogins;
 }
 
-const REFERENCE = /\$\{credential:([^}]*)\}/g;
+/** Logins of people at servers that want one. Whose it is follows from the server: everybody's, or the user's own. */
+export interface ServerLogins {
+  /** Where the browser is to be sent. */
+  begin(server: ServerRow, userId: string): Promise<URL>;
+  begun(state: string, serverOf: (name: string) => Promise<ServerRow | null>): Promise<BegunLogin>;
+  /** With what came back from there; uses the login up. */
+  finish(login: BegunLogin, answer: URLSearchParams): Promise<{ readonly issuer: string }>;
+  logout(server: ServerRow, userId: string): Promise<boolean>;
+}
+
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const MAX_VALUE = 16_384;
 /** Users whose credentials are remembered; the ones not asked for longest go first. */
@@ -29,8 +45,9 @@ const MAX_REMEMBERED = 4_096;
 /** What a header may not hold (RFC 9110), so that nobody can begin another one. */
 const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
-export function openCredentials(powers: VaultPowers): OpenedCredentials {
+export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
   const vault = createVault(powers);
+  const oauth = openOAuth({ ...powers, vault });
   /** A call may ask every millisecond, and the answer changes with a login. */
   const remembered = new Map<string, { readonly server: ServerRow; readonly made: Promise<Credential> }>(); // prettier-ignore
 
@@ -70,68 +87,68 @@ export function openCredentials(powers: VaultPowers): OpenedCredentials {
         .map(({ name, updatedAt }) => ({ name, updatedAt }));
     },
     forget,
+    logins: {
+      begin: (server, userId) => oauth.login(ownerOf(server, userId), userId),
+      begun: oauth.begun,
+      async finish(login, answer) {
+        const ended = await oauth.finish(login, answer);
+        forget(login.owner.server.name);
+        return ended;
+      },
+      async logout(server, userId) {
+        const out = await oauth.logout(ownerOf(server, userId));
+        forget(server.name);
+        return out;
+      },
+    },
   };
 
-  async function credentialOf(owner: Owner & { readonly server: ServerRow }): Promise<Credential> {
-    const { transport } = owner.server;
-    const given = transport.kind === "stdio" ? transport.env : transport.headers;
-    const values = await openAll(namesIn(Object.values(given)), owner);
-    const texts = filled(given, values, transport.kind !== "stdio");
+  async function credentialOf(owner: FullOwner): Promise<Credential> {
+    const { transport, name } = owner.server;
+    if (transport.kind === "stdio") {
+      const { texts, used } = await fillIn(transport.env, owner, vault);
+      return { id: idOf(owner, used.map(versionOf)), env: () => Promise.resolve(texts), headers: () => ({}), oauth: null }; // prettier-ignore
+    }
+    const { texts, used } = await fillIn(transport.headers, owner, vault);
+    assertHeaders(texts);
+    const session = transport.kind !== "api" && transport.auth === "oauth" ? await oauth.session(owner, () => forget(name)) : null; // prettier-ignore
     return {
-      id: idOf(owner, values),
-      env: () => Promise.resolve(transport.kind === "stdio" ? texts : {}),
-      headers: () => (transport.kind === "stdio" ? {} : texts),
-      oauth: null,
+      id: idOf(owner, [...used.map(versionOf), ...(session ? [session.version] : [])]),
+      env: () => Promise.resolve({}),
+      headers: session ? withToken(texts, session) : () => texts,
+      oauth: session?.provider ?? null,
     };
-  }
-
-  async function openAll(names: readonly string[], owner: Owner): Promise<Map<string, Opened>> {
-    const found = await Promise.all(names.map((name) => vault.get(owner, name)));
-    const missing = names.filter((_, at) => found[at] === null);
-    if (missing.length > 0) throw missingOf(owner, missing);
-    return new Map(found.flatMap((one) => (one === null ? [] : [[one.name, one] as const])));
   }
 }
 
-const ownerOf = (server: ServerRow, userId: string): Owner & { readonly server: ServerRow } => ({
+const ownerOf = (server: ServerRow, userId: string): FullOwner => ({
   server,
   userId: server.settings.credentials === "user" ? userId : "",
 });
 
-/** The names that texts refer to, each once. */
-function namesIn(texts: readonly string[]): string[] {
-  return [...new Set(texts.flatMap((text) => [...text.matchAll(REFERENCE)].map(([, name]) => name ?? "")))]; // prettier-ignore
+function withToken(
+  texts: Readonly<Record<string, string>>,
+  session: Session,
+): Credential["headers"] {
+  const added = (token: string) => ({ ...texts, authorization: `Bearer ${token}` });
+  return () => {
+    const token = session.token();
+    return typeof token === "string" ? added(token) : token.then(added);
+  };
 }
 
-function filled(
-  given: Readonly<Record<string, string>>,
-  values: ReadonlyMap<string, Opened>,
-  inHeaders: boolean,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(given).map(([name, text]) => {
-    const full = text.replace(REFERENCE, (_, inner: string) => values.get(inner)?.value ?? "");
-    if (inHeaders && NOT_IN_HEADER.test(full)) throw new AppError("UNAVAILABLE", "provider_not_configured", `the header ${name} would hold a line break or another character that no header may hold`, { remedy: "store the credential again, on one line" }); // prettier-ignore
-    return [name, full] as const;
-  });
-  return Object.freeze(Object.fromEntries(entries));
+function assertHeaders(texts: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(texts))
+    if (NOT_IN_HEADER.test(text)) throw new AppError("UNAVAILABLE", "provider_not_configured", `the header ${name} would hold a line break or another character that no header may hold`, { remedy: "store the credential again, on one line" }); // prettier-ignore
 }
+
+const versionOf = ({ name, sealed }: { readonly name: string; readonly sealed: string }): string => `${name} ${sealed}`; // prettier-ignore
 
 /** Names the owner, and changes with every change of what was used; of the secrets it tells nothing. */
-function idOf({ userId }: Owner, values: ReadonlyMap<string, Opened>): string {
-  if (values.size === 0) return "none";
-  const versions = [...values.values()].map(({ name, sealed }) => [name, sealed]);
+function idOf({ userId }: FullOwner, versions: readonly string[]): string {
+  if (versions.length === 0) return "none";
   const hash = createHash("sha256").update(JSON.stringify(versions)).digest("hex").slice(0, 12);
   return `${userId === "" ? "shared" : `user:${userId}`} ${hash}`;
-}
-
-function missingOf({ server, userId }: Owner, names: readonly string[]): AppError {
-  const whose = userId === "" ? "" : " --mine";
-  return new AppError(
-    "UNAUTHORIZED",
-    "upstream_login",
-    `server ${server.name} needs the credential ${names.join(", ")}, and ${userId === "" ? "none is stored" : "you have stored none"}`,
-    { remedy: `ostiary servers credential ${server.name} ${names[0] ?? ""}${whose}` },
-  );
 }
 
 const invalid = (path: string, message: string, suggestion: string): AppError =>

@@ -1,0 +1,91 @@
+// Ourselves as an OAuth client, in the shape the SDK asks for: who we are, what we hold, and where a person would be sent.
+import type { AddClientAuthentication, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthTokens } from "@modelcontextprotocol/client"; // prettier-ignore
+import type { OAuthSettings } from "../../store/store.ts";
+import type { Owner } from "../credentials-vault.ts";
+import { assertUsable, refused } from "./endpoints.ts";
+import type { Kept } from "./kept.ts";
+
+/** Settings with their references filled in. */
+export interface Identity extends OAuthSettings {
+  /** Where the authorization server sends people back to; undefined: nobody is sent. */
+  readonly redirectUrl: string | undefined;
+  /** Where it can read who we are; null: nowhere that it could reach. */
+  readonly documentUrl: string | null;
+  /** Signs instead of a secret. */
+  readonly signed: AddClientAuthentication | null;
+}
+
+/** What differs between serving calls, beginning a login and ending one. */
+export interface Part {
+  /** serving: a grant is used, and nobody is sent anywhere. */
+  readonly serving: boolean;
+  tokens(): StoredOAuthTokens | undefined;
+  /** With what the authorization server holds at this moment; whoever asks may go on to renew it. */
+  renewable(issuer: string): Promise<StoredOAuthTokens | undefined>;
+  save(tokens: StoredOAuthTokens, issuer: string): Promise<void>;
+  lost(): Promise<void>;
+  discovered(found: OAuthDiscoveryState): void;
+  readonly discovery?: OAuthDiscoveryState | undefined;
+  state?(): string;
+  send(to: URL, verifier: string): Promise<void>;
+  readonly verifier?: string | undefined;
+}
+
+export const clientMetadata = ({ redirectUrl, scope }: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
+  client_name: "Ostiary",
+  redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
+  grant_types: redirectUrl === undefined ? ["client_credentials"] : ["authorization_code", "refresh_token"],
+  response_types: redirectUrl === undefined ? [] : ["code"],
+  ...(scope === undefined ? {} : { scope }),
+}); // prettier-ignore
+
+export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Part): OAuthClientProvider {
+  const { server } = owner;
+  let verifier = "";
+  let latest = part.discovery;
+  return {
+    redirectUrl: me.redirectUrl,
+    clientMetadata: clientMetadata(me),
+    ...(me.documentUrl === null ? {} : { clientMetadataUrl: me.documentUrl }),
+    ...(me.signed === null ? {} : { addClientAuthentication: me.signed }),
+    ...(part.state ? { state: part.state } : {}),
+    async clientInformation(ctx) {
+      const issuer = ctx?.issuer ?? "";
+      if (me.clientId === undefined) return (await kept.registration(server, issuer, part.serving ? null : (me.redirectUrl ?? ""))) ?? undefined;
+      // Our own id and secret are for one authorization server, whatever the server upstream says.
+      const bound = me.issuer ?? (await kept.bound(server));
+      if (bound !== null && bound !== issuer) throw refused(`the server names the authorization server ${issuer}, our client id belongs to ${bound}`);
+      if (bound === null) await kept.bind(server, issuer);
+      return { client_id: me.clientId, issuer, ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }) };
+    },
+    async saveClientInformation(client, ctx) {
+      if (me.clientId !== undefined) return;
+      await kept.putRegistration(server, ctx?.issuer ?? client.issuer ?? "", { client, redirectUrl: me.redirectUrl ?? "" });
+    },
+    tokens: (ctx) => (ctx === undefined ? part.tokens() : part.renewable(ctx.issuer)),
+    async saveTokens(tokens, ctx) {
+      if (tokens.token_type.toLowerCase() !== "bearer") throw refused(`the token is of the type ${tokens.token_type}; expected Bearer`);
+      await part.save(tokens, ctx?.issuer ?? tokens.issuer ?? "");
+    },
+    saveCodeVerifier: (made) => void (verifier = made),
+    codeVerifier: () => part.verifier ?? verifier,
+    redirectToAuthorization: (to) => part.send(to, verifier),
+    async invalidateCredentials(what) {
+      if (what === "tokens" || what === "all") await part.lost();
+      if (what !== "client" && what !== "all") return;
+      const issuer = latest?.authorizationServerMetadata?.issuer;
+      if (issuer !== undefined) await kept.removeRegistration(server, issuer);
+    },
+    saveDiscoveryState(found) {
+      assertUsable(found, me.redirectUrl !== undefined);
+      latest = found;
+      part.discovered(found);
+    },
+    discoveryState: () => part.discovery,
+    ...(me.redirectUrl === undefined ? { prepareTokenRequest: asOurselves } : {}),
+  };
+} // prettier-ignore
+
+function asOurselves(scope?: string): URLSearchParams {
+  return new URLSearchParams({ grant_type: "client_credentials", ...(scope ? { scope } : {}) });
+}
