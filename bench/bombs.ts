@@ -1,9 +1,9 @@
 // What hostile programs in boxes do to the neighbours: the p99 of quiet callers beside each bomb, to that without one.
 // The neighbours ask from a process of their own, so that both sides of the server are measured.
-import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { openHouse } from "../test/fixtures/open-house.ts";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
+import { neighbours } from "./asker.ts";
 import { pause, Skipped, type BenchOptions, type Row } from "./row.ts";
 
 const BOMBS: Readonly<Record<string, { interpreter: string; script: string }>> = {
@@ -48,43 +48,6 @@ async function explode(app: StartedApp, bomb: { interpreter: string; script: str
   while (!signal.aborted && performance.now() < until)
     await app.doors.engine.execute(caller, { name: "shell/script", arguments: { ...bomb, timeoutSeconds: 60 }, timeoutMs: 60_000, entry: "rest", signal });
 } // prettier-ignore
-
-const ASKER = `
-const [url, key, seconds] = process.argv.slice(1);
-const times = []; let failed = 0;
-const until = performance.now() + seconds * 1000;
-const body = JSON.stringify({ name: "system/echo", arguments: { text: "hello" } });
-const headers = { authorization: "Bearer " + key, "content-type": "application/json" };
-async function caller() {
-  while (performance.now() < until) {
-    const began = performance.now();
-    const answer = await fetch(url + "/api/v1/executions", { method: "POST", headers, body });
-    await answer.arrayBuffer();
-    if (answer.status !== 200) failed++;
-    times.push(performance.now() - began);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-await Promise.all([caller(), caller(), caller()]);
-times.sort((a, b) => a - b);
-console.log(JSON.stringify({ p99: times[Math.floor(times.length * 0.99)], failed, count: times.length }));
-`;
-
-function neighbours(app: StartedApp, seconds: number): Promise<{ p99: number; failed: number }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER, app.url, app.adminKey, String(seconds)], { stdio: ["ignore", "pipe", "inherit"] }); // prettier-ignore
-    let said = "";
-    child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-    child.once("error", reject);
-    child.once("close", () => {
-      try {
-        resolve(JSON.parse(said) as { p99: number; failed: number });
-      } catch (cause) {
-        reject(cause instanceof Error ? cause : new Error(String(cause)));
-      }
-    });
-  });
-}
 
 /** Programs of ours that still run: their script lies where only a box sees it. */
 function leftBehind(): number {

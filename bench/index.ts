@@ -19,6 +19,7 @@ const PARTS = [
   "cancel",
   "bombs",
   "tracing",
+  "neighbours",
 ] as const;
 
 interface PartModule {

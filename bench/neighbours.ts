@@ -1,0 +1,69 @@
+// What bad servers upstream do to the others: the p99 of quiet callers of a healthy server beside each kind of trouble,
+// to that without it. Servers and callers are processes of their own.
+import { join } from "node:path";
+import { startApp, type StartedApp } from "../test/fixtures/app.ts";
+import { BAD } from "../test/fixtures/mcp-upstream.ts";
+import { openHouse } from "../test/fixtures/open-house.ts";
+import { neighbours } from "./asker.ts";
+import { ROOT, startServer } from "./process.ts";
+import { pause, type BenchOptions, type Row } from "./row.ts";
+
+/** Callers that never stop asking the bad one. */
+const AT_ONCE = 8;
+
+export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]> {
+  const seconds = quick ? 4 : 15;
+  const script = join(ROOT, "bench", "servers", "upstream.ts");
+  const [good, bad] = [await startServer("good", [script]), await startServer("bad", [script])];
+  const app = await startApp({ flags: { governance: openHouse(), "rateLimit.enabled": "false" } });
+  try {
+    await added(app, "good", good.port);
+    await added(app, "bad", bad.port);
+    const tool = "good/echo";
+    await neighbours(app, 3, tool); // warm
+    const before = await neighbours(app, seconds, tool);
+    const rows: Row[] = [{ name: "a healthy server's p99 alone", value: before.p99, unit: "ms", better: "lower" }]; // prettier-ignore
+    for (const kind of Object.keys(BAD)) {
+      note(kind);
+      const stop = new AbortController();
+      const trouble = hammer(app, `bad/${kind}`, stop.signal);
+      await pause(500);
+      const beside = await neighbours(app, seconds, tool);
+      stop.abort();
+      note(`${kind}: ${await trouble} calls, ${beside.count} of the neighbours`);
+      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: beside.p99 / before.p99, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
+      rows.push({ name: `${kind}: healthy calls that failed`, value: beside.failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
+      await pause(500);
+    }
+    const after = await neighbours(app, seconds, tool);
+    rows.push({ name: "afterwards to before", value: after.p99 / before.p99, unit: "x", better: "lower" }); // prettier-ignore
+    return rows;
+  } finally {
+    await app.close();
+    await Promise.all([good.stop(), bad.stop()]);
+  }
+}
+
+async function added(app: StartedApp, name: string, port: number): Promise<void> {
+  const settings = { timeoutMs: 5_000, breakerResetMs: 1_000 };
+  const server = { name, transport: { kind: "http", url: `http://127.0.0.1:${port}/mcp` }, settings }; // prettier-ignore
+  const made = await app.api("POST", "/servers", { body: server });
+  const approved = await app.api("POST", `/servers/${name}/approve`, { body: { all: true } });
+  if (made.status !== 201 || approved.status !== 200)
+    throw new Error(`${name} was not added: ${JSON.stringify([made.body, approved.body])}`);
+}
+
+/** Asks again and again, so that the breaker is tried and opened many times. Answers how many calls that were. */
+async function hammer(app: StartedApp, tool: string, signal: AbortSignal): Promise<number> {
+  const caller = await app.callerOf(app.adminKey);
+  let calls = 0;
+  const one = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await app.doors.engine.execute(caller, { name: tool, arguments: {}, timeoutMs: 5_000, entry: "rest", signal }); // prettier-ignore
+      calls++;
+      await pause(10);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return calls;
+}
