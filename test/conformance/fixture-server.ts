@@ -88,9 +88,9 @@ export async function startFixtureServer(port = 0): Promise<FixtureServer> {
   }
 
   const respond = toNodeHandler({ fetch: (request, options = {}) => answer(request, options) });
-  const server = createServer(
-    (req, res) => void respond(req as Parameters<typeof respond>[0], res),
-  );
+  const server = createServer((req, res) => {
+    respond(req as Parameters<typeof respond>[0], res).catch(() => res.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
