@@ -18,6 +18,7 @@ import type { Relations } from "../relation/relation.ts";
 import type { Action } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
+import type { Upstreams } from "../upstream/upstream.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 import type { Webhooks } from "../webhook/webhook.ts";
@@ -41,6 +42,8 @@ export interface Doors {
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
   readonly webhooks: Webhooks;
+  /** Servers upstream: what they offer besides tools. Null: there are none. */
+  readonly upstreams: Upstreams | null;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */
