@@ -1,5 +1,6 @@
-// Rules for an address that an operator wrote into the configuration: this host and port, wherever it leads, and no other.
+// Rules for addresses that an operator or administrator wrote: those, wherever they lead, and no other.
 import type { EgressRules } from "./egress.ts";
+import { canonicalHost, hostMatches } from "./hosts.ts";
 import { addressOf, isLoopbackAddress } from "./hosts.ts";
 
 export function rulesForOperator(address: string): EgressRules {
@@ -47,3 +48,28 @@ export function rulesForServer(server: string): (url: URL) => EgressRules {
 
 const isHere = (host: string): boolean =>
   host === "localhost" || (addressOf(host) !== null && isLoopbackAddress(addressOf(host) ?? ""));
+
+/**
+ * Rules for a list of hosts that an administrator wrote: names, `*.names`, `*` for every public host, and `host:port` for
+ * exactly that place, which need not be public.
+ */
+export function rulesForHosts(hosts: readonly string[], at: string): EgressRules {
+  const places = new Set<string>();
+  const patterns: string[] = [];
+  for (const entry of hosts) {
+    const [, host = entry, port] = /^(.*[^:]):(\d{1,5})$/.exec(entry) ?? [];
+    if (port !== undefined) places.add(`${canonicalHost(host) ?? host}:${Number(port)}`);
+    else patterns.push(entry.startsWith("*.") ? entry.toLowerCase() : (canonicalHost(entry) ?? entry)); // prettier-ignore
+  }
+  const rule = { at, text: `only ${hosts.join(", ")} are reached` };
+  return {
+    schemes: ["http", "https"],
+    ports: [80, 443],
+    policy: patterns.includes("*") ? "public" : "list",
+    isBlocked: () => false,
+    isAllowed: (host) => patterns.some((pattern) => hostMatches(pattern, host)),
+    isExcepted: (host, port) => places.has(`${host}:${port}`),
+    judged: new Set(),
+    ruleOf: () => rule,
+  };
+}

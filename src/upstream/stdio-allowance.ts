@@ -1,0 +1,29 @@
+// So many things at once, and so many more every second.
+
+export interface Allowance {
+  /** False: there is none left. */
+  take(): boolean;
+  readonly isEmpty: boolean;
+}
+
+export function createAllowance(burst: number, perSecond: number, now: () => number): Allowance {
+  let left = burst;
+  let at = now();
+  const refill = (): void => {
+    const time = now();
+    left = Math.min(burst, left + (Math.max(0, time - at) * perSecond) / 1000);
+    at = time;
+  };
+  return {
+    take() {
+      refill();
+      if (left < 1) return false;
+      left--;
+      return true;
+    },
+    get isEmpty() {
+      refill();
+      return left < 1;
+    },
+  };
+}
