@@ -43,7 +43,7 @@ const DIRECTION: Record<string, Rule> = {
   "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
   "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
   "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: [...BASE, "telemetry/names.ts", "upstream/upstream.ts"], types: ["external/call.ts", "upstream/upstream.ts", "browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "model/model.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "telemetry/tracing.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts", "agent/", "workflow/"] },
+  "run/": { may: [...BASE, "telemetry/names.ts", "upstream/upstream.ts"], types: ["external/call.ts", "upstream/upstream.ts", "browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "model/model.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "telemetry/tracing.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts", "agent/", "codemode/programs.ts", "workflow/"] },
   "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
   "codemode/": { may: BASE },
   "database/": { may: [...BASE, "tools/powers/database.ts"] },
@@ -133,6 +133,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   picocolors: { owners: ["cli/terminal.ts"] },
   pino: { owners: ["app.ts"] },
   "playwright-core": { owners: ["browser/chromium.ts"] },
+  "quickjs-emscripten": { owners: ["codemode/code-thread.ts"] },
   re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
@@ -156,7 +157,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
   "node:tls": ["egress/dial.ts"],
   "node:vm": [],
-  "node:worker_threads": ["run/powers/files/", "store/", "telemetry/"],
+  "node:worker_threads": ["codemode/", "run/powers/files/", "store/", "telemetry/"],
 }; // prettier-ignore
 
 /** Module-level values that change, each with its excuse. */

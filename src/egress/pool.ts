@@ -83,7 +83,7 @@ export async function openPool(
 }
 
 function optionsOf({ origin, path, method, headers, body, headersMs, idleMs }: PooledRequest): Dispatcher.DispatchOptions {
-  return { origin, path, method: method as Dispatcher.HttpMethod, headers: headers as string[], body: body ?? null, headersTimeout: headersMs ?? 0, bodyTimeout: idleMs ?? 0 };
+  return { origin, path, method: method, headers: headers as string[], body: body ?? null, headersTimeout: headersMs ?? 0, bodyTimeout: idleMs ?? 0 };
 } // prettier-ignore
 
 /** Hands on what undici tells, until the end or until it is given up. */

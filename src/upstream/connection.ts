@@ -1,0 +1,161 @@
+// One live connection: the handshake in whichever era the server speaks, then requests with results as they came.
+import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
+import type { Json, JsonObject } from "../call.ts";
+import { VERSION } from "../version.ts";
+import { faultOf } from "./connection-faults.ts";
+import { openNotices, type Notices } from "./connection-notices.ts";
+import { ASKABLE, MAX_ROUNDS, nextRound } from "./connection-questions.ts";
+import type { Outgoing, Wire } from "./connection-wire.ts";
+import type { Direct } from "./direct.ts";
+import { createMirroredArguments } from "./http-headers.ts";
+import { UpstreamFault, type Connection, type RequestOptions } from "./upstream.ts";
+
+export interface ConnectionParts {
+  readonly wire: Wire;
+  /** The server may ask the caller's client something over it; then it carries one request at a time. */
+  readonly interactive: boolean;
+  readonly signal: AbortSignal;
+  /** What is remembered of the server's era. */
+  readonly prior: PriorDiscovery | null;
+  readonly keep: (verdict: PriorDiscovery) => void;
+  readonly drop: () => void;
+  /** Of the modern era over HTTP: the fast way. */
+  readonly direct: ((version: string) => Direct) | null;
+  /** Ends what is below. */
+  readonly close: () => Promise<void>;
+}
+
+const CLIENT = { name: "ostiary", version: VERSION };
+const PROBE_MS = 5_000;
+const HANDSHAKE_MS = 30_000;
+const DIRECT_METHODS = new Set(["tools/call", "tools/list"]);
+/** Answers by which a server says that it does not speak this era after all. */
+const [WRONG_VERSION, NO_SESSION] = [-32_022, -32_000];
+
+export async function openConnection(p: ConnectionParts): Promise<Connection> {
+  const { wire } = p;
+  const client = await handshake(p);
+  const era = client.getProtocolEra() ?? "legacy";
+  const protocolVersion = client.getNegotiatedProtocolVersion() ?? "";
+  const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
+  const discovered = client.getDiscoverResult();
+  p.keep(discovered ? { kind: "modern", discover: discovered } : { kind: "legacy" });
+  const isModern = era === "modern";
+  const direct = isModern && p.direct ? p.direct(protocolVersion) : null;
+  const mirrored = isModern && p.direct ? createMirroredArguments() : null;
+  const notices: Notices | null = isModern && !p.interactive ? openNotices(client, capabilities) : null; // prettier-ignore
+  /** The server answered the fast way with something that only the SDK can deal with, such as a login. */
+  let isDirect = direct !== null;
+
+  async function exchange(request: Outgoing): Promise<JsonObject> {
+    if (isDirect && direct && request.headers === undefined && DIRECT_METHODS.has(request.method)) {
+      const result = await direct.exchange(request);
+      if (result !== null) return result;
+      isDirect = false;
+      const other = await wire.exchange(request);
+      // The SDK has logged in, or the server has come to its senses: the fast way may be open again.
+      isDirect = true;
+      return other;
+    }
+    return wire.exchange(request);
+  }
+
+  async function rounds(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
+    const headers = method === "tools/call" ? mirrored?.headersOf(params) : undefined;
+    let asked = params;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const result = await exchange({ method, params: isModern ? enveloped(asked, protocolVersion, options) : asked, options, headers });
+      if (!isModern) return result;
+      const next = await nextRound(result, asked, options);
+      if (next === null) return method === "tools/list" && mirrored ? mirrored.learn(result) : result;
+      asked = next;
+    }
+    throw new UpstreamFault("protocol", `the server asked for input ${MAX_ROUNDS} times and did not come to an end`, { dispatched: true });
+  } // prettier-ignore
+
+  const connection: Connection = {
+    era,
+    protocolVersion,
+    serverInfo: (client.getServerVersion() ?? {}) as JsonObject,
+    capabilities,
+    instructions: client.getInstructions() ?? null,
+    ended: wire.ended,
+    async request(method, params, options) {
+      if (notices && method === "resources/subscribe") return notices.subscribe(textOf(params["uri"])), {}; // prettier-ignore
+      if (notices && method === "resources/unsubscribe") return notices.unsubscribe(textOf(params["uri"])), {}; // prettier-ignore
+      try {
+        return await rounds(method, params, options);
+      } catch (cause) {
+        if (p.prior === null || !speaksOtherEra(cause)) throw cause;
+        // What was remembered is not true any more; nothing has been done yet.
+        p.drop();
+        wire.end("the server speaks another version of the protocol now");
+        throw new UpstreamFault("session_lost", "the server speaks another version of the protocol now", { dispatched: false, cause }); // prettier-ignore
+      }
+    },
+    async notify(method, params) {
+      try {
+        await client.notification({ method, params });
+      } catch (cause) {
+        throw faultOf(cause, true);
+      }
+    },
+    async close() {
+      notices?.close();
+      await p.close();
+      wire.end("the connection was closed");
+      await client.close().catch(() => undefined);
+    },
+  };
+  return connection;
+}
+
+async function handshake({ wire, interactive, prior, signal, close, drop }: ConnectionParts): Promise<Client> {
+  const sdk = await import("@modelcontextprotocol/client");
+  const client = new sdk.Client(CLIENT, {
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+    capabilities: interactive ? (ASKABLE) : {},
+    inputRequired: { autoFulfill: false },
+  });
+  const given = Promise.withResolvers<never>();
+  const onAbort = (): void => given.reject(faultOf(signal.reason, false));
+  given.promise.catch(() => undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const connecting = client.connect(wire.transport, { timeout: HANDSHAKE_MS, ...(prior ? { prior } : {}) });
+    connecting.catch(() => undefined);
+    await Promise.race([connecting, given.promise]);
+    return client;
+  } catch (cause) {
+    drop();
+    await client.close().catch(() => undefined);
+    await close().catch(() => undefined);
+    const fault = faultOf(cause, false);
+    throw new UpstreamFault(fault.kind, fault.message, { dispatched: false, rpc: fault.rpc, cause });
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+} // prettier-ignore
+
+/** What a request of the modern era says of itself; nothing of the caller's own is in it. */
+function enveloped(params: JsonObject, version: string, { ask, clientCapabilities }: RequestOptions): JsonObject {
+  const meta = params["_meta"] as JsonObject | undefined;
+  return {
+    ...params,
+    _meta: {
+      ...meta,
+      "io.modelcontextprotocol/protocolVersion": version,
+      "io.modelcontextprotocol/clientInfo": CLIENT,
+      "io.modelcontextprotocol/clientCapabilities": (ask && clientCapabilities) || {},
+    },
+  };
+} // prettier-ignore
+
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+function speaksOtherEra(cause: unknown): boolean {
+  if (!(cause instanceof UpstreamFault)) return false;
+  if (cause.rpc) return cause.rpc.code === WRONG_VERSION || (cause.rpc.code === NO_SESSION && /session|initializ/i.test(cause.rpc.message)); // prettier-ignore
+  return cause.kind === "protocol" && / (400|404|405):/.test(cause.message);
+}

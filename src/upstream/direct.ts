@@ -1,0 +1,229 @@
+// The fast call: one POST to a server of the modern era, without the SDK. What it cannot carry it hands back undone.
+import type { JsonObject } from "../call.ts";
+import type { Pooled, PooledFlow, PooledSink } from "../egress/egress.ts";
+import { parseStrict } from "../util/json.ts";
+import { startDeadline } from "./connection-deadline.ts";
+import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connection-faults.ts";
+import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
+import { eventReader } from "./http-events.ts";
+import { headerValue } from "./http-headers.ts";
+import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
+
+export interface Direct {
+  /** Null: the server did not take it this way, and the SDK's way should be tried. */
+  exchange(request: Outgoing): Promise<JsonObject | null>;
+}
+
+export interface DirectParts {
+  readonly url: URL;
+  readonly version: string;
+  readonly credential: Credential;
+  readonly pool: Pooled;
+  readonly events: ConnectionEvents;
+  readonly maxBytes: number;
+}
+
+/** Answers by which a server says that it did not take the request: a login, another address. */
+const NOT_TAKEN = new Set([301, 302, 303, 307, 308, 401, 403, 405]);
+/** A stream carries notices besides the answer. */
+const STREAM_SLACK = 16_777_216;
+const ERROR_BYTES = 65_536;
+const LINGER_MS = 1_000;
+
+export function openDirect(p: DirectParts): Direct {
+  const { origin, pathname, search } = p.url;
+  const path = `${pathname}${search}`;
+  let lastId = 0;
+  let given: Readonly<Record<string, string>> | null = null;
+  let base: readonly string[] = [];
+
+  /** The credential hands out the same object while nothing changes. */
+  const baseOf = (headers: Readonly<Record<string, string>>): readonly string[] => {
+    if (headers === given) return base;
+    given = headers;
+    const own = ["content-type", "application/json", "accept", "application/json, text/event-stream", "accept-encoding", "identity", "mcp-protocol-version", p.version]; // prettier-ignore
+    base = [
+      ...Object.entries(headers)
+        .filter(([name]) => !isOurs(name) && !(p.credential.oauth && /^authorization$/i.test(name)))
+        .flat(),
+      ...own,
+    ];
+    return base;
+  };
+
+  return {
+    async exchange({ method, params, options }) {
+      if (options.signal.aborted) throw new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false }); // prettier-ignore
+      const headers = p.credential.headers();
+      const known = baseOf(isPromise(headers) ? await headers : headers);
+      const token = p.credential.oauth
+        ? (await p.credential.oauth.tokens())?.access_token
+        : undefined;
+      const id = ++lastId;
+      const name = params["name"];
+      const named = typeof name === "string" ? ["mcp-name", headerValue(name)] : [];
+      if (token !== undefined) named.push("authorization", `Bearer ${token}`);
+      const sent = options.onProgress ? withToken(params, id) : params;
+      const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`; // prettier-ignore
+      return new Promise((resolve, reject) => {
+        const answer = new Answer(id, options, p, resolve, reject);
+        try {
+          answer.flow = p.pool.send({ origin, path, method: "POST", headers: [...known, "mcp-method", method, ...named], body }, answer); // prettier-ignore
+        } catch (cause) {
+          answer.failed(cause);
+        }
+      });
+    },
+  };
+}
+
+const isPromise = <T extends object>(value: T | Promise<T>): value is Promise<T> =>
+  typeof (value as { then?: unknown }).then === "function";
+
+/** What the protocol or the connection writes itself. */
+const isOurs = (name: string): boolean =>
+  /^(mcp-.*|content-(type|length|encoding)|accept(-encoding)?|host|connection|transfer-encoding)$/i.test(name); // prettier-ignore
+
+function withToken(params: JsonObject, id: number): JsonObject {
+  const meta = params["_meta"];
+  return { ...params, _meta: { ...(isObject(meta) ? meta : {}), progressToken: id } };
+}
+
+/** One answer as it comes in: JSON, or events that end with it. */
+class Answer implements PooledSink {
+  flow: PooledFlow | null = null;
+  readonly #id: number;
+  readonly #options: Outgoing["options"];
+  readonly #parts: DirectParts;
+  readonly #resolve: (result: JsonObject | null) => void;
+  readonly #reject: (fault: UpstreamFault) => void;
+  readonly #maxBytes: number;
+  readonly #deadline;
+  #status = 0;
+  #sent = false;
+  #isOver = false;
+  #first: Uint8Array | null = null;
+  #more: Uint8Array[] | null = null;
+  #left: number;
+  #read: ((chunk: Uint8Array) => void) | null = null;
+  #lastProgress = -Infinity;
+
+  constructor(
+    id: number,
+    options: Outgoing["options"],
+    parts: DirectParts,
+    resolve: (result: JsonObject | null) => void,
+    reject: (fault: UpstreamFault) => void,
+  ) {
+    this.#id = id;
+    this.#options = options;
+    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#maxBytes = Math.min(options.maxResultBytes ?? Infinity, parts.maxBytes);
+    this.#left = this.#maxBytes;
+    this.#deadline = startDeadline(options.timeoutMs, () => this.#stop(new UpstreamFault("timeout", `no answer within ${options.timeoutMs} ms`, { dispatched: this.#sent }))); // prettier-ignore
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  readonly #onAbort = (): void =>
+    this.#stop(new UpstreamFault("cancelled", "the call was cancelled", { dispatched: this.#sent })); // prettier-ignore
+
+  started(): void {
+    this.#sent = true;
+  }
+
+  head(status: number, headers: Parameters<PooledSink["head"]>[1]): void {
+    if (status < 200) return;
+    this.#status = status;
+    if (NOT_TAKEN.has(status)) return this.#stop(null);
+    if (status !== 200) return void (this.#left = ERROR_BYTES);
+    const type = String(headers["content-type"] ?? "").toLowerCase();
+    if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") return this.#stop(invalid("it is compressed, which nobody asked for")); // prettier-ignore
+    if (type.startsWith("text/event-stream")) {
+      this.#left += STREAM_SLACK;
+      this.#read = eventReader(this.#maxBytes, (data) => this.#heard(parseStrict(data)));
+    } else if (!type.startsWith("application/json")) {
+      this.#stop(invalid(`its content type is ${JSON.stringify(type.slice(0, 60))}`));
+    }
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#isOver) return;
+    this.#left -= chunk.length;
+    if (this.#left < 0) return this.#stop(this.#status === 200 ? tooLarge(this.#maxBytes) : this.#refused()); // prettier-ignore
+    if (this.#read) {
+      try {
+        this.#read(chunk);
+      } catch (cause) {
+        this.#stop(faultOf(cause, true));
+      }
+    } else if (this.#first === null) this.#first = chunk;
+    else (this.#more ??= [this.#first]).push(chunk);
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    if (this.#status !== 200) return this.#stop(this.#refused());
+    if (this.#read) return this.#stop(new UpstreamFault("closed", "the stream ended without an answer", { dispatched: true })); // prettier-ignore
+    try {
+      this.#heard(parseStrict(this.#bytes()));
+      if (!this.#isOver) this.#stop(invalid("it is not the response to this request"));
+    } catch (cause) {
+      this.#stop(faultOf(cause, true));
+    }
+  }
+
+  failed(cause: unknown): void {
+    this.#stop(faultOf(cause, this.#sent));
+  }
+
+  #bytes(): Uint8Array {
+    return this.#more ? Buffer.concat(this.#more) : (this.#first ?? new Uint8Array());
+  }
+
+  #refused(): UpstreamFault {
+    const text = Buffer.from(this.#bytes()).toString("utf8");
+    return errorIn(text) ?? ofStatus(this.#status, text.slice(0, 300), { hasSession: false });
+  }
+
+  #heard(message: unknown): void {
+    if (this.#isOver) return;
+    if (!isObject(message) || message["jsonrpc"] !== "2.0") return this.#stop(invalid("it is no JSON-RPC message")); // prettier-ignore
+    const { method, params, id, result, error } = message;
+    if (typeof method === "string") {
+      if (id === undefined) this.#noticed(method, isObject(params) ? params : {});
+      return;
+    }
+    if (id !== this.#id) return this.#stop(invalid("it answers another request"));
+    if (error !== undefined) return this.#stop(ofRpc(error));
+    if (!isObject(result)) return this.#stop(invalid("it has neither result nor error"));
+    this.#finish();
+    this.#resolve(result);
+    // Most streams end with the answer, and their connection can be used again; nothing is wanted of one that goes on.
+    if (this.#read) setTimeout(() => this.flow?.abort(), LINGER_MS).unref();
+  }
+
+  #noticed(method: string, params: JsonObject): void {
+    if (method !== "notifications/progress") return this.#parts.events.notified(method, params);
+    const progress = params["progressToken"] === this.#id ? progressOf(params) : null;
+    if (!progress || progress.progress <= this.#lastProgress) return;
+    this.#lastProgress = progress.progress;
+    this.#deadline.restart();
+    this.#options.onProgress?.(progress);
+  }
+
+  #stop(fault: UpstreamFault | null): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.flow?.abort();
+    if (fault) this.#reject(fault);
+    else this.#resolve(null);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#deadline.end();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+  }
+}
