@@ -11,6 +11,7 @@ import { openPowers } from "./app/powers.ts";
 import { replayer } from "./app/replay.ts";
 import { openTelemetry } from "./app/telemetry.ts";
 import { openRelay, sinkReport } from "./app/sink.ts";
+import { openUpstream } from "./app/upstream.ts";
 import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
 import { lowNoter, webhooksOf } from "./app/webhooks.ts";
@@ -262,7 +263,7 @@ async function compose(
       governance,
       relations,
       registry,
-      validate: (tool, args) => validators.check(tool.inputSchema, args),
+      validate: ({ inputSchema, route }, args) => (route ? validators.checkForeign(inputSchema, args) : validators.check(inputSchema, args)),
       callerAgain: (userId, keyId) => identity.again(userId, keyId),
       ids,
       masker,
@@ -282,8 +283,8 @@ async function compose(
     const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
     const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
-    // No server stands upstream.
-    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: () => [] }));
+    const upstream = openUpstream({ store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
+    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: upstream.figures }));
     const opening = { registry, governance, ids, now, ...config.execution, ...(tracing.on ? { samples: tracing.samples } : {}) };
     const engine: Engine = createEngine({
       registry,
@@ -297,6 +298,7 @@ async function compose(
           checkOutput: (schema, output) => validators.check(schema, output),
           report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "tool failed unexpectedly"),
         }),
+        ...upstream.runners,
       },
       slots,
       active,
@@ -349,6 +351,9 @@ async function compose(
       approvals: desk,
       questions: powers.questions,
       webhooks: webhooks.desk,
+      servers: upstream.desk,
+      upstreams: upstream.upstreams,
+      logins: upstream.credentials.logins,
       visibility,
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
@@ -361,6 +366,7 @@ async function compose(
     };
     await probe(engine, await identity.again(OWNER, null), log);
     webhooks.start();
+    await upstream.start();
     relay = await openRelay(config, { store, owner: instanceId, now, log });
     let http: HttpDoor | null = null;
     let closing: Promise<void> | null = null;
@@ -377,6 +383,7 @@ async function compose(
       // A store that is out must not keep the server from stopping.
       const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
+      await upstream.close();
       await powers.close();
       await egress.close();
       await opened.close();

@@ -21,6 +21,9 @@ import type { Registry } from "../tools/registry.ts";
 import type { Upstreams } from "../upstream/upstream.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
+import type { ServerLogins } from "../upstream/credentials.ts";
+import type { ServerDesk } from "../upstream/servers.ts";
+import type { Upstreams } from "../upstream/upstream.ts";
 import type { Webhooks } from "../webhook/webhook.ts";
 import type { Attempts } from "./attempts.ts";
 
@@ -42,6 +45,10 @@ export interface Doors {
   readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
   readonly webhooks: Webhooks;
+  /** Servers upstream, for administrators. */
+  readonly servers: ServerDesk;
+  readonly upstreams: Upstreams;
+  readonly logins: ServerLogins;
   /** Servers upstream: what they offer besides tools. Null: there are none. */
   readonly upstreams: Upstreams | null;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */

@@ -96,6 +96,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       for (const row of next.values()) if (!handles.has(row.name)) handles.set(row.name, open(row));
       await Promise.all(ended);
     },
+    names: () => [...handles.keys()],
     health(name) {
       const handle = handles.get(name);
       if (!handle) return null;
@@ -141,6 +142,11 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       );
     },
     call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), p),
+    async guarded(name, signal, work) {
+      const handle = known(name);
+      const guard = handle.guard ?? (await handle.resilience);
+      return guard.run(() => work(handle.row), signal);
+    },
     face(name): ServerFace | null {
       const newest = handles.get(name)?.pool.newest;
       if (!newest) return null;

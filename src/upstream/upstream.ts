@@ -100,6 +100,8 @@ export interface ServerHealth {
 export interface Upstreams {
   /** Takes over rows as they are now: new ones are connected, changed ones anew, absent ones closed. */
   apply(rows: readonly ServerRow[]): Promise<void>;
+  /** Of all servers. */
+  names(): readonly string[];
   health(server: string): ServerHealth | null;
   logs(server: string): readonly string[];
   restart(server: string): Promise<void>;
@@ -109,6 +111,8 @@ export interface Upstreams {
   request(server: string, userId: string, method: string, params: JsonObject, options: Partial<RequestOptions>): Promise<JsonObject>;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
   call(call: Call): Promise<UpstreamAnswer>;
+  /** Work towards a server that is no connection here, such as an API: when there is room, while its breaker is closed. */
+  guarded<T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>): Promise<T>;
   /** Facts of the server for those who may know it; null while it has not been reached. */
   face(server: string): ServerFace | null;
   /** Told of notifications: `notifications/tools/list_changed` and the like. */

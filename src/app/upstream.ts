@@ -1,0 +1,116 @@
+// Opens what leads to servers upstream: credentials, connections, the desk for administrators, and the runners.
+import type { Call, JsonObject, Json } from "../call.ts";
+import type { Egress } from "../egress/egress.ts";
+import { apiCaller } from "../external/call.ts";
+import type { Directory } from "../identity/directory.ts";
+import type { UpstreamFigure } from "../record/metrics.ts";
+import type { Relations } from "../relation/relation.ts";
+import { externalRunner } from "../run/external.ts";
+import type { Runners } from "../run/index.ts";
+import { mcpRunner } from "../run/mcp.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Follower } from "../store/follow.ts";
+import type { Action, Store } from "../store/store.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
+import type { Registry } from "../tools/registry.ts";
+import { openCredentials, type OpenedCredentials } from "../upstream/credentials.ts";
+import { openDesk } from "../upstream/desk.ts";
+import { pinOf } from "../upstream/intake/definition.ts";
+import { openUpstreams } from "../upstream/manager.ts";
+import { addressesAt } from "../upstream/oauth/index.ts";
+import type { Connect } from "../upstream/pool.ts";
+import { createReview } from "../upstream/review.ts";
+import type { ServerDesk } from "../upstream/servers.ts";
+import type { Upstreams } from "../upstream/upstream.ts";
+import { createVerdicts } from "../upstream/verdicts.ts";
+import type { Ids } from "../util/ids.ts";
+import type { Masker } from "../util/masker.ts";
+
+export interface UpstreamParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly relations: Relations;
+  readonly follower: Follower;
+  readonly sandbox: Sandbox;
+  readonly egress: Egress;
+  readonly tracing: Pick<Tracing, "client">;
+  readonly masker: Masker;
+  readonly serverSecret: string;
+  readonly dataDir: string;
+  readonly baseUrl: () => string;
+  readonly tenantId: string;
+  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly ids: Ids;
+  readonly now: () => number;
+  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
+  readonly report: (call: Call, cause: unknown) => void;
+  readonly background: (work: Promise<unknown>) => void;
+  readonly log: { warn(fields: object, message: string): void };
+} // prettier-ignore
+
+export interface OpenedUpstream {
+  readonly upstreams: Upstreams;
+  readonly desk: ServerDesk;
+  readonly credentials: OpenedCredentials;
+  readonly runners: Required<Pick<Runners, "mcp" | "external">>;
+  figures(): readonly UpstreamFigure[];
+  /** Takes over the servers there are and connects to them, without anybody having to wait. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openUpstream(p: UpstreamParts): OpenedUpstream {
+  const { store, registry, egress, masker, now, note } = p;
+  const credentials = openCredentials({ ...addressesAt(p.baseUrl), store, serverSecret: p.serverSecret, masker, egress, masked: masker.told, ids: p.ids, now });
+  const verdicts = createVerdicts(now);
+  // Nothing of it is loaded before there is a server.
+  const connect: Connect = async (row, credential, options) => {
+    const [{ connect: open }, { openStdio }] = await Promise.all([import("../upstream/connect.ts"), import("../upstream/stdio.ts")]);
+    const powers = { egress, verdicts, openStdio: (...of: [typeof row, typeof credential, typeof options.events]) => openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir }) };
+    return open(row, credential, { ...options, powers });
+  };
+  const upstreams = openUpstreams({
+    connect,
+    credentials,
+    tracing: p.tracing,
+    imported: ({ transport }) => (transport.kind === "api" ? transport.operations : []),
+    masked: masker.told,
+    now,
+    onStatus(server, status, reason) {
+      p.background(note("upstream.status", { tenantId: p.tenantId, userId: "system" }, { server, status, reason }));
+      // What it offers may have changed while it was away.
+      if (status === "up") opened.lookSoon(server);
+    },
+    onDrift: (server) => opened.lookSoon(server),
+    report: (fields, message) => p.log.warn(fields, message),
+  });
+  const review = createReview({ store, registry, now, note, toolsChanged: () => p.follower.changed("tools") });
+  const opened = openDesk({
+    store, upstreams, credentials, review, directory: p.directory, relations: p.relations, follower: p.follower, now, note,
+    resolveProgram: async (argv, cwd) => (await import("../upstream/stdio-program.ts")).resolveProgram(argv, cwd),
+    report: (fields, message) => p.log.warn(fields, message),
+  });
+  const common = { masker, checkOutput: p.checkOutput, report: p.report };
+  return {
+    upstreams,
+    desk: opened.desk,
+    credentials,
+    runners: {
+      mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
+      external: externalRunner({ ...common, call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }) }),
+    },
+    figures: () => upstreams.names().map((name) => {
+      const health = upstreams.health(name);
+      return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
+    }),
+    async start() {
+      await opened.start();
+      for (const row of await store.servers.list()) if (row.enabled) opened.lookSoon(row.name);
+    },
+    async close() {
+      opened.close();
+      await upstreams.close();
+    },
+  };
+} // prettier-ignore
