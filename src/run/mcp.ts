@@ -78,7 +78,7 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: McpRunnerPower
   return { output: answer, recorded, error, metadata: notes };
 }
 
-function faultOfUpstream(cause: UpstreamFault, tool: Tool | null, { masker }: McpRunnerPowers): Fault {
+export function faultOfUpstream(cause: UpstreamFault, tool: Tool | null, { masker }: Pick<McpRunnerPowers, "masker">): Fault {
   const server = tool?.route?.server ?? "the server";
   const said = masker.told(cause.message);
   if (cause.rpc) return { code: "EXECUTION_FAILED", reason: "upstream_error", message: `${server}: ${masker.told(cause.rpc.message).slice(0, MAX_SAID)}` };

@@ -1,0 +1,54 @@
+// Runs an operation of an HTTP API: the answer is taken for what it is, somebody else's words.
+import type { Call, Json, JsonObject } from "../call.ts";
+import { AppError, type Fault } from "../errors.ts";
+import type { ApiAnswer } from "../external/call.ts";
+import type { Masker } from "../util/masker.ts";
+import { UpstreamFault } from "../upstream/upstream.ts";
+import type { Runner, RunResult } from "./index.ts";
+import { faultOfUpstream } from "./mcp.ts";
+
+export interface ExternalRunnerPowers {
+  /** Throws UpstreamFault or AppError. */
+  readonly call: (call: Call) => Promise<ApiAnswer>;
+  /** Null when the output fits the schema that was approved. */
+  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly masker: Pick<Masker, "result" | "told">;
+  readonly report: (call: Call, cause: unknown) => void;
+} // prettier-ignore
+
+export function externalRunner(p: ExternalRunnerPowers): Runner {
+  return async (call) => {
+    const server = call.tool?.route?.server ?? "";
+    try {
+      return finish(call, await p.call(call), server, p);
+    } catch (cause) {
+      return caught(call, cause, { untrusted: true, server }, p);
+    }
+  };
+}
+
+function finish(call: Call, { output, host, status, attempts }: ApiAnswer, server: string, p: ExternalRunnerPowers): RunResult {
+  const notes = { untrusted: true, server, hosts: [host], status, ...(attempts > 1 ? { attempts } : {}) };
+  const schema = call.tool?.outputSchema;
+  const faults = schema ? p.checkOutput(schema, output) : null;
+  if (faults !== null)
+    return failure({ code: "EXECUTION_FAILED", reason: "output_invalid", message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`, remedy: "an administrator can import the API without the schemas of its answers" }, notes);
+  const { answer, recorded, masked } = p.masker.result(output);
+  return { output: answer, recorded, error: null, metadata: masked > 0 ? { ...notes, masked } : notes };
+} // prettier-ignore
+
+function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunnerPowers): RunResult {
+  // What the API itself said of a failure, where it said something.
+  const told = cause instanceof UpstreamFault && "told" in cause ? cause.told : cause;
+  if (told instanceof AppError) return failure(withoutSecrets(told.fault, p), notes);
+  if (told instanceof UpstreamFault) return failure(faultOfUpstream(told, call.tool, p), notes);
+  if (!call.signal.aborted) p.report(call, cause);
+  return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the call failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
+}
+
+function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
+  const { remedy } = fault;
+  return { ...fault, message: masker.told(fault.message), ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }) }; // prettier-ignore
+}
+
+const failure = (error: Fault, metadata: JsonObject): RunResult => ({ output: null, error, metadata }); // prettier-ignore
