@@ -8,7 +8,8 @@ export const input: Stage = {
   decide(subject, powers) {
     const { tool } = subject;
     if (tool === null) return notFound(subject);
-    const faults = powers.validators.check(tool.inputSchema, subject.arguments);
+    const { validators } = powers;
+    const faults = tool.route === null ? validators.check(tool.inputSchema, subject.arguments) : validators.checkForeign(tool.inputSchema, subject.arguments); // prettier-ignore
     if (faults === null) return allow();
     const unknown = faults.every((fault) => fault.message.startsWith("unknown parameter"));
     return deny("BAD_REQUEST", unknown ? "unknown_parameter" : "invalid_arguments", {

@@ -1,12 +1,16 @@
-// JSON Schema 2020-12 by ajv, compiled once per schema; ajv's error words become a person's.
+// JSON Schema 2020-12, each schema made ready once: our own by ajv, which generates code, those of servers upstream by an
+// interpreter, which does not. The words of both become a person's.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import type { JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../call.ts";
 import type { FieldFault } from "../errors.ts";
+import { foreignSchema, type Misfit } from "../util/foreign-schema.ts";
 import { nearest } from "../util/nearest.ts";
 
 export interface Validators {
   /** Null when the value fits; else the first three faults. */
   check(schema: JsonObject, value: unknown): readonly FieldFault[] | null;
+  /** The same for a schema that somebody else wrote: bounded in time, patterns included. */
+  checkForeign(schema: JsonObject, value: unknown): readonly FieldFault[] | null;
 }
 
 const SHOWN_FAULTS = 3;
@@ -17,6 +21,7 @@ export function createValidators(): Validators {
   const compile = (schema: JsonObject): ValidateFunction =>
     (ajv ??= new Ajv2020({ allErrors: true, strict: false, validateFormats: false, verbose: true })).compile(schema); // prettier-ignore
   const compiled = new WeakMap<JsonObject, ValidateFunction>();
+  const interpreted = new WeakMap<JsonObject, ReturnType<typeof foreignSchema>>();
   return {
     check(schema, value) {
       let validate = compiled.get(schema);
@@ -25,12 +30,20 @@ export function createValidators(): Validators {
       // Errors are there whenever the answer was no.
       return (validate.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);
     },
+    checkForeign(schema, value) {
+      let made = interpreted.get(schema);
+      if (!made) interpreted.set(schema, (made = foreignSchema(schema)));
+      if ("fault" in made) return [{ path: "", message: `cannot be checked: ${made.fault}`, suggestion: "tell whoever runs the server that its schema cannot be used" }]; // prettier-ignore
+      // What arrives here was parsed from JSON.
+      const misfits = made.check(value as Json);
+      return misfits.length === 0 ? null : misfits.slice(0, SHOWN_FAULTS).map(faultOf);
+    },
   };
 }
 
-function faultOf(error: ErrorObject): FieldFault {
+function faultOf(error: ErrorObject | Misfit): FieldFault {
   const { instancePath: path, data, message = "does not fit the schema" } = error;
-  const params = error.params as Readonly<Record<string, unknown>>;
+  const params = error.params as Misfit["params"];
   switch (error.keyword) {
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);

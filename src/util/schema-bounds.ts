@@ -16,7 +16,7 @@ const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions",
 const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
 /** Why a schema is not taken; null when it is fine. Takes no longer for a hostile one than for a large one. */
-export function schemaFault(schema: JsonObject): string | null {
+export function boundsOf(schema: JsonObject): string | null {
   const walk = { parts: 0, characters: 0, patterns: 0, ids: new Set<string>(), references: [] as string[] }; // prettier-ignore
   const fault = faultIn(schema, "schema", 0, walk);
   if (fault !== null) return fault;

@@ -1,7 +1,7 @@
 // How large and how strange a definition may be before it is not taken at all.
 import type { JsonObject } from "../../call.ts";
 import type { ForeignDefinition } from "../../store/store.ts";
-import { schemaFault } from "../../util/schema-bounds.ts";
+import { schemaFault } from "../../util/foreign-schema.ts";
 
 const MAX_DESCRIPTION = 10_000;
 const MAX_TITLE = 500;
