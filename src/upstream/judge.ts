@@ -1,0 +1,79 @@
+// What becomes of one capability when a server is looked at. Pure: what was decided before, and what is offered now.
+import { createHash } from "node:crypto";
+import type { ForeignDefinition, ServerToolRow, ServerToolState } from "../store/store.ts";
+import { boundsFault } from "./intake/bounds.ts";
+import { pinOf } from "./intake/definition.ts";
+import { nameOf, twinOf, type Named } from "./intake/names.ts";
+import { propose } from "./intake/propose.ts";
+import { scan } from "./intake/scan.ts";
+
+export interface Offer {
+  readonly server: string;
+  readonly definition: ForeignDefinition;
+  /** The row it has, by the server's own name for it. */
+  readonly former: ServerToolRow | null;
+  readonly at: number;
+}
+
+/** Names that are taken: of other servers and of this house, and of what was judged before it in the same look. */
+type Taken = Iterable<Named>;
+
+export function judgeOffer({ server, definition, former, at }: Offer, taken: Taken): ServerToolRow {
+  const pin = pinOf(definition);
+  // Judged before, in exactly this form: what was said then still holds.
+  if (former !== null && former.seenPin === pin && former.state !== "refused") return { ...former, state: stateOf(former, pin), seenAt: at }; // prettier-ignore
+  const named = nameOf(server, definition);
+  const names = "fault" in named ? unnamed(server, definition) : named;
+  const fault = "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition)); // prettier-ignore
+  // Terms that somebody decided stay with what they were decided for.
+  const kept = former !== null && former.approvedPin !== null ? former.terms : propose(definition);
+  return {
+    server,
+    method: definition.method,
+    upstreamName: definition.name,
+    ...(former === null || former.state === "refused" ? names : { name: former.name, wireName: former.wireName }), // prettier-ignore
+    state: fault === null ? stateOf(former, pin) : "refused",
+    reason: fault,
+    approvedPin: former?.approvedPin ?? null,
+    seenPin: pin,
+    terms: kept,
+    findings: fault === null ? scan(definition, namesOf(taken), server) : [],
+    firstSeenAt: former?.firstSeenAt ?? at,
+    seenAt: at,
+    decidedBy: former?.decidedBy ?? null,
+    decidedAt: former?.decidedAt ?? null,
+  };
+}
+
+/** The server no longer offers it: hidden, and everything about it is kept. */
+export function judgeAbsence(former: ServerToolRow): ServerToolRow {
+  return former.state === "removed" ? former : { ...former, state: "removed", reason: "the server no longer offers it" }; // prettier-ignore
+}
+
+function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
+  if (former === null) return "pending";
+  if (former.approvedPin === pin) return "approved";
+  const same = former.seenPin === pin;
+  if (same && former.state === "rejected") return "rejected";
+  // Decided without ever having been approved: somebody said no, and it went away for a while.
+  if (same && former.state === "removed" && former.approvedPin === null && former.decidedAt !== null) return "rejected"; // prettier-ignore
+  return former.approvedPin === null ? "pending" : "changed";
+}
+
+function twinFault(named: Named, taken: Taken): string | null {
+  const twin = twinOf(named, taken);
+  return twin === null ? null : `it could be mistaken for ${twin.name}: ${twin.why}`;
+}
+
+function namesOf(taken: Taken): string[] {
+  return [...taken].map(({ name }) => name);
+}
+
+/** What cannot be named is kept under a name that nothing else has, so that it can be shown. */
+export function unnamed(server: string, { method, name }: ForeignDefinition): Named {
+  const sum = createHash("sha256")
+    .update(JSON.stringify([method, name]))
+    .digest("hex")
+    .slice(0, 8);
+  return { name: `${server}/refused_${sum}`, wireName: `${server}_refused_${sum}` };
+}
