@@ -18,7 +18,6 @@ import type { Relations } from "../relation/relation.ts";
 import type { Action } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
-import type { Upstreams } from "../upstream/upstream.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 import type { ServerLogins } from "../upstream/credentials.ts";
@@ -47,10 +46,9 @@ export interface Doors {
   readonly webhooks: Webhooks;
   /** Servers upstream, for administrators. */
   readonly servers: ServerDesk;
+  /** What they offer besides tools. */
   readonly upstreams: Upstreams;
   readonly logins: ServerLogins;
-  /** Servers upstream: what they offer besides tools. Null: there are none. */
-  readonly upstreams: Upstreams | null;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */
