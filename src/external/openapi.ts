@@ -116,8 +116,8 @@ function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
       }
       if (found.length >= MAX_OPERATIONS) throw refused(place, `expected at most ${MAX_OPERATIONS} operations`, "split the document"); // prettier-ignore
       const { operationId, tags } = value;
-      const id = typeof operationId === "string" ? operationId : `${verb}_${path}`;
-      found.push({ id, name: names.take(id, `${verb}_${path}`), tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [], method: verb.toUpperCase() as Method, path, at: place, value, item }); // prettier-ignore
+      const id = typeof operationId === "string" ? operationId : `${verb} ${path}`;
+      found.push({ id, name: names.take(id, `${verb} ${path}`), tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [], method: verb.toUpperCase() as Method, path, at: place, value, item }); // prettier-ignore
     }
   }
   return found;
