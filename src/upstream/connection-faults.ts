@@ -30,6 +30,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   CLIENT_HTTP_AUTHENTICATION: "unauthorized",
   CLIENT_HTTP_FORBIDDEN: "unauthorized",
   REQUEST_TIMEOUT: "timeout",
+  TimeoutError: "timeout",
   CONNECTION_CLOSED: "closed",
   NOT_CONNECTED: "closed",
   INVALID_RESULT: "protocol",

@@ -26,6 +26,8 @@ export interface Wire {
   /** Why it ended, when it has. */
   readonly ended: Promise<string>;
   end(why: string): void;
+  /** When nothing is in flight. */
+  whenIdle(): Promise<void>;
 }
 
 interface Pending {
@@ -43,9 +45,16 @@ const FIRST_ID = 1_000_000;
 const MAX_OPEN_QUESTIONS = 8;
 const NOBODY = { code: -32_601, message: "nobody can be asked that here" };
 
-export function openWire(inner: Transport, events: ConnectionEvents, kind: "stdio" | "http" | "sse"): Wire {
+/** What our own transport for programs tells besides. */
+type Inner = Transport & {
+  readonly endReason?: string | null;
+  onfault?: ((id: string | number, fault: UpstreamFault) => void) | undefined;
+};
+
+export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" | "http" | "sse"): Wire {
   const pending = new Map<number, Pending>();
   const ending = Promise.withResolvers<string>();
+  const idle: (() => void)[] = [];
   let nextId = FIRST_ID;
   /** Of the modern era over HTTP: closing the stream is the cancel. */
   let isModern = false;
@@ -57,11 +66,14 @@ export function openWire(inner: Transport, events: ConnectionEvents, kind: "stdi
         transport.onerror?.(cause);
         // The 2024 transport would come back as another session; what is in flight is lost either way.
         if (kind === "sse" && cause.constructor.name === "SseError") end("the server's event stream ended");
+        // Its notices do not come any more, and it cannot be reached to have them come again.
+        if (kind === "http" && cause.message.startsWith("Maximum reconnection attempts") && pending.size === 0) end("the server's event stream ended");
       };
       inner.onclose = () => {
-        end("the connection was closed");
+        end(inner.endReason ?? "the connection was closed");
         transport.onclose?.();
       };
+      inner.onfault = (id, fault) => pending.get(Number(id))?.reject(fault);
       await inner.start();
     },
     send: (message, options) => inner.send(message, options),
@@ -161,10 +173,12 @@ export function openWire(inner: Transport, events: ConnectionEvents, kind: "stdi
         .catch((cause: unknown) => reject(refused(cause, one.sent)));
       return await promise;
     } catch (cause) {
-      if (cause instanceof UpstreamFault && cause.kind === "session_lost") end(cause.message);
+      // Others in flight hear the same, each for itself.
+      if (cause instanceof UpstreamFault && cause.kind === "session_lost") ending.resolve(cause.message);
       throw cause;
     } finally {
       pending.delete(id);
+      if (pending.size === 0) for (const tell of idle.splice(0)) tell();
       one.deadline.end();
       options.signal.removeEventListener("abort", onAbort);
     }
@@ -193,6 +207,7 @@ export function openWire(inner: Transport, events: ConnectionEvents, kind: "stdi
     failed: (mark, fault) => pending.get(Number(mark))?.reject(fault),
     ended: ending.promise,
     end,
+    whenIdle: () => new Promise((resolve) => (pending.size === 0 ? resolve() : idle.push(resolve))),
   };
 } // prettier-ignore
 

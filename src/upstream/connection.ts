@@ -44,20 +44,10 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   const direct = isModern && p.direct ? p.direct(protocolVersion) : null;
   const mirrored = isModern && p.direct ? createMirroredArguments() : null;
   const notices: Notices | null = isModern && !p.interactive ? openNotices(client, capabilities) : null; // prettier-ignore
-  /** The server answered the fast way with something that only the SDK can deal with, such as a login. */
-  let isDirect = direct !== null;
 
   async function exchange(request: Outgoing): Promise<JsonObject> {
-    if (isDirect && direct && request.headers === undefined && DIRECT_METHODS.has(request.method)) {
-      const result = await direct.exchange(request);
-      if (result !== null) return result;
-      isDirect = false;
-      const other = await wire.exchange(request);
-      // The SDK has logged in, or the server has come to its senses: the fast way may be open again.
-      isDirect = true;
-      return other;
-    }
-    return wire.exchange(request);
+    if (!direct || request.headers !== undefined || !DIRECT_METHODS.has(request.method)) return wire.exchange(request); // prettier-ignore
+    return (await direct.exchange(request)) ?? wire.exchange(request);
   }
 
   async function rounds(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
@@ -67,7 +57,7 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
       const result = await exchange({ method, params: isModern ? enveloped(asked, protocolVersion, options) : asked, options, headers });
       if (!isModern) return result;
       const next = await nextRound(result, asked, options);
-      if (next === null) return method === "tools/list" && mirrored ? mirrored.learn(result) : result;
+      if (next === null) return method === "tools/list" && mirrored ? mirrored.learn(result, direct?.isPlain(result) ?? false) : result;
       asked = next;
     }
     throw new UpstreamFault("protocol", `the server asked for input ${MAX_ROUNDS} times and did not come to an end`, { dispatched: true });
@@ -100,13 +90,17 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
         throw faultOf(cause, true);
       }
     },
-    async close() {
-      notices?.close();
-      await p.close();
-      wire.end("the connection was closed");
-      await client.close().catch(() => undefined);
-    },
+    close: () => (closing ??= closed()),
   };
+  let closing: Promise<void> | null = null;
+  async function closed(): Promise<void> {
+    notices?.close();
+    await p.close().catch(() => undefined);
+    wire.end("the connection was closed");
+    await client.close().catch(() => undefined);
+  }
+  // Of one that ended by itself nothing must stay behind, once the last answer is there.
+  wire.ended.then(() => wire.whenIdle()).then(connection.close, () => undefined);
   return connection;
 }
 

@@ -6,12 +6,14 @@ import { startDeadline } from "./connection-deadline.ts";
 import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connection-faults.ts";
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
-import { headerValue } from "./http-headers.ts";
+import { headerValue, MARK } from "./http-headers.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
 
 export interface Direct {
   /** Null: the server did not take it this way, and the SDK's way should be tried. */
   exchange(request: Outgoing): Promise<JsonObject | null>;
+  /** Of a list that came this way: nothing in it is marked to travel as a header. */
+  isPlain(list: JsonObject): boolean;
 }
 
 export interface DirectParts {
@@ -23,8 +25,9 @@ export interface DirectParts {
   readonly maxBytes: number;
 }
 
-/** Answers by which a server says that it did not take the request: a login, another address. */
-const NOT_TAKEN = new Set([301, 302, 303, 307, 308, 401, 403, 405]);
+/** Answers by which a server says that it did not take the request: a login is needed, or it is found elsewhere. */
+const NOT_TAKEN = new Set([401, 403, 405]);
+const MOVED = new Set([301, 302, 303, 307, 308]);
 /** A stream carries notices besides the answer. */
 const STREAM_SLACK = 16_777_216;
 const ERROR_BYTES = 65_536;
@@ -33,6 +36,8 @@ const LINGER_MS = 1_000;
 export function openDirect(p: DirectParts): Direct {
   const { origin, pathname, search } = p.url;
   const path = `${pathname}${search}`;
+  const plain = new WeakSet<JsonObject>();
+  const state: State = { ...p, plain, hasMoved: false };
   let lastId = 0;
   let given: Readonly<Record<string, string>> | null = null;
   let base: readonly string[] = [];
@@ -52,7 +57,9 @@ export function openDirect(p: DirectParts): Direct {
   };
 
   return {
+    isPlain: (list) => plain.has(list),
     async exchange({ method, params, options }) {
+      if (state.hasMoved) return null;
       if (options.signal.aborted) throw new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false }); // prettier-ignore
       const headers = p.credential.headers();
       const known = baseOf(isPromise(headers) ? await headers : headers);
@@ -66,7 +73,7 @@ export function openDirect(p: DirectParts): Direct {
       const sent = options.onProgress ? withToken(params, id) : params;
       const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`; // prettier-ignore
       return new Promise((resolve, reject) => {
-        const answer = new Answer(id, options, p, resolve, reject);
+        const answer = new Answer(id, method, options, state, resolve, reject);
         try {
           answer.flow = p.pool.send({ origin, path, method: "POST", headers: [...known, "mcp-method", method, ...named], body }, answer); // prettier-ignore
         } catch (cause) {
@@ -75,6 +82,12 @@ export function openDirect(p: DirectParts): Direct {
       });
     },
   };
+}
+
+interface State extends DirectParts {
+  readonly plain: WeakSet<JsonObject>;
+  /** The server points elsewhere; what may be followed is for the SDK's way to say. */
+  hasMoved: boolean;
 }
 
 const isPromise = <T extends object>(value: T | Promise<T>): value is Promise<T> =>
@@ -94,7 +107,8 @@ class Answer implements PooledSink {
   flow: PooledFlow | null = null;
   readonly #id: number;
   readonly #options: Outgoing["options"];
-  readonly #parts: DirectParts;
+  readonly #parts: State;
+  readonly #method: string;
   readonly #resolve: (result: JsonObject | null) => void;
   readonly #reject: (fault: UpstreamFault) => void;
   readonly #maxBytes: number;
@@ -110,12 +124,14 @@ class Answer implements PooledSink {
 
   constructor(
     id: number,
+    method: string,
     options: Outgoing["options"],
-    parts: DirectParts,
+    parts: State,
     resolve: (result: JsonObject | null) => void,
     reject: (fault: UpstreamFault) => void,
   ) {
     this.#id = id;
+    this.#method = method;
     this.#options = options;
     this.#parts = parts;
     this.#resolve = resolve;
@@ -136,7 +152,8 @@ class Answer implements PooledSink {
   head(status: number, headers: Parameters<PooledSink["head"]>[1]): void {
     if (status < 200) return;
     this.#status = status;
-    if (NOT_TAKEN.has(status)) return this.#stop(null);
+    if (MOVED.has(status)) this.#parts.hasMoved = true;
+    if (NOT_TAKEN.has(status) || MOVED.has(status)) return this.#stop(null);
     if (status !== 200) return void (this.#left = ERROR_BYTES);
     const type = String(headers["content-type"] ?? "").toLowerCase();
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") return this.#stop(invalid("it is compressed, which nobody asked for")); // prettier-ignore
@@ -178,12 +195,14 @@ class Answer implements PooledSink {
     this.#stop(faultOf(cause, this.#sent));
   }
 
-  #bytes(): Uint8Array {
-    return this.#more ? Buffer.concat(this.#more) : (this.#first ?? new Uint8Array());
+  #bytes(): Buffer {
+    if (this.#more) return Buffer.concat(this.#more);
+    const { buffer, byteOffset, byteLength } = this.#first ?? new Uint8Array();
+    return Buffer.from(buffer, byteOffset, byteLength);
   }
 
   #refused(): UpstreamFault {
-    const text = Buffer.from(this.#bytes()).toString("utf8");
+    const text = this.#bytes().toString("utf8");
     return errorIn(text) ?? ofStatus(this.#status, text.slice(0, 300), { hasSession: false });
   }
 
@@ -199,6 +218,7 @@ class Answer implements PooledSink {
     if (error !== undefined) return this.#stop(ofRpc(error));
     if (!isObject(result)) return this.#stop(invalid("it has neither result nor error"));
     this.#finish();
+    if (this.#method === "tools/list" && !this.#read && !this.#bytes().includes(MARK)) this.#parts.plain.add(result); // prettier-ignore
     this.#resolve(result);
     // Most streams end with the answer, and their connection can be used again; nothing is wanted of one that goes on.
     if (this.#read) setTimeout(() => this.flow?.abort(), LINGER_MS).unref();

@@ -43,7 +43,8 @@ export function eventReader(
 }
 
 /** `data:` */
-const isData = (line: Buffer): boolean => line.length >= 5 && line.toString("latin1", 0, 5) === "data:";
+const isData = (line: Buffer): boolean =>
+  line.length >= 5 && line.toString("latin1", 0, 5) === "data:";
 
 function withBreaks(parts: readonly Buffer[]): Buffer[] {
   return parts.flatMap((part, at) => (at === 0 ? [part] : [Buffer.of(LF), part]));

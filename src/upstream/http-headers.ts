@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "../call.ts";
 import { isObject } from "./connection-faults.ts";
 
-const MARK = "x-mcp-header";
+export const MARK = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const PLAIN = /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/;
 const ENCODED = /^=\?base64\?.*\?=$/;
@@ -21,17 +21,17 @@ interface Mirrored {
 
 /** What the tools of one server want in headers, learnt from its lists. */
 export interface MirroredArguments {
-  /** Takes out tools whose marks are not allowed, and remembers the others. */
-  learn(list: JsonObject): JsonObject;
+  /** Takes out tools whose marks are not allowed, and remembers the others. `isPlain`: there is no mark in it at all. */
+  learn(list: JsonObject, isPlain: boolean): JsonObject;
   headersOf(params: JsonObject): Readonly<Record<string, string>> | undefined;
 }
 
 export function createMirroredArguments(): MirroredArguments {
   const byTool = new Map<string, readonly Mirrored[]>();
   return {
-    learn(list) {
+    learn(list, isPlain) {
       const { tools } = list;
-      if (!Array.isArray(tools)) return list;
+      if ((isPlain && byTool.size === 0) || !Array.isArray(tools)) return list;
       const kept = (tools as readonly Json[]).filter((tool) => {
         if (!isObject(tool) || typeof tool["name"] !== "string") return true;
         const found = mirroredIn(tool["inputSchema"] ?? null);

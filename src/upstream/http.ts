@@ -7,7 +7,7 @@ import { parseStrict } from "../util/json.ts";
 import { faultOf, invalid, tooLarge } from "./connection-faults.ts";
 import { REQUEST_MARK } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
-import type { UpstreamFault} from "./upstream.ts";
+import type { UpstreamFault } from "./upstream.ts";
 import { type Credential } from "./upstream.ts";
 
 export type HttpTransport = Extract<ServerTransport, { kind: "http" | "sse" }>;
