@@ -17,7 +17,8 @@ export const DEFAULT_SETTINGS: ServerSettings = {
 };
 
 /** Where a program lies, and which folders it needs to start. */
-export type ResolveProgram = (argv: readonly string[], cwd: string) => Promise<Program> | Program;
+export type ResolveProgram = (argv: readonly string[], cwd: string, options: Pick<StdioReach, "isolation" | "network">) => Promise<Program> | Program; // prettier-ignore
+type StdioReach = Extract<ServerTransport, { kind: "stdio" }>;
 
 interface Program {
   readonly argv: readonly string[];
@@ -76,7 +77,7 @@ async function program(input: Stdio, faults: FieldFault[], resolveProgram: Resol
   if (network !== "none") network.hosts.forEach((host, at) => { if (!HOST.test(host)) faults.push({ path: `/transport/network/hosts/${at}`, message: `expected a host name, got ${JSON.stringify(host)}`, suggestion: "e.g. api.example.com, or * for any public one" }); });
   if (input.cwd !== undefined && !isAbsolute(input.cwd)) faults.push({ path: "/transport/cwd", message: "expected an absolute path" });
   refuse(faults);
-  const found = await resolveProgram(argv, input.cwd ?? "/");
+  const found = await resolveProgram(argv, input.cwd ?? "/", { isolation, network });
   const { texts, secrets } = withoutSecrets(env, "env");
   const inArguments = argv.filter((word) => Object.keys(withoutSecrets({ argument: word }, "env").secrets).length > 0).length;
   const notes = [
