@@ -11,7 +11,9 @@ import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { fastAnswer, fastCall, fastFailure, type FastCall } from "./mcp/fast.ts";
 import { createMcpDoor } from "./mcp/index.ts";
+import { isUnknown } from "./mcp/result.ts";
 import { httpMcpSpan, tellOutcome } from "./mcp/span.ts";
+import { createNames, createViews } from "./mcp/views.ts";
 import { faultHeaders, problemOf, rateHeaders } from "./problem.ts";
 
 export interface HttpDoor {
@@ -28,7 +30,9 @@ const SCRAPE = "metrics:read";
 export type WebHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>): HttpDoor {
-  const mcp = createMcpDoor(doors);
+  const names = createNames(doors.registry);
+  const views = createViews(doors.engine);
+  const mcp = createMcpDoor(doors, names, views);
   let guard: Guard = createGuard(doors.settings.allowedHosts, "127.0.0.1");
   let web: Promise<WebHandler> | null = null;
 
@@ -45,7 +49,9 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   ): Promise<void> {
     guard.check(req);
     const path = pathOf(req.url);
-    if (path === "/mcp") return answerMcp(req, res, requestId);
+    if (path === "/mcp") return answerMcp(req, res, requestId, null);
+    const server = serverIn(path);
+    if (server !== null) return answerMcp(req, res, requestId, server);
     res.setHeader("Request-Id", requestId);
     if (path === "/healthz" || path === "/readyz") return answerHealth(path, req, res);
     if (path === "/metrics") return answerMetrics(req, res);
@@ -57,6 +63,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     req: IncomingMessage,
     res: ServerResponse,
     requestId: string,
+    server: string | null,
   ): Promise<void> {
     const at = doors.tracing.on ? performance.now() : 0;
     const { authorization, traceparent, tracestate } = req.headers;
@@ -67,12 +74,12 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const body = bytes ? parseRpc(bytes, res, requestId) : undefined;
     if (bytes && body === undefined) return;
     const fast =
-      body !== undefined && doors.settings.fastPath ? fastCall(req, body, doors.registry) : null;
+      body !== undefined && doors.settings.fastPath ? fastCall(req, body, names, server) : null;
     const span = doors.tracing.on
       ? httpMcpSpan(doors, body, req, { at, requestId, caller })
       : NO_REQUEST_SPAN;
     try {
-      const held = fast ? await answerFast(fast, caller, req, res, requestId, span) : undefined;
+      const held = fast ? await answerFast(fast, caller, req, res, requestId, span, server) : undefined; // prettier-ignore
       if (held === null) return;
       res.setHeader("Request-Id", requestId);
       const context = {
@@ -80,9 +87,9 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
         ...textOf("tracestate", tracestate),
         span,
       };
-      if (!bytes) return await mcp.handle(req, res, caller, undefined, context);
-      doors.metrics.mcpPath("sdk");
-      return await mcp.handle(req, res, caller, body, { ...context, held });
+      if (bytes) doors.metrics.mcpPath("sdk");
+      const known = await mcp.handle(req, res, caller, body, { ...context, held }, server);
+      if (!known) throw noSuchServer();
     } finally {
       span.end(res.statusCode);
     }
@@ -102,7 +109,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   }
 
   /** Null: answered. Else the call waits for a person under this id, and the SDK's way knows how the client can wait. */
-  async function answerFast({ id, request }: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string, span: RequestSpan): Promise<string | null> {
+  async function answerFast(fast: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string, span: RequestSpan, server: string | null): Promise<string | null> {
+    const { id, request } = fast;
     doors.metrics.mcpPath("fast");
     // A client that closes the connection before the answer cancels the call.
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
@@ -114,8 +122,11 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       if (doors.tracing.on) tellOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
       if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
-      text = fastAnswer(id, outcome, doors.settings.version);
+      // Whoever sees nothing of a server learns nothing of it: its face is as absent as any other.
+      if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server)) throw noSuchServer();
+      ({ status, text } = fastAnswer(fast, outcome, doors.settings.version, server));
     } catch (cause) {
+      if (cause instanceof NoSuchServer) throw cause;
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
       span.failed(CODES.INTERNAL_SERVER_ERROR.rpc);
       status = 503;
@@ -174,6 +185,17 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   };
 }
 
+/** The face of one server: its tools under their own names. */
+function serverIn(path: string): string | null {
+  return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
+}
+
+class NoSuchServer extends AppError {}
+
+/** The same whether there is none or it is not for this caller. */
+const noSuchServer = (): NoSuchServer =>
+  new NoSuchServer("NOT_FOUND", "unknown", "There is no server of this name for this caller", { remedy: "see what there is at /mcp, or ask an administrator" }); // prettier-ignore
+
 /** The page names everybody's tools: whoever may not see them all needs a scope that says so, which `*` does not. */
 function assertMayScrape({ role, scopes }: Caller): void {
   if (role === "admin" || scopes.includes(SCRAPE)) return;
@@ -218,7 +240,7 @@ function fail(
   for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
   // What is left of the body is not read: the connection cannot be used again.
   if (!req.complete) res.setHeader("Connection", "close");
-  if (path === "/mcp") {
+  if (path === "/mcp" || serverIn(path) !== null) {
     const { http, rpc, expose, title } = CODES[fault.code];
     const data = { code: fault.code, reason: fault.reason, remedy: fault.remedy };
     const error = { code: rpc, message: expose ? fault.message : title, data };

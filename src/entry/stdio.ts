@@ -6,9 +6,13 @@ import type { Caller } from "../call.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
 import type { Doors } from "./doors.ts";
 import { readLines } from "./lines.ts";
-import { watchTools } from "./mcp/changes.ts";
+import { ANSWER_MS } from "./mcp/calls.ts";
+import { told } from "./mcp/legacy.ts";
+import { openNotices, type Notice } from "./mcp/notices.ts";
+import { createParking } from "./mcp/ongoing.ts";
 import { loadSdk } from "./mcp/sdk.ts";
-import { buildServer, type Face } from "./mcp/server.ts";
+import { buildServer, NOTHING, offerOf, type Face } from "./mcp/server.ts";
+import { createNames, createViews } from "./mcp/views.ts";
 
 export interface StdioStreams {
   readonly input: Readable;
@@ -30,30 +34,42 @@ export async function serveStdioDoor(
   ]);
   const onerror = (cause: unknown): void =>
     doors.log.debug({ err: cause }, "stdio message refused");
+  const views = createViews(doors.engine);
+  const parking = createParking({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
   const face: Face = {
     doors,
     sdk,
     entry: "stdio",
     cursorKey: randomBytes(32),
+    server: null,
+    views,
+    names: createNames(doors.registry),
+    parking,
     exchangeOf: () => ({ caller }),
   };
+  const notices = openNotices(doors, views);
   const transport = new LineTransport(
     streams,
     doors.settings.maxBodyBytes,
     sdk.server.parseJSONRPCMessage,
   );
   const handle = serveStdio(
-    () => {
-      const server = buildServer(face);
-      server.onclose = watchTools(doors, () => {
-        server.sendToolListChanged().catch(onerror);
-      });
+    async () => {
+      const { server, talk } = buildServer(
+        face,
+        (await offerOf(face, caller).catch(() => null)) ?? NOTHING,
+      );
+      const tell = (notice: Notice): void => void told(server, notice).catch(onerror);
+      talk.member = notices.join({ caller, server: null, tell });
+      server.onclose = () => talk.member?.leave();
       return server;
     },
     { legacy: "serve", transport, onerror },
   );
   await transport.ended;
+  parking.close();
   await handle.close();
+  notices.close();
 }
 
 /** One JSON message per line, parsed as strictly as a body over HTTP. */

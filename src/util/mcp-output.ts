@@ -106,7 +106,7 @@ export function unpackError(output: Json): PackedError | null {
 }
 
 function liesBeside(structured: Json | undefined): structured is JsonObject {
-  if (structured === undefined || !isObject(structured)) return false;
+  if (!isObject(structured)) return false;
   const keys = Object.keys(structured);
   return keys.length > 0 && !keys.some((key) => OURS.includes(key));
 }
@@ -116,7 +116,7 @@ const RESERVED = /^(?:[^/]*\.)?(?:mcp|modelcontextprotocol|ostiary)(?:\.[^/]*)?\
 const BARE_RESERVED: readonly string[] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
 function keptMeta(meta: Json | undefined): JsonObject | null {
-  if (meta === undefined || !isObject(meta)) return null;
+  if (!isObject(meta)) return null;
   const kept = Object.entries(meta).filter(
     ([key]) => !RESERVED.test(key) && !BARE_RESERVED.includes(key),
   );
@@ -140,7 +140,6 @@ function isBlock(block: Json): boolean {
     case "resource": {
       const resource = block["resource"];
       return (
-        resource !== undefined &&
         isObject(resource) &&
         strings(resource, "uri") &&
         (strings(resource, "text") || strings(resource, "blob"))
@@ -153,5 +152,5 @@ function isBlock(block: Json): boolean {
   }
 }
 
-const isObject = (value: Json): value is JsonObject =>
+const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

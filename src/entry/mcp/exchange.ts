@@ -2,9 +2,11 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Caller, RateWindow } from "../../call.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { Exchange } from "./server.ts";
+import type { Exchange, Offer } from "./server.ts";
 
 export interface HttpExchange extends Exchange {
+  /** What this caller is offered on the route it came by. */
+  offer: Offer;
   /** The tool of this call when its arguments must be repeated in headers. */
   checked: Tool | null;
   unrecorded: boolean;
@@ -16,6 +18,7 @@ export interface HttpExchange extends Exchange {
 
 export function newExchange(
   caller: Caller,
+  offer: Offer,
   {
     traceparent,
     tracestate,
@@ -31,6 +34,7 @@ export function newExchange(
     ip,
     held,
     span,
+    offer,
     checked: null,
     unrecorded: false,
     rate: [],

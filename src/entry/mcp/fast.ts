@@ -2,16 +2,9 @@
 // the same engine function runs. Whatever is unusual is left to the SDK with nothing executed yet (protocol.md §5).
 import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../call.ts";
-import type { Registry } from "../../tools/registry.ts";
 import { declaresHeaders } from "./param-headers.ts";
-import {
-  EXECUTION_KEY,
-  isUnknown,
-  notRecorded,
-  serverInfo,
-  toolResult,
-  unknownTool,
-} from "./result.ts";
+import { EXECUTION_KEY, notRecorded, rpcErrorOf, serverInfo, statusOf, toolResult } from "./result.ts"; // prettier-ignore
+import type { Names } from "./views.ts";
 
 const VERSION = "2026-07-28";
 const PREFIX = "io.modelcontextprotocol/";
@@ -22,11 +15,18 @@ const PLAIN_PARAMS = new Set(["name", "arguments", "_meta"]);
 
 export interface FastCall {
   readonly id: string | number;
+  readonly nameAsSent: string;
   readonly request: CallRequest;
 }
 
 /** Null: not plain enough, the SDK answers. `body` has been parsed strictly. */
-export function fastCall(req: IncomingMessage, body: Json, registry: Registry): FastCall | null {
+export function fastCall(
+  req: IncomingMessage,
+  body: Json,
+  names: Names,
+  server: string | null,
+): FastCall | null {
+  // prettier-ignore
   const { headers } = req;
   if (
     headers["mcp-protocol-version"] !== VERSION ||
@@ -48,21 +48,29 @@ export function fastCall(req: IncomingMessage, body: Json, registry: Registry): 
   if (typeof name !== "string" || name !== headers["mcp-name"] || !PLAIN_NAME.test(name))
     return null;
   if (!isObject(args) || !isObject(meta) || !isPlainMeta(meta)) return null;
-  const tool = registry.get(name);
+  const tool = names.tool(server, name);
   if (tool !== null && declaresHeaders(tool)) return null;
+  // A server upstream may ask a client that can answer: only the long way can carry a question.
+  if (tool !== null && tool.route !== null && canAnswer(meta)) return null;
   const inBody = meta["traceparent"] !== undefined;
   const traceparent = inBody ? meta["traceparent"] : headers["traceparent"];
   const tracestate = inBody ? meta["tracestate"] : headers["tracestate"];
   return {
     id,
+    nameAsSent: name,
     request: {
-      name,
+      name: names.asked(server, name),
       arguments: args,
       entry: "mcp",
       ...(typeof traceparent === "string" ? { traceparent } : {}),
       ...(typeof tracestate === "string" ? { tracestate } : {}),
     },
   };
+}
+
+function canAnswer(meta: JsonObject): boolean {
+  const declared = meta[`${PREFIX}clientCapabilities`];
+  return isObject(declared) && ("elicitation" in declared || "sampling" in declared || "roots" in declared); // prettier-ignore
 }
 
 /** Needs no decoding in a header; any other name goes the long way. */
@@ -109,12 +117,17 @@ function isJson(contentType: string | undefined): boolean {
 export const fastFailure = (id: string | number, cause: unknown): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: notRecorded(cause) });
 
-/** The body of the answer; the same result the SDK path would send. */
-export function fastAnswer(id: string | number, outcome: Outcome, version: string): string {
-  if (isUnknown(outcome))
-    return JSON.stringify({ jsonrpc: "2.0", id, error: unknownTool(outcome.requestedName) });
+export interface FastAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The answer; the same result the SDK path would send. */
+export function fastAnswer({ id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">, outcome: Outcome, version: string, server: string | null): FastAnswer {
+  const error = rpcErrorOf(outcome, nameAsSent);
+  if (error) return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
   const result = toolResult(outcome);
-  return JSON.stringify({
+  const text = JSON.stringify({
     jsonrpc: "2.0",
     id,
     result: {
@@ -122,10 +135,11 @@ export function fastAnswer(id: string | number, outcome: Outcome, version: strin
       content: result.content,
       structuredContent: result.structuredContent,
       isError: result.isError,
-      _meta: { ...result._meta, [`${PREFIX}serverInfo`]: serverInfo(version) },
+      _meta: { ...result._meta, [`${PREFIX}serverInfo`]: serverInfo(version, server) },
     },
   });
-}
+  return { status: 200, text };
+} // prettier-ignore
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -9,10 +9,9 @@ import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
 import type { Exchange, Face } from "./server.ts";
 
-/** What travels through the client and back: a name, not a right. */
-interface HeldState {
-  readonly executionId: string;
-}
+/** What travels through the client and back: a name, not a right. Of a call that waits for a person, or for its client. */
+export type CallState =
+  { readonly executionId: string } | { readonly ongoing: string; readonly round: number };
 
 const PROGRESS_EVERY_MS = 5_000;
 /** What was agreed to may still wait for its turn. */
@@ -20,7 +19,7 @@ const LATEST_START_MS = 60_000;
 
 /** Bound to method and caller: the state of somebody else's call does not verify. */
 export function stateCodec(face: Face, ttlSeconds?: number) {
-  return face.sdk.server.createRequestStateCodec<HeldState>({
+  return face.sdk.server.createRequestStateCodec<CallState>({
     key: face.doors.settings.stateKey,
     ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
     bind: (ctx) => {
@@ -37,7 +36,8 @@ export async function comesBackTo(
   { name, arguments: args = {} }: CallRequest,
 ): Promise<string | null> {
   const named = ctx.mcpReq._meta?.[EXECUTION_KEY];
-  const id = ctx.mcpReq.requestState<HeldState>()?.executionId ?? named;
+  const state = ctx.mcpReq.requestState<CallState>();
+  const id = state && "executionId" in state ? state.executionId : named;
   if (id === undefined) return null;
   const { doors } = face;
   const { caller } = face.exchangeOf(ctx);

@@ -3,11 +3,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
 import type { Exchange } from "./server.ts";
+import type { Names, Views } from "./views.ts";
 
 export interface McpDoor {
   /**
-   * Answers one request to `/mcp` completely. Host, Origin, body and caller have been checked; `body` is absent for
-   * GET and DELETE.
+   * Answers one request to `/mcp`, or to the face of one server, completely. Host, Origin, body and caller have been
+   * checked; `body` is absent for GET and DELETE. False: the route is nobody's for this caller, and nothing was answered.
    */
   handle(
     req: IncomingMessage,
@@ -15,16 +16,17 @@ export interface McpDoor {
     caller: Caller,
     body: Json | undefined,
     context: Pick<RequestContext, "traceparent" | "tracestate"> & Pick<Exchange, "held" | "span">,
-  ): Promise<void>;
+    server: string | null,
+  ): Promise<boolean>;
   /** Ends sessions and open streams; running calls see a cancel. */
   close(): Promise<void>;
 }
 
-export function createMcpDoor(doors: Doors): McpDoor {
+export function createMcpDoor(doors: Doors, names: Names, views: Views): McpDoor {
   let legs: Promise<McpDoor> | undefined;
   const open = (): Promise<McpDoor> =>
     (legs ??= import("./legs.ts")
-      .then(({ openLegs }) => openLegs(doors))
+      .then(({ openLegs }) => openLegs(doors, names, views))
       .catch((cause: unknown) => {
         legs = undefined; // the next request tries again
         throw cause;

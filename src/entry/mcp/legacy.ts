@@ -1,11 +1,14 @@
 // The legacy leg with sessions (protocol.md §2.2). What has no session goes to the stateless leg.
 import { randomUUID } from "node:crypto";
-import type { McpHandlerRequestOptions } from "@modelcontextprotocol/server";
+import type { McpHandlerRequestOptions, Server } from "@modelcontextprotocol/server";
 import type { Json } from "../../call.ts";
 import { CODES } from "../../errors.ts";
 import { isObject } from "./body.ts";
 import { exchangeOf, type HttpExchange } from "./exchange.ts";
-import { buildServer, type Face } from "./server.ts";
+import type { Doors } from "../doors.ts";
+import type { Notice, Notices } from "./notices.ts";
+import type { Sdk } from "./sdk.ts";
+import { buildServer, type Face, type Offer } from "./server.ts";
 import { createSessions } from "./sessions.ts";
 
 const SESSIONS_PER_CALLER = 32;
@@ -13,17 +16,22 @@ const SESSIONS_IN_TOTAL = 10_000;
 
 export interface LegacyLeg {
   /** Null: the request belongs to no session and opens none. */
-  answer(request: Request, options: McpHandlerRequestOptions): Promise<Response | null>;
-  toolsChanged(): void;
+  answer(
+    face: Face,
+    offer: Offer,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response | null>;
   close(): Promise<void>;
 }
 
 export function openLegacyLeg(
-  face: Face,
+  doors: Doors,
+  sdk: Sdk,
+  notices: Notices,
   keepAliveMs: number,
   onError: (cause: unknown) => void,
 ): LegacyLeg {
-  const { doors, sdk } = face;
   const sessions = createSessions({
     idleMs: doors.settings.mcpSessionTimeoutMs,
     perCaller: SESSIONS_PER_CALLER,
@@ -33,6 +41,8 @@ export function openLegacyLeg(
   });
 
   async function initialize(
+    face: Face,
+    offer: Offer,
     request: Request,
     options: McpHandlerRequestOptions,
     exchange: HttpExchange,
@@ -42,12 +52,14 @@ export function openLegacyLeg(
       const { http, rpc } = CODES.TOO_MANY_REQUESTS;
       return rpcError(http, rpc, "Too many open sessions: end one first");
     }
-    const server = buildServer(face);
+    const { server, talk } = buildServer(face, offer);
     const transport = new sdk.server.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => {
-        const session = { caller, transport, server, open: 0, idleSince: doors.now() };
+        const member = notices.join({ caller, server: face.server, tell: (notice) => void told(server, notice).catch(onError) }); // prettier-ignore
+        talk.member = member;
+        const session = { caller, route: face.server, transport, server, member, open: 0, idleSince: doors.now() }; // prettier-ignore
         sessions.add(id, session);
         exchange.release = sessions.hold(session);
       },
@@ -60,22 +72,33 @@ export function openLegacyLeg(
   }
 
   return {
-    async answer(request, options) {
+    async answer(face, offer, request, options) {
       const exchange = exchangeOf(options.authInfo);
-      if (isInitialize(options.parsedBody as Json)) return initialize(request, options, exchange);
+      if (isInitialize(options.parsedBody as Json)) return initialize(face, offer, request, options, exchange); // prettier-ignore
       const id = request.headers.get("mcp-session-id");
       if (id === null) return null;
-      const session = sessions.get(id, exchange.caller);
+      const session = sessions.get(id, exchange.caller, face.server);
       if (!session) return rpcError(404, -32001, "Session not found");
       exchange.release = sessions.hold(session);
       exchange.unanswered = (requestId) => session.transport.closeSSEStream(requestId);
       return session.transport.handleRequest(request, options);
     },
-    toolsChanged() {
-      for (const { server } of sessions.all()) server.sendToolListChanged().catch(onError);
-    },
     close: () => sessions.close(),
   };
+}
+
+/** The SDK refuses notices of what was not declared when the session began. */
+export async function told(server: Server, notice: Notice): Promise<void> {
+  switch (notice.kind) {
+    case "tools_list_changed":
+      return server.sendToolListChanged();
+    case "prompts_list_changed":
+      return server.sendPromptListChanged();
+    case "resources_list_changed":
+      return server.sendResourceListChanged();
+    case "resource_updated":
+      return server.sendResourceUpdated({ uri: notice.uri });
+  }
 }
 
 const isInitialize = (body: Json | undefined): boolean =>

@@ -2,7 +2,8 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Caller, JsonObject } from "../../call.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { CONTENT_KEY } from "./result.ts";
+import { CONTENT_KEY } from "../../util/mcp-output.ts";
+import { nameOf } from "./views.ts";
 
 export const PAGE_SIZE = 100;
 
@@ -30,11 +31,11 @@ export interface Page {
 export const listable = (tools: readonly Tool[]): Tool[] =>
   tools.filter((tool) => tool.deprecated === null);
 
-export function listedTool(tool: Tool): ListedTool {
+export function listedTool(tool: Tool, server: string | null = null): ListedTool {
   const readOnly = tool.effects === "read_only" || tool.effects === "essential_health_check";
   const outputSchema = wrapOutput(tool.outputSchema);
   return {
-    name: tool.wireName,
+    name: nameOf(tool, server),
     title: tool.displayName,
     description: tool.description,
     inputSchema: { ...tool.inputSchema, type: "object" },
@@ -70,31 +71,55 @@ function wrapOutput(schema: JsonObject | null): ListedTool["outputSchema"] | und
   };
 }
 
+/** What a page is cut from: every entry, and what tells one version of it from another. */
+export interface Listed<T> {
+  readonly entries: readonly T[];
+  versions(): readonly string[];
+}
+
+export interface Cut<T> {
+  readonly entries: readonly T[];
+  readonly nextCursor?: string;
+}
+
 /** Null when the cursor is not ours, not this caller's, or the set has changed since: the client starts again. */
+export function cut<T>(
+  caller: Caller,
+  { entries, versions }: Listed<T>,
+  cursor: string | undefined,
+  key: Uint8Array,
+): Cut<T> | null {
+  const sign = cursorSigner(caller, versions, key);
+  const start = cursor === undefined ? 0 : offsetOf(cursor, sign);
+  if (start === null) return null;
+  const end = start + PAGE_SIZE;
+  return {
+    entries: entries.slice(start, end),
+    ...(end < entries.length && { nextCursor: `${end}.${sign(end)}` }),
+  };
+}
+
+/** A page of tools, under the names that the route gives them. */
 export function page(
   caller: Caller,
   tools: readonly Tool[],
   cursor: string | undefined,
   key: Uint8Array,
+  server: string | null = null,
 ): Page | null {
-  const sign = cursorSigner(caller, tools, key);
-  const start = cursor === undefined ? 0 : offsetOf(cursor, sign);
-  if (start === null) return null;
-  const end = start + PAGE_SIZE;
-  return {
-    tools: tools.slice(start, end).map(listedTool),
-    ...(end < tools.length && { nextCursor: `${end}.${sign(end)}` }),
-  };
+  const versions = () => tools.map((tool) => `${nameOf(tool, server)} ${tool.pin}`);
+  const part = cut(caller, { entries: tools, versions }, cursor, key);
+  if (part === null) return null;
+  const { entries, ...rest } = part;
+  return { tools: entries.map((tool) => listedTool(tool, server)), ...rest };
 }
 
 type Signer = (offset: number) => string;
 
-function cursorSigner(caller: Caller, tools: readonly Tool[], key: Uint8Array): Signer {
+function cursorSigner(caller: Caller, versions: () => readonly string[], key: Uint8Array): Signer {
   let set: string | undefined;
   return (offset) => {
-    set ??= createHash("sha256")
-      .update(tools.map((tool) => `${tool.wireName} ${tool.pin}`).join("\n"))
-      .digest("base64url");
+    set ??= createHash("sha256").update(versions().join("\n")).digest("base64url");
     const facts = [caller.tenantId, caller.userId, caller.keyId, set, offset];
     return createHmac("sha256", key).update(JSON.stringify(facts)).digest("base64url");
   };

@@ -59,7 +59,6 @@ describe("the result of a call that succeeded", () => {
 
   it.each<Json>([
     "x",
-    [],
     [{ type: "text" }],
     [{ type: "image", data: "AA==" }],
     [{ type: "resource", resource: { uri: "a:b" } }],

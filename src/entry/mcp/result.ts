@@ -1,30 +1,20 @@
 // One mapping from Outcome to the wire, shared by the fast path and the SDK path. Imports nothing of the SDK.
 import type { Json, JsonObject, Outcome } from "../../call.ts";
 import { AppError, CODES, type Fault } from "../../errors.ts";
-import { isObject } from "./body.ts";
-
-/**
- * A native tool that has more to show than JSON returns its blocks under this key:
- * `{ $content: [{ type: "image", data, mimeType }], width: 10 }`. The blocks become `content`, the other fields
- * `structuredContent`. Anything that is not a list of well-formed blocks is an ordinary output.
- */
-export const CONTENT_KEY = "$content";
+import {
+  isToolError,
+  unpackError,
+  unpackResult,
+  type ContentBlock,
+} from "../../util/mcp-output.ts";
 
 /** In `_meta`: of a result, whose it is; of a call, which earlier one it comes back to. */
 export const EXECUTION_KEY = "ostiary/executionId";
 
-export type ContentBlock =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image" | "audio"; readonly data: string; readonly mimeType: string }
-  | { readonly type: "resource"; readonly resource: EmbeddedResource }
-  | { readonly type: "resource_link"; readonly uri: string; readonly name: string };
-type EmbeddedResource =
-  | { readonly uri: string; readonly mimeType?: string; readonly text: string }
-  | { readonly uri: string; readonly mimeType?: string; readonly blob: string };
-
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
-  readonly structuredContent?: JsonObject;
+  /** Need not be an object; the older era wraps what is none. */
+  readonly structuredContent?: Json;
   readonly isError?: true;
   readonly _meta: JsonObject;
 }
@@ -33,6 +23,7 @@ export interface ToolResult {
 export interface RpcError {
   readonly code: number;
   readonly message: string;
+  readonly data?: Json;
 }
 
 /** The same words whether the name is unknown, invisible to this caller or another tenant's. */
@@ -55,22 +46,25 @@ export const INTERNAL: RpcError = { code: -32603, message: "Internal error" };
 export const isUnknown = (outcome: Outcome): boolean =>
   !outcome.visible && outcome.error?.code === "NOT_FOUND";
 
-export const serverInfo = (version: string): { name: string; title: string; version: string } => ({
+/** Always ours: whose server stands behind it is in the title. */
+export const serverInfo = (version: string, server: string | null = null): { name: string; title: string; version: string } => ({
   name: "ostiary",
-  title: "Ostiary",
+  title: server === null ? "Ostiary" : `Ostiary in front of ${server}`,
   version,
-});
+}); // prettier-ignore
 
 export function toolResult(outcome: Outcome): ToolResult {
   const meta: Record<string, Json> = {
     [EXECUTION_KEY]: outcome.executionId,
     "ostiary/status": outcome.status,
   };
-  if (outcome.success) return { ...success(outcome.output), _meta: meta };
+  if (outcome.success) return shown(outcome.output, meta);
   // Who got what they asked for finds the verdicts under the execution's id; a refusal shows them at once.
   if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
   const error = faultOfOutcome(outcome);
   meta["ostiary/error"] = { code: error.code, reason: error.reason };
+  // What a tool upstream says of its own failure is for the model, as it was said.
+  if (isToolError(outcome.output)) return { ...shown(outcome.output, meta), isError: true };
   return {
     content: [{ type: "text", text: faultText(error, outcome.executionId) }],
     structuredContent: {
@@ -83,22 +77,38 @@ export function toolResult(outcome: Outcome): ToolResult {
   };
 }
 
-function success(output: Json): Pick<ToolResult, "content" | "structuredContent"> {
-  if (typeof output === "string") return { content: [{ type: "text", text: output }] };
-  if (!isObject(output)) return { content: [{ type: "text", text: JSON.stringify(output) }] };
-  const blocks = output[CONTENT_KEY];
-  if (!isContent(blocks)) {
-    return {
-      content: [{ type: "text", text: JSON.stringify(output) }],
-      structuredContent: output,
-    };
-  }
-  const { [CONTENT_KEY]: _blocks, ...rest } = output;
-  return {
-    content: blocks,
-    ...(Object.keys(rest).length > 0 && { structuredContent: rest }),
-  };
+function shown(output: Json, meta: JsonObject): ToolResult {
+  const { content, structuredContent, rest } = unpackResult(output);
+  const _meta = rest._meta ? { ...rest._meta, ...meta } : meta;
+  return structuredContent === undefined ? { content, _meta } : { content, structuredContent, _meta }; // prettier-ignore
 }
+
+/** Of the specification: the client did not declare what the server needs of it. It must reach the client as such. */
+const MISSING_CAPABILITY = -32021;
+
+/** The answer when it must be an error of the protocol; null: a result. */
+export function rpcErrorOf(outcome: Outcome, nameAsSent: string): RpcError | null {
+  if (isUnknown(outcome)) return unknownTool(nameAsSent);
+  const told = outcome.success ? null : unpackError(outcome.output);
+  return told?.code === MISSING_CAPABILITY ? told : null;
+}
+
+/** HTTP of a JSON-RPC error that a call ended with. */
+export const statusOf = ({ code }: RpcError): number => (code === MISSING_CAPABILITY ? 400 : 200);
+
+/** What a client is told when reading, prompting or completing failed: there are no results for that. */
+export function contentError(outcome: Outcome, absent: RpcError): RpcError {
+  if (isUnknown(outcome)) return absent;
+  const told = unpackError(outcome.output);
+  if (told) return told;
+  const error = faultOfOutcome(outcome);
+  const { code, reason, message, remedy } = error;
+  return {
+    code: CODES[code].rpc,
+    message: `${code} (${reason}): ${message}`,
+    data: { code, reason, executionId: outcome.executionId, ...(remedy === undefined ? {} : { remedy }) },
+  };
+} // prettier-ignore
 
 function faultOfOutcome(outcome: Outcome): Fault {
   const fault: Fault = outcome.error ?? {
@@ -122,33 +132,4 @@ function faultText(fault: Fault, executionId: string): string {
   }
   lines.push(`Execution: ${executionId}`);
   return lines.join("\n");
-}
-
-function isContent(value: Json | undefined): value is readonly (ContentBlock & JsonObject)[] {
-  return Array.isArray(value) && value.length > 0 && (value as readonly Json[]).every(isBlock);
-}
-
-function isBlock(block: Json): boolean {
-  if (!isObject(block)) return false;
-  const strings = (object: JsonObject, ...keys: string[]) =>
-    keys.every((key) => typeof object[key] === "string");
-  switch (block["type"]) {
-    case "text":
-      return strings(block, "text");
-    case "image":
-    case "audio":
-      return strings(block, "data", "mimeType");
-    case "resource": {
-      const resource = block["resource"];
-      return (
-        isObject(resource) &&
-        strings(resource, "uri") &&
-        (strings(resource, "text") || strings(resource, "blob"))
-      );
-    }
-    case "resource_link":
-      return strings(block, "uri", "name");
-    default:
-      return false;
-  }
 }

@@ -1,40 +1,21 @@
-// The SDK server behind every slow leg: two handlers that ask the engine. Holds no caller; each request brings its own.
+// The SDK server behind every slow leg: handlers that ask the engine. Holds no caller; each request brings its own.
 import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
-import type {
-  Caller,
-  CallRequest,
-  Entry,
-  JsonObject,
-  Outcome,
-  Progress,
-  RateWindow,
-} from "../../call.ts";
+import type { Caller, Entry, JsonObject, RateWindow } from "../../call.ts";
 import { faultOf } from "../../errors.ts";
 import type { RequestSpan } from "../../telemetry/tracing.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { TraceContext } from "../../util/trace.ts";
 import { TOOLS_OFF, type Doors } from "../doors.ts";
-import {
-  comesBackTo,
-  linkToApproval,
-  notEnded,
-  opensLinks,
-  stateCodec,
-  waitForEnd,
-} from "./held.ts";
+import { callEngine } from "./calls.ts";
+import { installContent } from "./content.ts";
+import { notEnded, stateCodec } from "./held.ts";
 import { listable, page } from "./listing.ts";
+import type { Member } from "./notices.ts";
+import type { Parking } from "./ongoing.ts";
 import { Refusal } from "./refusal.ts";
-import {
-  INTERNAL,
-  isUnknown,
-  notRecorded,
-  serverInfo,
-  toolResult,
-  type ToolResult,
-  unknownTool,
-} from "./result.ts";
+import { INTERNAL, rpcErrorOf, serverInfo, toolResult, type ToolResult } from "./result.ts";
 import type { Sdk } from "./sdk.ts";
-import { mcpSpan, metaContext, tellOutcome } from "./span.ts";
+import { mcpSpan } from "./span.ts";
+import type { Names, Views } from "./views.ts";
 
 /** One request's own facts, fetched from the SDK's context when a handler runs. */
 export interface Exchange {
@@ -59,41 +40,105 @@ export interface Face {
   readonly sdk: Sdk;
   readonly entry: Entry;
   readonly cursorKey: Uint8Array;
+  /** The server whose own face this is; null: all that there is, under prefixed names. */
+  readonly server: string | null;
+  readonly views: Views;
+  readonly names: Names;
+  readonly parking: Parking;
   exchangeOf(ctx: ServerContext): Exchange;
+}
+
+/** What a client may use besides tools; decided when a server is built for it. */
+export interface Offer {
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  readonly completions: boolean;
+  /** Any server at all: only those have something to log. */
+  readonly logging: boolean;
+}
+
+export const NOTHING: Offer = {
+  resources: false,
+  prompts: false,
+  completions: false,
+  logging: false,
+};
+
+/** What is known of the client beyond a single request. */
+export interface Conversation {
+  /** As it declared them at its start; absent in the modern era, where every request says so. */
+  capabilities(): JsonObject | undefined;
+  /** From which level on it wants log messages. */
+  level: string | null;
+  /** How it hears of changes outside of requests; null: it does not. */
+  member: Member | null;
 }
 
 const TTL_MS = 30_000;
 const CACHE = { ttlMs: TTL_MS, cacheScope: "private" } as const;
+const CACHED = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "server/discover"] as const; // prettier-ignore
+
+/** What this caller may be offered on this route. Null: the route is nobody's, or not for this caller. */
+export async function offerOf(face: Pick<Face, "views" | "server">, caller: Caller): Promise<Offer | null> {
+  const { servers } = await face.views.of(caller);
+  const own = face.server === null ? [...servers.values()] : [servers.get(face.server)].filter((view) => view !== undefined);
+  if (face.server !== null && own.length === 0) return null;
+  return {
+    resources: own.some(({ resources }) => resources !== null),
+    prompts: own.some(({ prompts }) => prompts !== null),
+    completions: own.some(({ completions }) => completions !== null),
+    logging: own.length > 0,
+  };
+} // prettier-ignore
+
+export interface Built {
+  readonly server: Server;
+  readonly talk: Conversation;
+}
 
 /** A fresh server; no I/O. */
-export function buildServer(face: Face): Server {
+export function buildServer(face: Face, offer: Offer): Built {
   const { Server } = face.sdk.server;
-  return install(new Server(...identity(face)), face);
+  return install(new Server(...identity(face, offer)), face, offer);
 }
 
 /**
  * For a call of a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only for
  * the server class that can name the schema.
  */
-export function buildCheckedServer(face: Face, tool: Tool): McpServer {
+export function buildCheckedServer(face: Face, offer: Offer, tool: Tool): McpServer {
   const { McpServer } = face.sdk.server;
-  const product = new McpServer(...identity(face));
+  const product = new McpServer(...identity(face, offer));
   product.toolInputSchemaJson = () => tool.inputSchema;
-  install(product.server, face);
+  install(product.server, face, offer);
   return product;
 }
 
-const identity = (face: Face) =>
-  [
-    serverInfo(face.doors.settings.version),
+function identity(face: Face, offer: Offer) {
+  const { server, doors } = face;
+  return [
+    serverInfo(doors.settings.version, server),
     {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: {
+        tools: { listChanged: true },
+        ...(offer.resources ? { resources: { listChanged: true, subscribe: true } } : {}),
+        ...(offer.prompts ? { prompts: { listChanged: true } } : {}),
+        ...(offer.completions ? { completions: {} } : {}),
+        ...(offer.logging ? { logging: {} } : {}),
+      },
+      ...(server === null ? {} : { instructions: `Ostiary stands in front of the server "${server}": what is listed here is what this caller may use of it. Every call is judged and recorded.` }),
       requestState: { verify: stateCodec(face).verify },
-      cacheHints: { "tools/list": CACHE, "server/discover": CACHE },
+      cacheHints: Object.fromEntries(CACHED.map((method) => [method, CACHE])),
     },
   ] as const;
+} // prettier-ignore
 
-function install(server: Server, face: Face): Server {
+function install(server: Server, face: Face, offer: Offer): Built {
+  const talk: Conversation = {
+    capabilities: () => server.getClientCapabilities() as JsonObject | undefined,
+    level: null,
+    member: null,
+  };
   server.setRequestHandler("tools/list", (request, ctx) =>
     traced(face, ctx, "tools/list", {}, (exchange) =>
       listTools(face, exchange, request.params?.cursor),
@@ -101,19 +146,36 @@ function install(server: Server, face: Face): Server {
   );
   server.setRequestHandler("tools/call", (request, ctx) =>
     traced(face, ctx, "tools/call", { name: request.params.name }, (exchange) =>
-      callTool(face, ctx, server, exchange, request.params),
+      callTool(face, ctx, talk, exchange, request.params),
     ),
   );
-  return server;
+  installContent(server, face, offer, talk, traced);
+  return { server, talk };
+}
+
+async function callTool(
+  face: Face,
+  ctx: ServerContext,
+  talk: Conversation,
+  exchange: Exchange,
+  { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+) {
+  const asked = { name: face.names.asked(face.server, name), arguments: args as JsonObject }; // parsed JSON
+  const outcome = await callEngine(face, ctx, talk, exchange, asked);
+  if ("resultType" in outcome) return outcome;
+  const error = rpcErrorOf(outcome, name);
+  if (error) throw new Refusal(error);
+  return outcome.endedAt === null ? notEnded(face, outcome) : mutable(toolResult(outcome));
 }
 
 async function listTools(
-  { doors, cursorKey }: Face,
+  { doors, views, cursorKey, server }: Face,
   { caller }: Exchange,
   cursor: string | undefined,
 ) {
-  const tools = listable(await doors.engine.discover(caller));
-  const result = page(caller, tools, cursor, cursorKey);
+  const view = await views.of(caller);
+  const tools = listable(server === null ? view.tools : (view.servers.get(server)?.tools ?? []));
+  const result = page(caller, tools, cursor, cursorKey, server);
   if (result === null) {
     throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   }
@@ -121,68 +183,7 @@ async function listTools(
   return { ...result, tools: [...result.tools], ...note };
 }
 
-async function callTool(
-  face: Face,
-  ctx: ServerContext,
-  server: Server,
-  exchange: Exchange,
-  { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
-) {
-  const { entry } = face;
-  const progress = progressSink(face, ctx);
-  const request: CallRequest = {
-    name,
-    arguments: args as JsonObject, // parsed JSON
-    entry,
-    signal: signalOf(ctx),
-    ...(exchange.ip === undefined ? {} : { ip: exchange.ip }),
-    ...traceOf(ctx, exchange),
-    ...(progress && { onProgress: progress.report }),
-  };
-  const back = await comesBackTo(face, ctx, request);
-  const open = back ?? exchange.held ?? null;
-  let outcome = await (open === null
-    ? executed(face, exchange, request)
-    : face.doors.engine.follow(exchange.caller, open, { ms: 0 }));
-  const link = opensLinks(face, ctx, server.getClientCapabilities() as JsonObject | undefined);
-  // A link is shown at once; whoever comes back, or can show none, is kept waiting.
-  const asked = link && back === null && outcome.approval?.state === "pending";
-  if (outcome.endedAt === null && !asked)
-    outcome = await waitForEnd(face, exchange, outcome, progress?.report, request.signal);
-  exchange.rated?.(outcome.rate);
-  if (exchange.span) tellOutcome(exchange.span, outcome);
-  await progress?.end();
-  if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
-  if (isUnknown(outcome)) throw new Refusal(unknownTool(name));
-  if (outcome.endedAt !== null) return mutable(toolResult(outcome));
-  const { approval } = outcome;
-  // Without a hold to slow them down, rounds of links would be over in a moment.
-  const again = asked || (link && approval?.state === "pending" && approval.holdSeconds > 0);
-  return again && approval ? linkToApproval(face, ctx, outcome, approval) : notEnded(face, outcome);
-}
-
-async function executed(face: Face, exchange: Exchange, request: CallRequest): Promise<Outcome> {
-  try {
-    return await face.doors.engine.execute(exchange.caller, request);
-  } catch (cause) {
-    exchange.notRecorded?.();
-    face.doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
-    throw new Refusal(notRecorded(cause));
-  }
-}
-
-/** The client's cancel, and the end of its connection: streams are not resumed, so nobody would get the answer. */
-function signalOf(ctx: ServerContext): AbortSignal {
-  const gone = ctx.http?.req?.signal;
-  return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;
-}
-
-function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: Exchange): TraceContext {
-  if (span?.context) return span.context;
-  const inBody = metaContext((ctx.mcpReq._meta ?? {}) as JsonObject);
-  if (inBody.traceparent !== undefined) return inBody;
-  return { ...(traceparent === undefined ? {} : { traceparent }), ...(tracestate === undefined ? {} : { tracestate }) }; // prettier-ignore
-}
+export type Traced = typeof traced;
 
 /** Over HTTP the door has opened the span; on stdin the message is all there is. */
 async function traced<T>(face: Face, ctx: ServerContext, method: string, params: { readonly name?: string }, work: (exchange: Exchange) => Promise<T>): Promise<T> {
@@ -198,28 +199,6 @@ async function traced<T>(face: Face, ctx: ServerContext, method: string, params:
   }
 } // prettier-ignore
 
-/** Reports only to a client that asked, only rising values, nothing after the result. */
-function progressSink(face: Face, ctx: ServerContext) {
-  const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return null;
-  let highest = -Infinity;
-  let ended = false;
-  let sent = Promise.resolve();
-  const report = (progress: Progress): void => {
-    if (ended || !(progress.progress > highest)) return;
-    highest = progress.progress;
-    const params = { progressToken, ...progress };
-    sent = sent
-      .then(() => ctx.mcpReq.notify({ method: "notifications/progress", params }))
-      .catch((cause: unknown) => face.doors.log.debug({ err: cause }, "progress not delivered"));
-  };
-  const end = (): Promise<void> => {
-    ended = true;
-    return sent;
-  };
-  return { report, end };
-}
-
 /** The SDK would put the text of any exception on the wire: only errors made here may leave. */
 async function guarded<T>(
   face: Face,
@@ -231,7 +210,8 @@ async function guarded<T>(
     return await work();
   } catch (cause) {
     span?.failed(cause instanceof Refusal ? cause.rpc.code : INTERNAL.code);
-    if (cause instanceof Refusal) throw new ProtocolError(cause.rpc.code, cause.rpc.message);
+    if (cause instanceof Refusal)
+      throw new ProtocolError(cause.rpc.code, cause.rpc.message, cause.rpc.data);
     face.doors.log.error({ err: cause }, "MCP request failed");
     const fault = faultOf(cause);
     const message =
@@ -241,4 +221,10 @@ async function guarded<T>(
 }
 
 /** The SDK's result types are mutable; ours are not. */
-const mutable = (result: ToolResult) => ({ ...result, content: [...result.content] });
+const mutable = ({ structuredContent, ...result }: ToolResult) => ({
+  ...result,
+  content: [...result.content],
+  ...(structuredContent === undefined
+    ? {}
+    : { structuredContent: structuredContent as JsonObject }),
+});

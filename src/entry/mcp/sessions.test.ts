@@ -38,7 +38,15 @@ const caller = (userId: string, keyId = "k"): Caller => ({
 
 function open(id: string, of: Caller): Session {
   const server = { close: () => Promise.resolve(void ended.push(id)) };
-  const session = { caller: of, server, transport: {}, open: 0, idleSince: Date.now() };
+  const session = {
+    caller: of,
+    route: null,
+    member: null,
+    server,
+    transport: {},
+    open: 0,
+    idleSince: Date.now(),
+  };
   sessions.add(id, session as unknown as Session); // only `close` is used here
   return session as unknown as Session;
 }
@@ -46,11 +54,12 @@ function open(id: string, of: Caller): Session {
 describe("legacy sessions", () => {
   it("are found by their caller only, with the same key", () => {
     open("a", caller("anna"));
-    expect(sessions.get("a", caller("anna"))).not.toBeNull();
-    expect(sessions.get("a", caller("berta"))).toBeNull();
-    expect(sessions.get("a", caller("anna", "other"))).toBeNull();
-    expect(sessions.get("a", { ...caller("anna"), tenantId: "u" })).toBeNull();
-    expect(sessions.get("b", caller("anna"))).toBeNull();
+    expect(sessions.get("a", caller("anna"), null)).not.toBeNull();
+    expect(sessions.get("a", caller("berta"), null)).toBeNull();
+    expect(sessions.get("a", caller("anna", "other"), null)).toBeNull();
+    expect(sessions.get("a", { ...caller("anna"), tenantId: "u" }, null)).toBeNull();
+    expect(sessions.get("b", caller("anna"), null)).toBeNull();
+    expect(sessions.get("a", caller("anna"), "other-face")).toBeNull();
   });
 
   it("R054: end when nobody used them for the idle time", () => {
@@ -59,7 +68,7 @@ describe("legacy sessions", () => {
     expect(ended).toEqual([]);
     vi.advanceTimersByTime(30_001);
     expect(ended).toEqual(["a"]);
-    expect(sessions.get("a", caller("anna"))).toBeNull();
+    expect(sessions.get("a", caller("anna"), null)).toBeNull();
   });
 
   it("are not idle while an answer is being written", () => {

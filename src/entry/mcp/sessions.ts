@@ -4,11 +4,16 @@ import type {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Caller } from "../../call.ts";
+import type { Member } from "./notices.ts";
 
 export interface Session {
   readonly caller: Caller;
+  /** The server whose own face it was opened at; null: the union. */
+  readonly route: string | null;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
+  /** How it hears of changes. */
+  readonly member: Pick<Member, "leave"> | null;
   /** Responses being written; a session with one is not idle. */
   open: number;
   idleSince: number;
@@ -23,15 +28,14 @@ export interface SessionPowers {
 }
 
 export interface Sessions {
-  /** The session of this id, if it is this caller's; a foreign one looks like none. */
-  get(id: string, caller: Caller): Session | null;
+  /** The session of this id, if it is this caller's on this route; a foreign one looks like none. */
+  get(id: string, caller: Caller, route: string | null): Session | null;
   /** Makes room for one more, at the cost of the one idle longest. False: every place is in use. */
   room(caller: Caller): boolean;
   add(id: string, session: Session): void;
   remove(id: string): void;
   /** Marks a response of the session as being written; the returned function ends it. */
   hold(session: Session): () => void;
-  all(): Iterable<Session>;
   close(): Promise<void>;
 }
 
@@ -45,6 +49,7 @@ export function createSessions(p: SessionPowers): Sessions {
     const session = sessions.get(id);
     if (!session) return;
     sessions.delete(id);
+    session.member?.leave();
     session.server.close().catch(p.onError);
   };
 
@@ -73,9 +78,9 @@ export function createSessions(p: SessionPowers): Sessions {
   sweep.unref();
 
   return {
-    get(id, caller) {
+    get(id, caller, route) {
       const session = sessions.get(id);
-      return session && sameCaller(session.caller, caller) ? session : null;
+      return session?.route === route && sameCaller(session.caller, caller) ? session : null;
     },
     room(caller) {
       const mine = (session: Session) => sameCaller(session.caller, caller);
@@ -92,9 +97,9 @@ export function createSessions(p: SessionPowers): Sessions {
         session.idleSince = p.now();
       };
     },
-    all: () => sessions.values(),
     async close() {
       clearInterval(sweep);
+      for (const { member } of sessions.values()) member?.leave();
       const closing = [...sessions.values()].map((session) => session.server.close());
       sessions.clear();
       await Promise.allSettled(closing);
