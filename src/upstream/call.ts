@@ -1,6 +1,6 @@
 // One call to a server: its definition is looked at first, it goes out once, and is sent again only when nothing can have
 // happened yet or an administrator said that repeating does no harm.
-import type { Call, InputAnswers, InputQuestions, Json, JsonObject } from "../call.ts";
+import type { Call, ClientSide, InputAnswers, InputQuestions, Json, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { ATTR, SPAN } from "../telemetry/names.ts";
 import type { Route, Tool } from "../tools/tool.ts";
@@ -56,6 +56,7 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
           maxResultBytes: settings.maxResultBytes,
           ...(call.onProgress ? { onProgress: call.onProgress } : {}),
           ...(call.client ? { ask: (questions: InputQuestions): Promise<InputAnswers> => askClient(call, route, questions), clientCapabilities: call.client.capabilities } : {}), // prettier-ignore
+          ...(call.client?.logLevel === undefined ? {} : messagesTo(call.client)),
         },
       );
       span.end({}, result["isError"] === true ? "tool_error" : undefined);
@@ -95,6 +96,12 @@ function paramsOf(call: Call, { method, name }: Route, context: { traceparent?: 
     ? { name, arguments: call.arguments, _meta: meta }
     : { ...call.arguments, _meta: meta };
 } // prettier-ignore
+
+/** Log messages that came with the very call go to its caller; nobody else's do. */
+const messagesTo = (client: ClientSide) => ({
+  logLevel: client.logLevel,
+  onMessage: (params: JsonObject): void => client.notify("notifications/message", params),
+});
 
 function canBeAsked({ client }: Call): boolean {
   return client !== null && ASKABLE.some((kind) => client.capabilities[kind] !== undefined);

@@ -133,7 +133,7 @@ async function handshake({ wire, interactive, prior, signal, close, drop }: Conn
 } // prettier-ignore
 
 /** What a request of the modern era says of itself; nothing of the caller's own is in it. */
-function enveloped(params: JsonObject, version: string, { ask, clientCapabilities }: RequestOptions): JsonObject {
+function enveloped(params: JsonObject, version: string, { ask, clientCapabilities, logLevel }: RequestOptions): JsonObject {
   const meta = params["_meta"] as JsonObject | undefined;
   return {
     ...params,
@@ -142,6 +142,7 @@ function enveloped(params: JsonObject, version: string, { ask, clientCapabilitie
       "io.modelcontextprotocol/protocolVersion": version,
       "io.modelcontextprotocol/clientInfo": CLIENT,
       "io.modelcontextprotocol/clientCapabilities": (ask && clientCapabilities) || {},
+      ...(logLevel === undefined ? {} : { "io.modelcontextprotocol/logLevel": logLevel }),
     },
   };
 } // prettier-ignore

@@ -225,6 +225,7 @@ class Answer implements PooledSink {
   }
 
   #noticed(method: string, params: JsonObject): void {
+    if (method === "notifications/message") this.#options.onMessage?.(params);
     if (method !== "notifications/progress") return this.#parts.events.notified(method, params);
     const progress = params["progressToken"] === this.#id ? progressOf(params) : null;
     if (!progress || progress.progress <= this.#lastProgress) return;
