@@ -126,11 +126,16 @@ const ownerOf = (server: ServerRow, userId: string): FullOwner => ({
   userId: server.settings.credentials === "user" ? userId : "",
 });
 
+/** The same object while nothing changes. */
 function withToken(
   texts: Readonly<Record<string, string>>,
   session: Session,
 ): Credential["headers"] {
-  const added = (token: string) => ({ ...texts, authorization: `Bearer ${token}` });
+  let last = { token: "", headers: texts };
+  const added = (token: string): Readonly<Record<string, string>> => {
+    if (last.token !== token) last = { token, headers: { ...texts, authorization: `Bearer ${token}` } }; // prettier-ignore
+    return last.headers;
+  };
   return () => {
     const token = session.token();
     return typeof token === "string" ? added(token) : token.then(added);

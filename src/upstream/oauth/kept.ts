@@ -6,6 +6,8 @@ import type { Owner, SecretsIn, Vault } from "../credentials-vault.ts";
 export interface Grant {
   readonly tokens: StoredOAuthTokens;
   readonly issuer: string;
+  /** As whom it was asked for. */
+  readonly client: StoredOAuthClientInformation | undefined;
   /** Epoch ms; null: the authorization server does not say. */
   readonly expiresAt: number | null;
   readonly loggedInAt: number;
@@ -21,6 +23,7 @@ export interface Attempt {
   readonly startedBy: string;
   readonly verifier: string;
   readonly discovery: OAuthDiscoveryState;
+  readonly client: StoredOAuthClientInformation | undefined;
   readonly redirectUrl: string;
   readonly expiresAt: number;
 }
@@ -30,8 +33,8 @@ export interface Kept {
   /** The only one from now on. */
   putGrant(owner: Owner, grant: Grant): Promise<void>;
   removeGrant(owner: Owner): Promise<boolean>;
-  /** For people who are sent back there; null: for nobody. */
-  registration(server: Owner["server"], issuer: string, redirectUrl: string | null): Promise<StoredOAuthClientInformation | null>; // prettier-ignore
+  /** One that may send people back there, and may ask for this. */
+  registration(server: Owner["server"], issuer: string, redirectUrl: string, scope: string | undefined): Promise<StoredOAuthClientInformation | null>; // prettier-ignore
   putRegistration(server: Owner["server"], issuer: string, registration: Registration): Promise<void>; // prettier-ignore
   removeRegistration(server: Owner["server"], issuer: string): Promise<void>;
   /** The authorization server that our own client id was first shown to. */
@@ -75,10 +78,10 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
       for (const { name } of rows) await vault.remove(owner, name);
       return rows.length > 0;
     },
-    async registration(server, issuer, redirectUrl) {
+    async registration(server, issuer, redirectUrl, scope) {
       const found = await read<Registration>(shared(server), named(CLIENT, issuer), clientSecretsIn); // prettier-ignore
-      const fits = redirectUrl === null || found?.redirectUrl === redirectUrl;
-      return found !== null && fits ? found.client : null;
+      if (found?.redirectUrl !== redirectUrl) return null;
+      return covers((found.client as { scope?: string }).scope, scope) ? found.client : null;
     },
     putRegistration: (server, issuer, registration) =>
       vault.put(shared(server), named(CLIENT, issuer), JSON.stringify(registration), clientSecretsIn), // prettier-ignore
@@ -96,11 +99,15 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
   };
 }
 
+/** Authorization servers hold a client to what it registered for. */
+const covers = (registered: string | undefined, wanted: string | undefined): boolean =>
+  registered === undefined || (wanted ?? "").split(" ").every((one) => one === "" || registered.split(" ").includes(one)); // prettier-ignore
+
 const named = (prefix: string, issuer: string): string => prefix + issuer.slice(0, MAX_ISSUER);
 
 const tokensIn: SecretsIn = (text) => {
-  const { tokens } = JSON.parse(text) as Grant;
-  return [tokens.access_token, tokens.refresh_token, tokens.id_token].filter((one) => one !== undefined); // prettier-ignore
+  const { tokens, client } = JSON.parse(text) as Grant;
+  return [tokens.access_token, tokens.refresh_token, tokens.id_token, client?.client_secret].filter((one) => one !== undefined); // prettier-ignore
 };
 
 const clientSecretsIn: SecretsIn = (text) => {

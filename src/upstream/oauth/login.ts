@@ -60,19 +60,20 @@ export function createLogins(p: LoginPowers): Logins {
       const begun: Begun = { server: server.name, tenantId: server.tenantId, userId, id };
       let discovery = challenge.discovery;
       let target: URL | null = null;
+      const scope = me.scope ?? challenge.scope ?? undefined;
       const provider = createProvider(owner, me, kept, {
         ...nobody,
         ...(challenge.discovery === null ? {} : { discovery: challenge.discovery }),
         discovered: (state) => void (discovery = state),
         state: () => sealed.close(STATE, JSON.stringify(begun)),
-        async send(to, verifier) {
+        scope,
+        async send(to, verifier, client) {
           assertWebAddress(to.href, "authorization_endpoint");
           if (discovery === null) throw refused("the authorization server could not be discovered");
-          await kept.putAttempt(owner, id, { startedBy, verifier, discovery, redirectUrl: me.redirectUrl ?? "", expiresAt: now() + p.loginMs });
+          await kept.putAttempt(owner, id, { startedBy, verifier, discovery, client, redirectUrl: me.redirectUrl ?? "", expiresAt: now() + p.loginMs });
           target = to;
         },
       });
-      const scope = me.scope ?? challenge.scope ?? undefined;
       await authorize(provider, { serverUrl: urlOf(server), forceReauthorization: true, ...(scope === undefined ? {} : { scope }), ...(challenge.resourceMetadataUrl ? { resourceMetadataUrl: challenge.resourceMetadataUrl } : {}) }, p);
       if (target === null) throw refused("the authorization server asks for no login");
       return target;
@@ -101,10 +102,11 @@ export function createLogins(p: LoginPowers): Logins {
         ...nobody,
         discovery: attempt.discovery,
         verifier: attempt.verifier,
-        async save(tokens, by) {
+        client: () => attempt.client,
+        async save(tokens, by, client) {
           issuer = by;
           const expiresAt = tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
-          await kept.putGrant(owner, { tokens, issuer, expiresAt, loggedInAt: now() });
+          await kept.putGrant(owner, { tokens, issuer, client, expiresAt, loggedInAt: now() });
         },
         send: () => Promise.reject(refused("the code was not accepted; begin anew")),
       });
@@ -116,7 +118,6 @@ export function createLogins(p: LoginPowers): Logins {
 
 /** No grant is read or lost while somebody logs in: the one they have stays until there is another. */
 const nobody: Omit<Part, "send"> = {
-  serving: false,
   tokens: () => undefined,
   renewable: () => Promise.resolve(undefined),
   save: () => Promise.reject(refused("a token came that nobody asked for")),

@@ -1,5 +1,5 @@
 // Ourselves as an OAuth client, in the shape the SDK asks for: who we are, what we hold, and where a person would be sent.
-import type { AddClientAuthentication, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthTokens } from "@modelcontextprotocol/client"; // prettier-ignore
+import type { AddClientAuthentication, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from "@modelcontextprotocol/client"; // prettier-ignore
 import type { OAuthSettings } from "../../store/store.ts";
 import type { Owner } from "../credentials-vault.ts";
 import { assertUsable, refused } from "./endpoints.ts";
@@ -17,19 +17,24 @@ export interface Identity extends OAuthSettings {
 
 /** What differs between serving calls, beginning a login and ending one. */
 export interface Part {
-  /** serving: a grant is used, and nobody is sent anywhere. */
-  readonly serving: boolean;
-  tokens(): StoredOAuthTokens | undefined;
+  /** As whom the grant, or the code, was asked for; absent: as who we are now. */
+  client?(): StoredOAuthClientInformation | undefined;
+  /** What a login will ask for, where that is known. */
+  readonly scope?: string | undefined;
+  /** For the next request. */
+  tokens(): StoredOAuthTokens | undefined | Promise<StoredOAuthTokens | undefined>;
   /** With what the authorization server holds at this moment; whoever asks may go on to renew it. */
   renewable(issuer: string): Promise<StoredOAuthTokens | undefined>;
-  save(tokens: StoredOAuthTokens, issuer: string): Promise<void>;
+  save(tokens: StoredOAuthTokens, issuer: string, client: Client): Promise<void>;
   lost(): Promise<void>;
   discovered(found: OAuthDiscoveryState): void;
   readonly discovery?: OAuthDiscoveryState | undefined;
   state?(): string;
-  send(to: URL, verifier: string): Promise<void>;
+  send(to: URL, verifier: string, client: Client): Promise<void>;
   readonly verifier?: string | undefined;
 }
+
+export type Client = StoredOAuthClientInformation | undefined;
 
 export const clientMetadata = ({ redirectUrl, scope }: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
   client_name: "Ostiary",
@@ -43,6 +48,20 @@ export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Par
   const { server } = owner;
   let verifier = "";
   let latest = part.discovery;
+  let client: Client;
+
+  const clientAt = async (issuer: string): Promise<Client> => {
+    if (me.clientId === undefined) {
+      const before = part.client?.();
+      return before?.issuer === issuer ? before : ((await kept.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ?? undefined);
+    }
+    // Our own id and secret are for one authorization server, whatever the server upstream says.
+    const bound = me.issuer ?? (await kept.bound(server));
+    if (bound !== null && bound !== issuer) throw refused(`the server names the authorization server ${issuer}, our client id belongs to ${bound}`);
+    if (bound === null) await kept.bind(server, issuer);
+    return { client_id: me.clientId, issuer, ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }) };
+  };
+
   return {
     redirectUrl: me.redirectUrl,
     clientMetadata: clientMetadata(me),
@@ -50,26 +69,20 @@ export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Par
     ...(me.signed === null ? {} : { addClientAuthentication: me.signed }),
     ...(part.state ? { state: part.state } : {}),
     async clientInformation(ctx) {
-      const issuer = ctx?.issuer ?? "";
-      if (me.clientId === undefined) return (await kept.registration(server, issuer, part.serving ? null : (me.redirectUrl ?? ""))) ?? undefined;
-      // Our own id and secret are for one authorization server, whatever the server upstream says.
-      const bound = me.issuer ?? (await kept.bound(server));
-      if (bound !== null && bound !== issuer) throw refused(`the server names the authorization server ${issuer}, our client id belongs to ${bound}`);
-      if (bound === null) await kept.bind(server, issuer);
-      return { client_id: me.clientId, issuer, ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }) };
+      return (client = await clientAt(ctx?.issuer ?? ""));
     },
-    async saveClientInformation(client, ctx) {
-      if (me.clientId !== undefined) return;
-      await kept.putRegistration(server, ctx?.issuer ?? client.issuer ?? "", { client, redirectUrl: me.redirectUrl ?? "" });
+    async saveClientInformation(made, ctx) {
+      client = made;
+      if (me.clientId === undefined) await kept.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", { client: made, redirectUrl: me.redirectUrl ?? "" });
     },
     tokens: (ctx) => (ctx === undefined ? part.tokens() : part.renewable(ctx.issuer)),
     async saveTokens(tokens, ctx) {
       if (tokens.token_type.toLowerCase() !== "bearer") throw refused(`the token is of the type ${tokens.token_type}; expected Bearer`);
-      await part.save(tokens, ctx?.issuer ?? tokens.issuer ?? "");
+      await part.save(tokens, ctx?.issuer ?? tokens.issuer ?? "", client);
     },
     saveCodeVerifier: (made) => void (verifier = made),
     codeVerifier: () => part.verifier ?? verifier,
-    redirectToAuthorization: (to) => part.send(to, verifier),
+    redirectToAuthorization: (to) => part.send(to, verifier, client),
     async invalidateCredentials(what) {
       if (what === "tokens" || what === "all") await part.lost();
       if (what !== "client" && what !== "all") return;

@@ -1,5 +1,9 @@
 // Somebody's grant while calls use it: renewed shortly before it ends, by one at a time; when it is gone a person must log in.
-import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 import { AppError } from "../../errors.ts";
 import type { Owner } from "../credentials-vault.ts";
 import type { Grant, Kept } from "./kept.ts";
@@ -9,7 +13,7 @@ export interface Session {
   readonly provider: OAuthClientProvider;
   /** Of the login; another one after every login. */
   readonly version: string;
-  /** At once while it is good. */
+  /** For the next request; at once while it is good. */
   token(): string | Promise<string>;
 }
 
@@ -32,13 +36,13 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
   const { kept, now } = p;
   const people = me.redirectUrl !== undefined;
   let held = grant;
-  let renewing: Promise<string> | null = null;
+  let renewing: Promise<Grant> | null = null;
   let found: OAuthDiscoveryState | null = null;
   const turn = createTurn();
 
   const provider = createProvider(owner, me, kept, {
-    serving: true,
-    tokens: () => held?.tokens,
+    client: () => held?.client,
+    tokens: () => current(tokensOf),
     async renewable(issuer) {
       await turn.take();
       // Another instance may have renewed it meanwhile: a refresh token counts once.
@@ -47,9 +51,9 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
       if (mine?.refresh_token === undefined) turn.give();
       return mine;
     },
-    async save(tokens, issuer) {
+    async save(tokens, issuer, client) {
       const expiresAt = tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
-      held = { tokens, issuer, expiresAt, loggedInAt: held?.loggedInAt ?? 0 };
+      held = { tokens, issuer, client, expiresAt, loggedInAt: held?.loggedInAt ?? 0 };
       try {
         if (people) await kept.putGrant(owner, held);
       } finally {
@@ -67,35 +71,50 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
     discovered: (state) => void (found = state),
     send(to) {
       turn.give();
-      p.wanted(to.searchParams.get("scope"), found);
+      const scope = to.searchParams.get("scope");
+      if (held?.tokens.refresh_token !== undefined && !isWider(scope, held.tokens.scope)) return Promise.reject(notRenewed(owner));
+      p.wanted(scope, found);
       p.onLost();
-      return Promise.reject(loginNeeded(owner, held === null ? null : to.searchParams.get("scope")));
+      return Promise.reject(loginNeeded(owner, held === null ? null : scope));
     },
   });
 
-  const isGood = (): boolean => held !== null && (held.expiresAt === null || held.expiresAt - EARLY_MS > now());
-  const renew = async (): Promise<string> => {
+  const isGood = (grant: Grant): boolean => grant.expiresAt === null || grant.expiresAt - EARLY_MS > now();
+  const isOver = (grant: Grant): boolean => grant.expiresAt !== null && grant.expiresAt <= now();
+
+  const renew = async (): Promise<Grant> => {
     if (people) held = await kept.grant(owner);
-    if (!isGood()) await mend();
+    if (held === null && people) throw loginNeeded(owner, null);
+    if (held !== null && isGood(held)) return held;
+    // Without a refresh token it is used to its last second.
+    if (held !== null && held.tokens.refresh_token === undefined && people && !isOver(held)) return held;
+    try {
+      await p.authorize(provider);
+    } catch (cause) {
+      if (held === null || isOver(held)) throw cause;
+    }
     if (held === null) throw loginNeeded(owner, null);
-    return held.tokens.access_token;
-  };
-  /** Without a refresh token it is used to its last second, and the server upstream says when that was. */
-  const mend = async (): Promise<void> => {
-    if (people && held?.tokens.refresh_token === undefined && held !== null && (held.expiresAt ?? 0) > now()) return;
-    await p.authorize(provider);
+    return held;
   };
 
-  return {
-    provider,
-    version: String(grant?.loggedInAt ?? 0),
-    token: () => {
-      if (held !== null && isGood()) return held.tokens.access_token;
-      renewing ??= renew().finally(() => (renewing = null));
-      return renewing;
-    },
+  const current = <T>(part: (grant: Grant) => T): T | Promise<T> => {
+    if (held !== null && isGood(held)) return part(held);
+    renewing ??= renew().finally(() => (renewing = null));
+    return renewing.then(part);
   };
+
+  return { provider, version: String(grant?.loggedInAt ?? 0), token: () => current(tokenOf) };
 } // prettier-ignore
+
+const tokensOf = ({ tokens }: Grant): StoredOAuthTokens => tokens;
+const tokenOf = ({ tokens }: Grant): string => tokens.access_token;
+
+/** Is more wanted than was given? Of a grant that says nothing about it, the server upstream knows better. */
+const isWider = (wanted: string | null, given: string | undefined): boolean =>
+  given === undefined || (wanted ?? "").split(" ").some((one) => !given.split(" ").includes(one));
+
+const notRenewed = ({ server }: Owner): AppError =>
+  new AppError("UNAVAILABLE", "upstream_unavailable", `The authorization server of ${server.name} did not renew the login at the moment`, { remedy: "try again" }); // prettier-ignore
 
 export function loginNeeded({ server, userId }: Owner, scope: string | null): AppError {
   const who = userId === "" ? "an administrator has to log in for everybody" : "you have to log in";
