@@ -88,7 +88,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   const review = createReview({ store, registry, now, note, toolsChanged: () => p.follower.changed("tools") });
   const opened = openDesk({
     store, upstreams, credentials, review, directory: p.directory, relations: p.relations, follower: p.follower, now, note,
-    resolveProgram: async (argv, cwd) => (await import("../upstream/stdio-program.ts")).resolveProgram(argv, cwd),
+    resolveProgram: async (...of) => (await import("../upstream/stdio-program.ts")).resolveProgram(...of),
     report: (fields, message) => p.log.warn(fields, message),
   });
   const common = { masker, checkOutput: p.checkOutput, report: p.report };

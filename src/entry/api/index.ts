@@ -18,6 +18,7 @@ import { checkRelationship, expandRelationship, getRelationSchema, listRelations
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
 import { replayCalls } from "./replay.ts";
+import * as servers from "./servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./webhooks.ts"; // prettier-ignore
 
@@ -79,6 +80,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   testWebhook,
   listWebhookDeliveries,
   retryWebhookDelivery,
+  ...Object.values(servers),
   getUsage,
   listPlans,
   listRelationships,
