@@ -48,7 +48,7 @@ async function added(app: StartedApp, name: string, port: number): Promise<void>
   const settings = { timeoutMs: 5_000, breakerResetMs: 1_000 };
   const server = { name, transport: { kind: "http", url: `http://127.0.0.1:${port}/mcp` }, settings }; // prettier-ignore
   const made = await app.api("POST", "/servers", { body: server });
-  const approved = await app.api("POST", `/servers/${name}/approve`, { body: { all: true } });
+  const approved = await app.api("POST", `/servers/${name}/approve`, { body: {} });
   if (made.status !== 201 || approved.status !== 200)
     throw new Error(`${name} was not added: ${JSON.stringify([made.body, approved.body])}`);
 }

@@ -209,7 +209,7 @@ async function compose(
     const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
     for (const file of ["admin.key", "cli.key", "ledger.key"]) for (const line of dataDir.readSecret(file)?.split("\n") ?? []) if (!line.startsWith("-----")) masker.know(line);
     await starterRelations({ store, relations, tools: native });
-    const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native" });
+    const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native", approvedPin: (name) => registry.get(name)?.route?.pin ?? null });
     const sessions = createSessions(store.facts, now);
     const identity = createIdentity({ store, serverSecret, sessions, now, onSignIn: (userId) => note("login.used", { tenantId: LOCAL_TENANT, userId }, {}), anonymousUserId: config.server.authEnabled ? null : OWNER });
     const forget = (): void => {
@@ -283,7 +283,7 @@ async function compose(
     const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
     const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
-    const upstream = openUpstream({ store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
+    const upstream = openUpstream({ store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, onStatus: visibility.changed, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
     metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: upstream.figures }));
     const opening = { registry, governance, ids, now, ...config.execution, ...(tracing.on ? { samples: tracing.samples } : {}) };
     const engine: Engine = createEngine({
@@ -311,7 +311,8 @@ async function compose(
       recordOf: (caller, id) => history.get(caller, id),
       auditedOf: (caller, id) => history.audited(caller, id),
       // Rights may also run out by themselves: what was shown is looked at again before a second has passed.
-      visibleStamp: () => relations.revision === null || !policies.timeless ? null : [registry.revision, capsules.revision, relations.revision, policyEngine.revision, lastMode, Math.floor(now() / SHOWN_MS)].join(" "),
+      visibleStamp: () => relations.revision === null || !policies.timeless ? null : [registry.revision, capsules.revision, relations.revision, policyEngine.revision, upstream.revision(), lastMode, Math.floor(now() / SHOWN_MS)].join(" "),
+      isAway: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
       background,
     });
 
@@ -352,6 +353,7 @@ async function compose(
       questions: powers.questions,
       webhooks: webhooks.desk,
       servers: upstream.desk,
+      apis: upstream.apis,
       upstreams: upstream.upstreams,
       logins: upstream.credentials.logins,
       visibility,

@@ -70,6 +70,8 @@ export interface EnginePowers {
   readonly approvals: Approvals;
   /** Equal text: the same tools are visible to the same caller. Null: every listing must ask anew. */
   readonly visibleStamp: () => string | null;
+  /** A tool whose server does not answer is not shown; a call of it says why. */
+  readonly isAway: (tool: Tool) => boolean;
   /** The recorded execution of this caller under the id. */
   readonly recordOf: (caller: Caller, executionId: string) => Promise<ExecutionRecord | null>;
   /** Anybody's of the tenant, when the caller administers it. */

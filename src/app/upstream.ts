@@ -2,6 +2,7 @@
 import type { Call, JsonObject, Json } from "../call.ts";
 import type { Egress } from "../egress/egress.ts";
 import { apiCaller } from "../external/call.ts";
+import { createApiDesk, type ApiDesk } from "../external/desk.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { UpstreamFigure } from "../record/metrics.ts";
 import type { Relations } from "../relation/relation.ts";
@@ -39,6 +40,8 @@ export interface UpstreamParts {
   readonly serverSecret: string;
   readonly dataDir: string;
   readonly baseUrl: () => string;
+  /** Told when a server is reached or lost: callers see other tools then. */
+  readonly onStatus: () => void;
   readonly tenantId: string;
   readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
   readonly ids: Ids;
@@ -52,9 +55,14 @@ export interface UpstreamParts {
 export interface OpenedUpstream {
   readonly upstreams: Upstreams;
   readonly desk: ServerDesk;
+  readonly apis: ApiDesk;
   readonly credentials: OpenedCredentials;
   readonly runners: Required<Pick<Runners, "mcp" | "external">>;
   figures(): readonly UpstreamFigure[];
+  /** True while a server does not answer. */
+  isAway(server: string): boolean;
+  /** Rises whenever that changes for one of them. */
+  revision(): number;
   /** Takes over the servers there are and connects to them, without anybody having to wait. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -64,6 +72,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   const { store, registry, egress, masker, now, note } = p;
   const credentials = openCredentials({ ...addressesAt(p.baseUrl), store, serverSecret: p.serverSecret, masker, egress, masked: masker.told, ids: p.ids, now });
   const verdicts = createVerdicts(now);
+  let revision = 0;
   // Nothing of it is loaded before there is a server.
   const connect: Connect = async (row, credential, options) => {
     const [{ connect: open }, { openStdio }] = await Promise.all([import("../upstream/connect.ts"), import("../upstream/stdio.ts")]);
@@ -78,6 +87,8 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     masked: masker.told,
     now,
     onStatus(server, status, reason) {
+      revision++;
+      p.onStatus();
       p.background(note("upstream.status", { tenantId: p.tenantId, userId: "system" }, { server, status, reason }));
       // What it offers may have changed while it was away.
       if (status === "up") opened.lookSoon(server);
@@ -95,6 +106,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   return {
     upstreams,
     desk: opened.desk,
+    apis: createApiDesk({ servers: opened.desk, importApi: async (source, signal) => (await import("../external/import.ts")).apiImporter({ egress })(source, signal) }),
     credentials,
     runners: {
       mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
@@ -104,6 +116,8 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
       const health = upstreams.health(name);
       return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
     }),
+    isAway: (server) => upstreams.health(server)?.status === "down",
+    revision: () => revision,
     async start() {
       await opened.start();
       for (const row of await store.servers.list()) if (row.enabled) opened.lookSoon(row.name);

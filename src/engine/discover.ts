@@ -13,7 +13,7 @@ import type { Tool } from "../tools/tool.ts";
 import { together } from "./together.ts";
 import type { EnginePowers } from "../engine.ts";
 
-type Powers = Pick<EnginePowers, "registry" | "gate" | "metrics" | "visibleStamp">;
+type Powers = Pick<EnginePowers, "registry" | "gate" | "metrics" | "visibleStamp" | "isAway">;
 
 /** Tools a caller was shown, as long as nothing changed that could show others. */
 export type Shown = WeakMap<Caller, { readonly stamp: string; readonly tools: readonly Tool[] }>;
@@ -25,7 +25,7 @@ export async function discover(caller: Caller, p: Powers, shown: Shown): Promise
   const gate = { ...p.gate, relations: together(p.gate.relations) };
   const all = p.registry.all().map((tool) => p.gate.governance.asGoverned(tool, null));
   const visible = await Promise.all(all.map((tool) => isVisible(caller, tool, tool.name, gate)));
-  const tools = all.filter((_, index) => visible[index]);
+  const tools = all.filter((tool, index) => visible[index] && !p.isAway(tool));
   p.metrics.discovered(caller, tools.length);
   // Only what held all the while may be remembered.
   if (stamp !== null && stamp === p.visibleStamp()) shown.set(caller, { stamp, tools });

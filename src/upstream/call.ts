@@ -60,9 +60,11 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
         },
       );
       span.end({}, result["isError"] === true ? "tool_error" : undefined);
+      lease.went(null);
       return result;
     } catch (cause) {
       span.end({}, cause instanceof UpstreamFault ? cause.kind : "unexpected");
+      lease.went(cause);
       if (cause instanceof UpstreamFault && cause.kind === "session_lost") lease.discard();
       throw cause;
     }
@@ -79,6 +81,7 @@ async function assertUnchanged(lease: Lease, route: Route, handle: Handle, { onD
   } catch (cause) {
     if (!(cause instanceof UpstreamFault)) throw cause;
     if (cause.kind === "session_lost") lease.discard();
+    lease.went(cause);
     throw new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
   }
   if (pin === route.pin) return;

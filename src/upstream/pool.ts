@@ -31,6 +31,8 @@ export interface Lease {
   release(): void;
   /** It is of no use any more: the next one gets a new connection. */
   discard(): void;
+  /** Told how a request on it went, null: well. A server without sessions is lost by nothing else. */
+  went(cause: unknown): void;
 }
 
 export interface Pool {
@@ -68,6 +70,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   const asking = new Set<Kept>();
   const failures = new Map<string, { readonly count: number; readonly until: number; readonly reason: string }>(); // prettier-ignore
   let state: Pool["state"] = { status: row.enabled ? "connecting" : "off", reason: null, since: p.now(), restarts: 0 }; // prettier-ignore
+  const returning = new Set<string>();
   let newest: Connection | null = null;
   let made = 0;
   let over = new AbortController();
@@ -87,6 +90,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     // A person has to do something; trying again and again would not help.
     if (!login) failures.set(key, { count, until: p.now() + wait, reason });
     enter(login ? "login_needed" : "down", reason);
+    if (!login) bringBack(key);
     return cause instanceof UpstreamFault ? cause : new UpstreamFault(login ? "unauthorized" : "unreachable", reason, { dispatched: false, cause }); // prettier-ignore
   };
 
@@ -113,7 +117,8 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       failures.delete(key);
       newest = connection;
       if (made++ > 0 && row.transport.kind === "stdio" && !interactive) state = { ...state, restarts: state.restarts + 1 }; // prettier-ignore
-      enter("up", null);
+      // One that was remembered as stateless is taken for reached without having been asked anything.
+      if (connection.era === "legacy" || state.status !== "down") enter("up", null);
       connection.ended.then((reason) => lost(entry, connection, reason), () => undefined); // prettier-ignore
       const looks = createLooks((cursor) => connection.request("tools/list", cursor === undefined ? {} : { cursor }, { signal, timeoutMs: LIST_MS, maxResultBytes: row.settings.maxResultBytes })); // prettier-ignore
       return { connection, looks };
@@ -127,18 +132,25 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       if (newest === connection) newest = null;
       if (signal.aborted || interactive) return;
       enter("down", reason);
-      // Somebody may wait for its notices: it is brought back without being asked for.
-      if (of.key === "none" || of.key.startsWith("shared")) background(comeBack(of.key));
+      bringBack(of.key);
     }
   };
 
   const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
 
+  /** Somebody may wait for its tools or its notices: it is tried again without being asked for. */
+  function bringBack(key: string): void {
+    if (returning.has(key) || !(key === "none" || key.startsWith("shared"))) return;
+    returning.add(key);
+    background(comeBack(key).finally(() => returning.delete(key)));
+  }
+
   async function comeBack(key: string): Promise<void> {
     const { signal } = over;
-    for (let wait = FIRST_WAIT_MS; !signal.aborted && !kept.has(key); wait = Math.min(LAST_WAIT_MS, wait * 2)) {
+    for (let wait = FIRST_WAIT_MS; state.status === "down"; wait = Math.min(LAST_WAIT_MS, wait * 2)) {
       await sleep(wait, undefined, { signal, ref: false });
-      await main("", key).catch(() => undefined);
+      const back = await main("", key).then(({ lease }) => lease).then(({ connection, looks }) => (connection.capabilities["tools"] === undefined ? null : looks.fresh(0))).then(() => true, () => false);
+      if (back) enter("up", null);
     }
   } // prettier-ignore
 
@@ -164,6 +176,15 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     }
   }
 
+  const went = (cause: unknown): void => {
+    if (cause === null) {
+      if (state.status === "down") enter("up", null);
+    } else if (cause instanceof UpstreamFault && cause.kind === "unreachable") {
+      enter("down", cause.message);
+      for (const key of kept.keys()) bringBack(key);
+    }
+  };
+
   async function leaseOf(entry: Kept): Promise<Lease> {
     entry.busy++;
     try {
@@ -173,7 +194,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
         asking.delete(entry);
         background(connection.close());
       };
-      return { connection, looks, release: () => void entry.busy--, discard };
+      return { connection, looks, release: () => void entry.busy--, discard, went };
     } catch (cause) {
       entry.busy--;
       throw cause;
