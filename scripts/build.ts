@@ -72,6 +72,7 @@ const { metafile } = await build({
   ...shared,
   // All outputs lie side by side: a chunk that starts a thread or process looks for its file beside itself.
   entryPoints: {
+    "code-thread": "src/codemode/code-thread.ts",
     inside: "src/sandbox/bubblewrap/inside.ts",
     main: "src/main.ts",
     "otlp-thread": "src/telemetry/otlp-thread.ts",
@@ -89,6 +90,11 @@ await build({ ...shared, entryPoints: { "documents-worker": "src/documents/worke
 await copyFile(
   join(root, "node_modules/libpg-query/wasm/libpg-query.wasm"),
   join(fresh, "libpg-query.wasm"),
+);
+// The interpreter of callers' programs.
+await copyFile(
+  join(root, "node_modules/@jitl/quickjs-wasmfile-release-sync/dist/emscripten-module.wasm"),
+  join(fresh, "emscripten-module.wasm"),
 );
 // The checksums of Kafka's messages.
 await copyFile(

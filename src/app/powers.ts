@@ -4,6 +4,7 @@ import { fill } from "../browser/fill.ts";
 import { fits } from "../browser/fits.ts";
 import { openBrowsers } from "../browser/sessions.ts";
 import type { Questions } from "../agent/questions.ts";
+import { createPrograms } from "../codemode/programs.ts";
 import type { Config } from "../config.ts";
 import { openDatabases } from "../database/database.ts";
 import { sandboxedDocuments } from "../documents/sandboxed.ts";
@@ -15,6 +16,7 @@ import { SCRATCH_FOLDER } from "../governance/places.ts";
 import { openModels } from "../model/model.ts";
 import { browserPower } from "../run/powers/browser.ts";
 import { clockPower } from "../run/powers/clock.ts";
+import { codePower } from "../run/powers/code.ts";
 import { createDocumentation, packagedDocs } from "../run/powers/documentation.ts";
 import { databasePower } from "../run/powers/database.ts";
 import { documentsPower } from "../run/powers/documents.ts";
@@ -98,6 +100,8 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     limits: { files: 50_000, bytes: 1_073_741_824 },
     node: process.execPath,
   }); // prettier-ignore
+  const snippets = createPrograms();
+  opened.push(snippets);
   const browsers = openBrowsers({
     config: p.config.browser, sandbox, egress: p.egress, path: process.env["PATH"] ?? "",
     newId: () => `browser_${p.ids.hex(16)}`,
@@ -129,6 +133,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
       now: p.now,
     }),
     engine: enginePower(p.engine, p.now),
+    code: codePower(snippets),
     host: hostPower({
       name: "ostiary", version: VERSION, mode: p.mode, health: p.health, rulesFor, dataDir: p.dataDir, log: p.logRing,
       visibleEnv: p.config.tools.visibleEnv, now: p.now,

@@ -71,6 +71,7 @@ import systemLogs from "./system/logs.ts";
 import systemMetrics from "./system/metrics.ts";
 import systemPackageInstall from "./system/package_install.ts";
 import systemProcess from "./system/process.ts";
+import systemRunCode from "./system/run_code.ts";
 import systemTime from "./system/time.ts";
 import webDelete from "./web/delete.ts";
 import webDownload from "./web/download.ts";
@@ -161,6 +162,7 @@ export const NATIVE_TOOLS: readonly Tool[] = [
   systemMetrics,
   systemPackageInstall,
   systemProcess,
+  systemRunCode,
   systemTime,
   webDelete,
   webDownload,

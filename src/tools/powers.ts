@@ -3,6 +3,7 @@
 import type { Json, JsonObject, Outcome, Verdict } from "../call.ts";
 import type { AgentsPower } from "./powers/agents.ts";
 import type { BrowserPower } from "./powers/browser.ts";
+import type { CodePower } from "./powers/code.ts";
 import type { DatabasePower } from "./powers/database.ts";
 import type { DocumentsPower } from "./powers/documents.ts";
 import type { FilesPower } from "./powers/files.ts";
@@ -24,6 +25,7 @@ export interface ToolPowers {
   model: ModelPower;
   store: StorePower;
   engine: EnginePower;
+  code: CodePower;
   agents: AgentsPower;
   workflows: WorkflowsPower;
   host: HostPower;
@@ -48,7 +50,7 @@ export interface EnginePower {
    * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is waited for as
    * long as a door would. With `executionId` the call that was made under it is looked at instead. `endedAt` null: not yet.
    */
-  relay(request: { readonly name: string; readonly arguments: JsonObject; readonly executionId?: string | undefined; readonly metadata?: JsonObject }): Promise<Outcome>;
+  relay(request: { readonly name: string; readonly arguments: JsonObject; readonly executionId?: string | undefined; readonly metadata?: JsonObject; readonly signal?: AbortSignal }): Promise<Outcome>;
   /** The tools that the caller sees, those that the words mean first. */
   find(query: string, options: { readonly limit: number; readonly category?: string | undefined }): Promise<{ readonly total: number; readonly tools: readonly FoundTool[] }>;
   /** What the caller sees. */

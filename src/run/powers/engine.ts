@@ -54,13 +54,13 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
         });
         return engine().execute(call.caller, request);
       },
-      async relay({ name, arguments: args, executionId, metadata }) {
+      async relay({ name, arguments: args, executionId, metadata, signal: also }) {
         if (left() < MIN_TIMEOUT_MS) throw outOfTime();
         const inner = (): CallRequest =>
           innerRequest(call, "tool", {
             name,
             arguments: args,
-            signal,
+            signal: also ? AbortSignal.any([signal, also]) : signal,
             rides: true,
             ...(call.onProgress ? { onProgress: call.onProgress } : {}),
             ...(call.client ? { client: call.client } : {}),
