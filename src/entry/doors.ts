@@ -20,6 +20,7 @@ import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
+import type { ApiDesk } from "../external/desk.ts";
 import type { ServerLogins } from "../upstream/credentials.ts";
 import type { ServerDesk } from "../upstream/servers.ts";
 import type { Upstreams } from "../upstream/upstream.ts";
@@ -46,6 +47,8 @@ export interface Doors {
   readonly webhooks: Webhooks;
   /** Servers upstream, for administrators. */
   readonly servers: ServerDesk;
+  /** HTTP APIs among them. */
+  readonly apis: ApiDesk;
   /** What they offer besides tools. */
   readonly upstreams: Upstreams;
   readonly logins: ServerLogins;

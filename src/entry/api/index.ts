@@ -1,5 +1,6 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
 import { createLoginLink, whoami } from "./account.ts";
+import * as apis from "./apis.ts";
 import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./approvals.ts"; // prettier-ignore
 import { archiveEvents, exportLedger, getLedgerHead, makeCheckpoint, searchEvents, verifyLedger } from "./audit.ts"; // prettier-ignore
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
@@ -81,6 +82,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   listWebhookDeliveries,
   retryWebhookDelivery,
   ...Object.values(servers),
+  ...Object.values(apis),
   getUsage,
   listPlans,
   listRelationships,
