@@ -12,7 +12,7 @@ import { isServerName } from "./intake/names.ts";
 import { judgeOffer } from "./judge.ts";
 import { createLinking, type LinkingPowers } from "./linking.ts";
 import type { Review } from "./review.ts";
-import type { NewServer, ServerDesk, Tried } from "./servers.ts";
+import type { ImportedEntry, NewServer, ServerDesk, Tried } from "./servers.ts";
 import type { Upstreams } from "./upstream.ts";
 
 export interface DeskPowers extends LinkingPowers {
@@ -174,6 +174,24 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     look: async (actor, name, signal) => tried(await ours(actor, name), signal),
     logs: async (actor, name) => p.upstreams.logs((await ours(actor, name)).name),
     ...createDeciding({ store: p.store, review: p.review, linking, now: p.now, note: p.note, ours }), // prettier-ignore
+
+    async import(actor, text, only, signal) {
+      assertAdmin(actor);
+      const { importServers } = await import("./intake/clients.ts");
+      const { servers: found, faults } = importServers(text);
+      const wanted = found.filter(({ name, called }) => only === null || only.includes(name) || only.includes(called)); // prettier-ignore
+      const done: ImportedEntry[] = [];
+      for (const { called, needs, ignored, ...made } of wanted) {
+        const { name } = made;
+        try {
+          done.push({ name, called, needs, ignored, tried: await add(actor, made, signal), fault: null }); // prettier-ignore
+        } catch (cause) {
+          if (!(cause instanceof AppError)) throw cause;
+          done.push({ name, called, needs, ignored, tried: null, fault: cause.fault });
+        }
+      }
+      return { servers: done, faults };
+    },
 
     async credentials(actor, name) {
       const row = await ours(actor, name);

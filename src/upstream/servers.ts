@@ -1,6 +1,6 @@
 // What administrators do with servers upstream, as the doors see it.
 import type { Caller } from "../call.ts";
-import type { Fault } from "../errors.ts";
+import type { Fault, FieldFault } from "../errors.ts";
 import type { ForeignDefinition, OAuthSettings, ServerRow, ServerSettings, ServerToolRow, ServerToolState, ServerTransport, ToolTerms } from "../store/store.ts"; // prettier-ignore
 import type { CredentialView } from "./credentials.ts";
 import type { Grant } from "./linking.ts";
@@ -130,6 +130,26 @@ export interface Approved {
   readonly grant: Grant;
 }
 
+/** What became of a file of an AI client. */
+export interface ImportResult {
+  readonly servers: readonly ImportedEntry[];
+  /** Entries that mean nothing here, each with its place in the file. */
+  readonly faults: readonly FieldFault[];
+}
+
+export interface ImportedEntry {
+  readonly name: string;
+  /** What it is called in the file. */
+  readonly called: string;
+  /** Null: it could not be added, and `fault` says why. */
+  readonly tried: Tried | null;
+  readonly fault: Fault | null;
+  /** Credentials that it refers to and the file gives no value for. */
+  readonly needs: readonly string[];
+  /** Fields that mean nothing here. */
+  readonly ignored: readonly string[];
+}
+
 /** All of the actor's tenant, by administrators alone. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, CONFLICT. */
 export interface ServerDesk {
   add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<Tried>;
@@ -149,6 +169,8 @@ export interface ServerDesk {
   reject(actor: Caller, name: string, tools: readonly string[], reason: string | null): Promise<readonly ServerToolView[]>;
   /** An earlier definition is the approved one again: it can be called while the server offers exactly that. */
   rollback(actor: Caller, name: string, tool: string, pin: string): Promise<ServerToolView>;
+  /** `mcpServers` as AI clients write it down; of all, or of those that are named. */
+  import(actor: Caller, text: string, only: readonly string[] | null, signal: AbortSignal): Promise<ImportResult>;
   credentials(actor: Caller, name: string): Promise<{ readonly shared: readonly CredentialView[]; readonly own: readonly CredentialView[] }>;
   putCredential(actor: Caller, name: string, given: { readonly name: string; readonly value: string; readonly own: boolean }): Promise<void>;
   removeCredential(actor: Caller, name: string, given: { readonly name: string; readonly own: boolean }): Promise<boolean>;

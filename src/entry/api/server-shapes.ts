@@ -75,7 +75,7 @@ const limits = {
 }; // prettier-ignore
 export const settingsInput = z.strictObject(limits).partial();
 
-const fault = z.object({
+export const faultShape = z.object({
   code: z.enum(Object.keys(CODES) as [keyof typeof CODES]),
   reason: z.string(),
   message: z.string(),
@@ -152,7 +152,7 @@ export const serverTool = z.object({
 
 export const tried = z.object({
   server,
-  fault: fault.nullable().describe("Why it could not be reached or listed"),
+  fault: faultShape.nullable().describe("Why it could not be reached or listed"),
   tools: z.array(serverTool),
   notes: z.array(z.string()),
 });
@@ -185,7 +185,7 @@ export function triedShown(made: Tried): z.input<typeof tried> {
   return { server: serverShown(made.server), fault: faultShown(made.fault), tools: made.tools.map(toolShown), notes: [...made.notes] }; // prettier-ignore
 }
 
-function faultShown(given: Fault | null): z.input<typeof fault> | null {
+export function faultShown(given: Fault | null): z.input<typeof faultShape> | null {
   if (given === null) return null;
   const { errors, ...rest } = given;
   return { ...rest, ...(errors ? { errors: errors.map((error) => ({ ...error })) } : {}) };

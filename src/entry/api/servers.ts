@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { TransportInput } from "../../upstream/servers.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
-import { details, server, serverName, serverShown, serverTool, settingsInput, terms, toolShown, transportInput, tried, triedShown } from "./server-shapes.ts"; // prettier-ignore
-import { chosenId, iso, isoOrNull, time } from "./shapes.ts";
+import { details, faultShape, faultShown, server, serverName, serverShown, serverTool, settingsInput, terms, toolShown, transportInput, tried, triedShown } from "./server-shapes.ts"; // prettier-ignore
+import { chosenId, fieldFaultShape, iso, isoOrNull, jsonObject, time } from "./shapes.ts";
 
 const named = z.strictObject({ name: serverName });
 const description = z.string().trim().max(500);
@@ -219,6 +219,31 @@ export const rollbackServerTool = endpoint({
   run: async ({ name, tool: wanted, pin }, { caller, doors }) =>
     toolShown(await doors.servers.rollback(caller, name, wanted, pin)),
 });
+
+export const importServers = endpoint({
+  name: "servers.importServers",
+  method: "POST",
+  path: "/servers/import",
+  access: "admin",
+  summary: "Add the servers of an AI client's configuration; secrets in it are sealed",
+  input: z.strictObject({
+    config: jsonObject.optional().describe("An object with mcpServers, or with servers as VS Code has it"),
+    text: z.string().max(1_000_000).optional().describe("The same as text; comments are fine"),
+    only: z.array(z.string().min(1).max(256)).max(200).optional().describe("Of these names alone"),
+  }),
+  output: z.object({
+    servers: z.array(z.object({ name: z.string(), called: z.string(), tried: tried.nullable(), fault: faultShape.nullable(), needs: z.array(z.string()), ignored: z.array(z.string()) })),
+    faults: z.array(fieldFaultShape).describe("Entries that cannot be taken, each with its place"),
+  }),
+  async run({ config, text, only }, { caller, doors, signal }) {
+    if ((config === undefined) === (text === undefined)) throw fieldFault("/config", "expected either config or text", "send the file of your AI client as text");
+    const done = await doors.servers.import(caller, text ?? JSON.stringify(config), only ?? null, signal);
+    return {
+      servers: done.servers.map((one) => ({ ...one, tried: one.tried && triedShown(one.tried), fault: faultShown(one.fault), needs: [...one.needs], ignored: [...one.ignored] })),
+      faults: done.faults.map((one) => ({ ...one })),
+    };
+  },
+}); // prettier-ignore
 
 const kept = z.object({ name: z.string(), updatedAt: time });
 
