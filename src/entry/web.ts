@@ -7,6 +7,7 @@ import { createConsole } from "./console.ts";
 import { createDocs } from "./docs.ts";
 import type { Doors } from "./doors.ts";
 import type { WebHandler } from "./http.ts";
+import { createLoginPages } from "./login-pages.ts";
 import { admit, methodNotAllowed, nothingHere, refuse, type WebEnv } from "./request.ts";
 import { createRest } from "./rest.ts";
 import { createTrpc } from "./trpc.ts";
@@ -42,6 +43,7 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/trpc", createTrpc(doors));
   app.route("/", createConsole(doors));
   app.route("/", createApprovalPages(doors));
+  app.route("/", createLoginPages(doors));
   app.route("/", createDocs(doors));
   // A credential first, also for what does not exist.
   app.all("*", async (c) => {

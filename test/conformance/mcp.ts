@@ -1,53 +1,17 @@
-// `npm run conformance:mcp`: the official referee against our server, both requirement sets, fast path on and off.
-import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parse } from "yaml";
+// `npm run conformance:mcp`: the official referee against our server, both requirement sets, fast path on and off;
+// with `--gateway` against a server upstream, through ours; with `--client` against our side of a connection.
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-import { judge, unknownEntries, type Check, type Judgement } from "./mcp-judge.ts";
+import { judgeClient } from "./mcp-client.ts";
+import { judgeGateway } from "./mcp-gateway.ts";
+import { judge, unknownEntries, type Judgement } from "./mcp-judge.ts";
 import type { RequirementSet } from "./mcp-left-out.ts";
 import { startKeyProxy } from "./mcp-proxy.ts";
+import { runReferee, scored, SETS } from "./mcp-referee.ts";
 import { conformanceTools } from "./mcp-tools.ts";
 
-const SETS: readonly RequirementSet[] = ["2025-11-25", "2026-07-28"];
-const RUN_LIMIT_MS = 300_000;
-const PACKAGE = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/conformance");
-const referee = join(PACKAGE, "dist/index.js");
-
-/** Runs one requirement set; resolves with the checks of each scenario. */
-async function run(url: string, set: RequirementSet): Promise<Map<string, Check[]>> {
-  const output = await mkdtemp(join(tmpdir(), "ostiary-conformance-"));
-  try {
-    const args = [referee, "server", "--url", url, "--requirements", set, "-o", output];
-    const child = spawn(process.execPath, args, {
-      stdio: ["ignore", "ignore", "inherit"],
-      timeout: RUN_LIMIT_MS,
-    });
-    await new Promise((resolve, reject) => child.on("error", reject).on("exit", resolve));
-    const found = new Map<string, Check[]>();
-    for (const folder of await readdir(output)) {
-      const [, scenario] = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder) ?? [];
-      if (scenario === undefined) continue;
-      const text = await readFile(join(output, folder, "checks.json"), "utf8");
-      found.set(scenario, JSON.parse(text) as Check[]);
-    }
-    return found;
-  } finally {
-    await rm(output, { recursive: true, force: true });
-  }
-}
-
-/** The scenarios a set demands, from the referee's own listing, so that one that never ran is noticed. */
-async function demanded(set: RequirementSet): Promise<string[]> {
-  const file = join(PACKAGE, "requirements", `${set}.yaml`);
-  const { server } = parse(await readFile(file, "utf8")) as { server: string[] };
-  return server;
-}
-
 async function judgeAll(url: string, set: RequirementSet): Promise<Judgement[]> {
-  const found = await run(url, set);
-  const missing = (await demanded(set)).filter((scenario) => !found.has(scenario));
+  const found = await runReferee(url, set);
+  const missing = (await scored(set)).filter((scenario) => !found.has(scenario));
   return [
     ...[...found].map(([scenario, checks]) => judge(set, scenario, checks)),
     ...missing.map((scenario) => ({ scenario, verdict: "failed" as const, note: "did not run" })),
@@ -81,29 +45,35 @@ const print = (all: readonly Judgement[]): void => {
   console.log(`  ${totals(all)}`);
 };
 
-const everything: Judgement[] = [];
-for (const fastPath of [true, false]) {
-  const ran = new Set<string>();
-  let spare = true;
-  const tools = conformanceTools({
-    ran: (name) => void ran.add(name),
-    async change() {
-      spare = !spare;
-      await app.doors.registry.setEnabled("test_spare", spare);
-    },
-  });
-  const app = await startApp({ tools, fastPath });
-  const proxy = await startKeyProxy(app.url, app.adminKey);
-  for (const set of SETS) {
-    console.log(`\n${set}, fast path ${fastPath ? "on" : "off"}`);
-    ran.clear();
-    const all = await judgeAll(`${proxy.url}/mcp`, set);
-    const path = await judgePath(app, ran, fastPath && set === "2026-07-28");
-    print([...all, ...path]);
-    everything.push(...all, ...path);
+async function judgeOurselves(): Promise<number> {
+  const everything: Judgement[] = [];
+  for (const fastPath of [true, false]) {
+    const ran = new Set<string>();
+    let spare = true;
+    const tools = conformanceTools({
+      ran: (name) => void ran.add(name),
+      async change() {
+        spare = !spare;
+        await app.doors.registry.setEnabled("test_spare", spare);
+      },
+    });
+    const app = await startApp({ tools, fastPath });
+    const proxy = await startKeyProxy(app.url, app.adminKey);
+    for (const set of SETS) {
+      console.log(`\n${set}, fast path ${fastPath ? "on" : "off"}`);
+      ran.clear();
+      const all = await judgeAll(`${proxy.url}/mcp`, set);
+      const path = await judgePath(app, ran, fastPath && set === "2026-07-28");
+      print([...all, ...path]);
+      everything.push(...all, ...path);
+    }
+    proxy.close();
+    await app.close();
   }
-  proxy.close();
-  await app.close();
+  console.log(`\n${totals(everything)}`);
+  return count(everything, "failed");
 }
-console.log(`\n${totals(everything)}`);
-if (count(everything, "failed") > 0) process.exitCode = 1;
+
+const asked = process.argv.includes("--client") ? judgeClient : process.argv.includes("--gateway") ? judgeGateway : judgeOurselves; // prettier-ignore
+const failed = await asked();
+if (failed > 0) process.exitCode = 1;

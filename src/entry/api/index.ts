@@ -19,6 +19,7 @@ import { checkRelationship, expandRelationship, getRelationSchema, listRelations
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
 import { replayCalls } from "./replay.ts";
+import * as serverLogin from "./server-login.ts";
 import * as servers from "./servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./webhooks.ts"; // prettier-ignore
@@ -82,6 +83,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   listWebhookDeliveries,
   retryWebhookDelivery,
   ...Object.values(servers),
+  ...Object.values(serverLogin),
   ...Object.values(apis),
   getUsage,
   listPlans,

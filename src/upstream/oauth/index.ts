@@ -2,6 +2,7 @@
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../errors.ts";
 import type { OAuthSettings, ServerRow } from "../../store/store.ts";
+import { VERSION } from "../../version.ts";
 import { fillIn } from "../credentials-references.ts";
 import type { Owner, Vault } from "../credentials-vault.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
@@ -43,6 +44,15 @@ const LOGIN_MS = 600_000;
 /** What a refusal told is good for so long; then the server is asked again. */
 const CHALLENGE_MS = 600_000;
 const MAX_CHALLENGES = 1_000;
+/** The first words of any connection, without a credential. */
+const PROBE_VERSION = "2026-07-28";
+const PROBE_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": PROBE_VERSION, "mcp-method": "server/discover" }; // prettier-ignore
+const PROBE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "server/discover",
+  params: { _meta: { "io.modelcontextprotocol/protocolVersion": PROBE_VERSION, "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": { name: "ostiary", version: VERSION } } },
+}); // prettier-ignore
 
 export function openOAuth(p: OAuthPowers): OAuth {
   const kept = createKept(p.vault, p.now, LOGIN_MS);
@@ -78,7 +88,7 @@ export function openOAuth(p: OAuthPowers): OAuth {
     const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
     const url = urlOf(owner.server);
     return overGuard(url, p, async (fetch) => {
-      const response = await fetch(url, { method: "GET", headers: { accept: "text/event-stream" } });
+      const response = await fetch(url, { method: "POST", headers: PROBE_HEADERS, body: PROBE });
       await response.body?.cancel();
       const { scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
       return { scope: scope ?? null, discovery: null, resourceMetadataUrl };

@@ -81,7 +81,7 @@ describe("a login at a server upstream", { timeout: LIMIT_MS }, () => {
     await logIn("owner");
     house.aheadMs = 590_000;
     const credential = await house.credentials.of(row, "bob");
-    const headers = await Promise.all(Array.from({ length: 20 }, () => credential.headers()));
+    const headers = await Promise.all(Array.from({ length: 20 }, async () => credential.headers()));
     expect(new Set(headers.map((one) => one["authorization"])).size).toBe(1);
     expect(idp.tokenRequests).toEqual(["authorization_code", "refresh_token"]);
     expect(await whoami("bob")).toBe("alice");

@@ -72,7 +72,8 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
     send(to) {
       turn.give();
       const scope = to.searchParams.get("scope");
-      if (held?.tokens.refresh_token !== undefined && !isWider(scope, held.tokens.scope)) return Promise.reject(notRenewed(owner));
+      const same = held !== null && found?.authorizationServerMetadata?.issuer === held.issuer;
+      if (same && held?.tokens.refresh_token !== undefined && !isWider(scope, held.tokens.scope)) return Promise.reject(notRenewed(owner));
       p.wanted(scope, found);
       p.onLost();
       return Promise.reject(loginNeeded(owner, held === null ? null : scope));

@@ -1,0 +1,69 @@
+// The referee against our side of a connection: `client.ts` is the program it starts, once per scenario.
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { Check } from "./mcp-judge.ts";
+import type { RequirementSet } from "./mcp-left-out.ts";
+import { SETS } from "./mcp-referee.ts";
+
+const RUN_LIMIT_MS = 900_000;
+/** The referee starts all of them at once. */
+const SCENARIO_LIMIT_MS = "300000";
+const PACKAGE = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/conformance");
+const PROGRAM = join(import.meta.dirname, "client.ts");
+const LOOPBACK = join(import.meta.dirname, "loopback.cjs");
+
+interface Requirements {
+  readonly client: readonly string[];
+}
+
+/** Of every scored scenario all checks must pass, and there must be some; resolves with the number of failures. */
+export async function judgeClient(): Promise<number> {
+  let failed = 0;
+  for (const set of SETS) {
+    const { client: scored } = parse(await readFile(join(PACKAGE, "requirements", `${set}.yaml`), "utf8")) as Requirements; // prettier-ignore
+    const found = await runClient(set);
+    console.log(`\n${set}, our client`);
+    for (const scenario of scored) if (!found.has(scenario)) found.set(scenario, []);
+    const sums = { scored: [0, 0], unscored: [0, 0] };
+    for (const [scenario, checks] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const kind = scored.includes(scenario) ? "scored" : "unscored";
+      const good = checks.filter(({ status }) => status === "SUCCESS").length;
+      const faults = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
+      sums[kind][0] = (sums[kind][0] ?? 0) + good;
+      sums[kind][1] = (sums[kind][1] ?? 0) + faults.length;
+      const isFailed = faults.length > 0 || good === 0;
+      if (isFailed && kind === "scored") failed++;
+      const words = faults.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`);
+      console.log(`  ${isFailed ? "✗" : "✓"} ${scenario}${kind === "scored" ? "" : " (not scored)"}: ${good} checks${words.length > 0 ? `; ${words.join("; ")}` : ""}`); // prettier-ignore
+    }
+    console.log(`  scored: ${sums.scored[0]} checks passed, ${sums.scored[1]} failed, in ${scored.length} scenarios; not scored: ${sums.unscored[0]} passed, ${sums.unscored[1]} failed`); // prettier-ignore
+  }
+  return failed;
+}
+
+async function runClient(set: RequirementSet): Promise<Map<string, Check[]>> {
+  const output = await mkdtemp(join(tmpdir(), "ostiary-conformance-"));
+  try {
+    const command = `${process.execPath} --no-warnings ${PROGRAM}`;
+    const args = ["-r", LOOPBACK, join(PACKAGE, "dist/index.js"), "client", "--command", command, "--requirements", set, "--timeout", SCENARIO_LIMIT_MS, "-o", output]; // prettier-ignore
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"], timeout: RUN_LIMIT_MS }); // prettier-ignore
+    await new Promise((resolve, reject) => child.on("error", reject).on("exit", resolve));
+    return await checksIn(output);
+  } finally {
+    await rm(output, { recursive: true, force: true });
+  }
+}
+
+/** The referee writes a folder per scenario, those with a slash in folders of their own. */
+async function checksIn(output: string): Promise<Map<string, Check[]>> {
+  const found = new Map<string, Check[]>();
+  for (const path of await readdir(output, { recursive: true })) {
+    const [, scenario] = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z\/checks\.json$/.exec(path) ?? [];
+    if (scenario === undefined) continue;
+    found.set(scenario.replace(/^client-/, ""), JSON.parse(await readFile(join(output, path), "utf8")) as Check[]); // prettier-ignore
+  }
+  return found;
+}
