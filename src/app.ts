@@ -355,7 +355,7 @@ async function compose(
       servers: upstream.desk,
       apis: upstream.apis,
       upstreams: upstream.upstreams,
-      logins: upstream.credentials.logins,
+      logins: upstream.logins,
       visibility,
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,

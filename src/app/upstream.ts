@@ -15,6 +15,7 @@ import type { Action, Store } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import { openCredentials, type OpenedCredentials } from "../upstream/credentials.ts";
+import { createLoginDesk, type LoginDesk } from "../upstream/login-desk.ts";
 import { openDesk } from "../upstream/desk.ts";
 import { pinOf } from "../upstream/intake/definition.ts";
 import { openUpstreams } from "../upstream/manager.ts";
@@ -57,6 +58,7 @@ export interface OpenedUpstream {
   readonly desk: ServerDesk;
   readonly apis: ApiDesk;
   readonly credentials: OpenedCredentials;
+  readonly logins: LoginDesk;
   readonly runners: Required<Pick<Runners, "mcp" | "external">>;
   figures(): readonly UpstreamFigure[];
   /** True while a server does not answer. */
@@ -70,7 +72,8 @@ export interface OpenedUpstream {
 
 export function openUpstream(p: UpstreamParts): OpenedUpstream {
   const { store, registry, egress, masker, now, note } = p;
-  const credentials = openCredentials({ ...addressesAt(p.baseUrl), store, serverSecret: p.serverSecret, masker, egress, masked: masker.told, ids: p.ids, now });
+  const addresses = addressesAt(p.baseUrl);
+  const credentials = openCredentials({ ...addresses, store, serverSecret: p.serverSecret, masker, egress, masked: masker.told, ids: p.ids, now });
   const verdicts = createVerdicts(now);
   let revision = 0;
   // Nothing of it is loaded before there is a server.
@@ -108,6 +111,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     desk: opened.desk,
     apis: createApiDesk({ servers: opened.desk, importApi: async (source, signal) => (await import("../external/import.ts")).apiImporter({ egress })(source, signal) }),
     credentials,
+    logins: createLoginDesk({ servers: store.servers, logins: credentials.logins, addresses, note, lookSoon: opened.lookSoon }),
     runners: {
       mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
       external: externalRunner({ ...common, call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }) }),

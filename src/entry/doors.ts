@@ -21,7 +21,7 @@ import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 import type { ApiDesk } from "../external/desk.ts";
-import type { ServerLogins } from "../upstream/credentials.ts";
+import type { LoginDesk } from "../upstream/login-desk.ts";
 import type { ServerDesk } from "../upstream/servers.ts";
 import type { Upstreams } from "../upstream/upstream.ts";
 import type { Webhooks } from "../webhook/webhook.ts";
@@ -51,7 +51,8 @@ export interface Doors {
   readonly apis: ApiDesk;
   /** What they offer besides tools. */
   readonly upstreams: Upstreams;
-  readonly logins: ServerLogins;
+  /** People log in at those that want it. */
+  readonly logins: LoginDesk;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */
