@@ -77,7 +77,7 @@ describe("a call becomes a request", () => {
   it("path, query, headers, body and the server's credential arrive where they belong", async () => {
     const { run } = await opened(undefined, { url: `${api.url}/v1`, headers: KEY_HEADERS });
     const listed = await run("listPets", { limit: 5, tags: ["a", "b"], filter: { color: "red" }, "X-Request-Source": "test" }); // prettier-ignore
-    expect(listed).toMatchObject({ error: null, output: { status: 200, body: { method: "GET" } }, metadata: { untrusted: true, server: "pets", status: 200, hosts: [new URL(api.url).host] } }); // prettier-ignore
+    expect(listed).toMatchObject({ error: null, output: { status: 200, body: { method: "GET" } }, metadata: { untrusted: true, server: "pets", status: 200, hosts: ["127.0.0.1"] } }); // prettier-ignore
     await run("createPet", { body: { name: "Rex" } });
     await run("placeOrder", { body: { petId: 1, notes: ["x", "y z"] } });
     await run("writeNote", { year: 2026, slug: "a/b c", body: "text" });

@@ -75,7 +75,7 @@ async function attempt(call: Call, route: Route, row: ServerRow, p: ApiCallPower
   try {
     const response = await send(request, call, settings.maxResultBytes, p, transport.url, sent);
     const output = await readAnswer(response, operation, settings.maxResultBytes, clean);
-    return { output, host: new URL(request.url).host, status: response.status, attempts };
+    return { output, host: new URL(request.url).hostname, status: response.status, attempts };
   } catch (cause) {
     throw translated(cause, sent.yet, clean);
   }

@@ -56,9 +56,10 @@ export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
       const former = await there(actor, name);
       if (former && dryRun === true) throw refused("/dryRun", `${name} exists already`, "import it: what differs waits for approval, and what was approved is kept"); // prettier-ignore
       if (former && given.credentials) throw refused("/credentials", `${name} exists already`, `store them by themselves: ostiary servers credential ${name} NAME`); // prettier-ignore
-      const found = await importApi({ ...given, url: given.url ?? former?.url }, signal);
+      const source = { ...given, url: given.url ?? former?.url };
+      const found = await importApi(source, signal);
       const headers = given.headers ?? former?.headers ?? found.headers;
-      const transport = { kind: "api", url: agreed(given, found), headers, operations: kept(found.operations) } as const; // prettier-ignore
+      const transport = { kind: "api", url: agreed(source, found), headers, operations: kept(found.operations) } as const; // prettier-ignore
       const { description = found.title } = given;
       const notes = [...asked(name, headers, given), ...found.notes.map(told)];
       const tried = former
