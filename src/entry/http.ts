@@ -9,7 +9,7 @@ import { JsonFault, parseStrict } from "../util/json.ts";
 import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
-import { fastAnswer, fastCall, fastFailure, type FastCall } from "./mcp/fast.ts";
+import { fastAnswer, fastCall, fastFailure, type FastAnswer, type FastCall } from "./mcp/fast.ts";
 import { createMcpDoor } from "./mcp/index.ts";
 import { isUnknown } from "./mcp/result.ts";
 import { httpMcpSpan, tellOutcome } from "./mcp/span.ts";
@@ -114,8 +114,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     doors.metrics.mcpPath("fast");
     // A client that closes the connection before the answer cancels the call.
     const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
-    let status = 200;
-    let text: string;
+    let answer: FastAnswer;
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     try {
       const outcome = await doors.engine.execute(caller, { ...(span.context ? { ...request, ...span.context } : request), ip: req.socket.remoteAddress, whenGone });
@@ -124,14 +123,14 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       // Whoever sees nothing of a server learns nothing of it: its face is as absent as any other.
       if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server)) throw noSuchServer();
-      ({ status, text } = fastAnswer(fast, outcome, doors.settings.version, server));
+      answer = fastAnswer(fast, outcome, doors.settings.version, server);
     } catch (cause) {
       if (cause instanceof NoSuchServer) throw cause;
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
       span.failed(CODES.INTERNAL_SERVER_ERROR.rpc);
-      status = 503;
-      text = fastFailure(id, cause);
+      answer = { status: 503, text: fastFailure(id, cause) };
     }
+    const { status, text } = answer;
     const bytes = Buffer.byteLength(text);
     headers.push("Content-Length", String(bytes));
     res.writeHead(status, headers);

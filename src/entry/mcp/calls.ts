@@ -1,5 +1,9 @@
 // One request of a client as a call of the engine: its progress, its questions, its wait for a person, its coming back.
-import type { InputRequests, InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
+import type {
+  InputRequests,
+  InputRequiredResult,
+  ServerContext,
+} from "@modelcontextprotocol/server";
 import type { Caller, CallRequest, ClientSide, InputQuestions, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
 import { canonicalJson } from "../../util/json.ts";
 import type { TraceContext } from "../../util/trace.ts";

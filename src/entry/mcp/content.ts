@@ -98,7 +98,7 @@ function renamed({ server: own }: Face, { server, entry }: Found): JsonObject {
   const { uri, uriTemplate, name } = entry;
   if (typeof uri === "string") return { ...entry, uri: prefixed(server, uri) };
   if (typeof uriTemplate === "string") return { ...entry, uriTemplate: prefixed(server, uriTemplate) }; // prettier-ignore
-  return { ...entry, name: `${server}_${String(name)}` };
+  return typeof name === "string" ? { ...entry, name: `${server}_${name}` } : entry;
 }
 
 /** A server's name has no plus: what stands before the first one is a server, or the address is nobody's. */
@@ -153,7 +153,7 @@ async function called(face: Face, ctx: ServerContext, talk: Conversation, exchan
 
 function waiting(face: Face, outcome: Outcome): RpcError {
   const { content, structuredContent } = notEnded(face, outcome);
-  return { code: 202, message: content[0]?.text ?? "waiting", data: structuredContent as unknown as Json }; // prettier-ignore
+  return { code: 202, message: content[0]?.text ?? "waiting", data: structuredContent }; // prettier-ignore
 }
 
 /** As much as clients rely on. */
@@ -166,7 +166,7 @@ function fits(method: string, { contents, messages, completion }: JsonObject): b
 
 function inUnion(result: JsonObject, server: string): JsonObject {
   const { contents } = result;
-  if (!Array.isArray(contents)) return result;
-  const named = (contents as readonly JsonObject[]).map((one) => ({ ...one, uri: prefixed(server, String(one["uri"])) })); // prettier-ignore
+  if (!Array.isArray(contents)) return { ...result };
+  const named = (contents as readonly JsonObject[]).map(({ uri, ...one }) => ({ ...one, uri: typeof uri === "string" ? prefixed(server, uri) : "" })); // prettier-ignore
   return { ...result, contents: named };
 }

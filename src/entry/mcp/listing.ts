@@ -1,7 +1,9 @@
 // `tools/list`: how a Tool looks on the wire, and pages with a signed cursor. Imports nothing of the SDK.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Caller, JsonObject } from "../../call.ts";
+import type { Listing } from "../../store/store.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { WAYS_TO_TOOLS } from "../../util/tool-search.ts";
 import { CONTENT_KEY } from "../../util/mcp-output.ts";
 import { nameOf } from "./views.ts";
 
@@ -27,9 +29,9 @@ export interface Page {
   readonly nextCursor?: string;
 }
 
-/** Deprecated tools still answer, but nobody new should find them. */
-export const listable = (tools: readonly Tool[]): Tool[] =>
-  tools.filter((tool) => tool.deprecated === null);
+/** Deprecated tools still answer, but nobody new should find them. A search is shown instead of the tools, never beside them. */
+export const listable = (tools: readonly Tool[], listing: Listing = "full"): Tool[] =>
+  tools.filter(({ deprecated, name }) => deprecated === null && WAYS_TO_TOOLS.includes(name) === (listing === "search")); // prettier-ignore
 
 export function listedTool(tool: Tool, server: string | null = null): ListedTool {
   const readOnly = tool.effects === "read_only" || tool.effects === "essential_health_check";
@@ -42,8 +44,8 @@ export function listedTool(tool: Tool, server: string | null = null): ListedTool
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: readOnly,
-      destructiveHint:
-        !readOnly && (tool.risk === "dangerous" || tool.effects === "system_dangerous"),
+      // What calls others can do whatever they do.
+      destructiveHint: !readOnly && (tool.risk === "dangerous" || tool.effects === "system_dangerous" || WAYS_TO_TOOLS.includes(tool.name)), // prettier-ignore
       idempotentHint: tool.idempotent,
       openWorldHint: tool.openWorld,
     },

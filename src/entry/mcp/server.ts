@@ -174,7 +174,10 @@ async function listTools(
   cursor: string | undefined,
 ) {
   const view = await views.of(caller);
-  const tools = listable(server === null ? view.tools : (view.servers.get(server)?.tools ?? []));
+  const tools =
+    server === null
+      ? listable(view.tools, await doors.listing(caller))
+      : listable(view.servers.get(server)?.tools ?? []);
   const result = page(caller, tools, cursor, cursorKey, server);
   if (result === null) {
     throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
