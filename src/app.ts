@@ -357,6 +357,7 @@ async function compose(
       upstreams: upstream.upstreams,
       logins: upstream.logins,
       visibility,
+      listing: async ({ capsuleId }) => (capsuleId === null ? null : await capsules.find(capsuleId))?.listing ?? "full",
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       ledger,

@@ -12,6 +12,7 @@ interface Options {
   remove?: string[];
   default?: boolean;
   status?: string;
+  listing?: string;
 }
 
 export function define(command: Command, cli: Cli): void {
@@ -19,15 +20,19 @@ export function define(command: Command, cli: Cli): void {
     .command("create <name>")
     .description("a new capsule")
     .option("--id <id>", "choose the id instead of getting one")
-    .option("--tools <names...>", "the tools it holds; * alone means every native one")
+    .option(
+      "--tools <names...>",
+      "the tools it holds; server/tool@pin at one definition; * every native one",
+    )
     .option("--default", "callers without a capsule of their own hold this one")
     .option("--status <status>", "draft, active or archived")
+    .option("--listing <listing>", "what MCP clients are shown: full, or search")
     .action(async (name: string, options: Options) => {
       const { tools, ...rest } = options;
       const api = await cli.connect("admin");
       showRow(cli, await api.post<Row>("capsules", given({ name, capabilities: tools ?? [], ...rest }))); // prettier-ignore
     });
-  listVerb(command, cli, "capsules", ["id", "name", "status", "version", "default", "capabilities"]); // prettier-ignore
+  listVerb(command, cli, "capsules", ["id", "name", "status", "version", "default", "listing", "capabilities"]); // prettier-ignore
   showVerb(command, cli, "capsules");
   command
     .command("edit <id>")
@@ -38,13 +43,14 @@ export function define(command: Command, cli: Cli): void {
     .option("--remove <names...>", "not these tools")
     .option("--default", "make it the tenant's default")
     .option("--status <status>", "draft, active or archived")
+    .option("--listing <listing>", "what MCP clients are shown: full, or search")
     .action((id: string, options: Options) => edit(cli, id, options));
   needsVerb(command);
 }
 
 async function edit(cli: Cli, id: string, { tools, add, remove, ...rest }: Options): Promise<void> {
   if (tools && (add ?? remove)) throw usage("--tools replaces the list; it does not go with --add or --remove"); // prettier-ignore
-  if (!tools && !add && !remove && Object.keys(rest).length === 0) throw usage("nothing to change", "name --name, --tools, --add, --remove, --default or --status"); // prettier-ignore
+  if (!tools && !add && !remove && Object.keys(rest).length === 0) throw usage("nothing to change", "name --name, --tools, --add, --remove, --default, --status or --listing"); // prettier-ignore
   const api = await cli.connect("admin");
   const path = `capsules/${encodeURIComponent(id)}`;
   let capabilities = tools;

@@ -15,7 +15,7 @@ import type { ModeAuthority } from "../mode/mode.ts";
 import type { Metrics } from "../record/metrics.ts";
 import type { Policies } from "../policy/policy.ts";
 import type { Relations } from "../relation/relation.ts";
-import type { Action } from "../store/store.ts";
+import type { Action, Listing } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
@@ -34,6 +34,8 @@ export interface Doors {
   readonly registry: Registry;
   /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
   readonly visibility: { on(listener: () => void): () => void };
+  /** How the caller's capsule wants tools listed to MCP clients. */
+  readonly listing: (caller: Caller) => Promise<Listing>;
   readonly history: History;
   readonly live: Live;
   readonly metrics: Metrics;

@@ -50,7 +50,7 @@ const isForStarters = (tool: Tool): boolean =>
 async function ensureCapsule(p: BootstrapPowers, id: string, name: string, capabilities: string[], isDefault: boolean): Promise<void> {
   if (await p.store.capsules.get(id)) return;
   const at = p.now();
-  await p.store.capsules.create({ id, tenantId: LOCAL_TENANT, name, version: 1, status: "active", isDefault, capabilities, createdAt: at, updatedAt: at });
+  await p.store.capsules.create({ id, tenantId: LOCAL_TENANT, name, version: 1, status: "active", isDefault, capabilities, listing: "full", createdAt: at, updatedAt: at });
 } // prettier-ignore
 
 async function ensureUser(

@@ -1,7 +1,7 @@
 // Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
 import type { Caller, KeyLimits, Level, Plan } from "../call.ts";
 import { AppError } from "../errors.ts";
-import { AlreadyExists, type Action, type CapsuleRow, type KeyRow, type Store, type UserRow } from "../store/store.ts"; // prettier-ignore
+import { AlreadyExists, type Action, type CapsuleRow, type KeyRow, type Listing, type Store, type UserRow } from "../store/store.ts"; // prettier-ignore
 import type { Ids } from "../util/ids.ts";
 import { callerOf } from "./index.ts";
 import { mintKey } from "./keys.ts";
@@ -31,11 +31,12 @@ export interface NewCapsule {
   readonly capabilities: readonly string[];
   readonly default?: boolean;
   readonly status?: "draft" | "active" | "archived";
+  readonly listing?: Listing;
 }
 
 export type UserChange = Partial<Pick<UserRow, "name" | "role" | "roles" | "plan">>;
 export type CapsuleChange = Partial<
-  Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities">
+  Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">
 >;
 
 /** A key as people may see it: never its hash or salt. */
@@ -88,6 +89,7 @@ export interface DirectoryPowers {
   readonly setToolEnabled: (name: string, enabled: boolean) => Promise<boolean>;
 }
 
+const PIN = /^[0-9a-f]{12}$/;
 /** Keys run out unless told otherwise (threats §3). */
 const KEY_LIFE_MS = 90 * 24 * 3_600_000;
 
@@ -115,8 +117,10 @@ export function createDirectory(p: DirectoryPowers): Directory {
   /** Canonical names; an unknown tool in a capsule is a typo, not a wish. */
   const toolNames = (names: readonly string[]): string[] =>
     names.map((name, index) => {
-      const known = name === "*" ? "*" : p.toolName(name);
-      if (known !== null) return known;
+      const [plain = name, pin] = name.split("@", 2);
+      if (pin !== undefined && !PIN.test(pin)) throw invalid(`/capabilities/${index}`, `expected ${plain}@ and the first 12 characters of a pin, got '${name}'`, `see its pins: ostiary servers tools ${plain.split("/", 1)[0] ?? plain}`); // prettier-ignore
+      const known = name === "*" ? "*" : p.toolName(plain);
+      if (known !== null) return pin === undefined ? known : `${known}@${pin}`;
       throw invalid(
         `/capabilities/${index}`,
         `there is no tool '${name}'`,
@@ -229,6 +233,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
         status: capsule.status ?? "active",
         isDefault: capsule.default ?? false,
         capabilities: toolNames(capsule.capabilities),
+        listing: capsule.listing ?? "full",
         createdAt: now,
         updatedAt: now,
       };

@@ -453,7 +453,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     describe("capsules", () => {
       const capsule: CapsuleRow = {
         id: "c1", tenantId: "local", name: "starter", version: 1, status: "active", isDefault: true,
-        capabilities: ["system/time", "system/echo"], createdAt: T0, updatedAt: T0,
+        capabilities: ["system/time", "system/echo"], listing: "full", createdAt: T0, updatedAt: T0,
       }; // prettier-ignore
 
       test("create, get, list, change", async () => {
@@ -468,8 +468,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.capsules.list("local", { limit: 9 })).toEqual([capsule, all]);
         expect(await store.capsules.list("local", { limit: 9, after: "c1" })).toEqual([all]);
         const names = Array.from({ length: 1200 }, (_, i) => `cat/t${1200 - i}`);
-        const changed = await store.capsules.update("c2", { capabilities: names, status: "draft", updatedAt: T0 + 1 }); // prettier-ignore
-        expect(changed).toEqual({ ...all, version: 2, status: "draft", capabilities: names, updatedAt: T0 + 1 }); // prettier-ignore
+        const changed = await store.capsules.update("c2", { capabilities: names, status: "draft", listing: "search", updatedAt: T0 + 1 }); // prettier-ignore
+        expect(changed).toEqual({ ...all, version: 2, status: "draft", listing: "search", capabilities: names, updatedAt: T0 + 1 }); // prettier-ignore
         expect(await store.capsules.update("c9", { name: "x", updatedAt: T0 })).toBeNull();
       });
 

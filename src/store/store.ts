@@ -173,9 +173,14 @@ export interface CapsuleRow {
   readonly isDefault: boolean;
   /** Tool names; the single entry `*` stands for every native tool (capsule `all`). */
   readonly capabilities: readonly string[];
+  /** What MCP clients are shown: every tool it holds, or the tools to search and call them with. */
+  readonly listing: Listing;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
+
+export const LISTINGS = ["full", "search"] as const;
+export type Listing = (typeof LISTINGS)[number];
 
 /** Thrown by a write that would break uniqueness; `what` names the noun. */
 export class AlreadyExists extends Error {
@@ -283,7 +288,7 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     defaultOf(tenantId: string): Promise<CapsuleRow | null>;
     list(tenantId: string, page: { limit: number; after?: string }): Promise<CapsuleRow[]>;
     /** Raises the version. Setting isDefault takes it from the former default in the same transaction. */
-    update(id: string, change: Partial<Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities">> & { updatedAt: number }): Promise<CapsuleRow | null>;
+    update(id: string, change: Partial<Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">> & { updatedAt: number }): Promise<CapsuleRow | null>;
   }; // prettier-ignore
 
   readonly capabilities: {

@@ -193,6 +193,7 @@ export interface Tables {
     version: number;
     status: CapsuleRow["status"];
     is_default: number;
+    listing: CapsuleRow["listing"];
     created_at: number;
     updated_at: number;
   };

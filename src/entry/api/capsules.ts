@@ -1,6 +1,6 @@
 // Capsules: which tools the callers that hold them may use (requirements §2.12). Administrators only.
 import { z } from "zod";
-import type { CapsuleRow } from "../../store/store.ts";
+import { LISTINGS, type CapsuleRow } from "../../store/store.ts";
 import { endpoint } from "./endpoint.ts";
 import { chosenId, iso, label, page, pageOf, time } from "./shapes.ts";
 import { given } from "./users.ts";
@@ -9,7 +9,13 @@ const status = z.enum(["draft", "active", "archived"]);
 const capabilities = z
   .array(z.string().min(1).max(128))
   .max(2000)
-  .describe("Tool names; the single entry * stands for every native tool");
+  .describe(
+    "Tool names; server/tool@<12 of its pin> only while that definition is approved; * stands for every native tool",
+  );
+
+const listing = z
+  .enum(LISTINGS)
+  .describe("What MCP clients are shown: every tool, or ostiary_find_tools and ostiary_call to reach them with"); // prettier-ignore
 
 const capsule = z.object({
   id: z.string(),
@@ -19,6 +25,7 @@ const capsule = z.object({
   status,
   default: z.boolean(),
   capabilities: z.array(z.string()),
+  listing,
   createdAt: time,
   updatedAt: time,
 });
@@ -31,6 +38,7 @@ const view = (row: CapsuleRow): z.input<typeof capsule> => ({
   status: row.status,
   default: row.isDefault,
   capabilities: [...row.capabilities],
+  listing: row.listing,
   createdAt: iso(row.createdAt),
   updatedAt: iso(row.updatedAt),
 });
@@ -48,6 +56,7 @@ export const createCapsule = endpoint({
     capabilities,
     default: z.boolean().default(false),
     status: status.default("active"),
+    listing: listing.default("full"),
   }),
   output: capsule,
   async run({ id, ...rest }, { caller, doors, reply }) {
@@ -95,6 +104,7 @@ export const updateCapsule = endpoint({
     capabilities: capabilities.optional(),
     default: z.boolean().optional(),
     status: status.optional(),
+    listing: listing.optional(),
   }),
   output: capsule,
   async run({ id, default: isDefault, ...change }, { caller, doors }) {

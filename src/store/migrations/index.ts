@@ -7,6 +7,7 @@ import { ledger } from "./004-ledger.ts";
 import { history } from "./005-history.ts";
 import { webhooks } from "./006-webhooks.ts";
 import { upstream } from "./007-upstream.ts";
+import { listing } from "./008-listing.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -55,6 +56,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "history", statements: history },
   { name: "webhooks", statements: webhooks },
   { name: "upstream", statements: upstream },
+  { name: "listing", statements: listing },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -43,7 +43,7 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
 
   return {
     async create(capsule) {
-      const { id, tenantId, name, version, status, isDefault, capabilities } = capsule;
+      const { id, tenantId, name, version, status, isDefault, capabilities, listing } = capsule;
       const row = {
         id,
         tenant_id: tenantId,
@@ -51,6 +51,7 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
         version,
         status,
         is_default: isDefault ? 1 : 0,
+        listing,
         created_at: capsule.createdAt,
         updated_at: capsule.updatedAt,
       };
@@ -74,7 +75,7 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
         .execute();
       return withCapabilities(rows);
     },
-    async update(id, { name, status, isDefault, capabilities, updatedAt }) {
+    async update(id, { name, status, isDefault, capabilities, listing, updatedAt }) {
       if (!(await get(id))) return null; // capsules are archived, never deleted, so it stays true
       const statements: Compilable[] = [];
       if (isDefault) {
@@ -96,6 +97,7 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
             updated_at: updatedAt,
             ...(name !== undefined && { name }),
             ...(status !== undefined && { status }),
+            ...(listing !== undefined && { listing }),
             ...(isDefault !== undefined && { is_default: isDefault ? 1 : 0 }),
           })
           .where("id", "=", id),
@@ -139,6 +141,7 @@ function fromRow(row: Selectable<Tables["capsules"]>, capabilities: string[]): C
     status: row.status,
     isDefault: row.is_default === 1,
     capabilities,
+    listing: row.listing,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
