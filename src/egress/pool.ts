@@ -120,7 +120,8 @@ class Exchange implements PooledFlow, Dispatcher.DispatchHandler {
   } // prettier-ignore
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (!this.#ended) this.#sink.data(chunk);
+    // Each resume begins with nothing; whoever pauses for that would never come to anything.
+    if (!this.#ended && chunk.length > 0) this.#sink.data(chunk);
   }
 
   onResponseEnd(): void {

@@ -104,3 +104,34 @@ export async function legacy(): Promise<LegacyServer> {
   );
   return { url, sessions };
 }
+
+export interface Posted {
+  readonly message: JsonObject;
+  readonly params: JsonObject;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** A response to it as one JSON body. */
+  reply(result: JsonObject): void;
+}
+
+/** A server without the SDK: shakes hands in its era, and leaves every other request to the test. */
+export async function bare(era: "modern" | "legacy", answer: (posted: Posted) => void, capabilities: JsonObject = { tools: {} }): Promise<string> {
+  return listening(createServer((req, res) => {
+    if (req.method !== "POST") return void res.writeHead(405).end();
+    const chunks: Buffer[] = [];
+    req.on("data", (chunk: Buffer) => void chunks.push(chunk));
+    req.on("end", () => {
+      const message = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
+      const json = (body: JsonObject, status = 200): void => void res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id: message["id"] ?? null, ...body }));
+      const reply = (result: JsonObject): void => json({ result });
+      const serverInfo = { name: "bare", version: "1" };
+      if (message["id"] === undefined) return void res.writeHead(202).end();
+      if (message["method"] === "server/discover") {
+        if (era === "legacy") return json({ error: { code: -32_601, message: "Method not found" } }, 404);
+        return reply({ resultType: "complete", supportedVersions: ["2026-07-28"], capabilities, ttlMs: 0, cacheScope: "private", _meta: { "io.modelcontextprotocol/serverInfo": serverInfo } });
+      }
+      if (message["method"] === "initialize") return reply({ protocolVersion: "2025-11-25", capabilities, serverInfo });
+      answer({ message, params: (message["params"] ?? {}) as JsonObject, req, res, reply });
+    });
+  }));
+} // prettier-ignore

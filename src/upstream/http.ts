@@ -77,7 +77,8 @@ function fetchFor({ url, kind, credential, watch, pool, maxBytes }: FetchParts):
     const mark = headers.get(REQUEST_MARK);
     headers.delete(REQUEST_MARK);
     // Discovery and tokens: whatever host it is, it gets nothing that was meant for the server.
-    if (!isToServer(target, url, kind, init)) return pool.fetch(target, { ...init, headers });
+    if (!isToServer(target, url, kind, mark !== null, init))
+      return pool.fetch(target, { ...init, headers });
     for (const [name, value] of Object.entries(await credential.headers())) if (!headers.has(name)) headers.set(name, value); // prettier-ignore
     let sent = false;
     try {
@@ -95,9 +96,16 @@ function fetchFor({ url, kind, credential, watch, pool, maxBytes }: FetchParts):
 }
 
 /** The transport's own requests; those for authorization may go to the same origin. */
-function isToServer(target: URL, server: URL, kind: string, init: RequestInit): boolean {
+function isToServer(
+  target: URL,
+  server: URL,
+  kind: string,
+  isMarked: boolean,
+  init: RequestInit,
+): boolean {
   if (target.origin !== server.origin) return false;
-  if (target.pathname === server.pathname && target.search === server.search) return true;
+  // A redirect may have led to another path.
+  if (isMarked || (target.pathname === server.pathname && target.search === server.search)) return true; // prettier-ignore
   // The transport of 2024 is told by the server where to post.
   return kind === "sse" && init.method === "POST" && new Headers(init.headers).get("content-type") === "application/json"; // prettier-ignore
 }
