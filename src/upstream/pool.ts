@@ -156,7 +156,12 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
 
   /** The connection that everybody with this credential shares. */
   async function main(userId: string, only?: string): Promise<Kept> {
-    const credential = await p.credentials.of(row, userId);
+    const credential = await p.credentials.of(row, userId).catch((cause: unknown) => {
+      // One user's login says nothing about the others.
+      const { reason, message } = faultOf(cause);
+      if (reason === "upstream_login" && (row.settings.credentials === "shared" || newest === null)) enter("login_needed", message); // prettier-ignore
+      throw cause;
+    });
     if (only !== undefined && credential.id !== only) throw new UpstreamFault("unreachable", "the credential has changed", { dispatched: false }); // prettier-ignore
     let entry = kept.get(credential.id);
     if (!entry) {

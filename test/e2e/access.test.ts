@@ -32,8 +32,11 @@ describe("access", () => {
     const others = ["/metrics", "/nowhere", "/api/v1/nowhere"].map((path) => ({ method: "GET", path })); // prettier-ignore
     return [...ownRoutes, ...rpc, ...rpcWrites, ...others];
   };
-  /** The sign-in page's own style; the page itself answers 401 with how to sign in. */
-  const PUBLIC = new Set(["/style.css"]);
+  /**
+   * The sign-in page's own style (the page itself answers 401 with how to sign in), who we are for authorization servers, and
+   * where those send people back to: a state that only we can have made decides there.
+   */
+  const PUBLIC = new Set(["/style.css", "/oauth/client.json", "/oauth/callback"]);
 
   it("T8 R050: every route without a credential, with a wrong one and with a revoked one is 401", async () => {
     const { body } = await app.api("POST", "/keys", { body: { userId: "ann", name: "x", scopes: ["*"] } }); // prettier-ignore
