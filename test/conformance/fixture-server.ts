@@ -31,6 +31,8 @@ import { FIXTURE_TOOLS, schemaOf, type FixtureContext } from "./fixture-tools.ts
 
 export interface FixtureServer {
   readonly url: string;
+  /** Tells whoever watches this resource that it is another now. */
+  updated(uri: string): void;
   close(): Promise<void>;
 }
 
@@ -94,6 +96,12 @@ export async function startFixtureServer(port = 0): Promise<FixtureServer> {
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    updated(uri) {
+      handler.notify.resourceUpdated(uri);
+      if (!subscribed.has(uri)) return;
+      for (const { product } of sessions.values())
+        product.server.sendResourceUpdated({ uri }).catch(() => undefined); // nobody listens
+    },
     async close() {
       await handler.close();
       await Promise.all([...sessions.values()].map(({ product }) => product.close()));

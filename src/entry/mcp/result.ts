@@ -86,10 +86,10 @@ function shown(output: Json, meta: JsonObject): ToolResult {
 /** Of the specification: the client did not declare what the server needs of it. It must reach the client as such. */
 const MISSING_CAPABILITY = -32021;
 
-/** The answer when it must be an error of the protocol; null: a result. */
-export function rpcErrorOf(outcome: Outcome, nameAsSent: string): RpcError | null {
+/** The answer when it must be an error of the protocol; null: a result. The older era knows no error for capabilities. */
+export function rpcErrorOf(outcome: Outcome, nameAsSent: string, isModern = true): RpcError | null {
   if (isUnknown(outcome)) return unknownTool(nameAsSent);
-  const told = outcome.success ? null : unpackError(outcome.output);
+  const told = outcome.success || !isModern ? null : unpackError(outcome.output);
   return told?.code === MISSING_CAPABILITY ? told : null;
 }
 

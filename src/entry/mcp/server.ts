@@ -163,7 +163,7 @@ async function callTool(
   const asked = { name: face.names.asked(face.server, name), arguments: args as JsonObject }; // parsed JSON
   const outcome = await callEngine(face, ctx, talk, exchange, asked);
   if ("resultType" in outcome) return outcome;
-  const error = rpcErrorOf(outcome, name);
+  const error = rpcErrorOf(outcome, name, ctx.mcpReq.envelope !== undefined);
   if (error) throw new Refusal(error);
   return outcome.endedAt === null ? notEnded(face, outcome) : mutable(toolResult(outcome));
 }
