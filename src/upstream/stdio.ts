@@ -24,6 +24,8 @@ const MAX_UNREAD_BYTES = 16_777_216;
 /** After so many messages, or bytes, others get their turn. */
 const TURN_MESSAGES = 64;
 const TURN_BYTES = 262_144;
+/** What dropping one costs that was not read. */
+const UNREAD_SHARE = 1 / 8;
 /** Messages that nobody asked for. */
 const [BURST, PER_SECOND] = [1_000, 200];
 /** How long a program is left alone that floods, and one in the middle of a line that is too long. */
@@ -136,7 +138,10 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
     if (line.kind === "oversize") return unusable(idIn(line.head, line.tail), new UpstreamFault("too_large", `the server's answer has ${line.length} bytes, more than the ${maxBytes} that are allowed`, { dispatched: true }));
     if (line.bytes.length === 0) return;
     // Not worth reading: whatever it says would be dropped.
-    if (unasked.isEmpty && !line.bytes.includes('"id"')) return drop();
+    if (unasked.isEmpty && !line.bytes.includes('"id"')) {
+      spent -= 1 - UNREAD_SHARE;
+      return drop();
+    }
     const found = readMessage(line.bytes);
     if (found.kind === "noise") return skip(line.bytes);
     noise = 0;
