@@ -82,3 +82,19 @@ it("tools without parameters, and schemas of any shape, give readable faults", (
   });
   expect(asked({ properties: { a: { enum: ["one", "two"] } } }, { a: "zzzzzz" })).toMatchObject({ errors: [{ suggestion: "use one of one, two" }] }); // prettier-ignore
 });
+
+it("T15: a tool of a server upstream is checked by the interpreter, in the same words", () => {
+  const route = { server: "srv", method: "tools/call", name: "x", pin: "0", operation: null };
+  const asked = (schema: JsonObject, args: JsonObject) =>
+    ask(input, { tool: testTool({ inputSchema: schema, route }), arguments: args });
+  const { inputSchema } = testTool({});
+  for (const args of [{ text: "hi" }, {}, { text: 5 }, { text: "hi", mod: "loud" }, { text: "hi", mode: "plian" }, { text: "hi", times: 9 }])
+    expect(asked(inputSchema, args)).toEqual(decide(args));
+  // ajv would run this one with the engine's own patterns, for hours.
+  const slow = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+  expect(asked(slow, { a: `${"a".repeat(5_000)}!` })).toMatchObject({ errors: [{ path: "/a" }] });
+  expect(asked({ type: "object", $ref: "https://example.com/" }, {})).toMatchObject({
+    kind: "deny",
+    errors: [{ message: expect.stringContaining("refers to") as string }],
+  });
+}); // prettier-ignore
