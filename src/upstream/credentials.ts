@@ -36,6 +36,8 @@ export interface ServerLogins {
   /** With what came back from there; uses the login up. */
   finish(login: BegunLogin, answer: URLSearchParams): Promise<{ readonly issuer: string }>;
   logout(server: ServerRow, userId: string): Promise<boolean>;
+  /** When the login was made that is used now; null: there is none. */
+  since(server: ServerRow, userId: string): Promise<number | null>;
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
@@ -95,6 +97,7 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
         forget(login.owner.server.name);
         return ended;
       },
+      since: (server, userId) => oauth.since(ownerOf(server, userId)),
       async logout(server, userId) {
         const out = await oauth.logout(ownerOf(server, userId));
         forget(server.name);

@@ -16,6 +16,8 @@ export interface LoginDesk {
   begin(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<URL>;
   /** `by`: who is signed in where the answer came from; `confirmed`: nobody is, and the person has agreed. */
   answer(answer: URLSearchParams, by: Caller | null, confirmed: boolean): Promise<Answered>;
+  /** When the login was made that is used for the actor; null: there is none. */
+  since(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<number | null>;
   /** False: there was none. */
   logout(actor: Caller, name: string): Promise<boolean>;
   /** Who we are, for authorization servers; null: they cannot reach us. */
@@ -59,6 +61,7 @@ export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
       p.lookSoon(server.name);
       return { kind: "done", server: server.name, issuer: ended.issuer };
     },
+    since: async (actor, name, sees) => logins.since(await rowFor(actor, name, sees), actor.userId),
     async logout(actor, name) {
       // One's own can always be given up.
       const row = await rowFor(actor, name, () => Promise.resolve(true));

@@ -1,9 +1,16 @@
 // Logins at servers upstream that want one: everybody's by administrators, one's own by each who may use the server.
 import { z } from "zod";
-import { endpoint } from "./endpoint.ts";
+import { endpoint, type ApiContext } from "./endpoint.ts";
 import { serverName } from "./server-shapes.ts";
+import { isoOrNull, time } from "./shapes.ts";
 
 const named = z.strictObject({ name: serverName });
+
+/** Whether the caller may see any of the server's tools. */
+const sees =
+  (name: string, { caller, doors }: ApiContext) =>
+  async (): Promise<boolean> =>
+    (await doors.engine.discover(caller)).some(({ route }) => route?.server === name);
 
 export const beginServerLogin = endpoint({
   name: "servers.beginServerLogin",
@@ -13,11 +20,22 @@ export const beginServerLogin = endpoint({
   summary: "Begin a login at a server upstream: where to send the browser, for ten minutes",
   input: named,
   output: z.object({ authorizationUrl: z.string() }),
-  async run({ name }, { caller, doors }) {
-    const sees = async (): Promise<boolean> =>
-      (await doors.engine.discover(caller)).some(({ route }) => route?.server === name);
-    return { authorizationUrl: (await doors.logins.begin(caller, name, sees)).href };
-  },
+  run: async ({ name }, context) => ({
+    authorizationUrl: (await context.doors.logins.begin(context.caller, name, sees(name, context))).href, // prettier-ignore
+  }),
+});
+
+export const getServerLogin = endpoint({
+  name: "servers.getServerLogin",
+  method: "GET",
+  path: "/servers/{name}/login",
+  access: "caller",
+  summary: "Since when a server upstream is reached with a login",
+  input: named,
+  output: z.object({ since: time.nullable().describe("null: nobody has logged in") }),
+  run: async ({ name }, context) => ({
+    since: isoOrNull(await context.doors.logins.since(context.caller, name, sees(name, context))),
+  }),
 });
 
 export const endServerLogin = endpoint({

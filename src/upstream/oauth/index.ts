@@ -30,6 +30,8 @@ export interface OAuth {
   begun(state: string, serverOf: (name: string) => Promise<ServerRow | null>): Promise<BegunLogin>;
   finish(login: BegunLogin, answer: URLSearchParams): Promise<{ issuer: string }>;
   logout(owner: Owner): Promise<boolean>;
+  /** When the login was made that is used now; null: there is none. */
+  since(owner: FullOwner): Promise<number | null>;
 }
 
 export interface BegunLogin {
@@ -128,6 +130,10 @@ export function openOAuth(p: OAuthPowers): OAuth {
       return ended;
     },
     logout: (owner) => kept.removeGrant(owner),
+    async since(owner) {
+      settingsOf(owner.server);
+      return (await kept.grant(owner))?.loggedInAt ?? null;
+    },
   };
 } // prettier-ignore
 
