@@ -251,14 +251,15 @@ describe("trouble", () => {
   }
 
   it("a lost answer: repeated once where that does no harm, unknown where it may have been a write", async () => {
-    for (const [tool, times, expected, requests] of [
-      [{ idempotent: true }, 1, null, 2],
-      [{ idempotent: true, effects: "read_only" }, 2, "EXECUTION_FAILED", 2],
-      [{ idempotent: false, effects: "network" }, 1, "OUTCOME_UNKNOWN", 1],
-      [{ idempotent: false, effects: "read_only" }, 1, "EXECUTION_FAILED", 1],
+    for (const [method, tool, times, expected, requests] of [
+      ["POST", { idempotent: true }, 1, null, 2],
+      ["POST", { idempotent: true, effects: "network" }, 2, "OUTCOME_UNKNOWN", 2],
+      ["POST", { idempotent: false, effects: "network" }, 1, "OUTCOME_UNKNOWN", 1],
+      ["POST", { idempotent: false, effects: "read_only" }, 1, "EXECUTION_FAILED", 1],
+      ["GET", { idempotent: false, effects: "network" }, 1, "EXECUTION_FAILED", 1],
     ] as const) {
       const server = await dropping(times);
-      const { run } = await opened(endpoint("/x", { method: "POST" }), { url: server.url, tool });
+      const { run } = await opened(endpoint("/x", { method }), { url: server.url, tool });
       const result = await run("it");
       expect([result.error?.code ?? null, server.requests()]).toEqual([expected, requests]);
       if (expected === null) expect(result.metadata).toMatchObject({ attempts: 2 });

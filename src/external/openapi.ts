@@ -88,9 +88,12 @@ export async function importOpenApi(
     url: addressIn(document.root["servers"], options.documentUrl),
     headers: headersOf([...used].flatMap((scheme) => proofs.get(scheme) ?? [])),
     operations,
-    notes: [...faults, ...notes].slice(0, MAX_NOTES),
+    notes: distinct([...faults, ...notes]).slice(0, MAX_NOTES),
   };
 }
+
+/** A schema that many operations use is told of once. */
+const distinct = (notes: readonly Note[]): Note[] => [...new Map(notes.map((note) => [JSON.stringify([note.path, note.message]), note])).values()]; // prettier-ignore
 
 function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
   const { paths } = document.root;

@@ -2,6 +2,7 @@
 import type { Call, Json, JsonObject } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import type { ApiAnswer } from "../external/call.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { Masker } from "../util/masker.ts";
 import { UpstreamFault } from "../upstream/upstream.ts";
 import type { Runner, RunResult } from "./index.ts";
@@ -41,9 +42,16 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunner
   // What the API itself said of a failure, where it said something.
   const told = cause instanceof UpstreamFault && "told" in cause ? cause.told : cause;
   if (told instanceof AppError) return failure(withoutSecrets(told.fault, p), notes);
-  if (told instanceof UpstreamFault) return failure(faultOfUpstream(told, call.tool, p), notes);
+  if (told instanceof UpstreamFault)
+    return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
   if (!call.signal.aborted) p.report(call, cause);
   return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the call failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
+}
+
+/** A method that promises to change nothing (RFC 9110) leaves nothing unknown behind, whatever it counts as here. */
+function asAsked(tool: Tool | null): Tool | null {
+  const method = tool?.route?.operation?.["method"];
+  return tool && (method === "GET" || method === "HEAD") ? { ...tool, effects: "read_only" } : tool;
 }
 
 function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
