@@ -57,7 +57,7 @@ export const CODES = {
   CANCELLED: row(499, "CLIENT_CLOSED_REQUEST", 499, 1, SHOWN, "The execution was cancelled", "user", "shutdown"),
   INTERNAL_SERVER_ERROR: row(500, "INTERNAL_SERVER_ERROR", -32603, 1, HIDDEN, "Something failed inside the server", "internal"),
   EXECUTION_FAILED: row(500, "INTERNAL_SERVER_ERROR", 500, 1, SHOWN, "The tool failed",
-    "unexpected", "upstream_unavailable", "upstream_protocol", "upstream_error", "tool_error", "output_invalid"),
+    "unexpected", "upstream_unavailable", "upstream_protocol", "upstream_error", "upstream_rate", "tool_error", "output_invalid"),
   OUTCOME_UNKNOWN: row(500, "INTERNAL_SERVER_ERROR", 500, 1, SHOWN, "It is not known whether the tool finished",
     "crashed", "not_recorded", "answer_lost", "stale"),
   UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "external", "mcp", "native"),
