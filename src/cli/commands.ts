@@ -29,6 +29,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: "keys", summary: "API keys: create, list, show, rotate, revoke", load: () => import("./keys.ts") },
   { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
   { name: "capsules", summary: "capsules, the sets of tools that callers hold", load: () => import("./capsules.ts") },
+  { name: "servers", summary: "MCP servers behind this one: add, list, tools, approve, diff, logs, import, remove", load: () => import("./servers.ts") },
   { name: "webhooks", summary: "programs outside that are told of events: add, list, test, rotate, deliveries", load: () => import("./webhooks.ts") },
   { name: "relations", summary: "who may do what to which thing: check, expand, write, delete", load: () => import("./relations.ts") },
   { name: "budget", summary: "what was used of the month's budgets", load: () => import("./budget.ts") },

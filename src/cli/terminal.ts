@@ -33,6 +33,8 @@ export interface Terminal {
   confirm(question: string): Promise<boolean>;
   /** A line of text; where nobody can be asked it is a usage error that names the flag. */
   ask(question: string, flag: string, empty?: "may be empty"): Promise<string>;
+  /** A secret, not shown while it is typed; only where somebody can be asked. */
+  askSecret(question: string): Promise<string>;
 }
 
 /** Set by coding agents and build machines: plain text, no colour, no questions. */
@@ -95,6 +97,12 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
       });
       if (isCancel(answer)) throw usage("nothing was changed", `repeat with ${flag}`);
       return (answer ?? "").trim();
+    },
+    async askSecret(question) {
+      const { isCancel, password } = await import("@clack/prompts");
+      const answer = await password({ message: question, input: stdin, output: stderr, validate: (line) => (line ? undefined : "something must stand here") }); // prettier-ignore
+      if (isCancel(answer)) throw usage("nothing was changed");
+      return answer;
     },
   };
 }
