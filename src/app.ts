@@ -47,6 +47,7 @@ import { createRecent } from "./record/recent.ts";
 import { closeAfterCrash, closeStale, lostEnds } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
 import { createActive } from "./run/active.ts";
+import { cachedRunners } from "./run/cache.ts";
 import { nativeRunner } from "./run/native.ts";
 import { createLogRing } from "./run/powers/host/logs.ts";
 import { createSlots } from "./run/slots.ts";
@@ -291,7 +292,7 @@ async function compose(
       gate,
       recorder,
       idempotency: createIdempotency(store, now),
-      runners: {
+      runners: cachedRunners({
         native: nativeRunner({
           powersFor: (needs, call) => powersFor(needs, call, call.signal),
           masker,
@@ -299,7 +300,7 @@ async function compose(
           report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "tool failed unexpectedly"),
         }),
         ...upstream.runners,
-      },
+      }, { seconds: config.execution.cacheSeconds, rules: () => [policies.version, governance.version], now, onHit: metrics.cacheHit }),
       slots,
       active,
       approvals,

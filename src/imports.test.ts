@@ -128,7 +128,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   kysely: { owners: ["store/"], why: "one set of queries for both databases" },
   "libpg-query": { owners: ["database/guard-postgres.ts"] },
   linkedom: { owners: ["documents/readers/html.ts"] },
-  "lru-cache": { owners: ["identity/index.ts"] },
+  "lru-cache": { owners: ["identity/index.ts", "run/cache.ts"], why: "callers by their keys; answers that may be given again" },
   mammoth: { owners: ["documents/readers/docx.ts"] },
   pg: { owners: ["database/postgres.ts", "store/postgres.ts"], why: "databases of others, and our own" },
   picocolors: { owners: ["cli/terminal.ts"] },

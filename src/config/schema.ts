@@ -53,6 +53,7 @@ const execution = z.strictObject({
   maxRunning: whole(1, 10_000).default(100).meta(about("Executions that run at once on this instance.")),
   maxQueued: whole(0, 100_000).default(1000).meta(about("Executions that may wait for a free place; more are answered 503.")),
   maxQueueWaitMs: whole(0, 600_000).default(60_000).meta(about("Longest wait for a free place, in ms.")),
+  cacheSeconds: whole(0, 86_400).default(60).meta(about("How long the answer of a tool that is cacheable and read-only may be given again to the same caller; 0: never.")),
 }); // prettier-ignore
 
 const approvals = z.strictObject({

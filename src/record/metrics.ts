@@ -17,6 +17,8 @@ export interface Metrics {
   /** A call waits for a person: the gate was asked, and has not let it pass yet. */
   held(outcome: Outcome): void;
   late(): void;
+  /** An answer was given again instead of asking the tool. */
+  cacheHit(): void;
   mcpPath(path: "fast" | "sdk"): void;
   /** What an execution that ran used of its tenant's budget. */
   spent(amounts: Readonly<Record<string, number>>): void;
@@ -93,18 +95,19 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const events = counter({ name: "ostiary_audit_events_total", help: "Events that are durable on the record, by action", labels: ["action"] });
   const failures = counter({ name: "ostiary_audit_failures_total", help: "Events that could not be written to the record" });
   const late = counter({ name: "ostiary_late_results_total", help: "Results dropped because the execution had ended" });
+  const hits = counter({ name: "ostiary_cache_hits_total", help: "Answers of cacheable tools that were given again" });
   const paths = counter({ name: "ostiary_mcp_requests_total", help: "MCP requests by path taken", labels: ["path"] });
   const build = setGauge({ name: "ostiary_build_info", help: "Version of this server", labels: ["version"] });
   let sources: Sources | null = null;
   const own = processFigures();
   const families: readonly Family[] = [
     discovery, total, duration, refused, stageSeconds, verdicts, waits, limited, budget, lows, commits, sizes, events,
-    failures, late, paths, build, ...gauges(() => sources), ...own.families,
+    failures, late, hits, paths, build, ...gauges(() => sources), ...own.families,
   ];
 
   // What can be known beforehand starts at zero, so that the first of its kind is seen as a rise.
   build.of(p.version).value = 1;
-  const [wait, commit, size, failed, lost] = [waits.of(), commits.of(), sizes.of(), failures.of(), late.of()];
+  const [wait, commit, size, failed, lost, hit] = [waits.of(), commits.of(), sizes.of(), failures.of(), late.of(), hits.of()];
   const taken = { fast: paths.of("fast"), sdk: paths.of("sdk") };
   const stages = p.stages.map((stage): StageFigures => ({
     stage, seconds: stageSeconds.of(stage), allow: verdicts.of(stage, "allow"), deny: verdicts.of(stage, "deny"), hold: verdicts.of(stage, "hold"),
@@ -155,6 +158,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
     },
     held: ({ gates }) => judged(gates),
     late: () => void lost.value++,
+    cacheHit: () => void hit.value++,
     mcpPath: (path) => void taken[path].value++,
     spent(amounts) {
       // A counter never falls.

@@ -1,11 +1,23 @@
 // The outcome of an inner call, told as if the caller had made it.
 import type { Json, Outcome } from "../call.ts";
 import type { Fault } from "../errors.ts";
+import { CONTENT_KEY, unpackResult } from "./mcp-output.ts";
 
 /** What it answered, or why it did not. */
 export type PassedOn =
   | { readonly output: Json; readonly fault: null }
   | { readonly output: null; readonly fault: Fault };
+
+/** For a program: the plain value. What a server packed in blocks is its structured content, else its text, else the blocks. */
+export function plainly(outcome: Outcome): PassedOn {
+  const { success, output, error } = outcome;
+  if (!success) return error === null ? passedOn(outcome) : { output: null, fault: error };
+  if (typeof output !== "object" || output === null || !(CONTENT_KEY in output)) return { output, fault: null }; // prettier-ignore
+  const { content, structuredContent } = unpackResult(output);
+  if (structuredContent !== undefined) return { output: structuredContent, fault: null };
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return { output: texts.length === content.length ? texts.join("\n") : { content: content as unknown as Json }, fault: null }; // prettier-ignore
+}
 
 export function passedOn(outcome: Outcome): PassedOn {
   const { success, output, error, endedAt } = outcome;

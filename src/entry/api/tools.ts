@@ -74,6 +74,9 @@ const detailed = listed.extend({
   rateLimitPerHour: z.int().nullable(),
   idempotent: z.boolean(),
   openWorld: z.boolean(),
+  cacheable: z
+    .boolean()
+    .describe("An answer may be given again for a while; only where the class is read_only"),
   deprecated: z.object({ since: z.string(), replacement: z.string().optional() }).nullable(),
   examples: z.array(jsonObject),
   parameters: z.array(
@@ -108,6 +111,7 @@ const detailView = (tool: Tool): z.input<typeof detailed> => ({
   rateLimitPerHour: tool.rateLimitPerHour,
   idempotent: tool.idempotent,
   openWorld: tool.openWorld,
+  cacheable: tool.cacheable,
   deprecated: tool.deprecated,
   examples: tool.examples.map((example) => ({ ...example })),
   parameters: parametersOf(tool),

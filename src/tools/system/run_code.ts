@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Json, JsonObject } from "../../call.ts";
-import { passedOn } from "../../util/passed-on.ts";
+import { plainly } from "../../util/passed-on.ts";
 import { CATEGORIES, defineTool } from "../tool.ts";
 
 const found = z.strictObject({
@@ -44,7 +44,7 @@ export default defineTool({
         const outcome = await engine.relay({ name, arguments: given, signal });
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
-        const { output, fault } = passedOn(outcome);
+        const { output, fault } = plainly(outcome);
         return fault === null ? { value: output } : { fault: { ...fault, executionId } as unknown as JsonObject };
       },
       async find(query: string, options: JsonObject) {
