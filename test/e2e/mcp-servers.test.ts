@@ -45,7 +45,7 @@ interface Rpc {
 }
 
 /** One bare request of the modern era. */
-async function ask(method: string, params: Record<string, unknown>, { key = app.adminKey, path = "/mcp/fixture", capabilities = {} as object } = {}) {
+async function ask(method: string, params: Record<string, unknown>, { key = app.adminKey, path = "/mcp/fixture", capabilities = {} } = {}) {
   const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities };
   const named = method === "resources/read" ? params["uri"] : params["name"];
   const response = await fetch(`${app.url}${path}`, {

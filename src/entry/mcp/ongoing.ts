@@ -151,9 +151,12 @@ export class Ongoing {
     if (signal.aborted) throw cannotAsk("the call has been cancelled");
     const leave = this.#powers.enter(this);
     const answered = Promise.withResolvers<InputAnswers>();
-    const onAbort = (): void => answered.reject(cannotAsk("the call has been cancelled"));
+    const onAbort = (): void => {
+      answered.reject(cannotAsk("the call has been cancelled"));
+      this.answer({}); // too late: what is told next is another thing
+    };
     signal.addEventListener("abort", onAbort, { once: true });
-    const timer = setTimeout(() => this.cancel("timeout"), this.#powers.waitMs);
+    const timer = setTimeout(() => this.cancel("timeout"), this.#powers.waitMs).unref();
     this.round++;
     this.#question = { questions, answered };
     this.#asked.resolve({ kind: "asks", questions });
@@ -162,7 +165,6 @@ export class Ongoing {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
-      this.#question = null;
       leave();
     }
   }
