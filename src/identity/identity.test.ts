@@ -314,7 +314,7 @@ describe("when things are missing", () => {
     await expect(async () => other.identify(bearer(secret))).rejects.toMatchObject(
       refused("key_inactive"),
     );
-    const capsules = createCapsules({ store, now: () => clock, isNative: () => true });
+    const capsules = createCapsules({ store, now: () => clock, isNative: () => true, approvedPin: () => null }); // prettier-ignore
     expect((await capsules.find("fresh"))?.has("system/echo")).toBe(false);
     await app.doors.directory.updateCapsule(admin, "fresh", { capabilities: ["echo"] });
     clock += 900;
