@@ -7,7 +7,7 @@ import { createSealed, sealingKey } from "../util/sealed.ts";
 export interface VaultPowers {
   readonly store: Pick<UpstreamStore, "credentials">;
   readonly serverSecret: string;
-  readonly masker: Pick<Masker, "know">;
+  readonly masker: Pick<Masker, "know" | "knowPassing">;
   readonly now: () => number;
 }
 
@@ -38,20 +38,25 @@ const PURPOSE = "ostiary upstream: credential, v1";
 
 export function createVault({ store, serverSecret, masker, now }: VaultPowers): Vault {
   const sealed = createSealed(sealingKey(serverSecret, PURPOSE));
+  /** What an authorization gave is replaced by the hour. */
+  const know = (value: string, secretsIn: SecretsIn | undefined): void => {
+    if (secretsIn === undefined) masker.know(value);
+    else for (const secret of secretsIn(value)) masker.knowPassing(secret);
+  };
   return {
-    async get(owner, name, secretsIn = whole) {
+    async get(owner, name, secretsIn) {
       const row = await store.credentials.get(owner.server.name, owner.userId, name);
       if (row === null || row.tenantId !== owner.server.tenantId) return null;
       const value = open(() => sealed.open(boundTo(owner, name), row.sealed), owner, name);
-      for (const secret of secretsIn(value)) masker.know(secret);
+      know(value, secretsIn);
       return { name, value, sealed: row.sealed };
     },
     async list(owner) {
       const rows = await store.credentials.list(owner.server.name, owner.userId);
       return rows.filter((row) => row.tenantId === owner.server.tenantId);
     },
-    async put(owner, name, value, secretsIn = whole) {
-      for (const secret of secretsIn(value)) masker.know(secret);
+    async put(owner, name, value, secretsIn) {
+      know(value, secretsIn);
       await store.credentials.put({
         server: owner.server.name,
         tenantId: owner.server.tenantId,
@@ -64,8 +69,6 @@ export function createVault({ store, serverSecret, masker, now }: VaultPowers): 
     remove: (owner, name) => store.credentials.remove(owner.server.name, owner.userId, name),
   };
 }
-
-const whole: SecretsIn = (value) => [value];
 
 /** A row that was copied under another server, tenant, user or name does not open. */
 const boundTo = ({ server, userId }: Owner, name: string): string =>

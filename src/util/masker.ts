@@ -23,6 +23,8 @@ export interface Masker {
   line(line: string): string;
   /** A secret the server holds: masked from now on wherever it turns up. */
   know(secret: string): void;
+  /** The same of one that is replaced now and then: so many of the newest. */
+  knowPassing(secret: string): void;
   /** What each mask of a value stands for, where that is one thing. */
   secretsIn(value: Json): ReadonlyMap<string, Json>;
 }
@@ -199,6 +201,10 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
     },
     know: (secret) => {
       values.add(secret);
+      kinds.clear();
+    },
+    knowPassing: (secret) => {
+      values.addPassing(secret);
       kinds.clear();
     },
     secretsIn(value) {

@@ -10,6 +10,8 @@ export interface KnownSpan extends Span {
 export interface KnownValues {
   /** Shorter than eight characters is no secret that can be told from a word; beyond the bounds the oldest stay. */
   add(secret: string): void;
+  /** One that is replaced now and then, as tokens are: of those the newest stay. */
+  addPassing(secret: string): void;
   /** In order, perhaps overlapping. */
   find(text: string): readonly KnownSpan[];
   readonly size: number;
@@ -18,6 +20,7 @@ export interface KnownValues {
 const SHORTEST = 8;
 const LONGEST = 16_384;
 const MOST = 2_000;
+const MOST_PASSING = 512;
 const BLOCK = 4;
 const FURTHEST = SHORTEST - BLOCK + 1;
 const TABLE = 8_192;
@@ -33,13 +36,18 @@ export function createKnownValues(): KnownValues {
   /** By the hash of the last block of a spelling's first window. */
   const spellings = new Map<number, Spelling[]>();
   const steps = new Uint8Array(TABLE).fill(FURTHEST);
+  /** In the order in which they were last heard of. */
+  const passing = new Set<string>();
 
-  const learn = (spelling: Spelling): void => {
-    const { text } = spelling;
+  const narrow = ({ text }: Spelling): void => {
     for (let at = 0; at + BLOCK <= SHORTEST; at++) {
       const hash = hashAt(text, at);
       steps[hash] = Math.min(steps[hash] ?? 0, SHORTEST - BLOCK - at);
     }
+  };
+  const learn = (spelling: Spelling): void => {
+    const { text } = spelling;
+    narrow(spelling);
     const last = hashAt(text, SHORTEST - BLOCK);
     const same = spellings.get(last) ?? [];
     if (same.some((one) => one.text === text)) return;
@@ -47,15 +55,41 @@ export function createKnownValues(): KnownValues {
     spellings.set(last, [...same, spelling].sort((a, b) => b.text.length - a.text.length));
   }; // prettier-ignore
 
+  const forget = (secret: string): void => {
+    secrets.delete(secret);
+    steps.fill(FURTHEST);
+    for (const [hash, all] of spellings) {
+      const left = all.filter((one) => one.secret !== secret);
+      if (left.length === 0) spellings.delete(hash);
+      else if (left.length < all.length) spellings.set(hash, left);
+      left.forEach(narrow);
+    }
+  };
+  const add = (secret: string): void => {
+    if (secret.length < SHORTEST || secret.length > LONGEST || secrets.size >= MOST) return;
+    if (secrets.has(secret)) return;
+    secrets.add(secret);
+    for (const text of spellingsOf(secret)) learn({ text, secret });
+  };
+
   return {
     get size() {
       return secrets.size;
     },
     add(secret) {
-      if (secret.length < SHORTEST || secret.length > LONGEST || secrets.size >= MOST) return;
-      if (secrets.has(secret)) return;
-      secrets.add(secret);
-      for (const text of spellingsOf(secret)) learn({ text, secret });
+      // What is known for good does not pass any more.
+      passing.delete(secret);
+      add(secret);
+    },
+    addPassing(secret) {
+      if (secrets.has(secret) && !passing.delete(secret)) return;
+      passing.add(secret);
+      if (passing.size > MOST_PASSING) {
+        const oldest = passing.values().next().value ?? "";
+        passing.delete(oldest);
+        forget(oldest);
+      }
+      add(secret);
     },
     find(text) {
       if (secrets.size === 0 || text.length < SHORTEST) return NONE;
