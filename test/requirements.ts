@@ -196,12 +196,12 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R153", "A shell command is an argument list with stdout, stderr, exit code", "src/tools/shell/exec.test.ts"),
     done("R154", "Resource limits per execution", "src/tools/shell/exec.test.ts"),
     open("R155", "Containers and gVisor as later choices"),
-    open("R160", "Route by provider: upstream, native, else unsupported", "no upstream"),
+    done("R160", "Route by provider: upstream, native, else unsupported", "src/gate/registry.test.ts"),
     open("R161", "Upstream MCP servers are configured by name"),
     done("R162", "External abilities: web search, document parsing, calculator", "test/e2e/catalogue.test.ts"),
     open("R163", "Library hints of the sources", "not binding; the powers they speak of exist"),
     open("R165", "An execution error feeds a circuit breaker"),
-    open("R166", "One retry for transient errors"),
+    done("R166", "One retry for transient errors", "src/external/call.test.ts"),
     done("R167", "One failing tool leaves the rest working", LIFECYCLE),
   ],
   "1.8 Rate limits, budgets and plans": [
@@ -297,7 +297,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R291", "RATE_LIMIT_ENABLED and the default window", CONFIG, RATES),
     done("R292", "Default and longest timeout, entries in memory", CONFIG),
     done("R293", "TOOL_WHITELIST", CONFIG, "src/governance/allowlist.test.ts"),
-    open("R294", "Secrets of upstream servers by an environment of their own"),
+    done("R294", "Secrets of upstream servers by an environment of their own", "src/upstream/credentials.test.ts"),
   ],
   "1.14 Tests and console": [
     open("R295", "Coverage of 80 % and more", "held for engine, gate, identity and record, not overall"),

@@ -28,7 +28,7 @@ const faultOf = async (work: Promise<unknown>): Promise<AppError["fault"] | null
   }
 };
 
-test("references in headers and variables are filled in; the rest stays as it is", async () => {
+test("R294: references in headers and variables are filled in for that server alone; the rest stays as it is", async () => {
   const row = http({ Authorization: "Bearer ${credential:TOKEN}", "X-Team": "${credential:TEAM}/${credential:TEAM}", "X-Plain": "${other:X} $" }); // prettier-ignore
   await house.credentials.put(row, "", "TOKEN", SECRET);
   await house.credentials.put(row, "", "TEAM", "blue $& team");

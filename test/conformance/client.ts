@@ -51,7 +51,7 @@ async function ask(questions: InputQuestions): Promise<InputAnswers> {
 /** What a caller does in most scenarios: looks what there is, and uses it. */
 async function use(connection: Connection): Promise<void> {
   const tools = await list(connection, "tools");
-  const wanted = context.toolCalls ?? tools.map(({ name }) => ({ name: String(name), arguments: argumentsFor(String(name)) })); // prettier-ignore
+  const wanted = context.toolCalls ?? tools.map(({ name }) => ({ name: name as string, arguments: argumentsFor(name as string) })); // prettier-ignore
   for (const one of wanted) await tried(call(connection, one.name, one.arguments));
 }
 
