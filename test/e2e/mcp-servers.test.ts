@@ -154,6 +154,8 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     expect(read.contents[0]).toMatchObject({ uri: "fixture+test://template/9/data", text: expect.stringContaining('"id":"9"') as string }); // prettier-ignore
     const completed = await client.complete({ ref: { type: "ref/prompt", name: "fixture_test_prompt_with_arguments" }, argument: { name: "arg1", value: "par" } }); // prettier-ignore
     expect(completed.completion.values).toEqual(["paris", "park", "party"]);
+    const inside = (await client.callTool({ name: "fixture_test_embedded_resource" })).content[0];
+    expect(inside).toMatchObject({ resource: { uri: "fixture+test://embedded-resource" } });
     await expect(client.readResource({ uri: "test://static-text" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
     await expect(client.readResource({ uri: "other+test://static-text" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
     await expect(client.getPrompt({ name: "test_simple_prompt" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
@@ -212,6 +214,27 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     expect(other.heard).toEqual([]);
     await one.client.close();
     await other.client.close();
+  });
+
+  it("tell of changed lists whoever may see them, on both routes", async () => {
+    const listen = async (path: string, key?: string) => {
+      const client = await connect(path, era, key);
+      const heard = { tools: 0, prompts: 0 };
+      client.setNotificationHandler("notifications/tools/list_changed", () => void heard.tools++);
+      client.setNotificationHandler("notifications/prompts/list_changed", () => void heard.prompts++); // prettier-ignore
+      if (era === "modern") await client.listen({ toolsListChanged: true, promptsListChanged: true }); // prettier-ignore
+      return { client, heard };
+    };
+    const [own, union, blind] = [await listen("/mcp/fixture"), await listen("/mcp"), await listen("/mcp", stranger)]; // prettier-ignore
+    const all = () => [own, union].every(({ heard }) => heard.tools > 0 && heard.prompts > 0);
+    for (const end = Date.now() + 20_000; !all();) {
+      if (Date.now() > end) throw new Error("waited in vain");
+      // The stream of the older era opens by itself: what was told before it did is not repeated.
+      for (const name of ["test_trigger_tool_change", "test_trigger_prompt_change"]) await own.client.callTool({ name }); // prettier-ignore
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    expect(blind.heard.prompts).toBe(0);
+    for (const { client } of [own, union, blind]) await client.close();
   });
 
   it("tell of a changed resource those who watch it, and nobody else", async () => {

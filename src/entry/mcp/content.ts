@@ -9,7 +9,7 @@ import { gather, type Found, type ListMethod } from "./gather.ts";
 import { notEnded } from "./held.ts";
 import { cut } from "./listing.ts";
 import { Refusal } from "./refusal.ts";
-import { contentError, type RpcError } from "./result.ts";
+import { contentError, prefixed, type RpcError } from "./result.ts";
 import type { Conversation, Exchange, Face, Offer, Traced } from "./server.ts";
 import type { ServerView } from "./views.ts";
 
@@ -101,9 +101,7 @@ function renamed({ server: own }: Face, { server, entry }: Found): JsonObject {
   return typeof name === "string" ? { ...entry, name: `${server}_${name}` } : entry;
 }
 
-/** A server's name has no plus: what stands before the first one is a server, or the address is nobody's. */
-export const prefixed = (server: string, uri: string): string => `${server}+${uri}`;
-
+/** In the union, what stands before the first plus is a server, or the address is nobody's. */
 export async function resourceOf(face: Face, caller: Caller, uri: string): Promise<{ of: ServerView; uri: string }> {
   const servers = await seen(face, caller, "resources");
   if (face.server !== null && servers[0]) return { of: servers[0], uri };

@@ -126,7 +126,7 @@ export interface FastAnswer {
 export function fastAnswer({ id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">, outcome: Outcome, version: string, server: string | null): FastAnswer {
   const error = rpcErrorOf(outcome, nameAsSent);
   if (error) return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
-  const result = toolResult(outcome);
+  const result = toolResult(outcome, server);
   const text = JSON.stringify({
     jsonrpc: "2.0",
     id,

@@ -3,7 +3,7 @@
 import type { Caller, JsonObject } from "../../call.ts";
 import type { Doors } from "../doors.ts";
 import { watchTools } from "./changes.ts";
-import { prefixed } from "./content.ts";
+import { prefixed } from "./result.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 import type { ServerView, Views } from "./views.ts";
 

@@ -53,7 +53,25 @@ export const serverInfo = (version: string, server: string | null = null): { nam
   version,
 }); // prettier-ignore
 
-export function toolResult(outcome: Outcome): ToolResult {
+/** What a server upstream calls its resources, as all servers together have it. A server's name has no plus. */
+export const prefixed = (server: string, uri: string): string => `${server}+${uri}`;
+
+/** `route`: the server whose own face is looked at; null: all together, where its resources have other names. */
+export function toolResult(outcome: Outcome, route: string | null = null): ToolResult {
+  const result = resultOf(outcome);
+  const { server } = outcome.metadata;
+  if (route !== null || typeof server !== "string") return result;
+  return { ...result, content: result.content.map((block) => inUnion(block, server)) };
+}
+
+/** Whoever follows a link must find it. */
+function inUnion(block: ContentBlock, server: string): ContentBlock {
+  if (block.type === "resource_link") return { ...block, uri: prefixed(server, block.uri) };
+  if (block.type !== "resource") return block;
+  return { ...block, resource: { ...block.resource, uri: prefixed(server, block.resource.uri) } };
+}
+
+function resultOf(outcome: Outcome): ToolResult {
   const meta: Record<string, Json> = {
     [EXECUTION_KEY]: outcome.executionId,
     "ostiary/status": outcome.status,

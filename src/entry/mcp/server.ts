@@ -165,7 +165,9 @@ async function callTool(
   if ("resultType" in outcome) return outcome;
   const error = rpcErrorOf(outcome, name, ctx.mcpReq.envelope !== undefined);
   if (error) throw new Refusal(error);
-  return outcome.endedAt === null ? notEnded(face, outcome) : mutable(toolResult(outcome));
+  return outcome.endedAt === null
+    ? notEnded(face, outcome)
+    : mutable(toolResult(outcome, face.server));
 }
 
 async function listTools(
