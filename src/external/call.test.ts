@@ -138,6 +138,11 @@ describe("redirects and hosts", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
     const { run } = await opened(endpoint("/go"), { headers: KEY_HEADERS });
+    const keyed = await opened(endpoint("/go"), { headers: { "query:key": "${credential:k}" } });
+    to(`/go/further?key=${SECRET}`);
+    api.answers.set("/go/further", (_req, res) => void res.writeHead(302, { location: `http://169.254.169.254/?key=${SECRET}` }).end()); // prettier-ignore
+    const refused = (await keyed.run("it")).error;
+    expect([refused?.reason, JSON.stringify(refused).includes(SECRET)]).toEqual(["egress_blocked", false]); // prettier-ignore
     for (const place of [`http://127.0.0.1:${port}/`, `http://localhost:${port}/`, "http://169.254.169.254/latest/meta-data/", "//169.254.169.254/x", "https://127.0.0.1/", "http://[::1]/", "file:///etc/passwd"]) {
       to(place);
       expect((await run("it")).error).toMatchObject({ code: "FORBIDDEN", reason: "egress_blocked" });
@@ -250,7 +255,7 @@ describe("trouble", () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests, close: () => server.close() }; // prettier-ignore
   }
 
-  it("a lost answer: repeated once where that does no harm, unknown where it may have been a write", async () => {
+  it("R166: a lost answer is repeated once where that does no harm, unknown where it may have been a write", async () => {
     for (const [method, tool, times, expected, requests] of [
       ["POST", { idempotent: true }, 1, null, 2],
       ["POST", { idempotent: true, effects: "network" }, 2, "OUTCOME_UNKNOWN", 2],

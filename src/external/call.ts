@@ -111,8 +111,10 @@ function translated(cause: unknown, dispatched: boolean, clean: (text: string) =
   if (UNREACHED.has(reason)) return new UpstreamFault(dispatched ? "closed" : "unreachable", message, { dispatched, cause }); // prettier-ignore
   if (code === "TIMEOUT") return new UpstreamFault("timeout", message, { dispatched, cause });
   if (reason === "body_invalid" || reason === "body_too_large") return new UpstreamFault("protocol", message, { dispatched, cause }); // prettier-ignore
-  const { remedy } = cause.fault;
-  return message === cause.message ? cause : new AppError(code, reason, message, { ...(remedy === undefined ? {} : { remedy: clean(remedy) }), cause }); // prettier-ignore
+  if (message === cause.message) return cause;
+  // An address with a key in it is quoted.
+  const extra = { remedy: clean(cause.fault.remedy ?? "try again later"), cause };
+  return code === "FORBIDDEN" ? new AppError("FORBIDDEN", "egress_blocked", message, extra) : new AppError("EXECUTION_FAILED", reason, message, extra); // prettier-ignore
 }
 
 function changed({ server, name }: Route): AppError {

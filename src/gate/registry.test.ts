@@ -37,7 +37,7 @@ it("C18: a provider without a runner is hidden, and named to administrators only
 
 const route = { server: "pets", method: "http", name: "getPet", pin: "0".repeat(64), operation: null }; // prettier-ignore
 
-it("a tool of a server upstream passes once it is linked and something here can call it", () => {
+it("R160: a tool of a server upstream passes once it is linked and something here can call it", () => {
   for (const provider of ["mcp", "external"] as const) {
     const tool = testTool({ provider, native: null, route });
     expect(decide({ tool })).toEqual({ kind: "allow" });
