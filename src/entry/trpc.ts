@@ -20,6 +20,9 @@ import { archiveEvents, getLedgerHead, makeCheckpoint, searchEvents, verifyLedge
 import { getMode, switchMode } from "./api/mode.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
 import { replayCalls } from "./api/replay.ts";
+import { addApiEndpoint, importApi } from "./api/apis.ts"; // prettier-ignore
+import { beginServerLogin, endServerLogin, getServerLogin } from "./api/server-login.ts"; // prettier-ignore
+import { addServer, approveServerTools, getServer, getServerLogs, getServerTool, importServers, listServerCredentials, listServerTools, listServers, lookAtServer, putServerCredential, rejectServerTools, removeServer, removeServerCredential, restartServer, rollbackServerTool, updateServer } from "./api/servers.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -192,6 +195,30 @@ const router = t.router({
     listCapsules: query(listCapsules),
     getCapsule: query(getCapsule),
     updateCapsule: mutation(updateCapsule),
+  }),
+  servers: t.router({
+    addServer: mutation(addServer),
+    listServers: query(listServers),
+    getServer: query(getServer),
+    updateServer: mutation(updateServer),
+    removeServer: mutation(removeServer),
+    restartServer: mutation(restartServer),
+    lookAtServer: mutation(lookAtServer),
+    getServerLogs: query(getServerLogs),
+    listServerTools: query(listServerTools),
+    getServerTool: query(getServerTool),
+    approveServerTools: mutation(approveServerTools),
+    rejectServerTools: mutation(rejectServerTools),
+    rollbackServerTool: mutation(rollbackServerTool),
+    importServers: mutation(importServers),
+    listServerCredentials: query(listServerCredentials),
+    putServerCredential: mutation(putServerCredential),
+    removeServerCredential: mutation(removeServerCredential),
+    beginServerLogin: mutation(beginServerLogin),
+    getServerLogin: query(getServerLogin),
+    endServerLogin: mutation(endServerLogin),
+    importApi: mutation(importApi),
+    addApiEndpoint: mutation(addApiEndpoint),
   }),
   webhooks: t.router({
     createWebhook: mutation(createWebhook),
