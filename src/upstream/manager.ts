@@ -56,6 +56,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       onStatus(status, reason) {
         tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
         p.onStatus(row.name, status, reason === null ? null : p.masked(reason));
+        if (status === "up") for (const listener of listeners) listener(row.name, "ostiary/connected", {}); // prettier-ignore
       },
     });
     const resilience = openResilience(row.name, row.settings);

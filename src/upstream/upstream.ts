@@ -115,7 +115,7 @@ export interface Upstreams {
   guarded<T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>): Promise<T>;
   /** Facts of the server for those who may know it; null while it has not been reached. */
   face(server: string): ServerFace | null;
-  /** Told of notifications: `notifications/tools/list_changed` and the like. */
+  /** Told of notifications: `notifications/tools/list_changed` and the like, and `ostiary/connected` once it is reached (again). */
   onNotification(listener: (server: string, method: string, params: JsonObject) => void): () => void;
   close(): Promise<void>;
 } // prettier-ignore

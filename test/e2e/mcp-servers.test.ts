@@ -263,6 +263,40 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
   });
 });
 
+describe("who watches a resource", () => {
+  it("hears no more of it once it may not be read any more", async () => {
+    const admin = await app.callerOf(app.adminKey);
+    const { directory } = app.doors;
+    const user = await directory.createUser(admin, { name: "watcher", role: "user" });
+    const capsule = await directory.createCapsule(admin, { name: "watcher", capabilities: ["fixture/resources_read", "fixture/test_simple_text"] }); // prettier-ignore
+    const { secret } = await directory.createKey(admin, { name: "watcher", userId: user.id, scopes: ["*"], capsuleId: capsule.id }); // prettier-ignore
+    const uri = "test://watched-resource";
+    const watch = async (key: string) => {
+      const client = await connect("/mcp/fixture", "modern", key);
+      const heard: string[] = [];
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri)); // prettier-ignore
+      await client.listen({ resourceSubscriptions: [uri] });
+      return { client, heard };
+    };
+    const [watcher, other] = [await watch(secret), await watch(app.adminKey)];
+    const update = async (one: { heard: string[] }) => {
+      for (const end = Date.now() + 20_000; one.heard.length === 0;) {
+        if (Date.now() > end) throw new Error("waited in vain");
+        fixture.updated(uri);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    };
+    await update(watcher);
+    const changed = await app.api("PATCH", `/capsules/${capsule.id}`, { body: { capabilities: ["fixture/test_simple_text"] } }); // prettier-ignore
+    expect(changed.status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 300)); // what was under way
+    for (const { heard } of [watcher, other]) heard.length = 0;
+    await update(other);
+    expect(watcher.heard).toEqual([]);
+    for (const { client } of [watcher, other]) await client.close();
+  });
+});
+
 describe("what is read, prompted or completed", () => {
   it("is judged and recorded like any call", async () => {
     const before = await runsOf("fixture/resources_read");

@@ -62,6 +62,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
   const unheard = (cause: unknown): void => doors.log.debug({ err: cause }, "notice not delivered");
 
   const heard = async (server: string, method: string, params: JsonObject): Promise<void> => {
+    if (method === "ostiary/connected") return subscriptions.again(server);
     const changed = KINDS[method];
     const { uri } = params;
     for (const entry of [...entries]) {

@@ -35,6 +35,15 @@ describe("subscriptions at servers", () => {
     expect(asked).toHaveLength(4);
   });
 
+  it("are made again when the server is there again", async () => {
+    const { asked, subscriptions } = recorder();
+    await subscriptions.add("notes", "a:1", "anna");
+    await subscriptions.add("other", "b:1", "anna");
+    await subscriptions.again("notes");
+    expect(asked.filter((line) => line === "resources/subscribe notes a:1 anna")).toHaveLength(2);
+    expect(asked).toHaveLength(3);
+  });
+
   it("leave nothing behind when the server refuses", async () => {
     const { asked, subscriptions } = recorder((method) => method === "resources/subscribe");
     await expect(subscriptions.add("notes", "a:1", "anna")).rejects.toThrow("no");

@@ -4,9 +4,13 @@ import type { Doors } from "../doors.ts";
 export interface Subscriptions {
   add(server: string, uri: string, userId: string): Promise<void>;
   remove(server: string, uri: string): Promise<void>;
+  /** The server was lost and is there again: it does not know any more what is watched. */
+  again(server: string): Promise<void>;
 }
 
 interface Watched {
+  readonly server: string;
+  readonly uri: string;
   count: number;
   /** On whose behalf: with credentials of their own, people have connections of their own. */
   readonly users: Set<string>;
@@ -23,7 +27,7 @@ export function createSubscriptions({ upstreams }: Pick<Doors, "upstreams">): Su
   return {
     async add(server, uri, userId) {
       const key = keyOf(server, uri);
-      const known = watched.get(key) ?? { count: 0, users: new Set<string>() };
+      const known = watched.get(key) ?? { server, uri, count: 0, users: new Set<string>() };
       watched.set(key, known);
       known.count++;
       if (known.users.has(userId)) return;
@@ -42,6 +46,12 @@ export function createSubscriptions({ upstreams }: Pick<Doors, "upstreams">): Su
       if (!known || --known.count > 0) return;
       watched.delete(key);
       for (const userId of known.users) await request(server, userId, "resources/unsubscribe", uri);
+    },
+    async again(server) {
+      for (const { server: of, uri, users } of [...watched.values()]) {
+        if (of !== server) continue;
+        for (const userId of users) await request(server, userId, "resources/subscribe", uri);
+      }
     },
   };
 }
