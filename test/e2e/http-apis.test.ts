@@ -1,6 +1,7 @@
 // HTTP APIs as tools, through the doors: imported, hidden until approved, called under the gate, stopped when they change.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { runBin } from "../fixtures/bin.ts";
 import { openPetApi, PET_DOCUMENT, type PetApi } from "../fixtures/pet-api.ts";
 
 const SECRET = "pets-live-8f2a61c09d";
@@ -157,3 +158,28 @@ it("a large document of somebody's: every operation of our own API is taken or t
   expect(made.body.tools.length).toBeGreaterThan(60);
   expect(made.body.server.tools.refused).toBe(0);
 }, 30_000);
+
+describe("on the command line", { timeout: 120_000 }, () => {
+  const cli = (args: string[], input = "") => runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], { env: { KEY: app.adminKey, PETS: SECRET }, input }); // prettier-ignore
+
+  it("one command imports a document and approves it; an endpoint is another", async () => {
+    const made = await cli(["add", "shop", pets.url, "--openapi", "-", "--choose", "tag:store,getPet", "--choose", "!method:put", "--header", "query:key: ${credential:k}", "--credential", "k=env:PETS", "--approve"], document()); // prettier-ignore
+    expect(made.code).toBe(0);
+    expect(made.stdout).toMatch(/^shop\/getPet +approved +safe/m);
+    expect(made.stdout).not.toContain("writeNote");
+    expect((await call("shop/getPet", { petId: "1" })).body).toMatchObject({ status: "success" });
+    expect(pets.seen.at(-1)?.target).toBe(`/pets/1?key=${SECRET}`);
+    const endpoint = await cli(["add-endpoint", "single", "--name", "read", "--url", `${pets.url}/notes/{id}`, "--param", "page?:query:integer", "--json"]); // prettier-ignore
+    expect(endpoint.json()).toMatchObject({ server: { transport: { kind: "api", operations: 1 } }, tools: [{ name: "single/read", state: "pending" }] }); // prettier-ignore
+    const more = await cli(["add-endpoint", "single", "--name", "write", "--method", "post", "--url", "/notes", "--body", '{"type":"object"}', "--json"]); // prettier-ignore
+    expect(more.json().server.transport.operations).toBe(2);
+  });
+
+  it("what is wrong is told with its place, and nothing is kept", async () => {
+    const unnamed = await cli(["add", "shop2", "--openapi", "-"], document());
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining("https://eu.pets.example/v1")]); // prettier-ignore
+    expect((await cli(["add", "shop2", pets.url, "--openapi", "absent.yaml"])).code).toBe(2);
+    expect((await cli(["add-endpoint", "shop2", "--name", "x", "--url", `${pets.url}/x`, "--param", "y"])).code).toBe(2); // prettier-ignore
+    expect((await app.api("GET", "/servers/shop2")).status).toBe(404);
+  });
+});
