@@ -57,7 +57,7 @@ describe("each kind of trouble ends in words", { timeout: 60_000 }, () => {
     await healthy();
   });
 
-  test("what is idempotent is sent once more after a crash, and never more often", async () => {
+  test("R166, C40: what is idempotent is sent once more after a crash, and never more often", async () => {
     const before = bad.calls("crash");
     await call("bad/crash");
     expect(bad.calls("crash") - before).toBe(1);

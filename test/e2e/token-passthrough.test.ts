@@ -60,7 +60,7 @@ describe("T1: the caller's key stays here", { timeout: 60_000 }, () => {
     expectNoKey(JSON.stringify(upstream.asked));
   });
 
-  test("an HTTP API", async () => {
+  test("R160: an HTTP API", async () => {
     const recorded: string[] = [];
     const api = createServer((req, res) => {
       recorded.push(JSON.stringify([req.url, req.headers]));
@@ -77,7 +77,7 @@ describe("T1: the caller's key stays here", { timeout: 60_000 }, () => {
     expectNoKey(recorded.join("\n"));
   });
 
-  test.skipIf(!existsSync("/usr/bin/bwrap"))("T17: a program: its environment is exactly what was given, its arguments too", async () => {
+  test.skipIf(!existsSync("/usr/bin/bwrap"))("R294, T17: a program: its environment is exactly what was given, its arguments too", async () => {
     const folder = mkdtempSync(join(tmpdir(), "ostiary-recorder-"));
     chmodSync(folder, 0o755);
     const script = join(folder, "recorder.mjs");
