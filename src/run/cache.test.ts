@@ -77,13 +77,14 @@ it("what failed, what is not whole and what is too large is asked for anew", asy
     { output: null, error: { code: "EXECUTION_FAILED", reason: "x", message: "x" }, metadata: {} },
     { output: {}, error: null, metadata: { timedOut: true } },
     { output: {}, error: null, metadata: { partial: true } },
+    { output: {}, error: null, metadata: { filesTouched: ["a.png"] } },
     { output: "x".repeat(200_000), error: null, metadata: {} },
   ];
   for (const result of bad) {
     answer = () => result;
     for (let i = 0; i < 2; i++) await run(call());
   }
-  expect([ran, hits]).toEqual([8, 0]);
+  expect([ran, hits]).toEqual([10, 0]);
 });
 
 it("an answer ages, and a clock set back does not make it younger", async () => {

@@ -59,9 +59,9 @@ function keyOf({ caller, tool, arguments: given }: Call, rules: readonly string[
   return createHash("sha256").update(question).digest("base64");
 }
 
-/** Only what is whole: a part of an answer, for lack of time or of a server, is not the answer. */
+/** Only what is whole: neither a part of an answer, for lack of time or of a server, nor one whose file may be gone meanwhile. */
 const mayBeKept = ({ error, metadata }: RunResult): boolean =>
-  error === null && metadata["timedOut"] !== true && metadata["partial"] !== true;
+  error === null && metadata["timedOut"] !== true && metadata["partial"] !== true && metadata["filesTouched"] === undefined; // prettier-ignore
 
 /** At least one, as the cache wants it; what the record keeps lies there besides. */
 const bytesOf = ({ output, recorded }: RunResult): number =>
