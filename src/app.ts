@@ -1,6 +1,7 @@
 // The composition root: configuration → store → engine → doors. The only file that opens adapters.
 import { hkdfSync } from "node:crypto";
 import { homedir } from "node:os";
+import { dirname } from "node:path";
 import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { noteDecision, sourcesOf } from "./app/figures.ts";
@@ -284,7 +285,7 @@ async function compose(
     const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
     const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
     const { powersFor } = powers;
-    const upstream = openUpstream({ store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, onStatus: visibility.changed, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
+    const upstream = openUpstream({ configured: { servers: config.mcpServers, folder: options.configFile ? dirname(options.configFile) : process.cwd() }, store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, onStatus: visibility.changed, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
     metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: upstream.figures }));
     const opening = { registry, governance, ids, now, ...config.execution, ...(tracing.on ? { samples: tracing.samples } : {}) };
     const engine: Engine = createEngine({

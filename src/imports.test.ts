@@ -36,7 +36,7 @@ const DIRECTION: Record<string, Rule> = {
   "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "telemetry/", "tools/index.ts", "tools/registry.ts", "external/", "upstream/", "version.ts"], types: ["ledger/ledger.ts", "agent/agents.ts", "config.ts", "tools/tool.ts"] },
   "app/": { may: [...BASE, "telemetry/", "browser/", "codemode/programs.ts", "data-dir.ts", "database/database.ts", "documents/sandboxed.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", "model/model.ts", "ledger/", ...RULES, ...PORTS, "run/powers/", "run/mcp.ts", "run/external.ts", "agent/", "external/", "upstream/", "version.ts", "webhook/", "workflow/"], types: ["config.ts", "entry/doors.ts", "identity/directory.ts", "run/index.ts", "record/", "tools/registry.ts"] },
   "config.ts": { may: [...BASE, "config/"] },
-  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "telemetry/samplers.ts"] },
+  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "telemetry/samplers.ts", "upstream/config.ts"] },
   "data-dir.ts": { may: BASE },
   "entry/": { may: [...BASE, "governance/governance.ts", "limits/budget.ts", "limits/period.ts", "mode/authority.ts", "relation/text.ts", "store/store.ts", "telemetry/names.ts", "telemetry/tracing.ts", "tools/registry.ts", "tools/render.ts", "tools/tool.ts"], types: ["agent/questions.ts", "approval/approval.ts", "engine.ts", "engine/replay.ts", "external/", "identity/", "ledger/", "mode/mode.ts", "policy/policy.ts", "record/", "relation/relation.ts", "state/state.ts", "upstream/", "webhook/webhook.ts"] },
   "engine.ts": { may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"], types: ["approval/approval.ts", "record/", "run/", "store/store.ts", "telemetry/observer.ts", "tools/registry.ts", "tools/tool.ts"] },
@@ -138,10 +138,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
+  "smol-toml": { owners: ["cli/connect/edit.ts"] },
   undici: { owners: ["egress/pool.ts", "egress/undici-pool.d.ts"], why: "kept connections, and the type of the one part of it that is loaded" },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
   yaml: { owners: ["config/file.ts", "external/document.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
+  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "upstream/config.ts", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
 /** Modules of Node that reach out of the process: who owns the danger. */

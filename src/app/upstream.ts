@@ -16,6 +16,7 @@ import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import { openCredentials, type OpenedCredentials } from "../upstream/credentials.ts";
 import { createLoginDesk, type LoginDesk } from "../upstream/login-desk.ts";
+import type { Configured } from "../upstream/configured.ts";
 import { openDesk } from "../upstream/desk.ts";
 import { pinOf } from "../upstream/intake/definition.ts";
 import { openUpstreams } from "../upstream/manager.ts";
@@ -44,6 +45,8 @@ export interface UpstreamParts {
   /** Told when a server is reached or lost: callers see other tools then. */
   readonly onStatus: () => void;
   readonly tenantId: string;
+  /** `mcpServers` of the settings, and the folder they lie in. */
+  readonly configured: Omit<Configured, "tenantId">;
   readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
   readonly ids: Ids;
   readonly now: () => number;
@@ -101,7 +104,8 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   });
   const review = createReview({ store, registry, now, note, toolsChanged: () => p.follower.changed("tools") });
   const opened = openDesk({
-    store, upstreams, credentials, review, directory: p.directory, relations: p.relations, follower: p.follower, now, note,
+    store, upstreams, credentials, review, directory: p.directory, relations: p.relations, follower: p.follower, now, note, configured: { ...p.configured, tenantId: p.tenantId },
+    removeFolders: async (server) => (await import("../upstream/stdio-folder.ts")).removeFolders(server, p.dataDir),
     resolveProgram: async (...of) => (await import("../upstream/stdio-program.ts")).resolveProgram(...of),
     report: (fields, message) => p.log.warn(fields, message),
   });

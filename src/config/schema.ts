@@ -11,6 +11,7 @@ import { sinkConfig } from "../sink/sink.ts";
 import { stateConfig } from "../state/state.ts";
 import { storeConfig } from "../store/store.ts";
 import { SAMPLERS } from "../telemetry/samplers.ts";
+import { mcpServersConfig } from "../upstream/config.ts";
 
 /** `x-env` names the variable where it is not the derived OSTIARY_ one, `x-flag` the flag of `serve`. */
 interface Extra {
@@ -165,6 +166,7 @@ export const configSchema = z.strictObject({
     npm: z.url({ protocol: /^https?$/ }).default("https://registry.npmjs.org").meta(about("Registry that system/package_install takes packages of JavaScript from.")),
   }).prefault({}).meta(about("Where packages are installed from.")),
   databases: databasesConfig.default({}).meta(about(databasesConfig.description ?? "", { writeOnly: true })),
+  mcpServers: mcpServersConfig.default({}).meta(about(mcpServersConfig.description ?? "", { writeOnly: true })),
   browser: browserConfig.prefault({}).meta(about("The browser of the browser tools.")),
   tools: z.strictObject({
     whitelist: z.array(z.string().min(1)).max(10_000).default([]).meta(about(

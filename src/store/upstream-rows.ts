@@ -187,7 +187,7 @@ export interface UpstreamStore {
     get(name: string): Promise<ServerRow | null>;
     /** Of one tenant, or of all. */
     list(tenantId?: string): Promise<ServerRow[]>;
-    update(name: string, change: Partial<Pick<ServerRow, "description" | "transport" | "settings" | "enabled">> & { readonly updatedAt: number }): Promise<ServerRow | null>;
+    update(name: string, change: Partial<Pick<ServerRow, "description" | "transport" | "settings" | "enabled" | "origin">> & { readonly updatedAt: number }): Promise<ServerRow | null>;
     /** With its tools, their versions and its credentials. */
     remove(name: string): Promise<boolean>;
   };

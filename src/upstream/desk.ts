@@ -4,6 +4,7 @@ import { AppError, type Fault } from "../errors.ts";
 import type { Follower } from "../store/follow.ts";
 import { AlreadyExists, type Action, type ServerRow, type ServerToolRow, type Store } from "../store/store.ts"; // prettier-ignore
 import { CATEGORIES } from "../tools/tool.ts";
+import { applyConfigured, type Configured } from "./configured.ts";
 import { invalid, reachOf, settingsOf, type ResolveProgram } from "./desk-input.ts";
 import { createDeciding } from "./desk-tools.ts";
 import { reachFault, serverView, toolViews } from "./desk-views.ts";
@@ -18,10 +19,14 @@ import type { Upstreams } from "./upstream.ts";
 export interface DeskPowers extends LinkingPowers {
   readonly store: Pick<Store, "servers" | "serverTools" | "capsules">;
   readonly upstreams: Pick<Upstreams, "apply" | "health" | "logs" | "restart" | "definitions" | "onNotification">; // prettier-ignore
-  readonly credentials: Pick<OpenedCredentials, "put" | "remove" | "list" | "forget">;
+  readonly credentials: Pick<OpenedCredentials, "put" | "remove" | "list" | "forget" | "of">;
+  /** Servers of the settings. */
+  readonly configured: Configured;
   readonly review: Review;
   readonly follower: Pick<Follower, "on" | "changed">;
   readonly resolveProgram: ResolveProgram;
+  /** What a server kept on this machine. */
+  readonly removeFolders: (server: string) => Promise<void>;
   readonly now: () => number;
   readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>; // prettier-ignore
   readonly report: (fields: object, message: string) => void;
@@ -29,7 +34,7 @@ export interface DeskPowers extends LinkingPowers {
 
 export interface OpenedDesk {
   readonly desk: ServerDesk;
-  /** Takes over all servers as the store has them; changes of other instances too, from now on. */
+  /** Makes the servers of the settings and takes over all as the store has them; changes of other instances too, from now on. */
   start(): Promise<void>;
   /** Looks at what a server offers as soon as nobody has asked for it for a moment: it says that it changed, or a call saw it. */
   lookSoon(server: string): void;
@@ -112,6 +117,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     } finally {
       for (const name of Object.keys(secrets)) await p.credentials.remove(row, "", name);
       await applied();
+      if (row.transport.kind === "stdio") await p.removeFolders(row.name);
     }
   }; // prettier-ignore
 
@@ -163,6 +169,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       if (await servers.remove(name)) await p.note("upstream.removed", actor, auditOf(row));
       p.credentials.forget(name);
       await changed();
+      if (row.transport.kind === "stdio") await p.removeFolders(name);
       return view;
     },
     async restart(actor, name, signal) {
@@ -248,7 +255,10 @@ export function openDesk(p: DeskPowers): OpenedDesk {
   ];
   return {
     desk,
-    start: applied,
+    async start() {
+      await applyConfigured(p.configured, { ...p, linking });
+      await applied();
+    },
     lookSoon,
     close() {
       for (const end of ends) end();
