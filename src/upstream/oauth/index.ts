@@ -114,6 +114,7 @@ export function openOAuth(p: OAuthPowers): OAuth {
     async login(owner, startedBy) {
       const me = await identityOf(owner.server);
       if (me.redirectUrl === undefined) throw new AppError("CONFLICT", "not_running", `Server ${owner.server.name} is reached as ourselves (client_credentials): nobody logs in`, { remedy: "store its client secret instead" });
+      if (!URL.canParse(me.redirectUrl)) throw new AppError("UNAVAILABLE", "provider_not_configured", "Nobody can be sent back here: this server has no address", { remedy: "run ostiary serve" });
       return logins.begin(owner, me, startedBy, await challengeOf(owner));
     },
     async begun(state, serverOf) {
@@ -141,7 +142,8 @@ export function openOAuth(p: OAuthPowers): OAuth {
 export const addressesAt = (baseUrl: () => string): Pick<OAuthPowers, "redirectUrl" | "documentUrl"> => ({
   redirectUrl: () => `${baseUrl()}/oauth/callback`,
   documentUrl() {
-    const { protocol, hostname } = new URL(baseUrl());
+    // Servers are reached before the listener is up, and there may never be one.
+    const { protocol, hostname = "" } = URL.parse(baseUrl()) ?? {};
     const isPublic = protocol === "https:" && hostname.includes(".") && !/^[\d.]+$/.test(hostname);
     return isPublic ? `${baseUrl()}/oauth/client.json` : null;
   },

@@ -12,6 +12,7 @@ import { AppError } from "../../errors.ts";
 import type { ServerRow } from "../../store/store.ts";
 import type { OpenedCredentials } from "../credentials.ts";
 import { UpstreamFault } from "../upstream.ts";
+import { addressesAt, clientDocument } from "./index.ts";
 
 const LIMIT_MS = 60_000;
 
@@ -241,6 +242,30 @@ describe("a client that the authorization server knows already", { timeout: LIMI
     }
   });
 }); // prettier-ignore
+
+test("authorization servers can read who we are only where our address is a public one with TLS", () => {
+  const at = (base: string) => {
+    const { redirectUrl, documentUrl } = addressesAt(() => base);
+    return [redirectUrl(), documentUrl()];
+  };
+  expect(at("https://gate.example.org")).toEqual(["https://gate.example.org/oauth/callback", "https://gate.example.org/oauth/client.json"]); // prettier-ignore
+  for (const base of ["http://gate.example.org", "https://localhost:3100", "https://127.0.0.1", "https://[::1]", "https://10.0.0.7:8443", ""]) expect([base, at(base)[1]]).toEqual([base, null]); // prettier-ignore
+  const document = clientDocument("https://gate.example.org/oauth/client.json", "https://gate.example.org/oauth/callback"); // prettier-ignore
+  expect(document).toMatchObject({ client_id: "https://gate.example.org/oauth/client.json", redirect_uris: ["https://gate.example.org/oauth/callback"], token_endpoint_auth_method: "none" }); // prettier-ignore
+});
+
+test(
+  "before there is an address a login is used, and none can be begun",
+  { timeout: LIMIT_MS },
+  async () => {
+    const house = await openHouse({ redirectUrl: "/oauth/callback" });
+    try {
+      await expect(house.credentials.logins.begin(behindLogin("http://127.0.0.1:9/mcp"), "owner")).rejects.toThrow(/has no address/); // prettier-ignore
+    } finally {
+      await house.close();
+    }
+  },
+);
 
 /** Files of a folder that hold a text. */
 function filesWith(folder: string, text: string): string[] {
