@@ -59,7 +59,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, SDK path of the modern era": {
     entry: "mcp",
-    site: "src/entry/mcp/server.ts",
+    site: "src/entry/mcp/calls.ts",
     async call(on, key, asked) {
       const message = bare(asked, { _meta: { ...META, progressToken: 1 } });
       const before = (await pathCounts(on)).sdk;
@@ -70,7 +70,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy session": {
     entry: "mcp",
-    site: "src/entry/mcp/server.ts",
+    site: "src/entry/mcp/calls.ts",
     async call(on, key, { name, args }) {
       const { client } = await connect(on.url, key, "legacy");
       const answer: unknown = await client.callTool({ name: wire(name), arguments: args }).catch((cause: unknown) => String(cause)); // prettier-ignore
@@ -80,12 +80,12 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy without a session": {
     entry: "mcp",
-    site: "src/entry/mcp/server.ts",
+    site: "src/entry/mcp/calls.ts",
     call: async (on, key, asked) => (await post(on.url, key, bare(asked, {}))).text(),
   },
   "MCP on stdin and stdout, engine in this process": {
     entry: "stdio",
-    site: "src/entry/mcp/server.ts",
+    site: "src/entry/mcp/calls.ts",
     async call(on, key, asked) {
       const caller = await on.callerOf(key);
       return overStdio(asked, (input, output) => serveStdioDoor(on.doors, caller, { input, output })); // prettier-ignore
@@ -246,6 +246,42 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
     expect(record).toMatchObject({ id: house.entered.at(-1), toolName: call.name, entry: door.entry }); // prettier-ignore
     expect(told).toMatch(new RegExp(`${WORD}|"status":"running"`));
   });
+});
+
+/** A tool that calls tools is a door within the house: what it may not do by itself, it may not do by them. */
+const WITHIN: Record<string, (asked: Asked) => Asked> = {
+  ostiary_call: ({ name, args }) => ({ name: "system/call_tool", args: { name, arguments: args } }),
+  ostiary_code: ({ name, args }) => ({ name: "system/run_code", args: { code: `return await call(${JSON.stringify(name)}, ${JSON.stringify(args)})` } }),
+}; // prettier-ignore
+
+describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
+  it("T22: what any stage refuses or holds never runs through it, and the record tells", async () => {
+    const all = [...Object.values(house.hidden), ...Object.values(house.refused), await house.held()]; // prettier-ignore
+    for (const { on, key, call, stage, code, reason } of all) {
+      const before = [...house.entered];
+      const last = (await newest(on, key))?.id;
+      const told = await overRest(on, key, within(call), { timeout: 5_000 });
+      expect([stage, house.entered]).toEqual([stage, before]);
+      expect(told).not.toContain(WORD);
+      const record = await newest(on, key);
+      expect(record?.id).not.toBe(last);
+      if (stage === "approval") expect(record).toMatchObject({ status: "pending", entry: "tool" });
+      // Whoever is refused everything is refused the way there already.
+      else if (record?.entry === "tool") {
+        expect(record).toMatchObject({ status: "failed", errorCode: code, errorReason: reason, result: null }); // prettier-ignore
+        expect(await decidedBy(on, record.id)).toMatchObject({ stage, verdict: "deny" });
+      } else expect(record?.status).toBe("failed");
+    }
+  }, 120_000);
+
+  it("runs it for a caller who may, once, and records it", async () => {
+    const { key, call } = house.may;
+    const before = house.entered.length;
+    expect(await overRest(house.app, key, within(call))).toContain(WORD);
+    const record = await newest(house.app, key);
+    expect(house.entered.slice(before)).toEqual([record?.id]);
+    expect(record).toMatchObject({ toolName: call.name, entry: "tool", status: "success" });
+  }, 60_000);
 });
 
 describe("the inventory", () => {
