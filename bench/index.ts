@@ -20,6 +20,7 @@ const PARTS = [
   "bombs",
   "tracing",
   "neighbours",
+  "proxied",
 ] as const;
 
 interface PartModule {

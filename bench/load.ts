@@ -31,7 +31,6 @@ const HEAD_END = "\r\n\r\n";
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 
 interface Run extends LoadJob {
-  readonly bytes: Buffer;
   readonly latencies: number[];
   phase: "warm" | "measure" | "end";
   measured: number;
@@ -44,7 +43,6 @@ interface Run extends LoadJob {
 async function load(job: LoadJob): Promise<LoadResult> {
   const run: Run = {
     ...job,
-    bytes: Buffer.from(job.request),
     latencies: [],
     phase: "warm",
     measured: 0,
@@ -53,7 +51,9 @@ async function load(job: LoadJob): Promise<LoadResult> {
     bad: 0,
     firstBad: null,
   };
-  const lines = Array.from({ length: job.connections }, () => oneConnection(run));
+  const lines = Array.from({ length: job.connections }, (_, index) =>
+    oneConnection(run, bytesOf(job, index)),
+  );
   let began = performance.now();
   let ended = began;
   setTimeout(() => {
@@ -79,8 +79,12 @@ async function load(job: LoadJob): Promise<LoadResult> {
   };
 }
 
+/** Requests with the id 100 get one of their own per connection, for servers that all of them reach in one session. */
+const bytesOf = ({ request }: LoadJob, index: number): Buffer =>
+  Buffer.from(request.replace('"id":100,', `"id":${100 + index},`));
+
 /** Resolves when the run has ended and the last answer is here. */
-function oneConnection(run: Run): Promise<void> {
+function oneConnection(run: Run, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = "";
     let sentAt = 0;
@@ -104,7 +108,7 @@ function oneConnection(run: Run): Promise<void> {
     });
     const send = (): void => {
       sentAt = performance.now();
-      socket.write(run.bytes);
+      socket.write(bytes);
     };
     socket.once("connect", send);
     socket.once("error", reject);
