@@ -1,9 +1,10 @@
 // Logins at servers upstream over the public doors: who may begin one, what the browser sees, and that calls work afterwards.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
+import { runBin } from "../fixtures/bin.ts";
 import { startIdp, type Idp } from "../fixtures/idp.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 const TERMS = { risk: "safe", effects: "read_only" };
 
 describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
@@ -101,6 +102,22 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     expect((await app.api("DELETE", "/servers/own/login", { key: bob })).body).toEqual({ removed: true });
     const after = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
     expect(JSON.stringify(after.body)).not.toContain("robert");
+  });
+
+  test("ostiary servers login prints the link, and waits until somebody has logged in", async () => {
+    const cli = (...args: string[]) => runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], { env: { KEY: app.adminKey } });
+    const link = await cli("login", "team", "--no-wait");
+    expect([link.code, link.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/)]);
+    const waiting = cli("login", "team");
+    let isOver = false;
+    const watched = waiting.finally(() => (isOver = true));
+    while (!isOver) {
+      expect((await logIn("team")).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    expect((await watched).stderr).toContain("logged in at team");
+    expect((await cli("logout", "team")).stderr).toContain("the login is forgotten");
+    expect((await cli("login", "nothing")).code).not.toBe(0);
   });
 
   test("answers that are none: no state, a foreign one, the same word twice", async () => {
