@@ -94,7 +94,8 @@ export async function applyConfigured({ servers, folder, tenantId }: Configured,
     await p.review.dropped(row.name);
     await p.linking.unlink(operator(row.tenantId), tools.map(({ name }) => name));
     await p.store.servers.remove(row.name);
-    if (row.transport.kind === "stdio") await p.removeFolders(row.name);
+    // What stays behind on the disk is no reason not to start.
+    if (row.transport.kind === "stdio") await p.removeFolders(row.name).catch((cause: unknown) => p.report({ err: cause, server: row.name }, "the folder of a server could not be removed"));
     await p.note("upstream.removed", { tenantId: row.tenantId, userId: "system" }, { server: row.name, origin: "configuration" });
   }
 } // prettier-ignore
