@@ -8,7 +8,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { ApiSource, ImportApi } from "./import.ts";
 import type { ApiImport } from "./openapi.ts";
 
-export interface ApiGiven extends ApiSource {
+interface ApiGiven extends ApiSource {
   readonly description?: string | undefined;
   /** Over what the document proposes; absent at another import: as they are. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -26,7 +26,7 @@ export interface ApiDesk {
   addEndpoint(actor: Caller, name: string, endpoint: Endpoint, signal: AbortSignal): Promise<Tried>;
 }
 
-export interface ApiTried extends Tried {
+interface ApiTried extends Tried {
   readonly isNew: boolean;
 }
 
@@ -34,7 +34,7 @@ type Api = Extract<ServerView["transport"], { kind: "api" }>;
 
 const MAX_STORED_CHARS = 4_194_304;
 
-export interface ApiDeskPowers {
+interface ApiDeskPowers {
   readonly servers: Pick<ServerDesk, "add" | "get" | "update">;
   readonly importApi: ImportApi;
 }

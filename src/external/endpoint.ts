@@ -19,7 +19,7 @@ export interface Endpoint extends Shape {
   readonly body?: EndpointBody | undefined;
 }
 
-export interface EndpointParameter {
+interface EndpointParameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly description?: string | undefined;
@@ -27,7 +27,7 @@ export interface EndpointParameter {
   readonly schema?: JsonObject | undefined;
 }
 
-export interface EndpointBody {
+interface EndpointBody {
   readonly mediaType?: string | undefined;
   readonly required?: boolean | undefined;
   readonly schema?: JsonObject | undefined;

@@ -143,7 +143,7 @@ const essence = (mediaType: string): string => mediaType.split(";")[0]?.trim().t
 export const isJson = (mediaType: string): boolean =>
   /^(application\/json|[a-z]+\/[\w.+-]+\+json)$/.test(essence(mediaType));
 export const isForm = (mediaType: string): boolean => essence(mediaType) === "application/x-www-form-urlencoded"; // prettier-ignore
-export const isText = (mediaType: string): boolean =>
+const isText = (mediaType: string): boolean =>
   /^(text\/[\w.+-]+|application\/(xml|[\w.-]+\+xml|yaml|x-yaml|graphql|x-ndjson|jsonl))$/.test(essence(mediaType)); // prettier-ignore
 
 /** Thrown for the one operation, and caught by whoever goes through all of them. */

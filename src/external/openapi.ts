@@ -167,7 +167,7 @@ function wordsOf({ summary, description, deprecated }: JsonObject, method: strin
 }
 
 /** What a method promises (RFC 9110); whether the API keeps it nobody knows. */
-export function annotationsOf(method: Method): JsonObject {
+function annotationsOf(method: Method): JsonObject {
   const readOnly = method === "GET" || method === "HEAD" || method === "OPTIONS";
   return {
     readOnlyHint: readOnly,
