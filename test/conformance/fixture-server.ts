@@ -39,7 +39,10 @@ export interface FixtureServer {
 /** Comes and goes, so that a list really changes. */
 const SPARE = "test_spare";
 
-export async function startFixtureServer(port = 0): Promise<FixtureServer> {
+/** `eras`: as a server that has not heard of the modern one, or of both. */
+export async function startFixtureServer({
+  eras = "both" as "both" | "legacy",
+} = {}): Promise<FixtureServer> {
   const codec = createRequestStateCodec<{ step: number }>({ key: randomBytes(32) });
   const sessions = new Map<string, Session>();
   const spare = { tools: false, prompts: false };
@@ -79,7 +82,9 @@ export async function startFixtureServer(port = 0): Promise<FixtureServer> {
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
       originValidationResponse(request, localhostAllowedOrigins());
     if (refused) return refused;
-    if (!(await isLegacyRequest(request, options.parsedBody))) return handler.fetch(request, options); // prettier-ignore
+    const isModern = !(await isLegacyRequest(request, options.parsedBody));
+    if (isModern && eras === "legacy") return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request: no session" } }, { status: 400 }); // prettier-ignore
+    if (isModern) return handler.fetch(request, options); // prettier-ignore
     const body = options.parsedBody ?? (request.method === "POST" ? await request.clone().json() : undefined); // prettier-ignore
     if ((body as { method?: string } | undefined)?.method === "initialize") return opened(request, { ...options, parsedBody: body }); // prettier-ignore
     const id = request.headers.get("mcp-session-id");
@@ -93,7 +98,7 @@ export async function startFixtureServer(port = 0): Promise<FixtureServer> {
   const server = createServer((req, res) => {
     respond(req as Parameters<typeof respond>[0], res).catch(() => res.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     updated(uri) {
