@@ -17,6 +17,8 @@ export const DEFAULT_COMMAND = "serve";
 
 export const COMMANDS: readonly CommandEntry[] = [
   { name: "serve", summary: "run server and console (the default)", load: () => import("./serve.ts") },
+  { name: "connect", summary: "write the configuration of an AI client, and create its key", load: () => import("./connect.ts") },
+  { name: "disconnect", summary: "take that back, and revoke the key", load: () => import("./disconnect.ts") },
   { name: "mcp", summary: "speak MCP on stdin and stdout", load: () => import("./mcp.ts") },
   { name: "call", summary: "run one tool through the whole path", load: () => import("./call.ts") },
   { name: "tools", summary: "the catalogue as you see it", load: () => import("./tools.ts") },

@@ -1,0 +1,135 @@
+// AI clients that can be told of a server: where each keeps its configuration, and what an entry looks like there.
+import { posix, win32 } from "node:path";
+
+export type Scope = "user" | "project";
+
+/** Where paths come from; a parameter, since each platform has its own. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+}
+
+/** What an entry may need to say. */
+export interface Address {
+  readonly url: string;
+  /** The value of the Authorization header: with the key, or with a variable that holds it. */
+  readonly authorization: string;
+  /** A program and its arguments that speak MCP on stdin and stdout; the key is read from a file. */
+  readonly command: readonly string[];
+}
+
+export interface Client {
+  readonly id: string;
+  readonly title: string;
+  readonly format: "json" | "toml";
+  /** Where the entry stands in the file. */
+  readonly at: readonly string[];
+  /** It is there when the client is. */
+  folder(machine: Machine): string;
+  /** Null where the client has no such scope. */
+  file(machine: Machine, scope: Scope): string | null;
+  /** How a header refers to a variable; null where it cannot. */
+  readonly variable: ((name: string) => string) | null;
+  /** The key itself is not in the entry. */
+  readonly keyInFile: boolean;
+  entry(address: Address): Record<string, unknown>;
+}
+
+const pathsOf = ({ platform }: Machine): typeof posix => (platform === "win32" ? win32 : posix);
+
+/** Where programs with windows keep their settings. */
+function settings(machine: Machine, ...parts: readonly string[]): string {
+  const { platform, home, env } = machine;
+  const { join } = pathsOf(machine);
+  if (platform === "win32") return join(env["APPDATA"] || join(home, "AppData", "Roaming"), ...parts); // prettier-ignore
+  if (platform === "darwin") return join(home, "Library", "Application Support", ...parts);
+  return join(env["XDG_CONFIG_HOME"] || join(home, ".config"), ...parts);
+}
+
+const atHome = (machine: Machine, ...parts: readonly string[]): string =>
+  pathsOf(machine).join(machine.home, ...parts);
+const inProject = (machine: Machine, ...parts: readonly string[]): string =>
+  pathsOf(machine).join(machine.cwd, ...parts);
+
+const http = ({ url, authorization }: Address): Record<string, unknown> => ({ type: "http", url, headers: { Authorization: authorization } }); // prettier-ignore
+
+export const CLIENTS: readonly Client[] = [
+  {
+    id: "claude-code",
+    title: "Claude Code",
+    format: "json",
+    at: ["mcpServers", "ostiary"],
+    folder: (machine) => atHome(machine, ".claude"),
+    file: (machine, scope) =>
+      scope === "user" ? atHome(machine, ".claude.json") : inProject(machine, ".mcp.json"),
+    variable: (name) => `\${${name}}`,
+    keyInFile: false,
+    entry: http,
+  },
+  {
+    id: "claude-desktop",
+    title: "Claude Desktop",
+    format: "json",
+    at: ["mcpServers", "ostiary"],
+    folder: (machine) => settings(machine, "Claude"),
+    file: (machine, scope) =>
+      scope === "user" ? settings(machine, "Claude", "claude_desktop_config.json") : null,
+    variable: null,
+    // Its file takes programs only.
+    keyInFile: true,
+    entry: ({ command: [command, ...args] }) => ({ command, args }),
+  },
+  {
+    id: "cursor",
+    title: "Cursor",
+    format: "json",
+    at: ["mcpServers", "ostiary"],
+    folder: (machine) => atHome(machine, ".cursor"),
+    file: (machine, scope) =>
+      scope === "user" ? atHome(machine, ".cursor", "mcp.json") : inProject(machine, ".cursor", "mcp.json"), // prettier-ignore
+    variable: (name) => `\${env:${name}}`,
+    keyInFile: false,
+    entry: ({ url, authorization }) => ({ url, headers: { Authorization: authorization } }),
+  },
+  {
+    id: "vscode",
+    title: "VS Code",
+    format: "json",
+    at: ["servers", "ostiary"],
+    folder: (machine) => settings(machine, "Code"),
+    file: (machine, scope) =>
+      scope === "user" ? settings(machine, "Code", "User", "mcp.json") : inProject(machine, ".vscode", "mcp.json"), // prettier-ignore
+    variable: (name) => `\${env:${name}}`,
+    keyInFile: false,
+    entry: http,
+  },
+  {
+    id: "windsurf",
+    title: "Windsurf",
+    format: "json",
+    at: ["mcpServers", "ostiary"],
+    folder: (machine) => atHome(machine, ".codeium", "windsurf"),
+    file: (machine, scope) =>
+      scope === "user" ? atHome(machine, ".codeium", "windsurf", "mcp_config.json") : null,
+    variable: (name) => `\${env:${name}}`,
+    keyInFile: false,
+    entry: ({ url, authorization }) => ({ serverUrl: url, headers: { Authorization: authorization } }), // prettier-ignore
+  },
+  {
+    id: "codex",
+    title: "Codex",
+    format: "toml",
+    at: ["mcp_servers", "ostiary"],
+    folder: (machine) => codexHome(machine),
+    file: (machine, scope) =>
+      scope === "user" ? pathsOf(machine).join(codexHome(machine), "config.toml") : null,
+    variable: null,
+    keyInFile: false,
+    entry: ({ url, authorization }) => ({ url, http_headers: { Authorization: authorization } }),
+  },
+];
+
+const codexHome = (machine: Machine): string =>
+  machine.env["CODEX_HOME"] || atHome(machine, ".codex");
