@@ -45,7 +45,7 @@ export async function openHttp(
   const options = { fetch, ...(credential.oauth ? { authProvider: credential.oauth } : {}) };
   if (given.kind === "sse") {
     const transport = new sdk.SSEClientTransport(url, options);
-    return { transport, pool, close: () => pool.close() };
+    return { transport, pool, close: () => transport.close().then(() => pool.close()) };
   }
   const transport = new sdk.StreamableHTTPClientTransport(url, options);
   return {

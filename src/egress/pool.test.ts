@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { connect as dialHome, type AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Pooled } from "./egress.ts";
+import { openEgress, type EgressOptions } from "./guard.ts";
+import { rulesForServer } from "./operator.ts";
+
+const cleanups: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function serve(handler: RequestListener): Promise<number> {
+  const server = createServer(handler);
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function pooled(server: string, options: EgressOptions = {}): Promise<Pooled> {
+  const pool = await openEgress(options).pooled(rulesForServer(server));
+  cleanups.push(() => pool.close());
+  return pool;
+}
+
+const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "reached",
+    (cause: { fault?: { reason: string } }) => cause.fault?.reason ?? cause,
+  );
+
+describe("kept connections", () => {
+  test("lead to the server that was named, also at a private address, and are used again", async () => {
+    const ports = new Set<number | undefined>();
+    const port = await serve((req, res) => {
+      ports.add(req.socket.remotePort);
+      res.end("hello");
+    });
+    const pool = await pooled(`http://127.0.0.1:${port}/mcp`);
+    for (let count = 0; count < 5; count++) {
+      expect(await (await pool.fetch(`http://127.0.0.1:${port}/mcp`)).text()).toBe("hello");
+    }
+    expect(ports.size).toBeLessThanOrEqual(2);
+  });
+
+  test("each new one is resolved and judged again", async () => {
+    const port = await serve((_req, res) => res.writeHead(200, { connection: "close" }).end("hello")); // prettier-ignore
+    const dialled: string[] = [];
+    const answers = ["93.184.215.14", "169.254.169.254"];
+    const connect = ({ host }: { host: string }) => (
+      dialled.push(host),
+      dialHome(port, "127.0.0.1")
+    );
+    const pool = await pooled("http://mcp.example.org/", { connect, resolve: () => Promise.resolve([answers.shift() ?? ""]) }); // prettier-ignore
+    expect(await reasonOf(pool.fetch("http://mcp.example.org/"))).toBe("reached");
+    expect(await reasonOf(pool.fetch("http://mcp.example.org/"))).toBe("egress_blocked");
+    expect(dialled).toEqual(["93.184.215.14"]);
+  });
+
+  test("never lead back to this server, whoever named it", async () => {
+    const port = await serve((_req, res) => res.end());
+    const url = `http://127.0.0.1:${port}/mcp`;
+    const pool = await pooled(url, { ownPorts: () => [port] });
+    expect(await reasonOf(pool.fetch(url))).toBe("egress_blocked");
+  });
+
+  test.each([
+    ["https://mcp.example.org/", "http://auth.example.org/token"],
+    ["https://mcp.example.org/", "http://127.0.0.1:1/token"],
+    ["https://mcp.example.org/", "https://127.0.0.1/token"],
+    ["https://mcp.example.org/", "https://[::ffff:10.0.0.1]/token"],
+    ["https://mcp.example.org/", "https://metadata/token"],
+    ["http://10.0.0.5/", "http://10.0.0.6/token"],
+    ["http://127.0.0.1:1/", "http://10.0.0.6/token"],
+    ["http://127.0.0.1:1/", "http://169.254.169.254/token"],
+  ])("a server at %s does not get us to %s", async (server, other) => {
+    const pool = await pooled(server, { resolve: () => Promise.resolve(["93.184.215.14"]) });
+    expect(await reasonOf(pool.fetch(other))).toBe("egress_blocked");
+  });
+
+  test("authorization of a server on this machine may be on this machine", async () => {
+    const port = await serve((_req, res) => res.end("token"));
+    const pool = await pooled("http://127.0.0.1:1/mcp");
+    expect(await (await pool.fetch(`http://127.0.0.1:${port}/token`)).text()).toBe("token");
+  });
+
+  test("redirects are answers, bodies end at their limit, an abort ends at once", async () => {
+    const seen: IncomingMessage[] = [];
+    const port = await serve((req, res) => {
+      seen.push(req);
+      if (req.url === "/moved") return res.writeHead(302, { location: "/elsewhere" }).end();
+      if (req.url === "/large") return res.end("x".repeat(5_000));
+      return undefined;
+    });
+    const at = `http://127.0.0.1:${port}`;
+    const pool = await pooled(at);
+    const moved = await pool.fetch(`${at}/moved`);
+    expect([moved.status, moved.headers.get("location")]).toEqual([302, "/elsewhere"]);
+    const large = await pool.fetch(`${at}/large`, {}, { maxBytes: 1_000 });
+    expect(await reasonOf(large.text())).toBe("body_too_large");
+    const stop = new AbortController();
+    const silent = pool.fetch(`${at}/silent`, { signal: stop.signal });
+    setTimeout(() => stop.abort("enough"), 50);
+    await expect(silent).rejects.toBe("enough");
+    expect(await reasonOf(pool.fetch(`${at}/silent`, {}, { headersMs: 1_000 }))).not.toBe("reached"); // prettier-ignore
+    expect(seen.map(({ url }) => url)).toEqual(["/moved", "/large", "/silent", "/silent"]);
+  });
+
+  test("one server leads to a few origins only", async () => {
+    const pool = await pooled("http://127.0.0.1:1/");
+    const tries = Array.from({ length: 9 }, (_, at) => reasonOf(pool.fetch(`http://127.0.0.1:${at + 1}/`)));
+    await Promise.all(tries);
+    await expect(async () => pool.fetch("http://127.0.0.1:99/")).rejects.toThrow("more than 8 origins");
+  }); // prettier-ignore
+});
