@@ -1,16 +1,6 @@
 // A folder of a server's own, which it keeps from start to start, and who it runs as there.
 import { createHash } from "node:crypto";
-import {
-  chmod,
-  lchown,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { chown, lstat, mkdir, readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AppError } from "../errors.ts";
@@ -27,30 +17,32 @@ export interface OwnFolder {
   readonly user: User | null;
 }
 
+type Whose = Pick<ServerRow, "name" | "tenantId" | "createdAt">;
+
 /** Users of servers; those of single runs begin at 50,000. */
 const FIRST_UID = 40_000;
 const UIDS = 10_000;
 const ENTER = 0o001;
 
 /**
- * `<dataDir>/servers/<name>`, or elsewhere on the machine where that is closed to the users of boxes, as root's data folder
- * is; a note in its place then says where. Users who bring credentials of their own get a folder each.
+ * `<dataDir>/servers/<name>@…`, or elsewhere on the machine where that is closed to the users of boxes, as root's data folder
+ * is. Users who bring credentials of their own get a folder each, and so does each user that it is to run as.
  */
 export async function ownFolder(
-  row: Pick<ServerRow, "name">,
+  row: Whose,
   credentialId: string,
   dataDir: string,
   wanted: User | null,
 ): Promise<OwnFolder> {
   const asRoot = process.getuid?.() === 0;
   const root = await rootOf(dataDir, asRoot);
-  const path = join(root, folderName(row.name, credentialId));
+  const path = join(root, folderName(row, credentialId, wanted));
   await mkdir(path, { recursive: true, mode: 0o700 });
-  await chmod(path, 0o700);
   if (!asRoot) return { path, user: null };
   const { uid, gid } = await stat(path);
-  const user = wanted ?? (uid === 0 ? await freeUser(root, path) : { uid, gid });
-  if (user.uid !== uid) await give(path, user);
+  if (uid !== 0) return { path, user: { uid, gid } };
+  const user = wanted ?? (await freeUser(root, path));
+  await chown(path, user.uid, user.gid);
   return { path, user };
 }
 
@@ -58,32 +50,34 @@ export async function ownFolder(
 export async function removeFolders(server: string, dataDir: string): Promise<void> {
   const root = await rootOf(dataDir, process.getuid?.() === 0);
   for (const name of await readdir(root))
-    if (name === server || name.startsWith(`${server}@`))
-      await rm(join(root, name), { recursive: true, force: true });
+    if (name.startsWith(`${server}@`)) await rm(join(root, name), { recursive: true, force: true });
+  // The last one takes the place itself along.
+  await rmdir(root).catch(() => undefined);
 }
 
-/** Names of servers hold no @. */
-function folderName(server: string, credentialId: string): string {
+/**
+ * Names of servers hold no @. What another server of the same name left behind, here or while this instance was away, is none
+ * of its business.
+ */
+function folderName({ name, tenantId, createdAt }: Whose, credentialId: string, wanted: User | null): string {
   const [whose = ""] = credentialId.split(" ");
-  if (!whose.startsWith("user:")) return server;
-  return `${server}@${createHash("sha256").update(whose).digest("hex").slice(0, 24)}`;
-}
+  const own = JSON.stringify([tenantId, createdAt, whose.startsWith("user:") ? whose : "", wanted?.uid ?? null]);
+  return `${name}@${createHash("sha256").update(own).digest("hex").slice(0, 16)}`;
+} // prettier-ignore
 
 async function rootOf(dataDir: string, asRoot: boolean): Promise<string> {
   const own = join(dataDir, "servers");
   await mkdir(own, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
   if (!asRoot || (await unreachable(own)) === null) return own;
-  const note = join(own, "elsewhere");
-  const known = (await readFile(note, "utf8").catch(() => "")).trim();
-  if (known !== "" && (await unreachable(known)) === null) return known;
+  const name = `ostiary-servers-${createHash("sha256").update(await realpath(own)).digest("hex").slice(0, 16)}`;
   // What belongs to a temporary data folder is as temporary as that is.
-  const parent = dataDir.startsWith(`${tmpdir()}/`) ? tmpdir() : "/var/lib/ostiary";
-  await mkdir(parent, { recursive: true, mode: 0o711 });
-  const made = await mkdtemp(join(parent, "ostiary-servers-"));
-  await chmod(made, 0o711);
-  await writeFile(note, made, { mode: 0o600 });
-  return made;
-}
+  const elsewhere = join(dataDir.startsWith(`${tmpdir()}/`) ? tmpdir() : "/var/lib", name);
+  await mkdir(elsewhere, { recursive: true, mode: 0o711 });
+  const found = await lstat(elsewhere);
+  if (!found.isDirectory() || found.uid !== 0 || (await unreachable(elsewhere)) !== null)
+    throw new AppError("UNAVAILABLE", "resource_exhausted", `folder ${elsewhere} is not ours to use: expected one of root that others may enter`, { remedy: `remove it, or open ${dataDir} to others (chmod o+x)` });
+  return elsewhere;
+} // prettier-ignore
 
 /** The first folder on the way that a user (null: anybody) may not enter; null: none. Boxes of root run as others. */
 export async function unreachable(path: string, user: User | null = null): Promise<string | null> {
@@ -104,11 +98,4 @@ async function freeUser(root: string, path: string): Promise<User> {
     if (!taken.has(uid)) return { uid, gid: uid };
   }
   throw new AppError("UNAVAILABLE", "resource_exhausted", `all ${UIDS} users for servers are taken`, { remedy: "remove servers that are not needed" }); // prettier-ignore
-}
-
-/** Links are given, not followed: what they lead to may be somebody else's. */
-async function give(path: string, { uid, gid }: User): Promise<void> {
-  const below = await readdir(path, { recursive: true, withFileTypes: true });
-  for (const entry of below) await lchown(join(entry.parentPath, entry.name), uid, gid);
-  await lchown(path, uid, gid);
 }

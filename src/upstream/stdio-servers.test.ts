@@ -169,6 +169,18 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     }
   });
 
+  test("a server that is removed and added again begins anew", async () => {
+    const read = 'require("fs").readdirSync("/job")';
+    const first = await probe();
+    await first.call("run", { code: 'require("fs").writeFileSync("/job/kept", "x")' });
+    expect(await first.call("run", { code: read })).toContain("kept");
+    await first.client.close();
+    await removeFolders("probe", dataDir);
+    const again = await probe();
+    expect(await again.call("run", { code: read })).toBe("[]");
+    await again.client.close();
+  });
+
   test("a crash in the middle of a call ends it with the reason, and a new start works", async () => {
     const { client, transport, call } = await probe();
     await expect(call("run", { code: 'console.error("out of luck"); process.exit(7)' })).rejects.toThrow(/closed/i); // prettier-ignore
