@@ -37,7 +37,7 @@ export function judgeOffer({ server, definition, former, at }: Offer, taken: Tak
     approvedPin: former?.approvedPin ?? null,
     seenPin: pin,
     terms: kept,
-    findings: fault === null ? scan(definition, namesOf(taken), server) : [],
+    findings: fault === null ? scan(definition, othersIn(taken, server), server) : [],
     firstSeenAt: former?.firstSeenAt ?? at,
     seenAt: at,
     decidedBy: former?.decidedBy ?? null,
@@ -65,8 +65,9 @@ function twinFault(named: Named, taken: Taken): string | null {
   return twin === null ? null : `it could be mistaken for ${twin.name}: ${twin.why}`;
 }
 
-function namesOf(taken: Taken): string[] {
-  return [...taken].map(({ name }) => name);
+/** Those of the same server may be spoken of. */
+function othersIn(taken: Taken, server: string): string[] {
+  return [...taken].map(({ name }) => name).filter((name) => !name.startsWith(`${server}/`));
 }
 
 /** What cannot be named is kept under a name that nothing else has, so that it can be shown. */

@@ -36,14 +36,15 @@ export interface Review {
 } // prettier-ignore
 
 /** Answers the rows that change, and versions that were approved. */
-export type Decision = (rows: readonly ServerToolRow[]) => Promise<{ readonly rows: readonly ServerToolRow[]; readonly versions: readonly ServerToolVersion[] }>; // prettier-ignore
+type Decision = (rows: readonly ServerToolRow[]) => Promise<{ readonly rows: readonly ServerToolRow[]; readonly versions: readonly ServerToolVersion[] }>; // prettier-ignore
 
 /** More than any client can list; what a server offers beyond is left out. */
 const MAX_TOOLS = 1_000;
 const MAX_NOTED = 200;
 const SEEN_EVERY_MS = 3_600_000;
-/** Comparing names is work: others get their turn in between. */
-const AT_ONCE = 25;
+/** Reading and comparing is work: others get their turn after so long. */
+const TURN_MS = 10;
+const AT_ONCE = 50;
 
 export function createReview(p: ReviewPowers): Review {
   const { serverTools } = p.store;
@@ -65,8 +66,9 @@ export function createReview(p: ReviewPowers): Review {
     taken.push(...known.filter(({ state }) => state !== "refused"));
     const rows = new Map<string, ServerToolRow>();
     const versions = new Map<string, ServerToolVersion>();
-    for (const [index, definition] of definitions.slice(0, MAX_TOOLS).entries()) {
-      if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
+    let turn = performance.now();
+    for (const definition of definitions.slice(0, MAX_TOOLS)) {
+      turn = await yieldAfter(turn);
       const key = keyOf(definition.method, definition.name);
       const row = judgeOffer({ server: server.name, definition, former: former.get(key) ?? null, at }, taken);
       const first = rows.get(row.name);
@@ -94,7 +96,9 @@ export function createReview(p: ReviewPowers): Review {
   ): Promise<void> {
     const next: Tool[] = [];
     let changed = false;
+    let turn = performance.now();
     for (const row of rows) {
+      turn = await yieldAfter(turn);
       const there = p.registry.get(row.name);
       if (row.state === "refused" && row.approvedPin === null) {
         if (there?.route?.server === server.name) changed = (await p.registry.unregister(row.name)) || changed; // prettier-ignore
@@ -106,7 +110,10 @@ export function createReview(p: ReviewPowers): Review {
       const tool = toolOf(server, row, definition, there?.enabled ?? true);
       if (there === null || textOf(there) !== textOf(tool)) next.push(tool);
     }
-    if (next.length > 0) await put(next);
+    for (let at = 0; at < next.length; at += AT_ONCE) {
+      await put(next.slice(at, at + AT_ONCE));
+      await nextTurn();
+    }
     if (changed || next.length > 0) await p.toolsChanged();
   }
 
@@ -134,7 +141,10 @@ export function createReview(p: ReviewPowers): Review {
     seen: (server, definitions) =>
       inTurn(server.name, async () => {
         const { differ, versions, before, atHand } = await judged(server, definitions, await serverTools.list(server.name));
-        await serverTools.save(differ, versions);
+        for (let at = 0; at < differ.length; at += AT_ONCE) {
+          const some = differ.slice(at, at + AT_ONCE);
+          await serverTools.save(some, versions.filter(({ name }) => some.some((row) => row.name === name)));
+        }
         // Read again: another instance may have decided meanwhile, and then that holds.
         const rows = await serverTools.list(server.name);
         await place(server, rows, atHand);
@@ -165,6 +175,12 @@ interface Judged {
   readonly before: ReadonlyMap<string, ServerToolRow>;
   /** By pin. */
   readonly atHand: ReadonlyMap<string, ForeignDefinition>;
+}
+
+async function yieldAfter(turn: number): Promise<number> {
+  if (performance.now() - turn <= TURN_MS) return turn;
+  await nextTurn();
+  return performance.now();
 }
 
 const keyOf = (method: string, name: string): string => `${method} ${name}`;

@@ -49,7 +49,7 @@ export interface NewServer {
   readonly dryRun?: boolean | undefined;
 }
 
-export interface ServerEdit {
+interface ServerEdit {
   readonly description?: string | undefined;
   readonly transport?: TransportInput | undefined;
   readonly settings?: SettingsInput | undefined;
@@ -101,7 +101,7 @@ export interface ServerToolDetails extends ServerToolView {
   readonly capsules: readonly string[];
 }
 
-export interface VersionView {
+interface VersionView {
   readonly pin: string;
   readonly firstSeenAt: number;
   readonly approvedAt: number | null;
@@ -124,14 +124,14 @@ export interface Approval {
   readonly evenWithFindings?: boolean | undefined;
 }
 
-export interface Approved {
+interface Approved {
   readonly tools: readonly ServerToolView[];
   readonly capsules: readonly string[];
   readonly grant: Grant;
 }
 
 /** What became of a file of an AI client. */
-export interface ImportResult {
+interface ImportResult {
   readonly servers: readonly ImportedEntry[];
   /** Entries that mean nothing here, each with its place in the file. */
   readonly faults: readonly FieldFault[];

@@ -3,7 +3,7 @@ import type { ForeignDefinition, ServerRow, ServerToolRow } from "../store/store
 import { freezeTool, type Tool } from "../tools/tool.ts";
 
 /** Enough to tell versions apart by eye; also what a capsule pins. */
-export const PIN_SHOWN = 12;
+const PIN_SHOWN = 12;
 
 const MIN_TIMEOUT_MS = 1_000;
 const MAX_TIMEOUT_MS = 300_000;
