@@ -68,7 +68,8 @@ describe("server-everything", () => {
     const port = await everything("sse");
     const { connection } = await vi.waitFor(() => opened(rowOf(`http://127.0.0.1:${port}/sse`, "sse")), { timeout: 20_000, interval: 250 }); // prettier-ignore
     const waiting = connection.request("tools/call", { name: "trigger-long-running-operation", arguments: { duration: 30, steps: 2 } }, options({ timeoutMs: 40_000 })); // prettier-ignore
-    setTimeout(() => void cleanups.shift()?.(), 300);
+    const kill = cleanups.shift();
+    setTimeout(() => Promise.resolve(kill?.()).catch(() => undefined), 300);
     await expect(waiting).rejects.toMatchObject({ kind: "closed", dispatched: true });
     expect(await connection.ended).toContain("stream");
   }, 60_000);
