@@ -3,7 +3,7 @@ import { VERSION } from "../../version.ts";
 import type { Api } from "../client.ts";
 import { failed } from "../fail.ts";
 
-export const PROTOCOL = "2026-07-28";
+const PROTOCOL = "2026-07-28";
 const MAX_PAGES = 100;
 
 export interface Seen {

@@ -8,7 +8,7 @@ import type { NewServer } from "../servers.ts";
 import { reveal } from "./hidden.ts";
 import { isServerName } from "./names.ts";
 
-export interface ImportedServer extends NewServer {
+interface ImportedServer extends NewServer {
   /** What it is called in the file. */
   readonly called: string;
   /** Credentials that it refers to and the file gives no value for. */

@@ -41,7 +41,7 @@ export type Check = (value: Json, path: string, run: Run, seen: Seen | null) => 
 export class UnusableSchema extends Error {}
 
 /** Turns a subschema into a check; `at` is its place, for messages. */
-export type Sub = (schema: Json | undefined, at: string) => Check;
+type Sub = (schema: Json | undefined, at: string) => Check;
 
 export interface Place {
   readonly schema: JsonObject;
