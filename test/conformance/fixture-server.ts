@@ -40,9 +40,7 @@ export interface FixtureServer {
 const SPARE = "test_spare";
 
 /** `eras`: as a server that has not heard of the modern one, or of both. */
-export async function startFixtureServer({
-  eras = "both" as "both" | "legacy",
-} = {}): Promise<FixtureServer> {
+export async function startFixtureServer({ eras = "both" } = {}): Promise<FixtureServer> {
   const codec = createRequestStateCodec<{ step: number }>({ key: randomBytes(32) });
   const sessions = new Map<string, Session>();
   const spare = { tools: false, prompts: false };

@@ -104,10 +104,14 @@ function shown(output: Json, meta: JsonObject): ToolResult {
 /** Of the specification: the client did not declare what the server needs of it. It must reach the client as such. */
 const MISSING_CAPABILITY = -32021;
 
-/** The answer when it must be an error of the protocol; null: a result. The older era knows no error for capabilities. */
-export function rpcErrorOf(outcome: Outcome, nameAsSent: string, isModern = true): RpcError | null {
+/** The answer when it must be an error of the protocol; null: a result. `isTheClients`: it can be told what it lacks. */
+export function rpcErrorOf(
+  outcome: Outcome,
+  nameAsSent: string,
+  isTheClients = true,
+): RpcError | null {
   if (isUnknown(outcome)) return unknownTool(nameAsSent);
-  const told = outcome.success || !isModern ? null : unpackError(outcome.output);
+  const told = outcome.success || !isTheClients ? null : unpackError(outcome.output);
   return told?.code === MISSING_CAPABILITY ? told : null;
 }
 

@@ -163,7 +163,9 @@ async function callTool(
   const asked = { name: face.names.asked(face.server, name), arguments: args as JsonObject }; // parsed JSON
   const outcome = await callEngine(face, ctx, talk, exchange, asked);
   if ("resultType" in outcome) return outcome;
-  const error = rpcErrorOf(outcome, name, ctx.mcpReq.envelope !== undefined);
+  // What ran after a person's yes ran without the client: nothing was wrong with what it declared.
+  const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
+  const error = rpcErrorOf(outcome, name, isTheClients);
   if (error) throw new Refusal(error);
   return outcome.endedAt === null
     ? notEnded(face, outcome)
