@@ -2,7 +2,7 @@
 import { AppError } from "../errors.ts";
 import type { Opened, Owner, Vault } from "./credentials-vault.ts";
 
-export interface Filled {
+interface Filled {
   readonly texts: Readonly<Record<string, string>>;
   /** In the order of their first use. */
   readonly used: readonly Opened[];

@@ -10,7 +10,7 @@ import type { FullOwner } from "./oauth/login.ts";
 import type { Session } from "./oauth/session.ts";
 import type { Credential, Credentials } from "./upstream.ts";
 
-export type CredentialsPowers = VaultPowers & Omit<OAuthPowers, "vault">;
+type CredentialsPowers = VaultPowers & Omit<OAuthPowers, "vault">;
 
 export interface CredentialView {
   readonly name: string;

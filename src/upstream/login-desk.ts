@@ -6,7 +6,7 @@ import type { ServerLogins } from "./credentials.ts";
 import { clientDocument } from "./oauth/index.ts";
 
 /** What became of an answer that a browser brought. */
-export type Answered =
+type Answered =
   | { readonly kind: "done"; readonly server: string; readonly issuer: string }
   /** Nobody is signed in there: the person has to say that it is theirs. */
   | { readonly kind: "confirm"; readonly server: string; readonly userId: string; readonly issuer: string; readonly everybody: boolean }; // prettier-ignore
@@ -24,7 +24,7 @@ export interface LoginDesk {
   document(): object | null;
 }
 
-export interface LoginDeskPowers {
+interface LoginDeskPowers {
   readonly servers: Pick<UpstreamStore["servers"], "get">;
   readonly logins: ServerLogins;
   readonly addresses: { redirectUrl(): string; documentUrl(): string | null };

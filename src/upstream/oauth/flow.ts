@@ -11,7 +11,7 @@ export interface FlowPowers {
   readonly masked: (text: string) => string;
 }
 
-export type Fetch = NonNullable<AuthOptions["fetchFn"]>;
+type Fetch = NonNullable<AuthOptions["fetchFn"]>;
 
 const STEP_MS = 10_000;
 const MAX_BYTES = 262_144;

@@ -11,7 +11,7 @@ import { createLogins, type Challenge, type FullOwner } from "./login.ts";
 import { clientMetadata, type Identity } from "./provider.ts";
 import { loginNeeded, openSession, type Session } from "./session.ts";
 
-export interface OAuthPowers extends FlowPowers {
+interface OAuthPowers extends FlowPowers {
   readonly vault: Vault;
   readonly serverSecret: string;
   readonly ids: { hex(bytes: number): string };

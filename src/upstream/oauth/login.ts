@@ -10,7 +10,7 @@ import { authorize, overGuard, type FlowPowers } from "./flow.ts";
 import type { Attempt, Kept } from "./kept.ts";
 import { createProvider, type Identity, type Part } from "./provider.ts";
 
-export interface LoginPowers extends FlowPowers {
+interface LoginPowers extends FlowPowers {
   readonly kept: Kept;
   readonly serverSecret: string;
   readonly ids: { hex(bytes: number): string };
@@ -26,14 +26,14 @@ export interface Challenge {
 }
 
 /** A login as its state names it. */
-export interface Begun {
+interface Begun {
   readonly server: string;
   readonly tenantId: string;
   readonly userId: string;
   readonly id: string;
 }
 
-export interface Logins {
+interface Logins {
   /** Where the person is to be sent. */
   begin(owner: FullOwner, me: Identity, startedBy: string, challenge: Challenge): Promise<URL>;
   /** Throws when the state is none of ours. */

@@ -34,7 +34,7 @@ export interface Part {
   readonly verifier?: string | undefined;
 }
 
-export type Client = StoredOAuthClientInformation | undefined;
+type Client = StoredOAuthClientInformation | undefined;
 
 export const clientMetadata = ({ redirectUrl, scope }: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
   client_name: "Ostiary",

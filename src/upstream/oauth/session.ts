@@ -17,7 +17,7 @@ export interface Session {
   token(): string | Promise<string>;
 }
 
-export interface SessionPowers {
+interface SessionPowers {
   readonly kept: Kept;
   readonly now: () => number;
   /** Runs the SDK's flow for this server. */
