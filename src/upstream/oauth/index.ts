@@ -11,7 +11,7 @@ import { createLogins, type Challenge, type FullOwner } from "./login.ts";
 import { clientMetadata, type Identity } from "./provider.ts";
 import { loginNeeded, openSession, type Session } from "./session.ts";
 
-interface OAuthPowers extends FlowPowers {
+export interface OAuthPowers extends FlowPowers {
   readonly vault: Vault;
   readonly serverSecret: string;
   readonly ids: { hex(bytes: number): string };
@@ -22,7 +22,7 @@ interface OAuthPowers extends FlowPowers {
   readonly documentUrl: () => string | null;
 }
 
-export interface OAuth {
+interface OAuth {
   /** Throws UNAUTHORIZED / upstream_login where a person must log in first. */
   session(owner: FullOwner, onLost: () => void): Promise<Session>;
   login(owner: FullOwner, startedBy: string): Promise<URL>;
