@@ -180,6 +180,18 @@ describe("what cannot be taken is refused with its place", () => {
     expect(notes.length).toBeLessThanOrEqual(200);
   });
 
+  it("many operations with large schemas are refused as a whole, and others get their turn meanwhile", async () => {
+    const properties = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`field${at}`, { type: "string", description: "x".repeat(200) }])); // prettier-ignore
+    const operation = { requestBody: json({ $ref: "#/components/schemas/Big" }) };
+    const paths = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`/p${at}`, { post: operation }])); // prettier-ignore
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 1);
+    const fault = await faultOf(imported(minimal({ paths, components: { schemas: { Big: { type: "object", properties } } } }))); // prettier-ignore
+    clearInterval(ticking);
+    expect(fault.errors?.[0]?.path).toBe("/choose");
+    expect(turns).toBeGreaterThan(0);
+  });
+
   it("two operations never share a name, nor take one that is reserved", async () => {
     const ids = ["get-it", "get_it", "GET_IT", "resources_read", "", "Grüße!"];
     const paths = Object.fromEntries(ids.map((operationId, at) => [`/p${at}`, { get: { operationId } }])); // prettier-ignore

@@ -1,4 +1,5 @@
 // An OpenAPI document as definitions of tools: one per operation that was chosen and can be called.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Json, JsonObject } from "../call.ts";
 import type { ForeignDefinition } from "../store/store.ts";
 import { chosen } from "./choose.ts";
@@ -38,6 +39,7 @@ export interface ApiImport {
 
 const MAX_OPERATIONS = 1_000;
 const MAX_NOTES = 200;
+const MAX_CHARS = 4_194_304;
 const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 200;
 const MAX_OUTPUT_PARTS = 150;
@@ -68,17 +70,24 @@ export async function importOpenApi(
   requireKnown(options.shape ?? {}, picked);
   const used = new Set<string>();
   const faults: Note[] = [];
-  const operations = picked.flatMap((one) => {
+  const operations: ForeignDefinition[] = [];
+  let chars = 0;
+  for (const one of picked) {
+    // Putting references in place is work: others get their turn in between.
+    await nextTurn();
     try {
       const made = definitionOf(document, one, proofs, options, notes);
       for (const scheme of made.schemes) used.add(scheme);
-      return [made.definition];
+      operations.push(made.definition);
+      chars += JSON.stringify(made.definition).length;
     } catch (cause) {
       if (!(cause instanceof OperationFault)) throw cause;
       faults.push({ path: cause.note.path, message: `${one.name} is left out: ${cause.note.message}` }); // prettier-ignore
-      return [];
     }
-  });
+    if (chars > MAX_CHARS) throw refused("/choose", `the operations take more than ${MAX_CHARS} characters`, "choose those that are needed, e.g. tag:pets"); // prettier-ignore
+    // What is told in the end is few; a document may be wrong in a million places.
+    if (notes.length > MAX_NOTES) notes.splice(0, notes.length, ...distinct(notes).slice(0, MAX_NOTES)); // prettier-ignore
+  }
   if (operations.length === 0) throw refused(faults[0]?.path ?? "", faults[0]?.message ?? "", "mend the document, or add single endpoints"); // prettier-ignore
   const { info } = document.root;
   const about = (key: string): string => (isObject(info) && typeof info[key] === "string" ? info[key] : ""); // prettier-ignore
