@@ -211,8 +211,19 @@ describe("the fast call", () => {
     for (let call = 0; call < 20; call++) await connection.request("tools/call", CALL, options());
     // The next call may begin before the pool has the last connection back.
     expect(ports.size).toBeLessThanOrEqual(2);
-    await Promise.all(Array.from({ length: 50 }, () => connection.request("tools/call", CALL, options()))); // prettier-ignore
-    expect(ports.size).toBeLessThanOrEqual(50);
+    const burst = () => Promise.all(Array.from({ length: 50 }, () => connection.request("tools/call", CALL, options()))); // prettier-ignore
+    await burst();
+    const afterOne = ports.size;
+    for (let again = 0; again < 3; again++) {
+      // undici gives a connection back one turn of the loop after the answer.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await burst();
+    }
+    expect(ports.size - afterOne).toBeLessThanOrEqual(10);
+    await burst();
+    await burst();
+    await burst();
+    expect(ports.size).toBeLessThanOrEqual(128);
   });
 
   test("a server that is not there is unreachable, and nothing was sent", async () => {
