@@ -16,7 +16,7 @@ export interface Program {
   find(query: string, options: JsonObject): Promise<ProgramAnswer>;
 }
 
-export type ProgramAnswer = { readonly value: Json } | { readonly fault: JsonObject };
+type ProgramAnswer = { readonly value: Json } | { readonly fault: JsonObject };
 
 export interface ProgramEnd {
   readonly result: Json;

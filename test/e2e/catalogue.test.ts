@@ -104,7 +104,7 @@ const STEPS: Readonly<Record<string, readonly Step[]>> = {
     ["system/calculator", { expression: "2^10 / 3", precision: 5 }, { result: "341.33" }],
     ["system/echo", { text: "hello" }, { text: "hello" }],
     ["system/explain", { tool: "shell/exec", arguments: { command: ["ls"] } }, { tool: "shell/exec", verdict: "allow" }],
-    ["system/find_tools", { query: "read a file", limit: 3 }, { tools: [{ name: "file_read", category: "file", risk: "safe" }] }],
+    ["system/find_tools", { query: "read a file", limit: 1 }, { tools: [{ name: "file_read", category: "file", risk: "safe" }] }],
     ["system/run_code", { code: "return (await call('system_echo', { text: 'hello' })).text" }, { result: "hello", calls: [{ name: "system_echo", status: "success" }] }],
     ["system/call_tool", { name: "system_echo", arguments: { text: "hello" } }, { text: "hello" }],
   ],

@@ -6,7 +6,7 @@ export interface CodePower {
   run(program: ProgramToRun): Promise<{ readonly result: Json; readonly printed: readonly string[] }>;
 } // prettier-ignore
 
-export interface ProgramToRun {
+interface ProgramToRun {
   readonly source: string;
   /** Serves `call(name, arguments)`; the signal fires when the program is over. */
   call(name: string, given: JsonObject, signal: AbortSignal): Promise<ToldToProgram>;
@@ -14,4 +14,4 @@ export interface ProgramToRun {
   find(query: string, options: JsonObject): Promise<ToldToProgram>;
 }
 
-export type ToldToProgram = { readonly value: Json } | { readonly fault: JsonObject };
+type ToldToProgram = { readonly value: Json } | { readonly fault: JsonObject };
