@@ -150,7 +150,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/", "upstream/stdio-direct.ts"],
   "node:dgram": [],
   "node:dns": ["egress/check.ts"],
-  "node:fs": ["app/ledger.ts", "browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts", "upstream/stdio-folder.ts", "upstream/stdio-process.ts", "upstream/stdio-program.ts"],
+  "node:fs": ["app/ledger.ts", "browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts", "upstream/stdio-folder.ts", "upstream/stdio-process.ts", "upstream/stdio-program-folders.ts", "upstream/stdio-program.ts"],
   "node:http": ["egress/", "entry/"],
   "node:http2": [],
   "node:https": [],
