@@ -38,7 +38,10 @@ interface Entry extends Member {
 }
 
 const [PER_CALLER, IN_TOTAL, URIS] = [64, 12_000, 256];
+const [DELAY_MS, AT_ONCE] = [50, 2_000];
 const CHANGED = "notifications/";
+const UPDATED = `${CHANGED}resources/updated`;
+const CONNECTED = "ostiary/connected";
 const KINDS: Readonly<Record<string, { readonly kind: Exclude<Notice["kind"], "resource_updated">; readonly sees: (view: ServerView) => boolean }>> = {
   [`${CHANGED}tools/list_changed`]: { kind: "tools_list_changed", sees: () => true },
   [`${CHANGED}prompts/list_changed`]: { kind: "prompts_list_changed", sees: ({ prompts }) => prompts !== null },
@@ -53,8 +56,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
     { listener }: Entry,
     server: string,
     sees: (view: ServerView) => boolean,
-  ) => {
-    // prettier-ignore
+  ): Promise<boolean> => {
     if (listener.server !== null && listener.server !== server) return false;
     const view = (await views.of(listener.caller)).servers.get(server);
     return view !== undefined && sees(view);
@@ -62,13 +64,13 @@ export function openNotices(doors: Doors, views: Views): Notices {
   const unheard = (cause: unknown): void => doors.log.debug({ err: cause }, "notice not delivered");
 
   const heard = async (server: string, method: string, params: JsonObject): Promise<void> => {
-    if (method === "ostiary/connected") return subscriptions.again(server);
+    if (method === CONNECTED) return subscriptions.again(server);
     const changed = KINDS[method];
     const { uri } = params;
     for (const entry of [...entries]) {
       if (changed) {
         if (await mayHear(entry, server, changed.sees)) entry.listener.tell({ kind: changed.kind });
-      } else if (method === `${CHANGED}resources/updated` && typeof uri === "string") {
+      } else if (method === UPDATED && typeof uri === "string") {
         const known = [...entry.uris].find(([, one]) => one.server === server && one.uri === uri);
         if (known && (await mayHear(entry, server, ({ resources }) => resources !== null)))
           entry.listener.tell({ kind: "resource_updated", uri: known[0] });
@@ -76,11 +78,24 @@ export function openNotices(doors: Doors, views: Views): Notices {
     }
   };
 
+  /** A server that repeats itself is heard once in a while; one that floods is not handed on to everybody. */
+  const soon = new Map<string, NodeJS.Timeout>();
+  const later = (server: string, method: string, params: JsonObject): void => {
+    if (!(method in KINDS) && method !== UPDATED && method !== CONNECTED) return;
+    const key = JSON.stringify([server, method, params["uri"] ?? null]);
+    if (soon.has(key) || soon.size >= AT_ONCE) return;
+    const deliver = (): void => {
+      soon.delete(key);
+      heard(server, method, params).catch(unheard);
+    };
+    soon.set(key, setTimeout(deliver, DELAY_MS).unref());
+  };
+
   const off = [
     watchTools(doors, () => {
       for (const { listener } of entries) listener.tell({ kind: "tools_list_changed" });
     }),
-    ...(doors.upstreams ? [doors.upstreams.onNotification((server, method, params) => void heard(server, method, params).catch(unheard))] : []), // prettier-ignore
+    ...(doors.upstreams ? [doors.upstreams.onNotification(later)] : []),
   ];
 
   return {
@@ -119,6 +134,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
     },
     close() {
       for (const stop of off) stop();
+      for (const timer of soon.values()) clearTimeout(timer);
       for (const entry of [...entries]) entry.leave();
     },
   };
