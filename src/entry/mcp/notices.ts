@@ -81,7 +81,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
   /** A server that repeats itself is heard once in a while; one that floods is not handed on to everybody. */
   const soon = new Map<string, NodeJS.Timeout>();
   const later = (server: string, method: string, params: JsonObject): void => {
-    if (!(method in KINDS) && method !== UPDATED && method !== CONNECTED) return;
+    if (!Object.hasOwn(KINDS, method) && method !== UPDATED && method !== CONNECTED) return;
     const key = JSON.stringify([server, method, params["uri"] ?? null]);
     if (soon.has(key) || soon.size >= AT_ONCE) return;
     const deliver = (): void => {
