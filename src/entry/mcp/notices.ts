@@ -12,7 +12,7 @@ export type Notice =
   | { readonly kind: "resource_updated"; readonly uri: string };
 
 /** Somebody who listens. */
-export interface Listener {
+interface Listener {
   readonly caller: Caller;
   /** The server whose own face it looks at; null: the union. */
   readonly server: string | null;
