@@ -15,16 +15,25 @@ export interface Seen {
   pin(name: string): string | null;
 }
 
+interface Look {
+  readonly begun: number;
+  readonly seen: Seen | null;
+}
+
 type List = (cursor: string | undefined) => Promise<JsonObject>;
 
 const MAX_PAGES = 100;
 const MAX_TOOLS = 5_000;
+/** Looks under way; who comes then waits for the first to end. */
+const AT_ONCE = 4;
 
 export function createLooks(list: List, now: () => number = () => performance.now()): Looks {
   /** Pins by the text of an entry: an unchanged one is not hashed again. */
   const pins = new Map<string, { readonly text: string; readonly pin: string | null }>();
-  let last: { readonly begun: number; readonly seen: Seen } | null = null;
-  let current: { readonly begun: number; readonly seen: Promise<Seen> } | null = null;
+  let last: Look | null = null;
+  /** Under way, oldest first. */
+  const current: (Look & { readonly answer: Promise<Seen> })[] = [];
+  /** The one that goes out when this turn of the loop is over: all who come until then share it. */
   let next: Promise<Seen> | null = null;
 
   const pinOfEntry = (name: string, entry: JsonObject): string | null => {
@@ -40,7 +49,7 @@ export function createLooks(list: List, now: () => number = () => performance.no
 
   const look = (): Promise<Seen> => {
     const begun = now();
-    const seen = entriesOf(list).then((entries): Seen => {
+    const answer = entriesOf(list).then((entries): Seen => {
       let byName: Map<string, JsonObject | null> | null = null;
       const named = (): Map<string, JsonObject | null> => {
         const map = new Map<string, JsonObject | null>();
@@ -58,31 +67,38 @@ export function createLooks(list: List, now: () => number = () => performance.no
         },
       };
     });
-    const mine = { begun, seen };
-    current = mine;
-    const done = (): void => {
-      if (current === mine) current = null;
+    const mine = { begun, seen: null, answer };
+    current.push(mine);
+    const done = (seen: Seen | null): void => {
+      current.splice(current.indexOf(mine), 1);
+      if (seen && begun >= (last?.begun ?? 0)) last = { begun, seen };
+      onDone?.();
     };
-    seen.then((found) => {
-      last = { begun, seen: found };
-      done();
-    }, done);
-    return seen;
+    answer.then(done, () => done(null));
+    return answer;
   };
+
+  /** Told when a look has ended; somebody waits for room. */
+  let onDone: (() => void) | null = null;
+  const soon = (): Promise<Seen> =>
+    (next ??= new Promise<void>((resolve) => {
+      if (current.length < AT_ONCE) setImmediate(resolve);
+      else onDone = resolve;
+    }).then(() => {
+      next = null;
+      onDone = null;
+      return look();
+    }));
 
   return {
     async fresh(maxAgeMs) {
       const since = now() - maxAgeMs;
-      if (last && maxAgeMs > 0 && last.begun >= since) return last.seen;
-      if (current && current.begun >= since) return current.seen;
-      if (!current) return look();
-      // One is under way that began too early: all who come meanwhile share the one after it.
-      return (next ??= current.seen
-        .catch(() => undefined)
-        .then(() => {
-          next = null;
-          return look();
-        }));
+      if (maxAgeMs > 0) {
+        if (last?.seen && last.begun >= since) return last.seen;
+        const young = current.find(({ begun }) => begun >= since);
+        if (young) return young.answer;
+      }
+      return soon();
     },
   };
 }
