@@ -314,6 +314,7 @@ async function compose(
       auditedOf: (caller, id) => history.audited(caller, id),
       // Rights may also run out by themselves: what was shown is looked at again before a second has passed.
       visibleStamp: () => relations.revision === null || !policies.timeless ? null : [registry.revision, capsules.revision, relations.revision, policyEngine.revision, upstream.revision(), lastMode, Math.floor(now() / SHOWN_MS)].join(" "),
+      ahead: upstream.upstreams.ahead,
       isAway: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
       background,
     });

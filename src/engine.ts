@@ -70,6 +70,8 @@ export interface EnginePowers {
   readonly approvals: Approvals;
   /** Equal text: the same tools are visible to the same caller. Null: every listing must ask anew. */
   readonly visibleStamp: () => string | null;
+  /** Told of a call that will run, while its start is being made durable: what can be found out for it beforehand. */
+  readonly ahead: (call: Call) => void;
   /** A tool whose server does not answer is not shown; a call of it says why. */
   readonly isAway: (tool: Tool) => boolean;
   /** The recorded execution of this caller under the id. */
@@ -115,6 +117,7 @@ export function createEngine(p: EnginePowers): Engine {
       entry.status = ticket.ready ? "pending" : "running";
       // The key is taken only once the call will run; what was refused may be tried again under it.
       if (call.idempotencyKey !== null && call.grant === null) await reserved(call, ticket);
+      if (call.tool?.route) p.ahead(call);
       const begun = p.recorder.begin(call, trail.gates, entry.status);
       // Awaited later, too. What could not begin gives back what the gate took for it.
       begun.catch(() => p.background(undo(trail)));

@@ -5,10 +5,47 @@ import { AppError } from "../errors.ts";
 import { ATTR, SPAN } from "../telemetry/names.ts";
 import type { Route, Tool } from "../tools/tool.ts";
 import type { Handle, UpstreamsPowers } from "./manager.ts";
+import type { Seen } from "./looks.ts";
 import type { Lease } from "./pool.ts";
-import { UpstreamFault, type UpstreamAnswer } from "./upstream.ts";
+import { UpstreamFault, type Connection, type UpstreamAnswer } from "./upstream.ts";
 
-type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift">;
+type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift"> & { readonly glances: Glances };
+
+/** Looks that were begun for a call before it could run. */
+export interface Glances {
+  take(call: Call, handle: Handle): void;
+  /** What it showed, where it was on this very connection; a second attempt looks anew. */
+  use(call: Call, lease: Lease): Promise<Seen> | null;
+}
+
+interface Glance {
+  readonly connection: Connection;
+  readonly seen: Promise<Seen>;
+}
+
+export function createGlances(): Glances {
+  const taken = new WeakMap<Call, { glance: Glance | null }>();
+  return {
+    take(call, handle) {
+      if (call.tool?.route?.method !== "tools/call" || canBeAsked(call)) return;
+      const place: { glance: Glance | null } = { glance: null };
+      taken.set(call, place);
+      const look = async (): Promise<void> => {
+        const lease = await handle.pool.lease(call.caller.userId, false);
+        const seen = lease.looks.fresh(handle.row.settings.recheckMs);
+        place.glance = { connection: lease.connection, seen };
+        await seen.finally(() => lease.release());
+      };
+      // Whoever makes the call hears of it then.
+      look().catch(() => undefined);
+    },
+    use(call, { connection }) {
+      const glance = taken.get(call)?.glance;
+      taken.delete(call);
+      return glance?.connection === connection ? glance.seen : null;
+    },
+  };
+}
 
 /** What a server may ask the caller's client for. */
 const ASKABLE = ["elicitation", "sampling", "roots"] as const;
@@ -41,7 +78,7 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
   const { settings } = handle.row;
   const lease = await handle.pool.lease(call.caller.userId, canBeAsked(call));
   try {
-    if (route.method === "tools/call") await assertUnchanged(lease, route, handle, p);
+    if (route.method === "tools/call") await assertUnchanged(call, lease, route, handle, p);
     const name = SPAN.mcp(route.method, call.tool?.name ?? null);
     const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
     const span = p.tracing.client(call, { name, attributes: labels, measured: labels });
@@ -74,10 +111,11 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
 }
 
 /** Before anything goes out, so whatever happens here has not happened to the call. */
-async function assertUnchanged(lease: Lease, route: Route, handle: Handle, { onDrift }: Powers): Promise<void> {
+async function assertUnchanged(call: Call, lease: Lease, route: Route, handle: Handle, { onDrift, glances }: Powers): Promise<void> {
   let pin: string | null;
   try {
-    pin = (await lease.looks.fresh(handle.row.settings.recheckMs)).pin(route.name);
+    const seen = glances.use(call, lease) ?? lease.looks.fresh(handle.row.settings.recheckMs);
+    pin = (await seen).pin(route.name);
   } catch (cause) {
     if (!(cause instanceof UpstreamFault)) throw cause;
     if (cause.kind === "session_lost") lease.discard();

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Call, JsonObject } from "../call.ts";
 import type { ForeignDefinition, ServerRow } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
-import { callUpstream } from "./call.ts";
+import { callUpstream, createGlances } from "./call.ts";
 import { definitionOf } from "./intake/definition.ts";
 import { openPool, type Connect, type Lease, type Pool } from "./pool.ts";
 import { pseudoDefinitions } from "./pseudo.ts";
@@ -39,6 +39,8 @@ const REQUEST_MS = 30_000;
 
 export function openUpstreams(p: UpstreamsPowers): Upstreams {
   const handles = new Map<string, Handle>();
+  const glances = createGlances();
+  const callPowers = { ...p, glances };
   const listeners = new Set<(server: string, method: string, params: JsonObject) => void>();
 
   const open = (row: ServerRow): Handle => {
@@ -142,7 +144,12 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
         }),
       );
     },
-    call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), p),
+    ahead(call) {
+      const handle = handles.get(call.tool?.route?.server ?? "");
+      if (handle?.row.enabled) glances.take(call, handle);
+    },
+    call: (call: Call) =>
+      callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
     async guarded(name, signal, work) {
       const handle = known(name);
       const guard = handle.guard ?? (await handle.resilience);

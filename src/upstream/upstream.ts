@@ -109,6 +109,8 @@ export interface Upstreams {
   definitions(server: string, signal: AbortSignal): Promise<readonly ForeignDefinition[]>;
   /** A request that is no tool call: lists, subscriptions, levels of logging. */
   request(server: string, userId: string, method: string, params: JsonObject, options: Partial<RequestOptions>): Promise<JsonObject>;
+  /** A call that has passed the gate will come: its definition is looked at while its start is being recorded. */
+  ahead(call: Call): void;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
   call(call: Call): Promise<UpstreamAnswer>;
   /** Work towards a server that is no connection here, such as an API: when there is room, while its breaker is closed. */
