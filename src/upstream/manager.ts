@@ -146,7 +146,8 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     },
     ahead(call) {
       const handle = handles.get(call.tool?.route?.server ?? "");
-      if (handle?.row.enabled) glances.take(call, handle);
+      // A server that is left alone is not looked at either.
+      if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.take(call, handle);
     },
     call: (call: Call) =>
       callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
