@@ -37,8 +37,16 @@ export function createLinking({ directory, relations }: LinkingPowers): Linking 
       await relations.write(changes.slice(at, at + AT_ONCE));
   };
 
+  /** One after the other: a capsule is read and then written, and neither may lose what the other added. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+
   return {
-    async link(actor, tools, { capsules, grant }) {
+    link: (actor, tools, { capsules, grant }) => inTurn(async () => {
       const chosen =
         capsules === undefined
           ? (await every(actor)).filter(({ status, isDefault, capabilities }) => status === "active" && (isDefault || capabilities.includes("*")))
@@ -51,8 +59,8 @@ export function createLinking({ directory, relations }: LinkingPowers): Linking 
         if (missing.length > 0) await directory.updateCapsule(actor, id, { capabilities: [...capabilities, ...missing] });
       }
       return chosen.map(({ id }) => id);
-    },
-    async unlink(actor, tools) {
+    }),
+    unlink: (actor, tools) => inTurn(async () => {
       const gone = new Set(tools);
       for (const { id, capabilities } of await every(actor)) {
         const kept = capabilities.filter((held) => !gone.has(toolPart(held)));
@@ -62,7 +70,7 @@ export function createLinking({ directory, relations }: LinkingPowers): Linking 
         const { items } = await relations.read({ resourceType: "tool", resourceId: name }, { limit: 1_000 });
         await write(items.map((relationship) => ({ operation: "delete", relationship })));
       }
-    },
+    }),
   };
 } // prettier-ignore
 

@@ -149,8 +149,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       // A server that is left alone is not looked at either.
       if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.take(call, handle);
     },
-    call: (call: Call) =>
-      callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
+    call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
     async guarded(name, signal, work) {
       const handle = known(name);
       const guard = handle.guard ?? (await handle.resilience);
