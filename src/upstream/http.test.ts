@@ -69,7 +69,7 @@ describe("server-everything", () => {
     const { connection } = await vi.waitFor(() => opened(rowOf(`http://127.0.0.1:${port}/sse`, "sse")), { timeout: 20_000, interval: 250 }); // prettier-ignore
     const waiting = connection.request("tools/call", { name: "trigger-long-running-operation", arguments: { duration: 30, steps: 2 } }, options({ timeoutMs: 40_000 })); // prettier-ignore
     const kill = cleanups.shift();
-    setTimeout(() => Promise.resolve(kill?.()).catch(() => undefined), 300);
+    setTimeout(() => void Promise.resolve(kill?.()).catch(() => undefined), 300);
     await expect(waiting).rejects.toMatchObject({ kind: "closed", dispatched: true });
     expect(await connection.ended).toContain("stream");
   }, 60_000);
