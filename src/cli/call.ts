@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import type { JsonObject, Verdict } from "../call.ts";
+import { CONTENT_KEY, unpackResult } from "../util/mcp-output.ts";
 import { needsSchema, parseArgs, parsePairs } from "./arguments.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
@@ -144,11 +145,21 @@ function show(cli: Cli, api: Api, answer: CallAnswer): void {
   term.note(`   ${term.err.dim(`${api.url}/x/${answer.executionId}`)}`);
 }
 
+/** Of a tool of a server: what it said, where that is all there is. */
+function textOf(result: JsonObject): string | null {
+  if (!(CONTENT_KEY in result)) return null;
+  const { content, structuredContent } = unpackResult(result);
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return texts.length === content.length && structuredContent === undefined ? texts.join("\n") : null; // prettier-ignore
+}
+
 /** What a person wants to see of a result: the text itself where there is one, what is beside it in one line. */
 export function readable(result: unknown): { text: string; beside: string } {
   if (typeof result === "string") return { text: result, beside: "" };
   if (typeof result === "object" && result !== null && !Array.isArray(result)) {
     const { content, ...rest } = result as Record<string, unknown>;
+    const said = textOf(result as JsonObject);
+    if (said !== null) return { text: said, beside: "" };
     if (typeof content === "string") {
       const beside = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(" "); // prettier-ignore
       return { text: content.replace(/\n$/, ""), beside };
