@@ -112,3 +112,8 @@ test.skipIf(NO_BOX)(
     expect(JSON.stringify(graph.body)).toContain("it is open");
   },
 );
+
+test.skipIf(NO_BOX)("the command line shows what a tool of a server said", async () => {
+  const ran = await ostiary("call", "everything/echo", "message=hi");
+  expect([ran.code, ran.stdout]).toEqual([0, "Echo: hi\n"]);
+});
