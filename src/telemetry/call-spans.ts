@@ -1,13 +1,17 @@
 // The spans of one call: exec_tool around everything, gate spans for stages that had to wait, execute_tool around the runner.
-import type { Call, Json, Outcome, Trace, Verdict } from "../call.ts";
-import { ATTR, EVENT, EXECUTE_TOOL, SPAN } from "./names.ts";
+import type { Call, Json, Outcome, Trace } from "../call.ts";
+import { aboutVerdict, eventOf, type Trails } from "./events.ts";
+import { KIND } from "./kinds.ts";
+import { ATTR, EVENT, SPAN } from "./names.ts";
 import type { CallObserver, Judged } from "./observer.ts";
-import { KIND, type SpanEvent, type SpanFacts } from "./kinds.ts";
-import type { Attributes } from "./tracing.ts";
-import { writeVerdict } from "./wire.ts";
+import type { Sender } from "./sender.ts";
+import type { Stamped } from "./span-writer.ts";
+import type { ToolParts } from "./tool-parts.ts";
 
 export interface CallSpanPowers {
-  readonly emit: (span: SpanFacts) => void;
+  readonly sender: Pick<Sender, "room" | "wrote">;
+  readonly trails: Trails;
+  readonly parts: ToolParts;
   readonly newSpanId: () => string;
   readonly mode: () => string;
   readonly policyVersion: () => string;
@@ -16,14 +20,16 @@ export interface CallSpanPowers {
   readonly content: ((value: Json) => string) | null;
 }
 
-const NOTHING = Object.freeze({});
+const STARTED = eventOf(EVENT.started, {});
 
 /** A class, not closures: one is made for every call. */
 export class CallSpans implements CallObserver {
   readonly #call: Call;
   readonly #p: CallSpanPowers;
   readonly #began = performance.now();
-  #judged: Judged | null = null;
+  #gates: Judged["gates"] = [];
+  #waited: Judged["waited"] = null;
+  #judgedAt = 0;
   #started = 0;
   #finished = 0;
 
@@ -33,7 +39,9 @@ export class CallSpans implements CallObserver {
   }
 
   judged(trail: Judged): void {
-    this.#judged = { gates: trail.gates, waited: trail.waited, at: trail.at };
+    this.#gates = trail.gates;
+    this.#waited = trail.waited;
+    this.#judgedAt = trail.at;
   }
 
   started(): void {
@@ -45,105 +53,109 @@ export class CallSpans implements CallObserver {
   }
 
   ended(outcome: Outcome): void {
-    const { error, approval } = outcome;
+    const { error } = outcome;
     const failed = outcome.endedAt !== null && !outcome.success;
-    this.#close(
-      {
-        [ATTR.status]: outcome.status,
-        // What was told before stands under its first id.
-        [ATTR.execution]: outcome.executionId,
-        ...(approval ? { [ATTR.approval]: approval.id } : {}),
-        ...(error ? { [ATTR.errorType]: error.code, [ATTR.reason]: error.reason } : {}),
-      },
-      failed ? `${error?.code ?? outcome.status}: ${error?.reason ?? ""}` : undefined,
-      endEvent(outcome),
-      outcome,
-    );
+    this.#close(outcome, failed ? `${error?.code ?? outcome.status}: ${error?.reason ?? ""}` : undefined, this.#endEvent(outcome)); // prettier-ignore
   }
 
   failed(cause: unknown): void {
     const { code = "INTERNAL_SERVER_ERROR" } = cause as { code?: string };
-    this.#close({ [ATTR.errorType]: code }, `${code}: not recorded`, { name: EVENT.failed, attributes: { [ATTR.errorType]: code } }, null); // prettier-ignore
+    this.#close(null, `${code}: not recorded`, eventOf(EVENT.failed, { [ATTR.errorType]: code }), code); // prettier-ignore
   }
 
-  #close(told: Attributes, error: string | undefined, last: Omit<SpanEvent, "at">, outcome: Outcome | null): void {
+  #close(outcome: Outcome | null, error: string | undefined, last: Stamped, code?: string): void {
     const ended = performance.now();
-    const events: SpanEvent[] = [];
-    const verdicts = this.#judged ? this.#gates(this.#judged) : undefined;
-    if (this.#started > 0) {
-      events.push({ name: EVENT.started, at: this.#started, attributes: NOTHING });
-      this.#execution(error, outcome);
+    if (this.#waited !== null) this.#waits(this.#waited);
+    if (this.#started > 0) this.#execution(error, outcome);
+    const { sender, trails, parts, mode, policyVersion } = this.#p;
+    const writer = sender.room();
+    if (!writer) return;
+    const { trace, sessionId, metadata } = this.#call;
+    writer.begin({ name: SPAN.execTool, kind: KIND.internal, trace, remote: false, began: this.#began, ended }); // prettier-ignore
+    writer.raw(parts.call(this.#call, mode(), policyVersion()));
+    const agentId = metadata?.["agentId"];
+    if (sessionId !== null) writer.attribute(ATTR.conversation, sessionId);
+    if (typeof agentId === "string") writer.attribute(ATTR.agentId, agentId);
+    if (outcome === null) writer.attribute(ATTR.errorType, code);
+    else {
+      writer.attribute(ATTR.status, outcome.status);
+      // What was told before stands under its first id.
+      writer.attribute(ATTR.execution, outcome.executionId);
+      if (outcome.approval) writer.attribute(ATTR.approval, outcome.approval.id);
+      if (outcome.error) {
+        writer.attribute(ATTR.errorType, outcome.error.code);
+        writer.attribute(ATTR.reason, outcome.error.reason);
+      }
     }
-    events.push({ ...last, at: ended });
-    const attributes = { ...aboutCall(this.#call, this.#p), ...told };
-    this.#p.emit({ name: SPAN.execTool, kind: KIND.internal, trace: this.#call.trace, began: this.#began, ended, attributes, verdicts, events, error });
+    if (this.#gates.length > 0) writer.stamped(trails.of(this.#gates, this.#waited), this.#moments());
+    if (this.#started > 0) writer.stamped(STARTED, [this.#started]);
+    writer.stamped(last, [ended]);
+    writer.end(error);
+    sender.wrote();
   } // prettier-ignore
 
-  /** The stages follow each other without a gap, so their times follow from how long each took. */
-  #gates({ gates, waited, at }: Judged): SpanFacts["verdicts"] {
-    let began = at;
-    for (const { ms } of gates) began -= ms;
-    let text = "";
-    let moment = began;
-    for (const verdict of gates) {
-      const hasWaited = waited?.includes(verdict.stage) ?? false;
-      const ended = moment + verdict.ms;
-      if (hasWaited) this.#p.emit({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), began: moment, ended, attributes: aboutVerdict(verdict), error: verdict.code === "UNAVAILABLE" ? verdict.code : undefined }); // prettier-ignore
-      text += `${text === "" ? "" : ","}${writeVerdict(verdict, hasWaited)}`;
-      moment = ended;
+  /** When the stages that did not wait ended. They follow each other without a gap, so their times follow from how long each took. */
+  #moments(): number[] {
+    let moment = this.#gatesBegan();
+    const moments: number[] = [];
+    for (const { stage, ms } of this.#gates) {
+      moment += ms;
+      if (this.#waited === null || !this.#waited.includes(stage)) moments.push(moment);
     }
-    return text === "" ? undefined : { began, text };
+    return moments;
+  }
+
+  #gatesBegan(): number {
+    let began = this.#judgedAt;
+    for (const { ms } of this.#gates) began -= ms;
+    return began;
+  }
+
+  #waits(waited: readonly string[]): void {
+    let began = this.#gatesBegan();
+    for (const verdict of this.#gates) {
+      const ended = began + verdict.ms;
+      const writer = waited.includes(verdict.stage) ? this.#p.sender.room() : null;
+      if (writer) {
+        writer.begin({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), remote: false, began, ended }); // prettier-ignore
+        writer.attributes(aboutVerdict(verdict));
+        writer.end(verdict.code === "UNAVAILABLE" ? verdict.code : undefined);
+        this.#p.sender.wrote();
+      }
+      began = ended;
+    }
   }
 
   #execution(error: string | undefined, outcome: Outcome | null): void {
-    const { tool, arguments: args, id, trace: _trace } = this.#call;
+    const { tool, arguments: args, id } = this.#call;
     if (tool === null || tool.provider !== "native") return; // an upstream's span is the CLIENT one of its runner
-    const { content, sandboxKind } = this.#p;
-    const attributes = {
-      [ATTR.operation]: EXECUTE_TOOL,
-      [ATTR.toolName]: tool.name,
-      [ATTR.toolType]: "function",
-      [ATTR.toolCallId]: id,
-      ...(tool.requiresSandbox ? { [ATTR.sandbox]: sandboxKind() } : {}),
-      ...(content ? { [ATTR.toolArguments]: content(args) } : {}),
-      ...(content && outcome ? { [ATTR.toolResult]: content(outcome.output) } : {}),
-    };
+    const { content, parts, sandboxKind, sender } = this.#p;
+    const [shownArguments, shownResult] = content ? [content(args), outcome ? content(outcome.output) : undefined] : []; // prettier-ignore
+    const writer = sender.room();
+    if (!writer) return;
     const ended = this.#finished > 0 ? this.#finished : performance.now();
-    this.#p.emit({ name: SPAN.executeTool(tool.name), kind: KIND.internal, trace: this.#child(), began: this.#started, ended, attributes, error }); // prettier-ignore
+    const { name, run } = parts.run(tool);
+    writer.begin({ name, kind: KIND.internal, trace: this.#child(), remote: false, began: this.#started, ended }); // prettier-ignore
+    writer.raw(run);
+    writer.attribute(ATTR.toolCallId, id);
+    if (tool.requiresSandbox) writer.attribute(ATTR.sandbox, sandboxKind());
+    writer.attribute(ATTR.toolArguments, shownArguments);
+    writer.attribute(ATTR.toolResult, shownResult);
+    writer.end(error);
+    sender.wrote();
   }
 
   #child(): Trace {
-    const { spanId, ...trace } = this.#call.trace;
-    return { ...trace, spanId: this.#p.newSpanId(), parentSpanId: spanId };
+    const { traceId, spanId: parentSpanId, state } = this.#call.trace;
+    const child = { traceId, spanId: this.#p.newSpanId(), parentSpanId };
+    return state === undefined ? child : { ...child, state };
   }
-}
 
-function aboutCall(call: Call, p: Pick<CallSpanPowers, "mode" | "policyVersion">): Attributes {
-  const { caller, tool, sessionId, metadata } = call;
-  const agentId = metadata?.["agentId"];
-  return {
-    [ATTR.operation]: EXECUTE_TOOL,
-    // Of a name that no tool has nothing is told: it is anybody's text.
-    ...(tool === null ? {} : { [ATTR.toolName]: tool.name, [ATTR.toolPin]: tool.pin }),
-    [ATTR.tenant]: caller.tenantId,
-    [ATTR.callerKind]: caller.via,
-    [ATTR.entry]: call.entry,
-    [ATTR.mode]: p.mode(),
-    [ATTR.policyVersion]: p.policyVersion(),
-    ...(sessionId === null ? {} : { [ATTR.conversation]: sessionId }),
-    ...(typeof agentId === "string" ? { [ATTR.agentId]: agentId } : {}),
-  };
-}
-
-function aboutVerdict({ stage, verdict, code }: Verdict): Attributes {
-  const said = { [ATTR.stage]: stage, [ATTR.verdict]: verdict };
-  return code === undefined ? said : { ...said, [ATTR.stageCode]: code };
-}
-
-function endEvent(outcome: Outcome): Omit<SpanEvent, "at"> {
-  const { success, latencyMs, error } = outcome;
-  if (success) return { name: EVENT.completed, attributes: { [ATTR.success]: true, [ATTR.latency]: latencyMs } }; // prettier-ignore
-  const reason = error?.reason ?? (outcome.approval ? "approval_pending" : outcome.status);
-  if (!outcome.dispatched) return { name: EVENT.blocked, attributes: { [ATTR.reason]: reason } };
-  return { name: EVENT.failed, attributes: { [ATTR.errorType]: error?.code ?? outcome.status, [ATTR.latency]: latencyMs } }; // prettier-ignore
+  #endEvent(outcome: Outcome): Stamped {
+    const { success, latencyMs, error } = outcome;
+    if (success) return this.#p.parts.completed(latencyMs);
+    const reason = error?.reason ?? (outcome.approval ? "approval_pending" : outcome.status);
+    if (!outcome.dispatched) return eventOf(EVENT.blocked, { [ATTR.reason]: reason });
+    return eventOf(EVENT.failed, { [ATTR.errorType]: error?.code ?? outcome.status, [ATTR.latency]: latencyMs }); // prettier-ignore
+  }
 }

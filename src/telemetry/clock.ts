@@ -12,9 +12,3 @@ export function wallOffset(wall = Date.now, steady = () => performance.now()): (
     return offset;
   };
 }
-
-/** Seconds and nanoseconds. */
-export function hrTime(ms: number): [number, number] {
-  const seconds = Math.floor(ms / 1000);
-  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
-}

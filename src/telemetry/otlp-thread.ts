@@ -1,65 +1,51 @@
-// The thread that speaks OTLP: makes spans of what the main thread tells, batches, sends, retries. Making a message of a
-// few hundred spans takes milliseconds, which no call should wait for.
+// The thread that sends: messages come finished from the main thread, and a receiver that is slow, far or away keeps nobody
+// waiting.
 import { parentPort, workerData } from "node:worker_threads";
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
-import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
-import { CountingExporter } from "./counting-exporter.ts";
-import { DURATION_BUCKETS, METRIC, SCOPE } from "./names.ts";
-import { RecordedSpan } from "./span.ts";
+import { openExport, type ExportPowers, type Parcel } from "./export.ts";
 import type { FromThread, ThreadData, ToThread } from "./sender.ts";
-import { readLine } from "./wire.ts";
 
 const MAX_QUEUED = 8_192;
-const MAX_BATCH = 512;
-const METRICS_TIMEOUT_MS = 10_000;
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
-const { endpoint, headers, resourceAttributes, version, delayMs, metricsIntervalMs } = workerData as ThreadData; // prettier-ignore
-const tell = (message: FromThread): void => parentPort?.postMessage(message);
+const { endpoint, headers } = workerData as ThreadData;
+const figures = { sent: 0, dropped: 0 };
+const tell = (more: Partial<FromThread>): void =>
+  parentPort?.postMessage({ taken: 0, ...figures, ...more } satisfies FromThread);
+
+const common = { headers, maxSpans: MAX_QUEUED, maxBytes: MAX_QUEUED_BYTES };
 const urlOf = (signal: string): string => `${endpoint.replace(/\/+$/, "")}/v1/${signal}`;
+const open = (powers: Pick<ExportPowers, "signal" | "sent" | "lost">) =>
+  openExport({ ...common, ...powers, url: urlOf(powers.signal) });
 
-const resource = resourceFromAttributes(resourceAttributes);
-const instrumentationScope = { name: SCOPE, version };
-const exporter = new CountingExporter(
-  new OTLPTraceExporter({ url: urlOf("traces"), headers: { ...headers } }),
-  { maxQueued: MAX_QUEUED, lost: (why) => tell({ taken: 0, ...exporter.figures(), why }) },
-);
-const processor = new BatchSpanProcessor({ exporter, maxQueueSize: MAX_QUEUED, maxExportBatchSize: MAX_BATCH, scheduledDelayMillis: delayMs }); // prettier-ignore
-const meters = new MeterProvider({
-  resource,
-  readers: [
-    new PeriodicExportingMetricReader({
-      exporter: new OTLPMetricExporter({ url: urlOf("metrics"), headers: { ...headers } }),
-      exportIntervalMillis: metricsIntervalMs,
-      exportTimeoutMillis: Math.min(metricsIntervalMs, METRICS_TIMEOUT_MS),
-    }),
-  ],
+/** What a message held is the main thread's again. */
+const freed = ({ bytes: { buffer } }: Parcel): Pick<FromThread, "freed"> =>
+  buffer instanceof SharedArrayBuffer ? { freed: buffer } : {};
+
+const traces = open({
+  signal: "traces",
+  sent(parcel, rejected) {
+    figures.sent += parcel.spans - rejected;
+    figures.dropped += rejected;
+    tell({ ...freed(parcel), ...(rejected > 0 ? { why: "the collector rejected some of them" } : {}) }); // prettier-ignore
+  },
+  lost(parcel, why) {
+    figures.dropped += parcel.spans;
+    tell({ ...freed(parcel), why });
+  },
 });
-const meter = meters.getMeter(SCOPE, version);
-const histogram = (name: string, description: string) =>
-  meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: DURATION_BUCKETS } }); // prettier-ignore
-const durations = {
-  server: histogram(METRIC.server, "Duration of MCP requests as the server saw them."),
-  client: histogram(METRIC.client, "Duration of MCP requests as the client saw them."),
-};
+// The next message says all of it again.
+const metrics = open({ signal: "metrics", sent: () => undefined, lost: () => undefined });
 
 async function close(): Promise<void> {
-  await Promise.allSettled([processor.shutdown(), meters.shutdown()]);
-  tell({ taken: 0, ...exporter.figures(), closed: true });
+  await Promise.all([traces.drained(), metrics.drained()]);
+  tell({ closed: true });
   parentPort?.close();
 }
 
 parentPort?.on("message", (message: ToThread) => {
-  if (message === "close") {
-    return void close();
-  }
-  const { offset, lines } = message;
-  for (const text of lines) {
-    const line = readLine(text);
-    if ("seconds" in line) durations[line.side].record(line.seconds, { ...line.labels });
-    else if (exporter.takes()) processor.onEnd(new RecordedSpan(line, { resource, instrumentationScope, offset })); // prettier-ignore
-  }
-  tell({ taken: lines.length, ...exporter.figures() });
+  if (message === "close") return void close();
+  if (message.signal === "metrics") return void metrics.add(message);
+  if (traces.add(message)) return tell({ taken: message.spans });
+  figures.dropped += message.spans;
+  tell({ taken: message.spans, ...freed(message), why: "the collector is too slow" });
 });

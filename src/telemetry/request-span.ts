@@ -1,66 +1,83 @@
 // The SERVER span of one request, and its place in the histogram.
 import type { Caller, Outcome, Trace } from "../call.ts";
 import { contextOf, type TraceContext } from "../util/trace.ts";
+import { KIND } from "./kinds.ts";
 import { ATTR, TOOL_ERROR } from "./names.ts";
-import { KIND, type SpanFacts } from "./kinds.ts";
-import type { Attributes, Incoming, RequestSpan } from "./tracing.ts";
+import type { Operation } from "./operations.ts";
+import type { Sender } from "./sender.ts";
+import type { Incoming, RequestSpan } from "./tracing.ts";
 
-export interface RequestSpanPowers {
-  /** Null: the trace is not recorded. */
-  readonly emit: ((span: SpanFacts) => void) | null;
-  readonly measure: (seconds: number, labels: Attributes) => void;
+export interface RequestFacts {
+  readonly incoming: Incoming;
+  readonly trace: Trace;
+  readonly linked: Trace | null;
+  /** Null: no request of MCP. */
+  readonly operation: Operation | null;
 }
 
 export class OpenRequestSpan implements RequestSpan {
   readonly context: TraceContext;
-  readonly #incoming: Incoming;
-  readonly #trace: Trace;
-  readonly #linked: Trace | null;
-  readonly #p: RequestSpanPowers;
-  readonly #told: Record<string, string | number | boolean>;
+  readonly #facts: RequestFacts;
+  readonly #sender: Pick<Sender, "room" | "wrote">;
+  #caller: Caller | null = null;
+  #outcome: Outcome | null = null;
   #error: string | null = null;
+  #rpcStatus: string | undefined;
   #open = true;
 
-  constructor(incoming: Incoming, trace: Trace, linked: Trace | null, p: RequestSpanPowers) {
-    this.context = contextOf(trace);
-    this.#incoming = incoming;
-    this.#trace = trace;
-    this.#linked = linked;
-    this.#p = p;
-    this.#told = { ...incoming.attributes, [ATTR.entry]: incoming.entry };
+  constructor(facts: RequestFacts, sender: Pick<Sender, "room" | "wrote">) {
+    this.context = contextOf(facts.trace);
+    this.#facts = facts;
+    this.#sender = sender;
   }
 
-  caller({ tenantId, via }: Caller): void {
-    this.#told[ATTR.tenant] = tenantId;
-    this.#told[ATTR.callerKind] = via;
+  caller(caller: Caller): void {
+    this.#caller = caller;
   }
 
   outcome(outcome: Outcome): void {
-    this.#told[ATTR.execution] = outcome.executionId;
-    if (outcome.approval) this.#told[ATTR.approval] = outcome.approval.id;
+    this.#outcome = outcome;
     if (outcome.endedAt === null || outcome.success) return;
     // Over MCP a failure is a result that says so; its code is on the spans below.
-    this.#error = this.#incoming.measured ? TOOL_ERROR : (outcome.error?.code ?? outcome.status);
+    this.#error = this.#facts.operation ? TOOL_ERROR : (outcome.error?.code ?? outcome.status);
   }
 
   failed(code: string | number): void {
     this.#error = String(code);
-    if (typeof code === "number") this.#told[ATTR.rpcStatus] = String(code);
+    if (typeof code === "number") this.#rpcStatus = String(code);
   }
 
   end(httpStatus?: number): void {
     if (!this.#open) return;
     this.#open = false;
-    const { name, at, measured } = this.#incoming;
+    const { incoming, operation, trace } = this.#facts;
     const ended = performance.now();
-    if (httpStatus !== undefined) {
-      this.#told[ATTR.httpStatus] = httpStatus;
-      if (httpStatus >= 500) this.#error ??= String(httpStatus);
-    }
-    const error = this.#error === null ? {} : { [ATTR.errorType]: this.#error };
-    if (measured) this.#p.measure((ended - at) / 1000, { ...measured, ...error });
+    if (httpStatus !== undefined && httpStatus >= 500) this.#error ??= String(httpStatus);
+    operation?.took((ended - incoming.at) / 1000, this.#error);
+    if (trace.sampled !== false) this.#write(ended, httpStatus);
+  }
+
+  #write(ended: number, httpStatus: number | undefined): void {
+    const { incoming, operation, trace, linked } = this.#facts;
+    const writer = this.#sender.room();
+    if (!writer) return;
+    const name = operation?.name ?? incoming.name ?? "";
+    writer.begin({ name, kind: KIND.server, trace, remote: true, began: incoming.at, ended });
+    if (operation) writer.raw(operation.bytes);
+    writer.attributes(incoming.attributes);
+    if (incoming.pairs) writer.pairs(incoming.pairs);
+    writer.attribute(ATTR.entry, incoming.entry);
+    writer.attribute(ATTR.tenant, this.#caller?.tenantId);
+    writer.attribute(ATTR.callerKind, this.#caller?.via);
+    writer.attribute(ATTR.execution, this.#outcome?.executionId);
+    writer.attribute(ATTR.approval, this.#outcome?.approval?.id);
+    writer.attribute(ATTR.rpcStatus, this.#rpcStatus);
+    writer.attribute(ATTR.httpStatus, httpStatus);
+    writer.attribute(ATTR.errorType, this.#error ?? undefined);
+    if (linked) writer.link(linked);
     // Over HTTP a refusal is an answer; only the server's own failure is one of the span.
-    const failed = measured || (httpStatus ?? 0) >= 500 ? this.#error : null;
-    this.#p.emit?.({ name, kind: KIND.server, trace: this.#trace, remote: true, linked: this.#linked, began: at, ended, attributes: { ...this.#told, ...error }, error: failed ?? undefined }); // prettier-ignore
+    const failed = operation || (httpStatus ?? 0) >= 500 ? this.#error : null;
+    writer.end(failed ?? undefined);
+    this.#sender.wrote();
   }
 }

@@ -1,44 +1,53 @@
-// The main thread's side of the thread that speaks OTLP: hands lines over in batches and keeps count. Nothing here waits,
-// and a thread that dies or falls behind loses spans, not calls.
+// The main thread's side of the thread that speaks OTLP: hands messages over and keeps count. Nothing here waits, and a
+// thread that dies or falls behind loses spans, not calls.
 import { Worker } from "node:worker_threads";
+import { HEAD_FRAME, headOf, type Origin } from "./protobuf.ts";
+import { SpanWriter } from "./span-writer.ts";
 import type { SpanFigures } from "./tracing.ts";
-import { writeLine, type Line } from "./wire.ts";
 
 export interface ThreadData {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly resourceAttributes: Readonly<Record<string, string>>;
-  readonly version: string;
-  readonly delayMs: number;
-  readonly metricsIntervalMs: number;
 }
 
-/** `offset` leads from the main thread's steady clock to the wall clock. */
-export type ToThread = { readonly offset: number; readonly lines: readonly string[] } | "close";
+/** A finished message, or the end. */
+export type ToThread =
+  | { readonly signal: "traces" | "metrics"; readonly spans: number; readonly bytes: Uint8Array }
+  | "close";
 
 export interface FromThread extends SpanFigures {
-  /** Lines that were read. */
+  /** Spans that were read. */
   readonly taken: number;
   /** Why spans were lost. */
   readonly why?: string;
+  /** Memory of a message that is done. */
+  readonly freed?: SharedArrayBuffer;
   readonly closed?: true;
 }
 
 export interface Sender {
-  add(line: Line): void;
+  /** Where to write one span; null, and counted, when there is no room. */
+  room(): SpanWriter | null;
+  /** It was written. */
+  wrote(): void;
+  metrics(message: Uint8Array): void;
   figures(): SpanFigures;
   close(): Promise<void>;
 }
 
 export interface SenderPowers {
   readonly start: () => Worker;
+  readonly origin: Origin;
+  /** Longest wait before finished spans go. */
+  readonly delayMs: number;
   /** From the steady clock to the wall clock. */
   readonly offset: () => number;
   readonly log: { warn(fields: object, message: string): void };
 }
 
-const BATCH_MS = 20;
-const FULL_AT = 512;
+/** A few hundred calls; receivers take several megabytes at once. */
+const FULL_AT_BYTES = 480 * 1024;
+const CAPACITY = 512 * 1024;
 const MAX_UNREAD = 16_384;
 /** The last words of a server that stops; whoever does not take them by then goes without. */
 const FLUSH_MS = 3_000;
@@ -55,7 +64,8 @@ export const spawnOtlpThread = (data: ThreadData): Worker =>
   new Worker(entry, { workerData: data, name: "otlp" });
 
 export function openSender(p: SenderPowers): Sender {
-  let lines: string[] = [];
+  const writer = new SpanWriter(CAPACITY, p.origin.resource.length + p.origin.scope.length + HEAD_FRAME); // prettier-ignore
+  writer.follow(p.offset());
   let unread = 0;
   let timer: NodeJS.Timeout | null = null;
   let worker: Worker | null = null;
@@ -85,6 +95,7 @@ export function openSender(p: SenderPowers): Sender {
       unread -= message.taken;
       present = { sent: message.sent, dropped: message.dropped };
       if (message.why !== undefined) say(message.why);
+      if (message.freed) writer.recycle(message.freed);
       if (message.closed) closed?.();
     });
     const gone = (cause?: Error): void => {
@@ -103,25 +114,36 @@ export function openSender(p: SenderPowers): Sender {
     return opened;
   }
 
+  /** False: there is no thread, and for a while there will be none. */
+  function hand(message: Exclude<ToThread, "close">): boolean {
+    if (!worker && performance.now() - diedAt > REOPEN_MS) worker = start();
+    worker?.postMessage(message);
+    return worker !== null;
+  }
+
   function post(): void {
     if (timer) clearTimeout(timer);
     timer = null;
-    const batch = lines;
-    lines = [];
-    if (batch.length === 0) return;
-    if (!worker && performance.now() - diedAt > REOPEN_MS) worker = start();
-    if (!worker) return lost(batch.length, "the thread has ended");
-    unread += batch.length;
-    const message: ToThread = { offset: p.offset(), lines: batch };
-    worker.postMessage(message);
+    const { count: spans } = writer;
+    if (spans === 0) return;
+    const bytes = writer.take(headOf(p.origin, writer.length));
+    writer.follow(p.offset());
+    if (hand({ signal: "traces", spans, bytes })) unread += spans;
+    else lost(spans, "the thread has ended");
   }
 
   return {
-    add(line) {
-      if (unread + lines.length >= MAX_UNREAD) return lost(1, "the collector is too slow");
-      lines.push(writeLine(line));
-      if (lines.length >= FULL_AT) post();
-      else timer ??= setTimeout(post, BATCH_MS).unref();
+    room() {
+      if (unread + writer.count < MAX_UNREAD) return writer;
+      lost(1, "the collector is too slow");
+      return null;
+    },
+    wrote() {
+      if (writer.length >= FULL_AT_BYTES) post();
+      else timer ??= setTimeout(post, p.delayMs).unref();
+    },
+    metrics(bytes) {
+      hand({ signal: "metrics", spans: 0, bytes });
     },
     figures,
     async close() {

@@ -29,7 +29,8 @@ export interface SpanFigures {
 }
 
 export interface Incoming {
-  readonly name: string;
+  /** Absent for MCP, where the operation has one. */
+  readonly name?: string;
   readonly entry: Entry;
   /** In the time of `performance.now`. */
   readonly at: number;
@@ -38,8 +39,19 @@ export interface Incoming {
   /** Where the request came with a second context, that of its transport. */
   readonly linked?: TraceContext;
   readonly attributes: Attributes;
-  /** Counted in `mcp.server.operation.duration` under these labels. */
-  readonly measured?: Attributes;
+  /** More of them, name and value in turn: cheaper to make than an object. A value that is not there is skipped. */
+  readonly pairs?: Pairs;
+  /** A request of MCP: its method and tool are told, and counted in `mcp.server.operation.duration`. */
+  readonly mcp?: McpOperation;
+}
+
+export type Pairs = readonly (string | number | boolean | undefined)[];
+
+export interface McpOperation {
+  readonly method: string;
+  /** The tool as models call it. */
+  readonly target: string | null;
+  readonly transport: "tcp" | "pipe";
 }
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;

@@ -2,12 +2,19 @@
 // transport becomes a link.
 import type { IncomingMessage } from "node:http";
 import type { Caller, Json, JsonObject, Outcome } from "../../call.ts";
-import { ATTR, EXECUTE_TOOL, MCP_METHODS, OTHER, SPAN } from "../../telemetry/names.ts";
-import { NO_REQUEST_SPAN, type Attributes, type RequestSpan } from "../../telemetry/tracing.ts";
+import { ATTR, MCP_METHODS, OTHER } from "../../telemetry/names.ts";
+import {
+  NO_REQUEST_SPAN,
+  type Attributes,
+  type Pairs,
+  type RequestSpan,
+} from "../../telemetry/tracing.ts";
 import { parentOf, type TraceContext } from "../../util/trace.ts";
 import type { Doors } from "../doors.ts";
 import { isObject } from "./body.ts";
 import { isUnknown, unknownTool } from "./result.ts";
+
+const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
 type Spans = Pick<Doors, "tracing" | "registry">;
 
@@ -19,15 +26,16 @@ export function httpMcpSpan(doors: Spans, body: Json | undefined, req: IncomingM
     at: facts.at,
     transport: "tcp",
     outside: textsOf(headers["traceparent"], headers["tracestate"]),
-    attributes: {
-      [ATTR.protocol]: "http",
-      [ATTR.request]: facts.requestId,
-      ...present(ATTR.mcpProtocol, headers["mcp-protocol-version"]),
-      ...present(ATTR.mcpSession, headers["mcp-session-id"]),
-      ...present(ATTR.clientAddress, socket.remoteAddress),
-      ...present(ATTR.serverAddress, socket.localAddress),
-      ...(socket.localPort === undefined ? {} : { [ATTR.serverPort]: socket.localPort }),
-    },
+    attributes: NO_ATTRIBUTES,
+    pairs: [
+      ATTR.protocol, "http",
+      ATTR.request, facts.requestId,
+      ATTR.mcpProtocol, one(headers["mcp-protocol-version"]),
+      ATTR.mcpSession, one(headers["mcp-session-id"]),
+      ATTR.clientAddress, socket.remoteAddress,
+      ATTR.serverAddress, socket.localAddress,
+      ATTR.serverPort, socket.localPort,
+    ],
   });
   span.caller(facts.caller);
   return span;
@@ -40,6 +48,7 @@ export interface McpSpanFacts {
   /** What the transport said. */
   readonly outside: TraceContext;
   readonly attributes: Attributes;
+  readonly pairs?: Pairs;
 }
 
 export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFacts): RequestSpan {
@@ -49,21 +58,15 @@ export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFact
   const method = MCP_METHODS.has(said) ? said : OTHER;
   const target = method === "tools/call" && isObject(params) ? wireName(doors, params["name"]) : null; // prettier-ignore
   const inside = contextIn(params);
-  const isParent = parentOf(inside.traceparent, undefined) !== null;
-  const measured = {
-    [ATTR.mcpMethod]: method,
-    [ATTR.transport]: facts.transport,
-    ...(method === "tools/call" ? { [ATTR.operation]: EXECUTE_TOOL } : {}),
-    ...present(ATTR.toolName, target ?? undefined),
-  };
+  const isParent = inside.traceparent !== undefined && parentOf(inside.traceparent, undefined) !== null; // prettier-ignore
   return doors.tracing.request({
-    name: SPAN.mcp(method, target),
+    mcp: { method, target, transport: facts.transport },
     entry: facts.entry,
     at: facts.at,
     context: isParent ? inside : facts.outside,
-    ...(isParent ? { linked: facts.outside } : {}),
-    attributes: { ...facts.attributes, ...measured, [ATTR.rpcId]: String(id) },
-    measured,
+    ...(isParent ? { linked: facts.outside } : NO_ATTRIBUTES),
+    attributes: facts.attributes,
+    pairs: facts.pairs ? [...facts.pairs, ATTR.rpcId, String(id)] : [ATTR.rpcId, String(id)],
   });
 }
 
@@ -92,5 +95,5 @@ function textsOf(traceparent: unknown, tracestate: unknown): TraceContext {
   return typeof tracestate === "string" ? { traceparent, tracestate } : { traceparent };
 }
 
-const present = (name: string, value: string | string[] | undefined): Attributes =>
-  typeof value === "string" ? { [name]: value } : {};
+const one = (value: string | string[] | undefined): string | undefined =>
+  typeof value === "string" ? value : undefined;

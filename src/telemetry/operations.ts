@@ -1,0 +1,59 @@
+// What requests of MCP have in common: one entry for each method, and for each tool that is called.
+import type { Durations, Series } from "./durations.ts";
+import { ATTR, EXECUTE_TOOL, SPAN } from "./names.ts";
+import { attributeFields } from "./protobuf.ts";
+import type { Attributes, McpOperation } from "./tracing.ts";
+
+const SPAN_ATTRIBUTES = 9;
+const MAX_KNOWN = 8_192;
+
+export class Operation {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly #labels: Attributes;
+  readonly #durations: Durations;
+  #succeeded: Series | null = null;
+
+  constructor({ method, target, transport }: McpOperation, durations: Durations) {
+    this.name = SPAN.mcp(method, target);
+    this.#durations = durations;
+    this.#labels = {
+      [ATTR.mcpMethod]: method,
+      [ATTR.transport]: transport,
+      ...(method === "tools/call" ? { [ATTR.operation]: EXECUTE_TOOL } : {}),
+      ...(target === null ? {} : { [ATTR.toolName]: target }),
+    };
+    this.bytes = attributeFields(SPAN_ATTRIBUTES, this.#labels);
+  }
+
+  took(seconds: number, error: string | null): void {
+    const series =
+      error === null
+        ? (this.#succeeded ??= this.#durations.series("server", this.#labels))
+        : this.#durations.series("server", { ...this.#labels, [ATTR.errorType]: error });
+    this.#durations.count(series, seconds);
+  }
+}
+
+const noneKnown = () => ({ methods: new Map<string, Operation>(), tools: new Map<string, Operation>() }); // prettier-ignore
+
+export class Operations {
+  readonly #known = { tcp: noneKnown(), pipe: noneKnown() };
+  readonly #durations: Durations;
+
+  constructor(durations: Durations) {
+    this.#durations = durations;
+  }
+
+  /** Only `tools/call` has a target. */
+  of(asked: McpOperation): Operation {
+    const { methods, tools } = this.#known[asked.transport];
+    const [all, key] = asked.target === null ? [methods, asked.method] : [tools, asked.target];
+    const known = all.get(key);
+    if (known) return known;
+    if (all.size >= MAX_KNOWN) all.clear();
+    const made = new Operation(asked, this.#durations);
+    all.set(key, made);
+    return made;
+  }
+}
