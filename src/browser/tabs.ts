@@ -20,7 +20,7 @@ export interface Tabs {
 }
 
 const MAX_TABS = 20;
-const TITLE_MS = 1_000;
+const TITLE_MS = 5_000;
 
 /** Opens the first tab. `prepare` is done before a tab of ours goes anywhere. */
 export async function openTabs(context: BrowserContext, prepare: (page: Page) => Promise<void>): Promise<Tabs> {
