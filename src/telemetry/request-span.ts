@@ -64,6 +64,7 @@ export class OpenRequestSpan implements RequestSpan {
     const name = operation?.name ?? incoming.name ?? "";
     writer.begin({ name, kind: KIND.server, trace, remote: true, began: incoming.at, ended });
     if (operation) writer.raw(operation.bytes);
+    writer.attribute(ATTR.rpcId, incoming.mcp?.id);
     writer.attributes(incoming.attributes);
     if (incoming.pairs) writer.pairs(incoming.pairs);
     writer.attribute(ATTR.entry, incoming.entry);

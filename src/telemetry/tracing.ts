@@ -37,12 +37,12 @@ export interface Incoming {
   /** The parent. */
   readonly context: TraceContext;
   /** Where the request came with a second context, that of its transport. */
-  readonly linked?: TraceContext;
+  readonly linked?: TraceContext | undefined;
   readonly attributes: Attributes;
   /** More of them, name and value in turn: cheaper to make than an object. A value that is not there is skipped. */
-  readonly pairs?: Pairs;
+  readonly pairs?: Pairs | undefined;
   /** A request of MCP: its method and tool are told, and counted in `mcp.server.operation.duration`. */
-  readonly mcp?: McpOperation;
+  readonly mcp?: McpOperation & { readonly id: string };
 }
 
 export type Pairs = readonly (string | number | boolean | undefined)[];

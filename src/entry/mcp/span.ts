@@ -48,7 +48,7 @@ export interface McpSpanFacts {
   /** What the transport said. */
   readonly outside: TraceContext;
   readonly attributes: Attributes;
-  readonly pairs?: Pairs;
+  readonly pairs?: Pairs | undefined;
 }
 
 export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFacts): RequestSpan {
@@ -60,13 +60,13 @@ export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFact
   const inside = contextIn(params);
   const isParent = inside.traceparent !== undefined && parentOf(inside.traceparent, undefined) !== null; // prettier-ignore
   return doors.tracing.request({
-    mcp: { method, target, transport: facts.transport },
+    mcp: { method, target, transport: facts.transport, id: String(id) },
     entry: facts.entry,
     at: facts.at,
     context: isParent ? inside : facts.outside,
-    ...(isParent ? { linked: facts.outside } : NO_ATTRIBUTES),
+    linked: isParent ? facts.outside : undefined,
     attributes: facts.attributes,
-    pairs: facts.pairs ? [...facts.pairs, ATTR.rpcId, String(id)] : [ATTR.rpcId, String(id)],
+    pairs: facts.pairs,
   });
 }
 
