@@ -90,7 +90,7 @@ const pairs = z
 const telemetry = z.strictObject({
   otlp: z.strictObject({
     endpoint: z.url({ protocol: /^https?$/ }).optional().meta(about(
-      "Send traces to this collector: OTLP over HTTP, JSON, at `<endpoint>/v1/traces` and `/v1/metrics`. Nothing is sent, and nothing loaded, while it is not set.", { "x-env": "OTEL_EXPORTER_OTLP_ENDPOINT" })),
+      "Send traces to this collector: OTLP over HTTP, protobuf, at `<endpoint>/v1/traces` and `/v1/metrics`. Nothing is sent, and nothing loaded, while it is not set.", { "x-env": "OTEL_EXPORTER_OTLP_ENDPOINT" })),
     headers: pairs.optional().meta(about(
       "Headers for the collector, such as its key: `name=value,name=value`.", { "x-env": "OTEL_EXPORTER_OTLP_HEADERS", writeOnly: true })),
     delayMs: whole(10, 600_000).default(5000).meta(about("Longest wait before finished spans are sent, in ms.", { "x-env": "OTEL_BSP_SCHEDULE_DELAY" })),
