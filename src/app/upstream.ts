@@ -91,6 +91,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     tracing: p.tracing,
     imported: ({ transport }) => (transport.kind === "api" ? transport.operations : []),
     masked: masker.told,
+    cleaned: (value) => masker.result(value).answer,
     now,
     onStatus(server, status, reason) {
       revision++;

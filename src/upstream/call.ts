@@ -1,15 +1,18 @@
 // One call to a server: its definition is looked at first, it goes out once, and is sent again only when nothing can have
 // happened yet or an administrator said that repeating does no harm.
-import type { Call, ClientSide, InputAnswers, InputQuestions, Json, JsonObject } from "../call.ts";
+import type { Call, Json, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { ATTR, SPAN } from "../telemetry/names.ts";
 import type { Route, Tool } from "../tools/tool.ts";
+import { asidesOf } from "./asides.ts";
 import type { Handle, UpstreamsPowers } from "./manager.ts";
 import type { Seen } from "./looks.ts";
 import type { Lease } from "./pool.ts";
 import { UpstreamFault, type Connection, type UpstreamAnswer } from "./upstream.ts";
 
-type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift"> & { readonly glances: Glances };
+type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
+  readonly glances: Glances;
+};
 
 /** Looks that were begun for a call before it could run. */
 export interface Glances {
@@ -83,19 +86,12 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
     const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
     const span = p.tracing.client(call, { name, attributes: labels, measured: labels });
     try {
-      const result = await lease.connection.request(
-        route.method,
-        paramsOf(call, route, span.context),
-        {
-          // prettier-ignore
-          signal: call.signal,
-          timeoutMs: call.timeoutMs,
-          maxResultBytes: settings.maxResultBytes,
-          ...(call.onProgress ? { onProgress: call.onProgress } : {}),
-          ...(call.client ? { ask: (questions: InputQuestions): Promise<InputAnswers> => askClient(call, route, questions), clientCapabilities: call.client.capabilities } : {}), // prettier-ignore
-          ...(call.client?.logLevel === undefined ? {} : messagesTo(call.client)),
-        },
-      );
+      const result = await lease.connection.request(route.method, paramsOf(call, route, span.context), {
+        signal: call.signal,
+        timeoutMs: call.timeoutMs,
+        maxResultBytes: settings.maxResultBytes,
+        ...asidesOf(call, route.server, p.cleaned),
+      }); // prettier-ignore
       span.end({}, result["isError"] === true ? "tool_error" : undefined);
       lease.went(null);
       return result;
@@ -138,17 +134,6 @@ function paramsOf(call: Call, { method, name }: Route, context: { traceparent?: 
     : { ...call.arguments, _meta: meta };
 } // prettier-ignore
 
-/** Log messages that came with the very call go to its caller; nobody else's do. */
-const messagesTo = (client: ClientSide) => ({
-  logLevel: client.logLevel,
-  onMessage: (params: JsonObject): void => client.notify("notifications/message", params),
-});
-
 function canBeAsked({ client }: Call): boolean {
   return client !== null && ASKABLE.some((kind) => client.capabilities[kind] !== undefined);
 }
-
-async function askClient({ client, signal }: Call, { server }: Route, questions: InputQuestions): Promise<InputAnswers> {
-  if (!client) throw new AppError("UNAVAILABLE", "client_cannot_be_asked", "the caller's client cannot be asked");
-  return client.ask(questions, { server, signal });
-} // prettier-ignore

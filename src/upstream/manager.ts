@@ -1,6 +1,6 @@
 // All servers upstream: requests find their connection, are bounded per server, and fail in one known way.
 import { AppError } from "../errors.ts";
-import type { Call, JsonObject } from "../call.ts";
+import type { Call, Json, JsonObject } from "../call.ts";
 import type { ForeignDefinition, ServerRow } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { callUpstream, createGlances } from "./call.ts";
@@ -18,6 +18,8 @@ export interface UpstreamsPowers {
   /** Definitions of an API, which are not asked for but were imported. */
   readonly imported: (row: ServerRow) => readonly ForeignDefinition[];
   readonly masked: (text: string) => string;
+  /** The same for all texts of a value. */
+  readonly cleaned: (value: Json) => Json;
   readonly now: () => number;
   readonly onStatus: (server: string, status: ServerStatus, reason: string | null) => void;
   /** A look before a call showed another definition than the approved one: the call did not go out. */
