@@ -86,7 +86,7 @@ describe("where the clients keep their configuration", () => {
   const machine = (platform: NodeJS.Platform): Machine =>
     platform === "win32"
       ? { platform, home: "C:\\Users\\ada", env: { APPDATA: "C:\\Users\\ada\\AppData\\Roaming" }, cwd: "C:\\work" }
-      : { platform, home: "/home/ada", env: {}, cwd: "/work" }; // prettier-ignore
+      : { platform, home: "/home/ada", env: {}, cwd: "/project" }; // prettier-ignore
   const user = (platform: NodeJS.Platform) => Object.fromEntries(CLIENTS.map((client) => [client.id, client.file(machine(platform), "user")])); // prettier-ignore
 
   it("on Linux, macOS and Windows", () => {
@@ -112,7 +112,7 @@ describe("where the clients keep their configuration", () => {
 
   it("in a project, where the client knows such a thing", () => {
     const project = (platform: NodeJS.Platform) => CLIENTS.flatMap((client) => client.file(machine(platform), "project") ?? []); // prettier-ignore
-    expect(project("linux")).toEqual(["/work/.mcp.json", "/work/.cursor/mcp.json", "/work/.vscode/mcp.json"]); // prettier-ignore
+    expect(project("linux")).toEqual(["/project/.mcp.json", "/project/.cursor/mcp.json", "/project/.vscode/mcp.json"]); // prettier-ignore
     expect(project("win32").every((path) => win32.isAbsolute(path) && !posix.isAbsolute(path))).toBe(true); // prettier-ignore
   });
 });
