@@ -13,13 +13,12 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-const RESOURCES = "resources are not declared: they come with federation";
-const PROMPTS = "prompts are not declared: they come with federation";
+const RESOURCES = "no server upstream here, so no resources are declared; judged with --gateway";
+const PROMPTS = "no server upstream here, so no prompts are declared; judged with --gateway";
 const ASKING =
-  "elicitation, sampling and roots come with federation: no tool asks the client for anything";
-const LOGGING =
-  "the logging capability is not declared: it comes with federation and is deprecated";
-const COMPLETION = "completions are not declared: they come with prompts and resources";
+  "no native tool asks the client for anything; servers upstream do, judged with --gateway";
+const LOGGING = "no server upstream here, so logging is not declared; judged with --gateway";
+const COMPLETION = "no server upstream here, so no completions are declared; judged with --gateway";
 const TASKS = "extension io.modelcontextprotocol/tasks is not built; never scored";
 
 const whole = (set: RequirementSet, reason: string, ...scenarios: string[]): LeftOut[] =>

@@ -69,6 +69,21 @@ describe("each kind of trouble ends in words", { timeout: 60_000 }, () => {
   });
 });
 
+test("a server that hangs takes no place of the house: native tools run on", { timeout: 60_000 }, async () => {
+  const narrow = await startApp({ flags: { governance: openHouse(), "rateLimit.enabled": "false", "execution.maxRunning": "2", "execution.maxQueued": "0" } });
+  try {
+    await addServer(narrow, "bad", { kind: "http", url: bad.url });
+    const body = { name: "bad/hang", arguments: {}, timeout: 3_000 };
+    const hanging = Array.from({ length: 6 }, () => narrow.api("POST", "/executions", { body }));
+    await expect.poll(() => narrow.doors.engine.activeCount()).toBe(6);
+    const ran = await narrow.api("POST", "/executions", { body: { name: "system/echo", arguments: { text: "x" } } });
+    expect(ran.body).toMatchObject({ status: "success" });
+    await Promise.all(hanging);
+  } finally {
+    await narrow.close();
+  }
+}); // prettier-ignore
+
 describe("R165: the breaker of a server", { timeout: 60_000 }, () => {
   test("opens after five failures, lets nothing through, and closes again; others do not notice", async () => {
     const flaky = await startMcpUpstream({ behave: { echo: ({ req }) => void req.socket.destroy() } }); // prettier-ignore
