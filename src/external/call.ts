@@ -20,7 +20,7 @@ export interface ApiAnswer {
 
 export interface ApiCallPowers {
   readonly egress: Pick<Egress, "request">;
-  readonly credentials: Credentials;
+  readonly credentials: Pick<Credentials, "of">;
   /** Runs it when the server has room and its breaker is closed. */
   readonly guarded: <T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>) => Promise<T>;
   readonly pinOf: (definition: ForeignDefinition) => string;

@@ -33,14 +33,14 @@ export function createGlances(): Glances {
       if (call.tool?.route?.method !== "tools/call" || canBeAsked(call)) return;
       const place: { glance: Glance | null } = { glance: null };
       taken.set(call, place);
-      const look = async (): Promise<void> => {
-        const lease = await handle.pool.lease(call.caller.userId, false);
-        const seen = lease.looks.fresh(handle.row.settings.recheckMs);
-        place.glance = { connection: lease.connection, seen };
-        await seen.finally(() => lease.release());
+      const look = ({ connection, looks, release }: Lease): void => {
+        place.glance = { connection, seen: looks.fresh(handle.row.settings.recheckMs) };
+        release();
       };
+      const lease = handle.pool.lease(call.caller.userId, false);
       // Whoever makes the call hears of it then.
-      look().catch(() => undefined);
+      if (lease instanceof Promise) lease.then(look, () => undefined);
+      else look(lease);
     },
     use(call, { connection }) {
       const glance = taken.get(call)?.glance;
@@ -58,17 +58,17 @@ export async function callUpstream(call: Call, handle: Handle, p: Powers): Promi
   if (!tool?.route) throw new AppError("UNSUPPORTED_PROVIDER", "mcp", "this tool has no server");
   const { route } = tool;
   const guard = handle.guard ?? (await handle.resilience);
-  const once = (): Promise<JsonObject> => attempt(call, route, handle, p);
-  const result = (): Promise<UpstreamAnswer> =>
-    once().then(
-      (first) => ({ result: first, attempts: 1 }),
-      async (cause: unknown) => {
-        if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
-        return { result: await once(), attempts: 2 };
-      },
-    );
-  return guard.run(result, call.signal);
+  return guard.run(() => attempts(call, tool, route, handle, p), call.signal);
 }
+
+async function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+  try {
+    return { result: await attempt(call, route, handle, p), attempts: 1 };
+  } catch (cause) {
+    if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
+    return { result: await attempt(call, route, handle, p), attempts: 2 };
+  }
+} // prettier-ignore
 
 /** A connection that broke; anything else would only fail again, or fail more expensively. */
 function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
@@ -79,9 +79,18 @@ function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
 
 async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Promise<JsonObject> {
   const { settings } = handle.row;
-  const lease = await handle.pool.lease(call.caller.userId, canBeAsked(call));
+  const leased = handle.pool.lease(call.caller.userId, canBeAsked(call));
+  const lease = leased instanceof Promise ? await leased : leased;
   try {
-    if (route.method === "tools/call") await assertUnchanged(call, lease, route, handle, p);
+    if (route.method === "tools/call") {
+      let seen: Seen;
+      try {
+        seen = await (p.glances.use(call, lease) ?? lease.looks.fresh(settings.recheckMs));
+      } catch (cause) {
+        throw unseen(cause, lease);
+      }
+      assertUnchanged(seen, route, p);
+    }
     const name = SPAN.mcp(route.method, call.tool?.name ?? null);
     const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
     const span = p.tracing.client(call, { name, attributes: labels, measured: labels });
@@ -106,20 +115,17 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
   }
 }
 
-/** Before anything goes out, so whatever happens here has not happened to the call. */
-async function assertUnchanged(call: Call, lease: Lease, route: Route, handle: Handle, { onDrift, glances }: Powers): Promise<void> {
-  let pin: string | null;
-  try {
-    const seen = glances.use(call, lease) ?? lease.looks.fresh(handle.row.settings.recheckMs);
-    pin = (await seen).pin(route.name);
-  } catch (cause) {
-    if (!(cause instanceof UpstreamFault)) throw cause;
-    if (cause.kind === "session_lost") lease.discard();
-    lease.went(cause);
-    throw new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
-  }
-  if (pin === route.pin) return;
-  onDrift(handle.row.name);
+/** Before anything goes out, so whatever happened here has not happened to the call. */
+function unseen(cause: unknown, lease: Lease): unknown {
+  if (!(cause instanceof UpstreamFault)) return cause;
+  if (cause.kind === "session_lost") lease.discard();
+  lease.went(cause);
+  return new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
+}
+
+function assertUnchanged(seen: Seen, route: Route, { onDrift }: Powers): void {
+  if (seen.pin(route.name) === route.pin) return;
+  onDrift(route.server);
   throw new AppError("FORBIDDEN", "definition_changed", `${route.server} no longer offers ${route.name} as it was approved`, {
     remedy: `an administrator must look at it: ostiary servers diff ${route.server}`,
   });

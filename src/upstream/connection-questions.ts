@@ -27,6 +27,9 @@ export function mayAsk(capabilities: JsonObject | undefined, method: string, par
   return params["mode"] === "url" ? "url" in declared : "form" in declared || !("url" in declared);
 } // prettier-ignore
 
+/** The answer, no question. */
+export const isComplete = ({ resultType }: JsonObject): boolean => resultType === "complete";
+
 /**
  * Of the modern era: null when the result is the answer, else the parameters of the next round. `pause` and `resume` go around
  * the time in which somebody is asked.
@@ -36,8 +39,8 @@ export async function nextRound(
   params: JsonObject,
   options: RequestOptions,
 ): Promise<JsonObject | null> {
+  if (isComplete(result)) return null;
   const { resultType } = result;
-  if (resultType === "complete") return null;
   if (resultType !== "input_required") throw invalid(resultType === undefined ? "it has no resultType" : `its resultType ${JSON.stringify(resultType).slice(0, 60)} is unknown`); // prettier-ignore
   const { inputRequests, requestState } = result;
   const questions = questionsOf(inputRequests, options);

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../call.ts";
 import { VERSION } from "../version.ts";
 import { faultOf } from "./connection-faults.ts";
 import { openNotices, type Notices } from "./connection-notices.ts";
-import { ASKABLE, MAX_ROUNDS, nextRound } from "./connection-questions.ts";
+import { ASKABLE, isComplete, MAX_ROUNDS, nextRound } from "./connection-questions.ts";
 import type { Outgoing, Wire } from "./connection-wire.ts";
 import type { Direct } from "./direct.ts";
 import { createMirroredArguments } from "./http-headers.ts";
@@ -45,18 +45,15 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   const mirrored = isModern && p.direct ? createMirroredArguments() : null;
   const notices: Notices | null = isModern && !p.interactive ? openNotices(client, capabilities) : null; // prettier-ignore
 
-  async function exchange(request: Outgoing): Promise<JsonObject> {
-    if (!direct || request.headers !== undefined || !DIRECT_METHODS.has(request.method)) return wire.exchange(request); // prettier-ignore
-    return (await direct.exchange(request)) ?? wire.exchange(request);
-  }
-
   async function rounds(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
     const headers = method === "tools/call" ? mirrored?.headersOf(params) : undefined;
+    const fast = headers === undefined && DIRECT_METHODS.has(method) ? direct : null;
     let asked = params;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const result = await exchange({ method, params: isModern ? enveloped(asked, protocolVersion, options) : asked, options, headers });
+      const request: Outgoing = { method, params: isModern ? enveloped(asked, protocolVersion, options) : asked, options, headers };
+      const result = (fast && (await fast.exchange(request))) ?? (await wire.exchange(request));
       if (!isModern) return result;
-      const next = await nextRound(result, asked, options);
+      const next = isComplete(result) ? null : await nextRound(result, asked, options);
       if (next === null) return method === "tools/list" && mirrored ? mirrored.learn(result, direct?.isPlain(result) ?? false) : result;
       asked = next;
     }

@@ -40,6 +40,12 @@ export interface ServerLogins {
   since(server: ServerRow, userId: string): Promise<number | null>;
 }
 
+interface Remembered {
+  readonly server: ServerRow;
+  readonly making: Promise<Credential>;
+  credential: Credential | null;
+}
+
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const MAX_VALUE = 16_384;
 /** Users whose credentials are remembered; the ones not asked for longest go first. */
@@ -51,7 +57,14 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
   const vault = createVault(powers);
   const oauth = openOAuth({ ...powers, vault });
   /** A call may ask every millisecond, and the answer changes with a login. */
-  const remembered = new Map<string, { readonly server: ServerRow; readonly made: Promise<Credential> }>(); // prettier-ignore
+  const remembered = new Map<string, Remembered>();
+  /** The one asked for last need not be moved to the end. */
+  let last: Remembered | null = null;
+  const remember = (key: string, one: Remembered): void => {
+    if (one === last) return;
+    remembered.delete(key);
+    remembered.set(key, (last = one));
+  };
 
   const forget = (server?: string): void => {
     if (server === undefined) remembered.clear();
@@ -61,15 +74,19 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
   return {
     of(server, userId) {
       const owner = ownerOf(server, userId);
-      const key = JSON.stringify([server.name, owner.userId]);
+      const key = keyOf(owner);
       const there = remembered.get(key);
-      remembered.delete(key);
-      const made = there?.server === server ? there.made : credentialOf(owner);
-      remembered.set(key, { server, made });
-      // A failure is not remembered: it may be mended meanwhile.
-      made.catch(() => remembered.get(key)?.made === made && remembered.delete(key));
+      const one = there?.server === server ? there : made(owner, key);
+      remember(key, one);
       if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value ?? "");
-      return made;
+      return one.making;
+    },
+    atHand(server, userId) {
+      const key = keyOf(ownerOf(server, userId));
+      const there = remembered.get(key);
+      if (there?.server !== server || there.credential === null) return null;
+      remember(key, there);
+      return there.credential;
     },
     async put(server, userId, name, value) {
       if (!NAME.test(name)) throw invalid("/name", `${JSON.stringify(name)} is no name of a credential`, "begin with a letter; then letters, digits, _ . - up to 64 characters"); // prettier-ignore
@@ -106,6 +123,17 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
     },
   };
 
+  function made(owner: FullOwner, key: string): Remembered {
+    const making = credentialOf(owner);
+    const one: Remembered = { server: owner.server, making, credential: null };
+    making.then(
+      (credential) => (one.credential = credential),
+      // A failure is not remembered: it may be mended meanwhile.
+      () => remembered.get(key) === one && remembered.delete(key),
+    );
+    return one;
+  }
+
   async function credentialOf(owner: FullOwner): Promise<Credential> {
     const { transport, name } = owner.server;
     if (transport.kind === "stdio") {
@@ -128,6 +156,9 @@ const ownerOf = (server: ServerRow, userId: string): FullOwner => ({
   server,
   userId: server.settings.credentials === "user" ? userId : "",
 });
+
+/** No name of a server holds a space. */
+const keyOf = ({ server, userId }: FullOwner): string => `${server.name} ${userId}`;
 
 /** The same object while nothing changes. */
 function withToken(

@@ -58,30 +58,45 @@ export function openDirect(p: DirectParts): Direct {
 
   return {
     isPlain: (list) => plain.has(list),
-    async exchange({ method, params, options }) {
-      if (state.hasMoved) return null;
-      if (options.signal.aborted) throw new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false }); // prettier-ignore
+    exchange(request) {
+      if (state.hasMoved) return Promise.resolve(null);
       const headers = p.credential.headers();
-      const known = baseOf(isPromise(headers) ? await headers : headers);
-      const token = p.credential.oauth
-        ? (await p.credential.oauth.tokens())?.access_token
-        : undefined;
-      const id = ++lastId;
-      const name = params["name"];
-      const named = typeof name === "string" ? ["mcp-name", headerValue(name)] : [];
-      if (token !== undefined) named.push("authorization", `Bearer ${token}`);
-      const sent = options.onProgress ? withToken(params, id) : params;
-      const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`; // prettier-ignore
-      return new Promise((resolve, reject) => {
-        const answer = new Answer(id, method, options, state, resolve, reject);
-        try {
-          answer.flow = p.pool.send({ origin, path, method: "POST", headers: [...known, "mcp-method", method, ...named], body }, answer); // prettier-ignore
-        } catch (cause) {
-          answer.failed(cause);
-        }
-      });
+      if (p.credential.oauth === null && !isPromise(headers)) return post(request, headers);
+      return withLogin(request, headers);
     },
   };
+
+  async function withLogin(
+    request: Outgoing,
+    headers: ReturnType<Credential["headers"]>,
+  ): Promise<JsonObject | null> {
+    const known = await headers;
+    const token = (await p.credential.oauth?.tokens())?.access_token;
+    return post(request, known, token);
+  }
+
+  function post(
+    { method, params, options }: Outgoing,
+    known: Readonly<Record<string, string>>,
+    token?: string,
+  ): Promise<JsonObject | null> {
+    if (options.signal.aborted) return Promise.reject(new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false })); // prettier-ignore
+    const id = ++lastId;
+    const headers = [...baseOf(known), "mcp-method", method];
+    const name = params["name"];
+    if (typeof name === "string") headers.push("mcp-name", headerValue(name));
+    if (token !== undefined) headers.push("authorization", `Bearer ${token}`);
+    const sent = options.onProgress ? withToken(params, id) : params;
+    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`; // prettier-ignore
+    return new Promise((resolve, reject) => {
+      const answer = new Answer(id, method, options, state, resolve, reject);
+      try {
+        answer.flow = p.pool.send({ origin, path, method: "POST", headers, body }, answer);
+      } catch (cause) {
+        answer.failed(cause);
+      }
+    });
+  }
 }
 
 interface State extends DirectParts {

@@ -5,7 +5,7 @@ import { definitionOf, pinOf } from "./intake/definition.ts";
 import { UpstreamFault } from "./upstream.ts";
 
 export interface Looks {
-  /** Definitions by the server's own names, from a look that is at most so old. */
+  /** Definitions by the server's own names, from a look that is at most so old. Who does not wait need not hear of its failure. */
   fresh(maxAgeMs: number): Promise<Seen>;
 }
 
@@ -51,6 +51,8 @@ export function createLooks(list: List, now: () => number = () => performance.no
     const begun = now();
     const answer = entriesOf(list).then((entries): Seen => {
       let byName: Map<string, JsonObject | null> | null = null;
+      /** Many calls share a look. */
+      const asked = new Map<string, string | null>();
       const named = (): Map<string, JsonObject | null> => {
         const map = new Map<string, JsonObject | null>();
         for (const entry of entries) {
@@ -62,8 +64,12 @@ export function createLooks(list: List, now: () => number = () => performance.no
       return {
         entries,
         pin(name) {
+          const known = asked.get(name);
+          if (known !== undefined) return known;
           const entry = (byName ??= named()).get(name) ?? null;
-          return entry && pinOfEntry(name, entry);
+          const pin = entry && pinOfEntry(name, entry);
+          asked.set(name, pin);
+          return pin;
         },
       };
     });
@@ -80,25 +86,29 @@ export function createLooks(list: List, now: () => number = () => performance.no
 
   /** Told when a look has ended; somebody waits for room. */
   let onDone: (() => void) | null = null;
-  const soon = (): Promise<Seen> =>
-    (next ??= new Promise<void>((resolve) => {
+  const soon = (): Promise<Seen> => {
+    const room = new Promise<void>((resolve) => {
       if (current.length < AT_ONCE) setImmediate(resolve);
       else onDone = resolve;
-    }).then(() => {
+    });
+    const coming = room.then(() => {
       next = null;
       onDone = null;
       return look();
-    }));
+    });
+    coming.catch(() => undefined);
+    return coming;
+  };
 
   return {
-    async fresh(maxAgeMs) {
-      const since = now() - maxAgeMs;
+    fresh(maxAgeMs) {
       if (maxAgeMs > 0) {
-        if (last?.seen && last.begun >= since) return last.seen;
+        const since = now() - maxAgeMs;
+        if (last?.seen && last.begun >= since) return Promise.resolve(last.seen);
         const young = current.find(({ begun }) => begun >= since);
         if (young) return young.answer;
       }
-      return soon();
+      return (next ??= soon());
     },
   };
 }

@@ -36,8 +36,8 @@ export interface Lease {
 }
 
 export interface Pool {
-  /** asking: the caller's client can be asked, and the server must know that. */
-  lease(userId: string, asking: boolean): Promise<Lease>;
+  /** At once while there is a connection. asking: the caller's client can be asked, and the server must know that. */
+  lease(userId: string, asking: boolean): Lease | Promise<Lease>;
   readonly state: Pick<ServerHealth, "status" | "reason" | "since" | "restarts">;
   /** The last one that was made, while it lives. */
   readonly newest: Connection | null;
@@ -46,11 +46,11 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-type Live = Pick<Lease, "connection" | "looks">;
-
 interface Kept {
   readonly key: string;
-  readonly lease: Promise<Live>;
+  /** One for all requests on it; each counts as busy until it is released. */
+  readonly lease: Promise<Lease>;
+  live: Lease | null;
   /** Requests on it at the moment. */
   busy: number;
   usedAt: number;
@@ -100,7 +100,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       if (kept.get(key) === entry) kept.delete(key);
       asking.delete(entry);
     };
-    const connecting = async (): Promise<Live> => {
+    const connecting = async (): Promise<Lease> => {
       const known = failures.get(key);
       if (known && known.until > p.now()) throw new UpstreamFault("unreachable", known.reason, { dispatched: false }); // prettier-ignore
       let connection: Connection;
@@ -121,9 +121,13 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       if (connection.era === "legacy" || state.status !== "down") enter("up", null);
       connection.ended.then((reason) => lost(entry, connection, reason), () => undefined); // prettier-ignore
       const looks = createLooks((cursor) => connection.request("tools/list", cursor === undefined ? {} : { cursor }, { signal, timeoutMs: LIST_MS, maxResultBytes: row.settings.maxResultBytes })); // prettier-ignore
-      return { connection, looks };
+      const discard = (): void => {
+        drop();
+        background(connection.close());
+      };
+      return (entry.live = { connection, looks, release: () => void entry.busy--, discard, went });
     };
-    const entry: Kept = { key, lease: connecting(), busy: 0, usedAt: p.now() };
+    const entry: Kept = { key, lease: connecting(), live: null, busy: 0, usedAt: p.now() };
     entry.lease.catch(drop);
     return entry;
 
@@ -193,35 +197,37 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   async function leaseOf(entry: Kept): Promise<Lease> {
     entry.busy++;
     try {
-      const { connection, looks } = await entry.lease;
-      const discard = (): void => {
-        if (kept.get(entry.key) === entry) kept.delete(entry.key);
-        asking.delete(entry);
-        background(connection.close());
-      };
-      return { connection, looks, release: () => void entry.busy--, discard, went };
+      return await entry.lease;
     } catch (cause) {
       entry.busy--;
       throw cause;
     }
   }
 
+  async function leased(userId: string, wantsToAsk: boolean): Promise<Lease> {
+    if (!row.enabled) throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false }); // prettier-ignore
+    const shared = await main(userId);
+    const lease = await leaseOf(shared);
+    if (suits(lease, wantsToAsk)) return lease;
+    lease.release();
+    const credential = await p.credentials.of(row, userId);
+    const mine = [...asking].filter(({ key }) => key === shared.key);
+    const free = mine.find(({ busy }) => busy === 0);
+    if (!free && mine.length >= MAX_ASKING) throw new UpstreamFault("unreachable", `${MAX_ASKING} callers that can be asked use this server already`, { dispatched: false }); // prettier-ignore
+    const entry = free ?? open(shared.key, credential, true);
+    asking.add(entry);
+    entry.usedAt = p.now();
+    return leaseOf(entry);
+  }
+
   return {
-    async lease(userId, wantsToAsk) {
-      if (!row.enabled) throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false }); // prettier-ignore
-      const shared = await main(userId);
-      const lease = await leaseOf(shared);
-      // A stateless server is told with every request what its caller can be asked.
-      if (!wantsToAsk || lease.connection.era === "modern") return lease;
-      lease.release();
-      const credential = await p.credentials.of(row, userId);
-      const mine = [...asking].filter(({ key }) => key === shared.key);
-      const free = mine.find(({ busy }) => busy === 0);
-      if (!free && mine.length >= MAX_ASKING) throw new UpstreamFault("unreachable", `${MAX_ASKING} callers that can be asked use this server already`, { dispatched: false }); // prettier-ignore
-      const entry = free ?? open(shared.key, credential, true);
-      asking.add(entry);
+    lease(userId, wantsToAsk) {
+      const credential = row.enabled ? p.credentials.atHand(row, userId) : null;
+      const entry = credential && kept.get(credential.id);
+      if (!entry?.live || !suits(entry.live, wantsToAsk)) return leased(userId, wantsToAsk);
+      entry.busy++;
       entry.usedAt = p.now();
-      return leaseOf(entry);
+      return entry.live;
     },
     get state() {
       return state;
@@ -250,3 +256,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     await Promise.allSettled(all.map(async ({ lease }) => (await lease).connection.close()));
   }
 }
+
+/** A stateless server is told with every request what its caller can be asked. */
+const suits = ({ connection }: Lease, wantsToAsk: boolean): boolean =>
+  !wantsToAsk || connection.era === "modern";

@@ -18,6 +18,8 @@ export interface Credential {
 export interface Credentials {
   /** Never the caller's own token. Throws UNAUTHORIZED / upstream_login when this user has none yet. */
   of(server: ServerRow, userId: string): Promise<Credential>;
+  /** The same without a wait; null: it has to be read. */
+  atHand(server: ServerRow, userId: string): Credential | null;
 }
 
 /** One live connection to a server: the handshake is done. */
