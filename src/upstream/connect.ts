@@ -6,6 +6,7 @@ import { openConnection } from "./connection.ts";
 import { openWire } from "./connection-wire.ts";
 import { openDirect } from "./direct.ts";
 import { openHttp, type HttpTransport } from "./http.ts";
+import { createIntake } from "./http-intake.ts";
 import { UpstreamFault, type Connection, type ConnectionEvents, type Credential } from "./upstream.ts"; // prettier-ignore
 import type { Verdicts } from "./verdicts.ts";
 
@@ -49,7 +50,8 @@ async function overHttp(
 ): Promise<Connection> {
   const { kind, url } = row.transport;
   const watch = { sent: (mark: string) => wire.sent(mark), failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault) }; // prettier-ignore
-  const http = await openHttp(row, credential, watch, powers.egress);
+  const intake = createIntake(events.said, () => performance.now());
+  const http = await openHttp(row, credential, watch, intake, powers.egress);
   const wire = openWire(http.transport, events, kind);
   const isPlain = !(credential.oauth && "dpop" in credential.oauth && credential.oauth.dpop);
   return openConnection({
@@ -58,7 +60,7 @@ async function overHttp(
     signal,
     // The transport of 2024 knows nothing newer.
     ...(kind === "sse" ? { prior: { kind: "legacy" }, keep: () => undefined, drop: () => undefined } : memory(row, credential, powers)), // prettier-ignore
-    direct: kind === "http" && isPlain ? (version) => openDirect({ url: new URL(url), version, credential, pool: http.pool, events, maxBytes: row.settings.maxResultBytes }) : null, // prettier-ignore
+    direct: kind === "http" && isPlain ? (version) => openDirect({ url: new URL(url), version, credential, pool: http.pool, events, intake, maxBytes: row.settings.maxResultBytes }) : null, // prettier-ignore
     close: http.close,
   });
 }

@@ -44,16 +44,18 @@ export async function listening(server: HttpServer): Promise<string> {
 export interface Opened {
   readonly connection: Connection;
   readonly notified: [string, JsonObject][];
+  readonly said: string[];
 }
 
 export async function opened(row: ServerRow, { interactive = false, credential = CREDENTIAL, verdicts = createVerdicts(() => 0) } = {}): Promise<Opened> {
   const notified: [string, JsonObject][] = [];
+  const said: string[] = [];
   const egress = openEgress();
-  const events = { notified: (method: string, params: JsonObject) => void notified.push([method, params]), said: () => undefined };
+  const events = { notified: (method: string, params: JsonObject) => void notified.push([method, params]), said: (line: string) => void said.push(line) };
   const powers = { egress, verdicts, openStdio: () => Promise.reject(new Error("no programs here")) };
   const connection = await connect(row, credential, { events, powers, interactive, signal: new AbortController().signal });
   cleanups.push(() => connection.close());
-  return { connection, notified };
+  return { connection, notified, said };
 } // prettier-ignore
 
 export const options = (more: Partial<RequestOptions> = {}): RequestOptions => ({ signal: new AbortController().signal, timeoutMs: 5_000, ...more }); // prettier-ignore

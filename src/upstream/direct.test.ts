@@ -59,6 +59,22 @@ describe.each(["modern", "legacy"] as const)("an answer of a %s server", (era) =
     expect(written).toBeLessThan(50_000_000);
   });
 
+  test("comes after a flood of notices, of which most are dropped, counted and said once", async () => {
+    const notice = JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x".repeat(100) } });
+    const flood = (posted: Posted): void => {
+      events(posted);
+      const block = `event: message\ndata: ${notice}\n\n`.repeat(100);
+      for (let at = 0; at < 100; at++) posted.res.write(block);
+      posted.res.end(`data: ${rpc(posted.message["id"], complete)}\n\n`);
+    };
+    const { connection, notified, said } = await opened(rowOf(await bare(era, flood)));
+    expect(await connection.request("tools/call", CALL, options())).toEqual(complete);
+    expect(notified.length).toBeGreaterThanOrEqual(1_000);
+    expect(notified.length).toBeLessThan(5_000);
+    const notes = (): string[] => said.filter((line) => line.startsWith("[ostiary]"));
+    await expect.poll(notes).toEqual([expect.stringContaining("nobody asked for"), `[ostiary] ${10_000 - notified.length} messages were dropped`]);
+  }); // prettier-ignore
+
   test("that is one endless event is refused", async () => {
     const flood = (posted: Posted): void => {
       events(posted);
@@ -174,6 +190,24 @@ describe.each(["modern", "legacy"] as const)("an answer of a %s server", (era) =
 });
 
 describe("the fast call", () => {
+  test("a stream that goes on after the answer is ended as soon as it says more", async () => {
+    const gone = Promise.withResolvers<void>();
+    let written = 0;
+    const flood = (posted: Posted): void => {
+      const { res, message } = posted;
+      events(posted, rpc(message["id"], { resultType: "complete" }));
+      res.on("close", gone.resolve);
+      const more = (): void => {
+        for (; !res.destroyed && written < 200_000_000; written += 65_536)
+          if (!res.write(": x\n".repeat(16_384))) return void res.once("drain", more);
+      };
+      setImmediate(more);
+    };
+    expect(await calling("modern", flood)).toEqual({ resultType: "complete" });
+    await gone.promise;
+    expect(written).toBeLessThan(20_000_000);
+  });
+
   test("says who we are, and carries nothing of the caller's", async () => {
     const seen: Posted[] = [];
     const { connection } = await opened(rowOf(await bare("modern", (posted) => {

@@ -7,6 +7,7 @@ import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connect
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
 import { headerValue, MARK } from "./http-headers.ts";
+import type { Intake, IntakeStream } from "./http-intake.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
 
 export interface Direct {
@@ -22,6 +23,7 @@ export interface DirectParts {
   readonly credential: Credential;
   readonly pool: Pooled;
   readonly events: ConnectionEvents;
+  readonly intake: Intake;
   readonly maxBytes: number;
 }
 
@@ -31,7 +33,8 @@ const MOVED = new Set([301, 302, 303, 307, 308]);
 /** A stream carries notices besides the answer. */
 const STREAM_SLACK = 16_777_216;
 const ERROR_BYTES = 65_536;
-const LINGER_MS = 1_000;
+/** Of a stream that goes on after the answer. */
+const [LINGER_MS, LINGER_BYTES] = [1_000, 4_096];
 
 export function openDirect(p: DirectParts): Direct {
   const { origin, pathname, search } = p.url;
@@ -134,7 +137,8 @@ class Answer implements PooledSink {
   #first: Uint8Array | null = null;
   #more: Uint8Array[] | null = null;
   #left: number;
-  #read: ((chunk: Uint8Array) => void) | null = null;
+  #stream: IntakeStream | null = null;
+  #read: ((chunk: Uint8Array) => number) | null = null;
   #lastProgress = -Infinity;
 
   constructor(
@@ -174,19 +178,23 @@ class Answer implements PooledSink {
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") return this.#stop(invalid("it is compressed, which nobody asked for")); // prettier-ignore
     if (type.startsWith("text/event-stream")) {
       this.#left += STREAM_SLACK;
-      this.#read = eventReader(this.#maxBytes, (data) => this.#heard(parseStrict(data)));
+      const stream = (this.#stream = this.#parts.intake.stream());
+      this.#read = eventReader(this.#maxBytes, (data) => {
+        const message = data === null || this.#isOver ? undefined : stream.read(data);
+        if (message !== undefined) this.#heard(message);
+      });
     } else if (!type.startsWith("application/json")) {
       this.#stop(invalid(`its content type is ${JSON.stringify(type.slice(0, 60))}`));
     }
   }
 
   data(chunk: Uint8Array): void {
-    if (this.#isOver) return;
     this.#left -= chunk.length;
+    if (this.#isOver) return this.#left < 0 ? this.flow?.abort() : undefined;
     if (this.#left < 0) return this.#stop(this.#status === 200 ? tooLarge(this.#maxBytes) : this.#refused()); // prettier-ignore
     if (this.#read) {
       try {
-        this.#read(chunk);
+        this.#rest(this.#stream?.rest(this.#read(chunk)) ?? 0);
       } catch (cause) {
         this.#stop(faultOf(cause, true));
       }
@@ -236,7 +244,15 @@ class Answer implements PooledSink {
     if (this.#method === "tools/list" && !this.#read && !this.#bytes().includes(MARK)) this.#parts.plain.add(result); // prettier-ignore
     this.#resolve(result);
     // Most streams end with the answer, and their connection can be used again; nothing is wanted of one that goes on.
-    if (this.#read) setTimeout(() => this.flow?.abort(), LINGER_MS).unref();
+    if (!this.#read) return;
+    this.#left = LINGER_BYTES;
+    setTimeout(() => this.flow?.abort(), LINGER_MS).unref();
+  }
+
+  #rest(ms: number): void {
+    if (ms === 0 || this.#isOver) return;
+    this.flow?.pause();
+    setTimeout(() => this.#isOver || this.flow?.resume(), ms).unref();
   }
 
   #noticed(method: string, params: JsonObject): void {
@@ -259,6 +275,7 @@ class Answer implements PooledSink {
 
   #finish(): void {
     this.#isOver = true;
+    this.#stream?.end();
     this.#deadline.end();
     this.#options.signal.removeEventListener("abort", this.#onAbort);
   }

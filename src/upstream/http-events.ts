@@ -1,51 +1,72 @@
-// Server-sent events, read from bytes as they come: the data of each, and never more of it than the limit.
+// Server-sent events, read from bytes as they come, and never more of one than the limit.
 import { invalid, tooLarge } from "./connection-faults.ts";
 
 const LF = 10;
 const CR = 13;
+const COLON = 58;
+const SPACE = 32;
+/** `data:` */
+const DATA = [100, 97, 116, 97, COLON] as const;
+/** Pieces of one line that are kept apart; a server may send single bytes. */
+const MAX_PIECES = 1_024;
 
-/** Feed it chunks; it calls back with the data of each event, the names of which do not matter here. */
-export function eventReader(
-  maxBytes: number,
-  onEvent: (data: Uint8Array) => void,
-): (chunk: Uint8Array) => void {
-  let rest: Buffer = Buffer.alloc(0);
-  let data: Buffer[] = [];
+/** data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. */
+export type OnEvent = (data: Buffer | null, lines: readonly Buffer[]) => void;
+
+/** Feed it chunks; it calls back for each event, and answers how many lines there were. */
+export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Array) => number {
+  let pieces: Buffer[] = [];
+  let held = 0;
+  let lines: Buffer[] = [];
   let size = 0;
 
-  const line = (bytes: Buffer): void => {
-    if (bytes.length === 0) {
-      if (data.length > 0) onEvent(data.length === 1 ? (data[0] as Buffer) : Buffer.concat(withBreaks(data))); // prettier-ignore
-      data = [];
+  const take = (line: Buffer): void => {
+    if (line.length > 0) {
+      if (line[0] === COLON) return;
+      size += line.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      lines.push(line);
+    } else if (lines.length > 0) {
+      const whole = lines;
+      lines = [];
       size = 0;
-      return;
+      onEvent(dataOf(whole), whole);
     }
-    if (!isData(bytes)) return;
-    const value = bytes.subarray(bytes[5] === 32 ? 6 : 5);
-    // Servers announce where to resume with events that say nothing.
-    if (value.length === 0) return;
-    size += value.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    data.push(value);
+  };
+
+  const keep = (piece: Buffer): void => {
+    held += piece.length;
+    if (held > maxBytes) throw tooLarge(maxBytes);
+    const at = piece.indexOf(CR);
+    if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR) throw invalid("its events end lines in a way nobody uses"); // prettier-ignore
+    pieces.push(piece);
+    if (pieces.length > MAX_PIECES) pieces = [Buffer.concat(pieces)];
   };
 
   return (chunk) => {
-    const bytes = rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : Buffer.concat([rest, chunk]); // prettier-ignore
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    let count = 0;
     let start = 0;
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, start)) {
-      line(bytes.subarray(start, end > start && bytes[end - 1] === CR ? end - 1 : end));
+      const last = bytes.subarray(start, end);
+      const line = held === 0 ? last : Buffer.concat([...pieces, last]);
+      if (held > 0) [pieces, held] = [[], 0];
+      take(line.at(-1) === CR ? line.subarray(0, -1) : line);
       start = end + 1;
+      count++;
     }
-    rest = bytes.subarray(start);
-    if (rest.length > maxBytes) throw tooLarge(maxBytes);
-    if (rest.includes(CR) && rest.indexOf(CR) < rest.length - 1) throw invalid("its events end lines in a way nobody uses"); // prettier-ignore
+    if (start < bytes.length) keep(bytes.subarray(start));
+    return count;
   };
 }
 
-/** `data:` */
-const isData = (line: Buffer): boolean =>
-  line.length >= 5 && line.toString("latin1", 0, 5) === "data:";
-
-function withBreaks(parts: readonly Buffer[]): Buffer[] {
-  return parts.flatMap((part, at) => (at === 0 ? [part] : [Buffer.of(LF), part]));
+function dataOf(lines: readonly Buffer[]): Buffer | null {
+  let data: Buffer | null = null;
+  for (const line of lines) {
+    if (!DATA.every((byte, at) => line[at] === byte)) continue;
+    const value = line.subarray(line[5] === SPACE ? 6 : 5);
+    if (value.length > 0)
+      data = data === null ? value : Buffer.concat([data, Buffer.of(LF), value]);
+  }
+  return data;
 }

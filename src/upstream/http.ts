@@ -1,4 +1,5 @@
 // The way to a server over HTTP: the SDK's transports, on connections of the egress guard, with our headers and our limits.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, Transport } from "@modelcontextprotocol/client";
 import type { Egress, Pooled } from "../egress/egress.ts";
 import { rulesForServer } from "../egress/operator.ts";
@@ -7,6 +8,7 @@ import { parseStrict } from "../util/json.ts";
 import { faultOf, invalid, tooLarge } from "./connection-faults.ts";
 import { REQUEST_MARK } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
+import type { Intake } from "./http-intake.ts";
 import type { UpstreamFault } from "./upstream.ts";
 import { type Credential } from "./upstream.ts";
 
@@ -35,13 +37,14 @@ export async function openHttp(
   row: ServerRow & { readonly transport: HttpTransport },
   credential: Credential,
   watch: HttpWatch,
+  intake: Intake,
   egress: Egress,
 ): Promise<OpenedHttp> {
   const { transport: given, settings } = row;
   const pool = await egress.pooled(rulesForServer(given.url));
   const sdk = await import("@modelcontextprotocol/client");
   const url = new URL(given.url);
-  const fetch = fetchFor({ url, kind: given.kind, credential, watch, pool, maxBytes: settings.maxResultBytes }); // prettier-ignore
+  const fetch = fetchFor({ url, kind: given.kind, credential, watch, intake, pool, maxBytes: settings.maxResultBytes }); // prettier-ignore
   const options = { fetch, ...(credential.oauth ? { authProvider: credential.oauth } : {}) };
   if (given.kind === "sse") {
     const transport = new sdk.SSEClientTransport(url, options);
@@ -66,11 +69,12 @@ interface FetchParts {
   readonly kind: HttpTransport["kind"];
   readonly credential: Credential;
   readonly watch: HttpWatch;
+  readonly intake: Intake;
   readonly pool: Pooled;
   readonly maxBytes: number;
 }
 
-function fetchFor({ url, kind, credential, watch, pool, maxBytes }: FetchParts): FetchLike {
+function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: FetchParts): FetchLike {
   return async (given, init = {}) => {
     const target = new URL(given);
     const headers = new Headers(init.headers);
@@ -87,7 +91,7 @@ function fetchFor({ url, kind, credential, watch, pool, maxBytes }: FetchParts):
         if (mark !== null) watch.sent(mark);
       };
       const response = await pool.fetch(target, { ...init, headers }, { maxBytes: Infinity, headersMs: 0, idleMs: 0, onSent }); // prettier-ignore
-      return await checked(response, maxBytes, init.method === "GET", (fault) => mark !== null && watch.failed(mark, fault)); // prettier-ignore
+      return await checked(response, { maxBytes, intake, isStanding: init.method === "GET" }, (fault) => mark !== null && watch.failed(mark, fault)); // prettier-ignore
     } catch (cause) {
       init.signal?.throwIfAborted();
       throw faultOf(cause, sent);
@@ -110,8 +114,15 @@ function isToServer(
   return kind === "sse" && init.method === "POST" && new Headers(init.headers).get("content-type") === "application/json"; // prettier-ignore
 }
 
+interface StreamLimits {
+  readonly maxBytes: number;
+  readonly intake: Intake;
+  /** It lives as long as the connection. */
+  readonly isStanding: boolean;
+}
+
 /** The same answer, once it is known to be one that may be read. */
-async function checked(response: Response, maxBytes: number, isStanding: boolean, onFault: (fault: UpstreamFault) => void): Promise<Response> {
+async function checked(response: Response, limits: StreamLimits, onFault: (fault: UpstreamFault) => void): Promise<Response> {
   const { status, headers, body } = response;
   if (body === null) return response;
   if (headers.has("content-encoding") && headers.get("content-encoding") !== "identity") {
@@ -121,37 +132,47 @@ async function checked(response: Response, maxBytes: number, isStanding: boolean
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (!response.ok) return new Response(await whole(body, ERROR_BYTES, "cut"), { status, headers });
   if (type === "application/json") {
-    const bytes = await whole(body, maxBytes, "refuse");
+    const bytes = await whole(body, limits.maxBytes, "refuse");
     parseStrict(bytes);
     return new Response(bytes, { status, headers });
   }
   if (type !== "text/event-stream") return new Response(await whole(body, ERROR_BYTES, "cut"), { status, headers });
-  return new Response(body.pipeThrough(watched(maxBytes, isStanding, onFault)), { status, headers });
+  return new Response(body.pipeThrough(watched(limits, onFault)), { status, headers });
 } // prettier-ignore
 
-/** Lets events pass that are strict JSON and within the limit; the first that is not ends the stream. */
-function watched(maxBytes: number, isStanding: boolean, onFault: (fault: UpstreamFault) => void): TransformStream<Uint8Array, Uint8Array> {
-  const read = eventReader(maxBytes, (data) => {
+/** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
+function watched({ maxBytes, intake, isStanding }: StreamLimits, onFault: (fault: UpstreamFault) => void): TransformStream<Uint8Array, Uint8Array> {
+  const stream = intake.stream();
+  let passed: Buffer[] = [];
+  const read = eventReader(maxBytes, (data, lines) => {
     // `endpoint` of the transport of 2024 is a path.
-    if (data[0] !== SLASH && data[0] !== LETTER_H) parseStrict(data);
+    if (data === null || data[0] === SLASH || data[0] === LETTER_H || stream.read(data) !== undefined)
+      passed.push(...lines.flatMap((line) => [line, NEWLINE]), NEWLINE);
   });
   let left = isStanding ? Infinity : maxBytes + STREAM_SLACK;
   return new TransformStream({
-    transform(chunk, stream) {
+    async transform(chunk, out) {
+      let rest: number;
       try {
         left -= chunk.length;
         if (left < 0) throw tooLarge(maxBytes);
-        read(chunk);
+        rest = stream.rest(read(chunk));
       } catch (cause) {
         const fault = faultOf(cause, true);
+        stream.end();
         onFault(fault);
         throw fault;
       }
-      stream.enqueue(chunk);
+      if (passed.length > 0) out.enqueue(Buffer.concat(passed));
+      passed = [];
+      if (rest > 0) await sleep(rest, undefined, { ref: false });
     },
+    flush: () => stream.end(),
+    cancel: () => stream.end(),
   });
 } // prettier-ignore
 
+const NEWLINE = Buffer.of(10);
 const SLASH = 47;
 const LETTER_H = 104;
 

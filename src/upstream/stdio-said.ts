@@ -1,7 +1,7 @@
 // What a program says on stderr, for the log tail: short lines, not too many, and nothing of its credentials.
 import type { Readable } from "node:stream";
 import { visible } from "../util/visible.ts";
-import { createAllowance } from "./stdio-allowance.ts";
+import { createAllowance } from "./allowance.ts";
 import { createLines } from "./stdio-lines.ts";
 
 export interface Said {

@@ -24,7 +24,7 @@ const does = {
   large: (id, { bytes, last }) => say(last ? JSON.stringify({ result: { text: "x".repeat(bytes) }, jsonrpc: "2.0", id }) : JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(bytes) } })),
   endless: () => { const more = () => process.stdout.write("x".repeat(65536), more); more(); },
   noise: (id, { lines }) => { for (let at = 0; at < lines; at++) say("banner " + at); answer(id, {}); },
-  flood: (id, { count }) => { for (let at = 0; at < count; at++) say(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { at } })); answer(id, {}); },
+  flood: (id, { count }) => { for (let at = 0; at < count; at++) say(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { at } })); say('{"jsonrpc":"2.0","\\\\u0069d":' + id + ',"result":{}}'); },
   stderr: (id, { count }) => { for (let at = 0; at < count; at++) process.stderr.write("line " + at + "\\n"); answer(id, {}); },
   say: (id, { text }) => { process.stderr.write(text + "\\n", () => answer(id, {})); },
   crash: () => { process.stderr.write("it hurts\\n"); process.exit(9); },

@@ -2,11 +2,12 @@
 // that costs its own callers their answers, and nobody else anything.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../errors.ts";
-import { createAllowance } from "./stdio-allowance.ts";
+import { createAllowance } from "./allowance.ts";
 import { createLines, type Line } from "./stdio-lines.ts";
 import { idIn, readMessage, type RequestId } from "./stdio-messages.ts";
 import { startProgram, type Program, type StdioPowers } from "./stdio-process.ts";
 import { listen, type Said } from "./stdio-said.ts";
+import { isNotice, UNASKED } from "./unasked.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
 import type { ServerRow } from "../store/store.ts";
 
@@ -26,8 +27,6 @@ const TURN_MESSAGES = 64;
 const TURN_BYTES = 262_144;
 /** What dropping one costs that was not read. */
 const UNREAD_SHARE = 1 / 8;
-/** Messages that nobody asked for. */
-const [BURST, PER_SECOND] = [1_000, 200];
 /** How long a program is left alone that floods, and one in the middle of a line that is too long. */
 const REST_MS = 20;
 const SKIPPING_REST_MS = 5;
@@ -58,7 +57,7 @@ function secretsIn(given: Readonly<Record<string, string>>, filled: Readonly<Rec
 export function createTransport(program: Program, { said, maxBytes }: { readonly said: Said; readonly maxBytes: number }): StdioTransport {
   const { stdin, stdout } = program;
   const lines = createLines(maxBytes);
-  const unasked = createAllowance(BURST, PER_SECOND, () => performance.now());
+  const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, () => performance.now());
   const open = new Set<RequestId>();
   let endReason: string | null = null;
   let fault: string | null = null;
@@ -138,7 +137,7 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
     if (line.kind === "oversize") return unusable(idIn(line.head, line.tail), new UpstreamFault("too_large", `the server's answer has ${line.length} bytes, more than the ${maxBytes} that are allowed`, { dispatched: true }));
     if (line.bytes.length === 0) return;
     // Not worth reading: whatever it says would be dropped.
-    if (unasked.isEmpty && !line.bytes.includes('"id"')) {
+    if (unasked.isEmpty && isNotice(line.bytes)) {
       spent -= 1 - UNREAD_SHARE;
       return drop();
     }
@@ -152,7 +151,7 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
 
   function drop(): void {
     isFlooding = true;
-    if (dropped++ === 0) said.note(`it sends more than ${PER_SECOND} messages a second that nobody asked for; the rest is dropped`);
+    if (dropped++ === 0) said.note(`it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`);
   }
 
   function skip(bytes: Buffer): void {

@@ -57,6 +57,13 @@ describe("each kind of trouble ends in words", { timeout: 60_000 }, () => {
     await healthy();
   });
 
+  test("what a flooding one says besides its answer is cut, and its administrator is told", async () => {
+    expect(await call("bad/flood")).toMatchObject({ status: "success" });
+    const { lines } = (await app.api("GET", "/servers/bad/logs")).body as { lines: string[] };
+    expect(lines.filter((line) => line.includes("nobody asked for"))).toHaveLength(1);
+    expect(lines.join("\n")).toMatch(/\d{4} messages were dropped/);
+  });
+
   test("R166, C40: what is idempotent is sent once more after a crash, and never more often", async () => {
     const before = bad.calls("crash");
     await call("bad/crash");

@@ -4,6 +4,8 @@ export interface Allowance {
   /** False: there is none left. */
   take(): boolean;
   readonly isEmpty: boolean;
+  /** Takes it, whether it is there or not; the milliseconds until what is missing has come back. */
+  spend(amount: number): number;
 }
 
 export function createAllowance(burst: number, perSecond: number, now: () => number): Allowance {
@@ -24,6 +26,11 @@ export function createAllowance(burst: number, perSecond: number, now: () => num
     get isEmpty() {
       refill();
       return left < 1;
+    },
+    spend(amount) {
+      refill();
+      left -= amount;
+      return left < 0 ? (-left * 1000) / perSecond : 0;
     },
   };
 }
