@@ -196,12 +196,14 @@ export function createEngine(p: EnginePowers): Engine {
       } else {
         outcome = await run(entry, admission, seen);
         // Appended at once, so that a quick call is one group; judged after its start.
-        const ended = p.recorder.end(call, outcome).catch((cause: unknown) => {
-          throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
-        });
+        const ended = p.recorder.end(call, outcome);
         ended.catch(() => undefined);
         await admission.begun; // without a durable start no effect has happened: a refusal, not an unknown outcome
-        await ended;
+        try {
+          await ended;
+        } catch (cause) {
+          throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
+        }
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
       }
       if (!outcome.replayed) p.onEnded(call, outcome);

@@ -59,26 +59,20 @@ const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
 const ENDS: readonly Action[] = Object.values(END_ACTION);
 
 export function createRecorder(p: RecorderPowers): Recorder {
-  const append = async (event: LogEvent, known?: EventFacts): Promise<void> => {
-    let seq: number;
-    try {
-      seq = await p.log.append(event, known);
-    } catch (cause) {
-      p.onFailed(cause);
-      if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId); // prettier-ignore
-      throw new AppError(
-        "UNAVAILABLE",
-        "engine_unavailable",
-        "the record cannot be written: the store does not answer",
-        {
-          remedy: "nothing more runs until the store is back; see /readyz",
-          retryAfterSeconds: 5,
-          cause,
-        },
-      );
-    }
-    p.onRecorded({ seq, event });
-  };
+  const append = (event: LogEvent, known?: EventFacts): Promise<void> =>
+    p.log.append(event, known).then(
+      (seq) => p.onRecorded({ seq, event }),
+      (cause: unknown) => failed(event, cause),
+    );
+  const failed = (event: LogEvent, cause: unknown): never => {
+    p.onFailed(cause);
+    if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
+    throw new AppError("UNAVAILABLE", "engine_unavailable", "the record cannot be written: the store does not answer", {
+      remedy: "nothing more runs until the store is back; see /readyz",
+      retryAfterSeconds: 5,
+      cause,
+    });
+  }; // prettier-ignore
   const startText = createStartText();
   const appendOf = (action: Action, call: Call, at: number, text: string, known: EventFacts): Promise<void> => {
     const { tenantId, userId: actor } = call.caller;

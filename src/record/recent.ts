@@ -1,5 +1,5 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
-import type { AuditedRecord, EndBody, StartBody } from "../store/store.ts";
+import type { Action, AuditedRecord, EndBody, LogEvent, StartBody } from "../store/store.ts";
 import { readEnd, readStart } from "../util/bodies.ts";
 import { unpackGates } from "../util/gates.ts";
 import type { Recorded } from "./index.ts";
@@ -7,46 +7,36 @@ import type { Recorded } from "./index.ts";
 export interface Recent {
   add(recorded: Recorded): void;
   get(id: string): AuditedRecord | null;
-  readonly size: number;
 }
 
-interface Bodies {
-  readonly start: string;
-  end: string | null;
-}
+const ENDS = new Set<Action>(["tool.execution.complete", "tool.execution.failed", "tool.execution.cancelled"]); // prettier-ignore
 
+/**
+ * Events as they came, two for each execution, round and round: every call pays for keeping, so that costs next to nothing;
+ * looking is for the few that are asked for, and begins with the newest.
+ */
 export function createRecent(maxEntries: number): Recent {
-  const kept = new Map<string, Bodies>();
-  // Ids in order of arrival, used round and round: the place of the next one holds the oldest.
-  const order: string[] = [];
-  let at = 0;
-  const keep = (id: string, bodies: Bodies): void => {
-    const oldest = order[at];
-    if (oldest !== undefined) kept.delete(oldest);
-    kept.set(id, bodies);
-    order[at] = id;
-    at = (at + 1) % maxEntries;
-  };
+  const places = 2 * maxEntries;
+  const kept: LogEvent[] = [];
+  let next = 0;
   return {
-    get size() {
-      return kept.size;
-    },
     add({ event }) {
-      const { executionId: id, action, body } = event;
-      if (id === null || maxEntries === 0) return;
-      if (action === "tool.execution.start") keep(id, { start: body, end: null });
-      else if (action === "tool.execution.denied") keep(id, { start: body, end: body });
-      else {
-        const known = kept.get(id);
-        // The first end is the end; a later one changes nothing.
-        if (known?.end === null) known.end = body;
-      }
+      if (event.executionId === null || maxEntries === 0) return;
+      kept[next] = event;
+      next = (next + 1) % places;
     },
     get(id) {
-      const bodies = kept.get(id);
-      return bodies?.end === undefined || bodies.end === null
-        ? null
-        : recordOf(id, bodies.start, bodies.end);
+      let end: string | null = null;
+      for (let back = 1; back <= kept.length; back++) {
+        const event = kept[(next - back + places) % places];
+        if (event?.executionId !== id) continue;
+        const { action, body } = event;
+        if (action === "tool.execution.denied") return recordOf(id, body, body);
+        if (action === "tool.execution.start") return end === null ? null : recordOf(id, body, end);
+        // The first end is the end; a later one changes nothing.
+        if (ENDS.has(action)) end = body;
+      }
+      return null;
     },
   };
 }

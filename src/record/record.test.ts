@@ -76,7 +76,7 @@ describe("history", () => {
 
 describe("the memory window", () => {
   it("R185: answers as the store does, and the oldest leave first", async () => {
-    const recent = createRecent(2);
+    const recent = createRecent(2); // the start and the end of two
     const events = async (id: string) =>
       (await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000)).filter((event) => event.executionId === id); // prettier-ignore
     const done = await echo(cli, "window", { unknown: 1 });
@@ -91,10 +91,16 @@ describe("the memory window", () => {
       errorReason: "unknown_parameter",
     });
     const [start] = await events(ok.executionId);
-    if (start) recent.add({ seq: 1, event: { ...start, executionId: "exec_1_new" } });
-    expect(recent.size).toBe(2);
-    expect(recent.get(done.executionId)).toBeNull();
+    const add = (executionId: string): void =>
+      void (start && recent.add({ seq: 1, event: { ...start, executionId } }));
+    add("exec_1_new");
     expect(recent.get("exec_1_new")).toBeNull();
+    expect(recent.get(ok.executionId)).not.toBeNull();
+    add("exec_1_newer");
+    expect(recent.get(done.executionId)).toBeNull();
+    expect(recent.get(ok.executionId)).not.toBeNull();
+    add("exec_1_newest");
+    expect(recent.get(ok.executionId)).toBeNull();
     createRecent(0).add({ seq: 1, event: start as LogEvent });
   });
 });

@@ -1,7 +1,7 @@
 // Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
 // A writer that merges what has arrived may be given several groups ahead: it then works while new calls come in.
 import { AppError } from "../errors.ts";
-import { bind } from "./bind.ts";
+import { assertStorable } from "./bind.ts";
 
 /** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
 export type Flat = string | number | bigint | boolean | Uint8Array | null;
@@ -21,8 +21,8 @@ export interface Answer {
 }
 
 export interface Groups {
-  /** Resolves with the item's own result after the group is durable. */
-  push(fields: readonly Flat[]): Promise<number | readonly unknown[][]>;
+  /** `put` adds the item's fields to the group. Resolves with the item's own result after the group is durable. */
+  push(put: (flat: Flat[]) => void): Promise<number | readonly unknown[][]>;
   /** Resolves when everything pushed so far is settled; later pushes reject. */
   drain(): Promise<void>;
   /** Whether the newest group failed. */
@@ -79,6 +79,18 @@ const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity };
 
 /** Told of each group that became durable: how many writes, and how long they waited from the moment they were sent. */
 export type OnCommit = (size: number, ms: number) => void;
+
+/** All fields of an item or none: one bad value must not spoil the group it would travel with. */
+function putWhole(flat: Flat[], put: (flat: Flat[]) => void): void {
+  const from = flat.length;
+  try {
+    put(flat);
+    for (let at = from; at < flat.length; at++) assertStorable(flat[at]);
+  } catch (cause) {
+    flat.length = from;
+    throw cause;
+  }
+}
 
 /** `commit` makes one group durable and answers one result per item, in order. */
 export function groups(
@@ -150,7 +162,7 @@ export function groups(
   }
 
   return {
-    push(fields) {
+    push(put) {
       if (closed) return Promise.reject(unwritable("it is closed"));
       // One attempt at a time tells whether it can be written again; the others hear at once that it cannot.
       if (failing && underWay > 0)
@@ -158,9 +170,7 @@ export function groups(
       if (waiting.resolve.length >= MAX_WAITING)
         return Promise.reject(unwritable(`${MAX_WAITING} writes are waiting already`));
       return new Promise((resolve, reject) => {
-        // Checked before any is queued: one bad value must not spoil the group it would travel with.
-        for (const field of fields) bind(field);
-        for (const field of fields) waiting.flat.push(field);
+        putWhole(waiting.flat, put);
         waiting.resolve.push(resolve);
         waiting.reject.push(reject);
         schedule();

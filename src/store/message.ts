@@ -2,7 +2,6 @@
 // its execution travels beside its text, so that the writer reads no text.
 import type { CancelReason, Status } from "../call.ts";
 import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
-import type { EventFacts } from "./body.ts";
 import { project, type Amounts, type Effect, type Ended, type Started } from "./projection.ts";
 import type { StepName } from "./rebuild-sqlite.ts";
 import type { LogEvent, Store } from "./store.ts";
@@ -25,21 +24,18 @@ export const appender =
   (queue: Groups): Store["log"]["append"] =>
   (event, known) => {
     try {
-      return queue.push(eventFields(event, known)) as Promise<number>;
+      const effect = project(event, known);
+      return queue.push((flat) => putEvent(flat, event, effect)) as Promise<number>;
     } catch (cause) {
       return Promise.reject(new StatementFailed(failure(cause)));
     }
   };
 
-/** Throws when the event makes no sense. */
-function eventFields(e: LogEvent, known?: EventFacts): Flat[] {
-  const effect = project(e, known);
-  const fields: Flat[] = [EVENT, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body];
-  if (effect === null) return fields;
-  fields[0] = (effect.start ? START : 0) + (effect.end ? END : 0);
-  if (effect.start) putStart(fields, e, effect.start);
-  if (effect.end) putEnd(fields, e, effect.end);
-  return fields;
+function putEvent(flat: Flat[], e: LogEvent, effect: Effect | null): void {
+  const kind = effect === null ? EVENT : (effect.start ? START : 0) + (effect.end ? END : 0);
+  flat.push(kind, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body);
+  if (effect?.start) putStart(flat, e, effect.start);
+  if (effect?.end) putEnd(flat, e, effect.end);
 }
 
 /** Null where it is the event's own: most values are, and need not travel twice. */
@@ -67,21 +63,16 @@ function putAmounts(fields: Flat[], amounts: Amounts | null): void {
   fields[at] = (fields.length - at - 1) / 2;
 }
 
-export function batchFields(statements: readonly Statement[]): Flat[] {
-  const fields: Flat[] = [BATCH, statements.length];
+export function putBatch(flat: Flat[], statements: readonly Statement[]): void {
+  flat.push(BATCH, statements.length);
   for (const { sql, parameters } of statements) {
-    fields.push(sql, parameters.length);
-    for (const value of parameters) fields.push(value as Flat);
+    flat.push(sql, parameters.length);
+    for (const value of parameters) flat.push(value as Flat);
   }
-  return fields;
 }
 
-export const stepFields = (name: StepName, after: number, oldest: number): Flat[] => [
-  STEP,
-  name,
-  after,
-  oldest,
-];
+export const putStep = (flat: Flat[], name: StepName, after: number, oldest: number): void =>
+  void flat.push(STEP, name, after, oldest);
 
 export interface Reader {
   event(event: LogEvent, effect: Effect | null): void;

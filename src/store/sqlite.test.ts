@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { asOrdinaryUser } from "../../test/fixtures/user.ts";
 import { bind } from "./bind.ts";
 import { PROBE } from "./database.ts";
+import { finish } from "./samples.suite.ts";
 import { openStore, storeConfig } from "./store.ts";
 import { storeSuite } from "./store.suite.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -34,6 +35,21 @@ storeSuite("sqlite", async () => {
     },
     dispose: async () => {},
   };
+});
+
+test("whole numbers are kept as such, in the log and in both tables of executions", async () => {
+  const dataDir = folder();
+  const store = await openStore("sqlite:a.db", { dataDir });
+  await finish(store, { id: "a" }, { id: "b", status: "failed" });
+  using db = new DatabaseSync(join(dataDir, "a.db"), { readOnly: true });
+  const typesOf = (table: string, columns: readonly string[]): Set<unknown> =>
+    new Set(columns.flatMap((name) => db.prepare(`select typeof(${name}) as type from ${table}`).all()).map(({ type }) => type)); // prettier-ignore
+  const ofExecutions = ["seq", "start_ms", "end_ms", "timeout_ms", "start_seq", "end_seq", "trace_key"]; // prettier-ignore
+  expect(typesOf("events", ["seq", "at_ms", "n"])).toEqual(new Set(["integer"]));
+  expect(typesOf("executions", ofExecutions)).toEqual(new Set(["integer"]));
+  await store.executions.rebuild(() => undefined);
+  expect(typesOf("executions", ofExecutions)).toEqual(new Set(["integer"]));
+  await store.close();
 });
 
 describe("opening", () => {

@@ -47,7 +47,8 @@ export function groupWriter(
     prepare(sql).statement.run(...values.map(bind));
   }
 
-  // One or two of each for every call: prepared once, and called without a list in between.
+  // One or two of each for every call: prepared once, and called without a list in between. Their values were looked at on
+  // their way here, and their columns say which numbers are whole: they are bound as they are.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
   const projection = projectionWriter(db, { executions: "executions", rollups: "rollups" });
   const takeStep = rebuilder(db);
@@ -84,8 +85,8 @@ export function groupWriter(
     try {
       const link = chains.link(event, seq);
       insertEvent().run(
-        bind(seq), bind(event.tenantId), bind(event.at), bind(event.action), bind(event.actor), bind(event.executionId),
-        bind(event.body), bind(instanceId), bind(link.n), bind(link.prevHash), bind(link.hash),
+        seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body, instanceId, link.n,
+        link.prevHash, link.hash,
       );
       chains.take(event.tenantId, seq, link);
       if (effect && event.executionId !== null) apply(effect, event.executionId, seq, changes);

@@ -44,21 +44,20 @@ export function projectionWriter(
   const addToRollup = once(() => db.prepare(addRollup(rollups)));
   db.function("add_packed", { deterministic: true }, (a, b) => addPacked(a as Uint8Array | null, b as Uint8Array)); // prettier-ignore
 
-  // One or two of these for every call: called without a list in between.
+  // One or two of these for every call: called without a list in between. Their values were looked at when the event was
+  // taken, and their columns say which numbers are whole: they are bound as they are.
   function take({ id, start, end }: Change): boolean {
     if (start) {
       const { changes } = upsertExecution().run(
-        bind(start.seq), bind(id), bind(start.tenantId), bind(start.userId), bind(start.toolName), bind(start.category),
-        bind(end?.status ?? start.status), bind(end?.cancelReason ?? null), bind(start.startMs), bind(end?.endMs ?? null),
-        bind(end?.durationMs ?? null), bind(start.timeoutMs), bind(start.instanceId), bind(end?.seq ?? null),
-        bind(start.approvalId), bind(start.sessionId), bind(start.traceKey), bind(end?.errorCode ?? null),
+        start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
+        end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
+        start.instanceId, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
       );
       return changes !== 0;
     }
     if (!end) return false;
     const { changes } = endExecution().run(
-      bind(end.status), bind(end.cancelReason), bind(end.endMs), bind(end.durationMs), bind(end.seq), bind(end.errorCode),
-      bind(id),
+      end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, id,
     );
     return changes !== 0;
   } // prettier-ignore

@@ -9,7 +9,7 @@ import {
   type Pace,
   type Result,
 } from "./group.ts";
-import { appender, batchFields, stepFields, type Statement } from "./message.ts";
+import { appender, putBatch, putStep, type Statement } from "./message.ts";
 import type { StepName } from "./rebuild-sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -102,12 +102,11 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
 
   return {
     append: appender(queue),
-    batch: (statements) => queue.push(batchFields(statements)) as Promise<Row[][]>,
+    batch: (statements) => queue.push((flat) => putBatch(flat, statements)) as Promise<Row[][]>,
     async step(name, after, oldest) {
-      const [[done] = []] = (await queue.push(stepFields(name, after, oldest))) as Record<
-        string,
-        number
-      >[][];
+      const [[done] = []] = (await queue.push((flat) =>
+        putStep(flat, name, after, oldest),
+      )) as Record<string, number>[][];
       return done ?? {};
     },
     failing: () => queue.failing(),

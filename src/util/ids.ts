@@ -2,6 +2,7 @@
 import { randomFillSync } from "node:crypto";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"; // Crockford base32: no i, l, o, u
+const LETTERS = Buffer.from(ALPHABET);
 const BLOCK = 4096;
 
 export type IdPrefix = "usr" | "key" | "cap" | "req" | "inst";
@@ -32,19 +33,25 @@ export function createIds(): Ids {
     return block.subarray(used - bytes, used);
   };
 
+  /** In one piece: letter by letter it would be a tree of strings. */
   const random = (length: number): string => {
-    let text = "";
-    for (const byte of take(length)) text += ALPHABET[byte & 31] ?? "";
-    return text;
+    const letters = take(length);
+    for (let at = 0; at < length; at++) letters[at] = LETTERS[(letters[at] ?? 0) & 31] ?? 0;
+    return letters.toString("latin1");
   };
 
   // These ids name things and grant nothing: unique by instance and count, they need no randomness of their own.
   const instance = random(10);
   let count = 0;
+  let told = { now: Number.NaN, text: "" };
+  const timeOf = (now: number): string => {
+    if (now !== told.now) told = { now, text: base32(now, 9) };
+    return told.text;
+  };
 
   return {
     execution: (now) => `exec_${now}_${random(26)}`,
-    next: (prefix, now) => `${prefix}_${base32(now, 9)}${instance}${base32(count++, 7)}`,
+    next: (prefix, now) => `${prefix}_${timeOf(now)}${instance}${base32(count++, 7)}`,
     handle: (prefix, now) => `${prefix}_${base32(now, 9)}${random(26)}`,
     hex: (bytes) => take(bytes).toString("hex"),
   };
