@@ -9,7 +9,7 @@ import { invalid, reachOf, settingsOf, type ResolveProgram } from "./desk-input.
 import { createDeciding } from "./desk-tools.ts";
 import { reachFault, serverView, toolViews } from "./desk-views.ts";
 import type { OpenedCredentials } from "./credentials.ts";
-import { isServerName } from "./intake/names.ts";
+import { isServerName, TakenNames } from "./intake/names.ts";
 import { judgeOffer } from "./judge.ts";
 import { createLinking, type LinkingPowers } from "./linking.ts";
 import type { Review } from "./review.ts";
@@ -108,7 +108,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       await seal(row, secrets);
       await p.upstreams.apply([...(await servers.list()), row]);
       const definitions = await p.upstreams.definitions(row.name, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
-      const rows = definitions.map((definition) => judgeOffer({ server: row.name, definition, former: null, at: p.now() }, []));
+      const rows = definitions.map((definition) => judgeOffer({ server: row.name, definition, former: null, at: p.now() }, new TakenNames([])));
       const views = rows.map((one, at) => ({ ...one, title: definitions[at]?.title ?? null, description: definitions[at]?.description ?? "" }));
       return { server: serverView(row, p.upstreams.health(row.name), rows), fault: null, tools: views, notes };
     } catch (cause) {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ForeignDefinition, ServerToolRow, ServerToolState } from "../store/store.ts";
 import { boundsFault } from "./intake/bounds.ts";
 import { pinOf } from "./intake/definition.ts";
-import { nameOf, twinOf, type Named } from "./intake/names.ts";
+import { nameOf, type Named, type TakenNames } from "./intake/names.ts";
 import { propose } from "./intake/propose.ts";
 import { scan } from "./intake/scan.ts";
 
@@ -15,10 +15,11 @@ export interface Offer {
   readonly at: number;
 }
 
-/** Names that are taken: of other servers and of this house, and of what was judged before it in the same look. */
-type Taken = Iterable<Named>;
-
-export function judgeOffer({ server, definition, former, at }: Offer, taken: Taken): ServerToolRow {
+/** `taken` are names of other servers and of this house, and of what was judged before it in the same look. */
+export function judgeOffer(
+  { server, definition, former, at }: Offer,
+  taken: TakenNames,
+): ServerToolRow {
   const pin = pinOf(definition);
   // Judged before, in exactly this form: what was said then still holds.
   if (former !== null && former.seenPin === pin && former.state !== "refused") return { ...former, state: stateOf(former, pin), seenAt: at }; // prettier-ignore
@@ -37,7 +38,7 @@ export function judgeOffer({ server, definition, former, at }: Offer, taken: Tak
     approvedPin: former?.approvedPin ?? null,
     seenPin: pin,
     terms: kept,
-    findings: fault === null ? scan(definition, othersIn(taken, server), server) : [],
+    findings: fault === null ? scan(definition, taken.outside(server), server) : [],
     firstSeenAt: former?.firstSeenAt ?? at,
     seenAt: at,
     decidedBy: former?.decidedBy ?? null,
@@ -60,14 +61,9 @@ function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
   return former.approvedPin === null ? "pending" : "changed";
 }
 
-function twinFault(named: Named, taken: Taken): string | null {
-  const twin = twinOf(named, taken);
+function twinFault(named: Named, taken: TakenNames): string | null {
+  const twin = taken.twinOf(named);
   return twin === null ? null : `it could be mistaken for ${twin.name}: ${twin.why}`;
-}
-
-/** Those of the same server may be spoken of. */
-function othersIn(taken: Taken, server: string): string[] {
-  return [...taken].map(({ name }) => name).filter((name) => !name.startsWith(`${server}/`));
 }
 
 /** What cannot be named is kept under a name that nothing else has, so that it can be shown. */

@@ -6,7 +6,7 @@ import type { Action, ForeignDefinition, ServerRow, ServerToolRow, ServerToolVer
 import type { Registry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { canonicalJson } from "../util/json.ts";
-import type { Named } from "./intake/names.ts";
+import { TakenNames } from "./intake/names.ts";
 import { judgeAbsence, judgeOffer, unnamed } from "./judge.ts";
 import { toolOf } from "./tool-of.ts";
 
@@ -62,8 +62,8 @@ export function createReview(p: ReviewPowers): Review {
   async function judged(server: ServerRow, definitions: readonly ForeignDefinition[], known: readonly ServerToolRow[]): Promise<Judged> {
     const at = p.now();
     const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
-    const taken: Named[] = p.registry.all().filter(({ route }) => route?.server !== server.name).concat();
-    taken.push(...known.filter(({ state }) => state !== "refused"));
+    const taken = new TakenNames(p.registry.all().filter(({ route }) => route?.server !== server.name));
+    for (const row of known) if (row.state !== "refused") taken.add(row);
     const rows = new Map<string, ServerToolRow>();
     const versions = new Map<string, ServerToolVersion>();
     let turn = performance.now();
@@ -79,7 +79,7 @@ export function createReview(p: ReviewPowers): Review {
       const kept = other ? { ...row, ...unnamed(server.name, definition), state: "refused" as const, reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already` } : row;
       rows.set(kept.name, kept);
       versions.set(kept.name, { server: server.name, name: kept.name, pin: kept.seenPin, definition, firstSeenAt: at, approvedAt: null, approvedBy: null });
-      if (kept.state !== "refused") taken.push(kept);
+      if (kept.state !== "refused") taken.add(kept);
     }
     for (const row of known) if (!rows.has(row.name)) rows.set(row.name, judgeAbsence(row));
     const before = new Map(known.map((row) => [row.name, row]));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../src/entry/api/index.ts";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
+import { shippedFiles } from "../fixtures/governance.ts";
 import { ECHO, startMcpUpstream, type McpUpstream } from "../fixtures/mcp-upstream.ts";
 import { openHouse } from "../fixtures/open-house.ts";
 
@@ -160,6 +161,19 @@ describe("keeping", { timeout: 30_000 }, () => {
     expect(JSON.stringify(listed.body)).not.toContain("s3cr3t");
     expect((await app.api("DELETE", "/servers/up/credentials/TOKEN")).body).toEqual({ removed: true }); // prettier-ignore
     expect((await app.api("DELETE", "/servers/up/credentials/TOKEN")).body).toEqual({ removed: false }); // prettier-ignore
+  });
+
+  test("R096: which of its arguments is a path is said in governance, and then the rules for paths hold for it", async () => {
+    const asked = async (text: string): Promise<ApiAnswer> => post("/executions", { name: "up/echo", arguments: { text } }); // prettier-ignore
+    expect((await asked("~/.ssh/id_ed25519")).body).toMatchObject({ success: true });
+    const { body: draft } = await post("/governance", { files: shippedFiles({ "tools:\n": "tools:\n  up/echo: { touches: [{ argument: /text, kind: path, access: read }] }\n" }) }); // prettier-ignore
+    const version = String(draft.document?.version ?? draft.version);
+    expect((await post(`/governance/${version}/publish`, { as: "enforced" })).status).toBe(200);
+    const calls = upstream.calls();
+    expect(await asked("~/.ssh/id_ed25519")).toMatchObject({ status: 403, body: { reason: "path_forbidden", gates: expect.arrayContaining([expect.objectContaining({ stage: "arguments", verdict: "deny" })]) as unknown } }); // prettier-ignore
+    expect(upstream.calls()).toBe(calls);
+    expect((await post("/governance/rollback")).status).toBe(200);
+    expect((await asked("~/.ssh/id_ed25519")).body).toMatchObject({ success: true });
   });
 
   test("T17: none of it is for anybody but administrators", async () => {

@@ -5,7 +5,7 @@ import type { ForeignDefinition } from "../../store/store.ts";
 import { boundsFault } from "./bounds.ts";
 import { definitionOf, pinOf } from "./definition.ts";
 import { diffOf, textOf } from "./diff.ts";
-import { isServerName, nameOf, twinOf } from "./names.ts";
+import { isServerName, nameOf, TakenNames } from "./names.ts";
 import { propose } from "./propose.ts";
 
 const OBJECT = { type: "object" } as const;
@@ -81,17 +81,19 @@ describe("names", () => {
     const [mine, other] = [named(server, name), named(otherServer, otherName)];
     // Two spellings of one name within a server are one name already.
     if (mine.name === other.name) expect(mine).toEqual(other);
-    else expect(twinOf(mine, [named("srv", "else"), other])).toEqual({ name: other.name, why: expect.stringContaining(why) as string }); // prettier-ignore
+    else expect(new TakenNames([named("srv", "else"), other]).twinOf(mine)).toEqual({ name: other.name, why: expect.stringContaining(why) as string }); // prettier-ignore
   });
 
   it("T13: names that nobody mistakes are no twins, nor is a tool its own", () => {
     const mine = named("srv", "list");
-    expect(twinOf(mine, [mine, named("srv", "list2"), named("srv", "iist"), named("other", "list")])).toBeNull(); // prettier-ignore
+    expect(new TakenNames([mine, named("srv", "list2"), named("srv", "iist"), named("other", "list")]).twinOf(mine)).toBeNull(); // prettier-ignore
   });
 
   it("T13: an alias of a native tool counts as its name", () => {
     const native = { name: "file/read", wireName: "file_read", aliases: ["srv_list"] };
-    expect(twinOf(named("srv", "list"), [native])).toMatchObject({ name: "file/read" });
+    expect(new TakenNames([native]).twinOf(named("srv", "list"))).toMatchObject({
+      name: "file/read",
+    });
   });
 });
 

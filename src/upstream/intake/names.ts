@@ -46,26 +46,52 @@ function shortened(text: string, whole: string): string {
   return `${text.slice(0, MAX_NAME - sum.length - 1)}_${sum}`;
 }
 
-/**
- * The one among others that a person, a client or a file system could take for this one: equal on the wire, equal but for
- * case or `-` and `_`, or made of letters that look alike. Whoever comes second is refused.
- */
-export function twinOf(
-  mine: Named,
-  others: Iterable<Named>,
-): { readonly name: string; readonly why: string } | null {
-  const own = spellings(mine);
-  const [folds, looks] = [new Set(own.map(folded)), new Set(own.map(looksLike))];
-  for (const other of others) {
-    if (other.name === mine.name) continue;
-    for (const spelling of spellings(other)) {
-      const fold = folded(spelling);
-      if (own.includes(spelling)) return { name: other.name, why: `both are "${spelling}" on the wire` }; // prettier-ignore
-      if (folds.has(fold)) return { name: other.name, why: "the names differ only in case, - and _" }; // prettier-ignore
-      if (looks.has(looksLike(spelling))) return { name: other.name, why: "the names look alike" };
-    }
+export interface Twin {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** Names that are in use. A server may bring a thousand tools, so each is looked up, not compared with all others. */
+export class TakenNames {
+  readonly #names = new Set<string>();
+  readonly #ways = [
+    { formOf: (text: string) => text, why: (text: string) => `both are "${text}" on the wire` },
+    { formOf: folded, why: () => "the names differ only in case, - and _" },
+    { formOf: looksLike, why: () => "the names look alike" },
+  ].map((way) => ({ ...way, takenBy: new Map<string, string[]>() }));
+
+  constructor(names: Iterable<Named>) {
+    for (const named of names) this.add(named);
   }
-  return null;
+
+  add(named: Named): void {
+    this.#names.add(named.name);
+    for (const spelling of spellings(named))
+      for (const { formOf, takenBy } of this.#ways) {
+        const form = formOf(spelling);
+        const owners = takenBy.get(form);
+        if (owners) owners.push(named.name);
+        else takenBy.set(form, [named.name]);
+      }
+  }
+
+  /**
+   * The one that a person, a client or a file system could take for this one: equal on the wire, equal but for case or `-`
+   * and `_`, or made of letters that look alike. Whoever comes second is refused.
+   */
+  twinOf(mine: Named): Twin | null {
+    for (const { formOf, why, takenBy } of this.#ways)
+      for (const spelling of spellings(mine)) {
+        const other = takenBy.get(formOf(spelling))?.find((name) => name !== mine.name);
+        if (other !== undefined) return { name: other, why: why(spelling) };
+      }
+    return null;
+  }
+
+  /** Those of the same server may be spoken of. */
+  outside(server: string): string[] {
+    return [...this.#names].filter((name) => !name.startsWith(`${server}/`));
+  }
 }
 
 /** All on one alphabet, so that `a_b/c` and `a/b_c` meet. */
@@ -74,8 +100,11 @@ function spellings({ name, wireName, aliases = [] }: Named): string[] {
   return [...new Set(all)];
 } // prettier-ignore
 
-const folded = (text: string): string => text.toLowerCase().replaceAll("-", "_");
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll("-", "_");
+}
 
 /** Before case is folded: a capital I looks like an l, a small i does not. */
-const looksLike = (text: string): string =>
-  folded(text.replace(/[1I|]/g, "l").replace(/[0O]/g, "o")).replaceAll("rn", "m").replaceAll("vv", "w"); // prettier-ignore
+function looksLike(text: string): string {
+  return folded(text.replace(/[1I|]/g, "l").replace(/[0O]/g, "o")).replaceAll("rn", "m").replaceAll("vv", "w"); // prettier-ignore
+}
