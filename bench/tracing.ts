@@ -3,14 +3,17 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { haveBundle, tempDir } from "./governed.ts";
-import { ROOT, startLoad, startServer, type BenchServer } from "./process.ts";
+import { ROOT, startLoad, startServer, type BenchServer, type LoadReport } from "./process.ts";
 import { cpu, mainCpu, measure, rate, ratioOf, rounds, type Plan } from "./rounds.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
+import type { Collected } from "./servers/collector.ts";
 
 const OFF = "tracing off";
 const CONTROL = "tracing off, control";
 const ON = "tracing on";
 const TENTH = "tracing on, one trace in ten";
+
+const SPANS_OF_A_CALL = 3;
 
 const FULL: Plan = { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 };
 const QUICK: Plan = { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 };
@@ -26,10 +29,14 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     servers.push(await startTraced(CONTROL, bundled, {}));
     servers.push(await startTraced(ON, bundled, traced));
     servers.push(await startTraced(TENTH, bundled, { ...traced, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.1" })); // prettier-ignore
-    for (const server of servers)
-      await measure(load, server, { ...FULL, measureMs: options.quick ? 1500 : 3000 });
+    const warm = { ...FULL, measureMs: options.quick ? 1500 : 3000 };
+    const before: LoadReport[] = [];
+    for (const server of servers) {
+      const report = await measure(load, server, warm);
+      if (server.name === ON) before.push(report);
+    }
     const reports = await rounds(load, servers, options.quick ? QUICK : FULL, options);
-    await control(collector);
+    await control(collector, [...before, ...(reports.get(ON) ?? [])]);
     const rows: Row[] = [];
     for (const [name, list] of reports) {
       rows.push({ name, value: median(list.map(rate)), unit: "calls/s", better: "higher" });
@@ -73,8 +80,12 @@ async function startTraced(
   };
 }
 
-/** What was measured is what was meant: spans did arrive. */
-async function control({ port }: BenchServer): Promise<void> {
-  const { bytes } = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { bytes: number };
-  if (bytes < 1_000_000) throw new Error(`the collector got ${bytes} bytes only`);
+/** What was measured is what was meant: the spans of all calls did arrive, but for the last that still wait. */
+async function control({ hello }: BenchServer, reports: readonly LoadReport[]): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${Number(hello["asked"])}/`);
+  const { bytes, kept } = (await answer.json()) as Collected;
+  const expected = reports.reduce((sum, { answered }) => sum + answered * SPANS_OF_A_CALL, 0);
+  const spans = Math.round((bytes * kept.spans) / kept.bytes);
+  if (!(spans > expected * 0.95))
+    throw new Error(`the collector got ${spans} spans of ${expected}`);
 }

@@ -1,7 +1,7 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
 import type { Questions } from "../agent/questions.ts";
 import type { ApprovalDesk, StandingRules } from "../approval/approval.ts";
-import type { Caller, JsonObject } from "../call.ts";
+import type { Caller, JsonObject, Trace } from "../call.ts";
 import type { Engine } from "../engine.ts";
 import type { Replayed } from "../engine/replay.ts";
 import type { DocumentKind, Documents, Governance } from "../governance/governance.ts";
@@ -120,6 +120,7 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
+  readonly within?: Trace | undefined;
   /** Address of the client as the listener saw it. */
   readonly ip?: string | undefined;
   readonly doors: Doors;

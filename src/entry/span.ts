@@ -16,12 +16,12 @@ export function webSpan(doors: Doors, c: Context<WebEnv>, entry: "rest" | "trpc"
     entry,
     at: performance.now(),
     context: headerContext(c),
+    requestId: requestIdOf(c, doors),
     attributes: {
       [ATTR.httpMethod]: c.req.method,
       [ATTR.httpRoute]: route,
       [ATTR.protocol]: "http",
       [ATTR.transport]: "tcp",
-      [ATTR.request]: requestIdOf(c, doors),
       ...(ip === undefined ? {} : { [ATTR.clientAddress]: ip }),
     },
   });

@@ -71,8 +71,7 @@ export class CallSpans implements CallObserver {
     const writer = sender.room();
     if (!writer) return;
     const { trace, sessionId, metadata } = this.#call;
-    writer.begin({ name: SPAN.execTool, kind: KIND.internal, trace, remote: false, began: this.#began, ended }); // prettier-ignore
-    writer.raw(parts.call(this.#call, mode(), policyVersion()));
+    writer.beginAs(parts.call(this.#call, mode(), policyVersion()), trace, this.#began, ended);
     const agentId = metadata?.["agentId"];
     if (sessionId !== null) writer.attribute(ATTR.conversation, sessionId);
     if (typeof agentId === "string") writer.attribute(ATTR.agentId, agentId);
@@ -134,9 +133,7 @@ export class CallSpans implements CallObserver {
     const writer = sender.room();
     if (!writer) return;
     const ended = this.#finished > 0 ? this.#finished : performance.now();
-    const { name, run } = parts.run(tool);
-    writer.begin({ name, kind: KIND.internal, trace: this.#child(), remote: false, began: this.#started, ended }); // prettier-ignore
-    writer.raw(run);
+    writer.beginAs(parts.run(tool), this.#child(), this.#started, ended);
     writer.attribute(ATTR.toolCallId, id);
     if (tool.requiresSandbox) writer.attribute(ATTR.sandbox, sandboxKind());
     writer.attribute(ATTR.toolArguments, shownArguments);

@@ -1,21 +1,25 @@
 // What requests of MCP have in common: one entry for each method, and for each tool that is called.
 import type { Durations, Series } from "./durations.ts";
+import { KIND } from "./kinds.ts";
 import { ATTR, EXECUTE_TOOL, SPAN } from "./names.ts";
 import { attributeFields } from "./protobuf.ts";
+import { nothingRepeated, spanHead } from "./span-writer.ts";
 import type { Attributes, McpOperation } from "./tracing.ts";
 
 const SPAN_ATTRIBUTES = 9;
 const MAX_KNOWN = 8_192;
 
 export class Operation {
-  readonly name: string;
-  readonly bytes: Uint8Array;
+  /** Of its spans. */
+  readonly head: Uint8Array;
+  /** What requests said besides, and what was said of them, the last time. */
+  readonly request = nothingRepeated();
+  readonly answer = nothingRepeated();
   readonly #labels: Attributes;
   readonly #durations: Durations;
   #succeeded: Series | null = null;
 
   constructor({ method, target, transport }: McpOperation, durations: Durations) {
-    this.name = SPAN.mcp(method, target);
     this.#durations = durations;
     this.#labels = {
       [ATTR.mcpMethod]: method,
@@ -23,7 +27,8 @@ export class Operation {
       ...(method === "tools/call" ? { [ATTR.operation]: EXECUTE_TOOL } : {}),
       ...(target === null ? {} : { [ATTR.toolName]: target }),
     };
-    this.bytes = attributeFields(SPAN_ATTRIBUTES, this.#labels);
+    const name = spanHead(SPAN.mcp(method, target), KIND.server, true);
+    this.head = Buffer.concat([name, attributeFields(SPAN_ATTRIBUTES, this.#labels)]);
   }
 
   took(seconds: number, error: string | null): void {

@@ -10,27 +10,27 @@ const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const { endpoint, headers } = workerData as ThreadData;
 const figures = { sent: 0, dropped: 0 };
 const tell = (more: Partial<FromThread>): void =>
-  parentPort?.postMessage({ taken: 0, ...figures, ...more } satisfies FromThread);
+  parentPort?.postMessage({ done: 0, ...figures, ...more } satisfies FromThread);
 
 const common = { headers, maxSpans: MAX_QUEUED, maxBytes: MAX_QUEUED_BYTES };
 const urlOf = (signal: string): string => `${endpoint.replace(/\/+$/, "")}/v1/${signal}`;
 const open = (powers: Pick<ExportPowers, "signal" | "sent" | "lost">) =>
   openExport({ ...common, ...powers, url: urlOf(powers.signal) });
 
-/** What a message held is the main thread's again. */
-const freed = ({ bytes: { buffer } }: Parcel): Pick<FromThread, "freed"> =>
-  buffer instanceof SharedArrayBuffer ? { freed: buffer } : {};
+/** Its memory is the main thread's again. */
+const done = ({ spans, bytes: { buffer } }: Parcel): Pick<FromThread, "done" | "freed"> =>
+  buffer instanceof SharedArrayBuffer ? { done: spans, freed: buffer } : { done: spans };
 
 const traces = open({
   signal: "traces",
   sent(parcel, rejected) {
     figures.sent += parcel.spans - rejected;
     figures.dropped += rejected;
-    tell({ ...freed(parcel), ...(rejected > 0 ? { why: "the collector rejected some of them" } : {}) }); // prettier-ignore
+    tell({ ...done(parcel), ...(rejected > 0 ? { why: "the collector rejected some of them" } : {}) }); // prettier-ignore
   },
   lost(parcel, why) {
     figures.dropped += parcel.spans;
-    tell({ ...freed(parcel), why });
+    tell({ ...done(parcel), why });
   },
 });
 // The next message says all of it again.
@@ -45,7 +45,7 @@ async function close(): Promise<void> {
 parentPort?.on("message", (message: ToThread) => {
   if (message === "close") return void close();
   if (message.signal === "metrics") return void metrics.add(message);
-  if (traces.add(message)) return tell({ taken: message.spans });
+  if (traces.add(message)) return;
   figures.dropped += message.spans;
-  tell({ taken: message.spans, ...freed(message), why: "the collector is too slow" });
+  tell({ ...done(message), why: "the collector is too slow" });
 });

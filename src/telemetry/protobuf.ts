@@ -33,6 +33,12 @@ export const doubleField = (number: number, value: number): Uint8Array => {
   return Buffer.concat([varint(number * 8 + 1), bytes]);
 };
 
+export const fixed32Field = (number: number, value: number): Uint8Array => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return Buffer.concat([varint(number * 8 + 5), bytes]);
+};
+
 export const fixed64Field = (number: number, value: bigint): Uint8Array =>
   Buffer.concat([varint(number * 8 + 1), fixed64(value)]);
 

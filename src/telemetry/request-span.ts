@@ -1,6 +1,6 @@
 // The SERVER span of one request, and its place in the histogram.
 import type { Caller, Outcome, Trace } from "../call.ts";
-import { contextOf, type TraceContext } from "../util/trace.ts";
+import type { TraceContext } from "../util/trace.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, TOOL_ERROR } from "./names.ts";
 import type { Operation } from "./operations.ts";
@@ -26,7 +26,7 @@ export class OpenRequestSpan implements RequestSpan {
   #open = true;
 
   constructor(facts: RequestFacts, sender: Pick<Sender, "room" | "wrote">) {
-    this.context = contextOf(facts.trace);
+    this.context = { within: facts.trace };
     this.#facts = facts;
     this.#sender = sender;
   }
@@ -61,20 +61,27 @@ export class OpenRequestSpan implements RequestSpan {
     const { incoming, operation, trace, linked } = this.#facts;
     const writer = this.#sender.room();
     if (!writer) return;
-    const name = operation?.name ?? incoming.name ?? "";
-    writer.begin({ name, kind: KIND.server, trace, remote: true, began: incoming.at, ended });
-    if (operation) writer.raw(operation.bytes);
-    writer.attribute(ATTR.rpcId, incoming.mcp?.id);
+    const about = [
+      ATTR.entry, incoming.entry,
+      ATTR.tenant, this.#caller?.tenantId,
+      ATTR.callerKind, this.#caller?.via,
+      ATTR.rpcStatus, this.#rpcStatus,
+      ATTR.httpStatus, httpStatus,
+      ATTR.errorType, this.#error ?? undefined,
+    ]; // prettier-ignore
+    if (operation) {
+      writer.beginAs(operation.head, trace, incoming.at, ended);
+      writer.attribute(ATTR.rpcId, incoming.mcp?.id);
+      if (incoming.pairs) writer.repeated(operation.request, incoming.pairs);
+      writer.repeated(operation.answer, about);
+    } else {
+      writer.begin({ name: incoming.name ?? "", kind: KIND.server, trace, remote: true, began: incoming.at, ended }); // prettier-ignore
+      writer.pairs(about);
+    }
     writer.attributes(incoming.attributes);
-    if (incoming.pairs) writer.pairs(incoming.pairs);
-    writer.attribute(ATTR.entry, incoming.entry);
-    writer.attribute(ATTR.tenant, this.#caller?.tenantId);
-    writer.attribute(ATTR.callerKind, this.#caller?.via);
+    writer.attribute(ATTR.request, incoming.requestId);
     writer.attribute(ATTR.execution, this.#outcome?.executionId);
     writer.attribute(ATTR.approval, this.#outcome?.approval?.id);
-    writer.attribute(ATTR.rpcStatus, this.#rpcStatus);
-    writer.attribute(ATTR.httpStatus, httpStatus);
-    writer.attribute(ATTR.errorType, this.#error ?? undefined);
     if (linked) writer.link(linked);
     // Over HTTP a refusal is an answer; only the server's own failure is one of the span.
     const failed = operation || (httpStatus ?? 0) >= 500 ? this.#error : null;

@@ -16,8 +16,8 @@ export type ToThread =
   | "close";
 
 export interface FromThread extends SpanFigures {
-  /** Spans that were read. */
-  readonly taken: number;
+  /** Spans that were sent or given up. */
+  readonly done: number;
   /** Why spans were lost. */
   readonly why?: string;
   /** Memory of a message that is done. */
@@ -45,10 +45,10 @@ export interface SenderPowers {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** A few hundred calls; receivers take several megabytes at once. */
-const FULL_AT_BYTES = 480 * 1024;
-const CAPACITY = 512 * 1024;
-const MAX_UNREAD = 16_384;
+/** A few hundred calls. A message costs both sides more than its bytes; some receivers and proxies take no more than 1 MB. */
+const FULL_AT_BYTES = 960_000;
+const CAPACITY = 1024 * 1024;
+const MAX_UNDERWAY = 16_384;
 /** The last words of a server that stops; whoever does not take them by then goes without. */
 const FLUSH_MS = 3_000;
 const REOPEN_MS = 10_000;
@@ -66,7 +66,7 @@ export const spawnOtlpThread = (data: ThreadData): Worker =>
 export function openSender(p: SenderPowers): Sender {
   const writer = new SpanWriter(CAPACITY, p.origin.resource.length + p.origin.scope.length + HEAD_FRAME); // prettier-ignore
   writer.follow(p.offset());
-  let unread = 0;
+  let underway = 0;
   let timer: NodeJS.Timeout | null = null;
   let worker: Worker | null = null;
   let diedAt = -Infinity;
@@ -92,7 +92,7 @@ export function openSender(p: SenderPowers): Sender {
   function start(): Worker {
     const opened = p.start();
     opened.on("message", (message: FromThread) => {
-      unread -= message.taken;
+      underway -= message.done;
       present = { sent: message.sent, dropped: message.dropped };
       if (message.why !== undefined) say(message.why);
       if (message.freed) writer.recycle(message.freed);
@@ -104,8 +104,8 @@ export function openSender(p: SenderPowers): Sender {
       diedAt = performance.now();
       past = figures();
       present = { sent: 0, dropped: 0 };
-      lost(unread, cause?.message ?? "the thread has ended");
-      unread = 0;
+      lost(underway, cause?.message ?? "the thread has ended");
+      underway = 0;
       closed?.();
     };
     opened.on("error", gone);
@@ -128,13 +128,13 @@ export function openSender(p: SenderPowers): Sender {
     if (spans === 0) return;
     const bytes = writer.take(headOf(p.origin, writer.length));
     writer.follow(p.offset());
-    if (hand({ signal: "traces", spans, bytes })) unread += spans;
+    if (hand({ signal: "traces", spans, bytes })) underway += spans;
     else lost(spans, "the thread has ended");
   }
 
   return {
     room() {
-      if (unread + writer.count < MAX_UNREAD) return writer;
+      if (underway + writer.count < MAX_UNDERWAY) return writer;
       lost(1, "the collector is too slow");
       return null;
     },

@@ -5,7 +5,7 @@ import { Durations } from "./durations.ts";
 import { eventOf, Trails } from "./events.ts";
 import { headOf, originOf } from "./protobuf.ts";
 import { rejectedIn } from "./response.ts";
-import { SpanWriter } from "./span-writer.ts";
+import { nothingRepeated, spanHead, SpanWriter } from "./span-writer.ts";
 
 const ORIGIN = originOf({ "service.name": "tür", n: 300 }, { name: "scope", version: "1" });
 const TRACE = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "00f067aa0ba902b7" };
@@ -84,6 +84,23 @@ describe("a span on the wire", () => {
     expect(again?.events).toEqual(one?.events);
   });
 
+  it("says what the one before said, or what is new", () => {
+    const writer = newWriter();
+    const head = spanHead("alike", 1, true);
+    const before = nothingRepeated();
+    for (const port of [1, 1, 2, 2, undefined, 1]) {
+      writer.beginAs(head, TRACE, 1, 2);
+      writer.repeated(before, ["who", "a", "port", port]);
+      writer.attribute("own", "x");
+      writer.end();
+    }
+    const spans = spansOf(writer);
+    expect(spans.map(({ name, kind, flags }) => [name, kind, flags])).toEqual(Array.from({ length: 6 }, () => ["alike", 2, 0x301])); // prettier-ignore
+    expect(spans.map(({ attributes }) => attributes.map(({ key, value }) => `${key}=${value.stringValue ?? value.intValue}`).join())).toEqual(
+      ["1", "1", "2", "2", undefined, "1"].map((port) => ["who=a", ...(port === undefined ? [] : [`port=${port}`]), "own=x"].join()),
+    ); // prettier-ignore
+  });
+
   it("that broke off is left out, and takes no other with it", () => {
     const writer = newWriter();
     begin(writer, { name: "first" });
@@ -106,6 +123,7 @@ describe("a span on the wire", () => {
       writer.end();
     }
     const bytes = writer.take(headOf(ORIGIN, writer.length));
+    expect(bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
     for (let i = 0; i < 100; i++) begin(writer, { name: "later" });
     const [message] = readTraces(bytes);
     expect(message?.scopeSpans[0]?.spans.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `span ${i}`)); // prettier-ignore

@@ -2,7 +2,7 @@
 // that repeat are copied from where they were made once, and nothing is made that lives longer than the call.
 import type { Trace } from "../call.ts";
 import type { Kind } from "./kinds.ts";
-import { fixed64, textField, varintSize } from "./protobuf.ts";
+import { fixed32Field, fixed64, intField, textField, varintSize } from "./protobuf.ts";
 import type { Attributes, Pairs } from "./tracing.ts";
 
 /** An event, with the place of its time. */
@@ -22,6 +22,20 @@ export interface SpanStart {
   readonly ended: number;
 }
 
+/** Attributes that are nearly always those of the time before: written then, copied since. */
+export interface Repeated {
+  pairs: Pairs;
+  bytes: Uint8Array;
+}
+
+export const nothingRepeated = (): Repeated => ({ pairs: [], bytes: new Uint8Array(0) });
+
+/** What all spans of a name have in common, for `beginAs`. */
+export const spanHead = (name: string, kind: Kind, remote: boolean): Uint8Array =>
+  Buffer.concat([textField(5, name), intField(6, kind + 1), fixed32Field(16, flagsOf(remote))]);
+
+const flagsOf = (remote: boolean): number => RECORDED | REMOTENESS_KNOWN | (remote ? REMOTE : 0);
+
 const MAX_FREE = 4;
 const TWO_32 = 4_294_967_296;
 const SHORT_TEXT = 64;
@@ -35,7 +49,7 @@ export class SpanWriter {
   readonly #capacity: number;
   readonly #keys = new Map<string, Uint8Array>();
   #free: SharedArrayBuffer[] = [];
-  #bytes: Buffer<SharedArrayBuffer>;
+  #bytes: Buffer<ArrayBuffer>;
   #view: DataView;
   #at: number;
   #start = 0;
@@ -49,7 +63,7 @@ export class SpanWriter {
     this.#capacity = capacity;
     this.#headroom = headroom;
     this.#at = headroom;
-    this.#bytes = Buffer.from(new SharedArrayBuffer(capacity));
+    this.#bytes = Buffer.allocUnsafeSlow(capacity);
     this.#view = viewOf(this.#bytes);
   }
 
@@ -70,19 +84,22 @@ export class SpanWriter {
   }
 
   /**
-   * The spans so far with a head before them; the next begin anew. A message that fills its memory takes it along: whoever
-   * has it gives it back with `recycle`, since fresh memory costs more than all the writing.
+   * The spans so far with a head before them; the next begin anew. They are written where this thread alone writes, which is
+   * quicker than memory that another has just read. A long message goes in shared memory, and whoever has it gives that back
+   * with `recycle`: fresh memory costs more than all the writing.
    */
   take(head: Uint8Array): Uint8Array<ArrayBuffer> | Uint8Array<SharedArrayBuffer> {
     const from = this.#headroom - head.length;
     this.#bytes.set(head, from);
-    const taken = this.#bytes.subarray(from, this.#headroom + this.length);
+    const written = this.#bytes.subarray(from, this.#headroom + this.length);
     this.#at = this.#headroom;
     this.#isOpen = false;
     this.#count = 0;
-    if (taken.length * 2 < this.#capacity) return new Uint8Array(taken);
-    this.#bytes = Buffer.from(this.#free.pop() ?? new SharedArrayBuffer(this.#capacity));
-    this.#view = viewOf(this.#bytes);
+    if (written.length * 2 < this.#capacity || written.length > this.#capacity)
+      return new Uint8Array(written);
+    const memory = this.#free.pop() ?? new SharedArrayBuffer(this.#capacity);
+    const taken = new Uint8Array(memory, 0, written.length);
+    taken.set(written);
     return taken;
   }
 
@@ -92,6 +109,11 @@ export class SpanWriter {
   }
 
   begin({ name, kind, trace, remote, began, ended }: SpanStart): void {
+    this.beginAs(spanHead(name, kind, remote), trace, began, ended);
+  }
+
+  /** The same for spans of which there are many: `head` is made once. */
+  beginAs(head: Uint8Array, trace: Trace, began: number, ended: number): void {
     // Whatever broke off in the middle of a span takes that one span with it, not the message.
     if (this.#isOpen) this.#at = this.#start;
     this.#isOpen = true;
@@ -105,19 +127,14 @@ export class SpanWriter {
       this.#at = putHeader(bytes, this.#at, 0x22, 8);
       this.#hex(trace.parentSpanId);
     }
-    let at = this.#at;
-    bytes[at++] = 0x30;
-    bytes[at++] = kind + 1;
-    bytes[at++] = 0x39;
-    this.#time(at, began);
-    bytes[at + 8] = 0x41;
-    this.#time(at + 9, Math.max(began, ended));
-    at += 17;
-    at = putHeader(bytes, at, 0x85, 0x01);
-    this.#view.setUint32(at, RECORDED | REMOTENESS_KNOWN | (remote ? REMOTE : 0), true);
-    this.#at = at + 4;
-    this.#text(0x2a, name);
-    if (trace.state !== undefined) this.#text(0x1a, trace.state);
+    const at = this.#at;
+    bytes[at] = 0x39;
+    this.#time(at + 1, began);
+    bytes[at + 9] = 0x41;
+    this.#time(at + 10, Math.max(began, ended));
+    this.#at = at + 18;
+    this.raw(head);
+    if (trace.state !== undefined) this.raw(textField(3, trace.state));
   }
 
   /** Attributes, or events, made before. */
@@ -148,6 +165,14 @@ export class SpanWriter {
     for (let i = 0; i < pairs.length; i += 2) this.attribute(pairs[i] as string, pairs[i + 1]);
   }
 
+  repeated(before: Repeated, pairs: Pairs): void {
+    if (isSame(before.pairs, pairs)) return this.raw(before.bytes);
+    const from = this.#at;
+    this.pairs(pairs);
+    before.pairs = pairs;
+    before.bytes = Uint8Array.from(this.#bytes.subarray(from, this.#at));
+  }
+
   link(trace: Trace): void {
     this.#ensure(48);
     const state = trace.state === undefined ? null : textField(3, trace.state);
@@ -158,7 +183,7 @@ export class SpanWriter {
     if (state) this.raw(state);
     this.#ensure(5);
     this.#bytes[this.#at] = 0x35;
-    this.#view.setUint32(this.#at + 1, RECORDED | REMOTENESS_KNOWN | REMOTE, true);
+    this.#view.setUint32(this.#at + 1, flagsOf(true), true);
     this.#at += 5;
   }
 
@@ -257,19 +282,6 @@ export class SpanWriter {
     }
   }
 
-  #text(tag: number, text: string): void {
-    const size = text.length * 3;
-    this.#ensure(size + 8);
-    if (size > 127) {
-      this.raw(textField(tag >> 3, text));
-      return;
-    }
-    this.#bytes[this.#at] = tag;
-    const length = this.#bytes.write(text, this.#at + 2);
-    this.#bytes[this.#at + 1] = length;
-    this.#at += 2 + length;
-  }
-
   #key(name: string): Uint8Array {
     const known = this.#keys.get(name);
     if (known) return known;
@@ -280,14 +292,14 @@ export class SpanWriter {
 
   #ensure(more: number): void {
     if (this.#at + more <= this.#bytes.length) return;
-    const larger = Buffer.from(new SharedArrayBuffer((this.#at + more) * 2));
+    const larger = Buffer.allocUnsafeSlow((this.#at + more) * 2);
     larger.set(this.#bytes.subarray(0, this.#at));
     this.#bytes = larger;
     this.#view = viewOf(larger);
   }
 }
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Buffer<SharedArrayBuffer>): DataView =>
+const viewOf = ({ buffer, byteOffset, byteLength }: Buffer<ArrayBuffer>): DataView =>
   new DataView(buffer, byteOffset, byteLength);
 
 const nibble = (code: number): number => (code < 58 ? code - 48 : code - 87);
@@ -308,4 +320,10 @@ function putVarint(bytes: Uint8Array, from: number, value: number): number {
   }
   bytes[at] = rest;
   return at + 1;
+}
+
+function isSame(one: Pairs, other: Pairs): boolean {
+  if (one.length !== other.length) return false;
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
+  return true;
 }

@@ -1,9 +1,10 @@
 // Parts of spans that calls of the same tool share, kept as they go over the wire.
 import type { Call } from "../call.ts";
 import { eventOf } from "./events.ts";
+import { KIND } from "./kinds.ts";
 import { ATTR, EVENT, EXECUTE_TOOL, SPAN } from "./names.ts";
 import { attributeFields } from "./protobuf.ts";
-import type { Stamped } from "./span-writer.ts";
+import { spanHead, type Stamped } from "./span-writer.ts";
 import type { Attributes } from "./tracing.ts";
 
 const SPAN_ATTRIBUTES = 9;
@@ -18,32 +19,34 @@ interface Called {
   readonly entry: string;
   readonly mode: string;
   readonly policyVersion: string;
-  readonly bytes: Uint8Array;
+  readonly head: Uint8Array;
 }
 
 export class ToolParts {
   /** The last kind of call of each tool: the next is nearly always of the same. */
   readonly #calls = new WeakMap<CalledTool, Called>();
-  readonly #runs = new WeakMap<CalledTool, { readonly name: string; readonly run: Uint8Array }>();
+  readonly #runs = new WeakMap<CalledTool, Uint8Array>();
   readonly #completed: Stamped[] = [];
 
+  /** The head of `exec_tool`. */
   call(call: Call, mode: string, policyVersion: string): Uint8Array {
     const { tool, entry } = call;
     const { tenantId, via } = call.caller;
     const known = tool === null ? undefined : this.#calls.get(tool);
-    if (known && known.tenantId === tenantId && known.via === via && known.entry === entry && known.mode === mode && known.policyVersion === policyVersion) return known.bytes; // prettier-ignore
-    const bytes = attributeFields(SPAN_ATTRIBUTES, aboutCall(call, mode, policyVersion));
-    if (tool !== null) this.#calls.set(tool, { tenantId, via, entry, mode, policyVersion, bytes });
-    return bytes;
+    if (known && known.tenantId === tenantId && known.via === via && known.entry === entry && known.mode === mode && known.policyVersion === policyVersion) return known.head; // prettier-ignore
+    const head = headWith(SPAN.execTool, aboutCall(call, mode, policyVersion));
+    if (tool !== null) this.#calls.set(tool, { tenantId, via, entry, mode, policyVersion, head });
+    return head;
   }
 
-  run(tool: CalledTool): { readonly name: string; readonly run: Uint8Array } {
+  /** The head of `execute_tool`. */
+  run(tool: CalledTool): Uint8Array {
     const known = this.#runs.get(tool);
     if (known) return known;
     const about = { [ATTR.operation]: EXECUTE_TOOL, [ATTR.toolName]: tool.name, [ATTR.toolType]: "function" }; // prettier-ignore
-    const made = { name: SPAN.executeTool(tool.name), run: attributeFields(SPAN_ATTRIBUTES, about) }; // prettier-ignore
-    this.#runs.set(tool, made);
-    return made;
+    const head = headWith(SPAN.executeTool(tool.name), about);
+    this.#runs.set(tool, head);
+    return head;
   }
 
   completed(latencyMs: number): Stamped {
@@ -55,6 +58,9 @@ export class ToolParts {
     return made;
   }
 }
+
+const headWith = (name: string, attributes: Attributes): Uint8Array =>
+  Buffer.concat([spanHead(name, KIND.internal, false), attributeFields(SPAN_ATTRIBUTES, attributes)]); // prettier-ignore
 
 /** What is the same in all calls of a tool by the same kind of caller. */
 const aboutCall = ({ caller, tool, entry }: Call, mode: string, policyVersion: string): Attributes => ({

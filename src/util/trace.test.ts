@@ -52,3 +52,9 @@ it("a trace that begins here is recorded or not by the sampler", () => {
   expect(traceFrom({}, ids, () => false).sampled).toBe(false);
   expect(traceFrom({}, ids, () => true)).not.toHaveProperty("sampled");
 });
+
+it("a span of a door's own counts before what came in", () => {
+  const within = { traceId: "a".repeat(32), spanId: "b".repeat(16), parentSpanId: PARENT, sampled: false, state: "v=1" }; // prettier-ignore
+  const trace = traceFrom({ traceparent: VALID, within }, ids);
+  expect(trace).toEqual({ ...within, spanId: trace.spanId, parentSpanId: within.spanId });
+});

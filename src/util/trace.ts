@@ -2,8 +2,8 @@
 import type { CallRequest, Trace } from "../call.ts";
 import type { Ids } from "./ids.ts";
 
-/** As it travels, in headers or in `_meta`. */
-export type TraceContext = Pick<CallRequest, "traceparent" | "tracestate">;
+/** As it travels, in headers or in `_meta`; inside this process it need not be written. */
+export type TraceContext = Pick<CallRequest, "traceparent" | "tracestate" | "within">;
 
 /** Version 00 ends after the flags; later ones may go on. */
 const TRACEPARENT =
@@ -13,13 +13,13 @@ const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
 /** `samples` says whether a trace that begins here is recorded; absent: nobody here records any. */
 export function traceFrom(
-  { traceparent, tracestate }: TraceContext,
+  { traceparent, tracestate, within }: TraceContext,
   ids: Pick<Ids, "hex">,
   samples?: (traceId: string) => boolean,
 ): Trace {
   const spanId = ids.hex(8);
-  if (traceparent !== undefined) {
-    const parent = parentOf(traceparent, tracestate);
+  if (within !== undefined || traceparent !== undefined) {
+    const parent = within ?? parentOf(traceparent, tracestate);
     if (parent) return { ...parent, spanId, parentSpanId: parent.spanId };
   }
   const traceId = ids.hex(16);

@@ -79,7 +79,7 @@ export const executeTool = endpoint({
 
 function callRequest(
   input: z.output<typeof executeTool.input>,
-  { entry, traceparent, tracestate, ip }: ApiContext,
+  { entry, traceparent, tracestate, within, ip }: ApiContext,
 ): CallRequest {
   const { name, arguments: args, timeout, context, idempotencyKey } = input;
   const { sessionId, metadata } = context ?? {};
@@ -99,6 +99,7 @@ function callRequest(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tracestate === undefined ? {} : { tracestate }),
+    ...(within === undefined ? {} : { within }),
     ...(ip === undefined ? {} : { ip }),
   };
 }

@@ -26,10 +26,10 @@ export function httpMcpSpan(doors: Spans, body: Json | undefined, req: IncomingM
     at: facts.at,
     transport: "tcp",
     outside: textsOf(headers["traceparent"], headers["tracestate"]),
+    requestId: facts.requestId,
     attributes: NO_ATTRIBUTES,
     pairs: [
       ATTR.protocol, "http",
-      ATTR.request, facts.requestId,
       ATTR.mcpProtocol, one(headers["mcp-protocol-version"]),
       ATTR.mcpSession, one(headers["mcp-session-id"]),
       ATTR.clientAddress, socket.remoteAddress,
@@ -47,6 +47,7 @@ export interface McpSpanFacts {
   readonly transport: "tcp" | "pipe";
   /** What the transport said. */
   readonly outside: TraceContext;
+  readonly requestId?: string | undefined;
   readonly attributes: Attributes;
   readonly pairs?: Pairs | undefined;
 }
@@ -58,13 +59,14 @@ export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFact
   const method = MCP_METHODS.has(said) ? said : OTHER;
   const target = method === "tools/call" && isObject(params) ? wireName(doors, params["name"]) : null; // prettier-ignore
   const inside = contextIn(params);
-  const isParent = inside.traceparent !== undefined && parentOf(inside.traceparent, undefined) !== null; // prettier-ignore
+  const within = parentOf(inside.traceparent, inside.tracestate);
   return doors.tracing.request({
     mcp: { method, target, transport: facts.transport, id: String(id) },
     entry: facts.entry,
     at: facts.at,
-    context: isParent ? inside : facts.outside,
-    linked: isParent ? facts.outside : undefined,
+    context: within ? { within } : facts.outside,
+    linked: within ? facts.outside : undefined,
+    requestId: facts.requestId,
     attributes: facts.attributes,
     pairs: facts.pairs,
   });
