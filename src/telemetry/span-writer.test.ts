@@ -116,19 +116,22 @@ describe("a span on the wire", () => {
     expect(spansOf(writer).map(({ name }) => name)).toEqual(["third"]);
   });
 
-  it("is one of many: what was taken stays as it was while the next are written", () => {
-    const writer = newWriter();
-    for (let i = 0; i < 100; i++) {
-      begin(writer, { name: `span ${i}` });
-      writer.end();
-    }
-    const bytes = writer.take(headOf(ORIGIN, writer.length));
-    expect(bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
-    for (let i = 0; i < 100; i++) begin(writer, { name: "later" });
-    const [message] = readTraces(bytes);
-    expect(message?.scopeSpans[0]?.spans.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `span ${i}`)); // prettier-ignore
-    expect(message?.resource.attributes).toMatchObject([{ key: "service.name", value: { stringValue: "tür" } }, { key: "n", value: { intValue: "300" } }]); // prettier-ignore
-  });
+  it.each([1_000, 10_000, 100_000])(
+    "is one of many: what was taken stays as it was while the next are written (%i)",
+    (capacity) => {
+      const writer = newWriter(capacity);
+      for (let i = 0; i < 100; i++) {
+        begin(writer, { name: `span ${i}` });
+        writer.end();
+      }
+      const bytes = writer.take(headOf(ORIGIN, writer.length));
+      expect(bytes.buffer instanceof SharedArrayBuffer).toBe(capacity === 10_000);
+      for (let i = 0; i < 100; i++) begin(writer, { name: "later" });
+      const [message] = readTraces(bytes);
+      expect(message?.scopeSpans[0]?.spans.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `span ${i}`)); // prettier-ignore
+      expect(message?.resource.attributes).toMatchObject([{ key: "service.name", value: { stringValue: "tür" } }, { key: "n", value: { intValue: "300" } }]); // prettier-ignore
+    },
+  );
 });
 
 it("durations are counted under their labels, beyond a limit under one", () => {
