@@ -14,6 +14,7 @@ export type StartFacts = Pick<
 >; // prettier-ignore
 export type EndFacts = Pick<
   WrittenEnd,
-  "userId" | "toolName" | "category" | "status" | "startTime" | "endTime" | "executionTime" | "cancelReason" | "errorCode" | "budgetDelta"
+  "userId" | "toolName" | "category" | "status" | "startTime" | "endTime" | "executionTime" | "cancelReason" | "error" | "errorCode" | "errorReason"
+  | "budgetDelta"
 >; // prettier-ignore
 export type EventFacts = StartFacts | EndFacts;

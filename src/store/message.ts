@@ -54,6 +54,8 @@ function putEnd(fields: Flat[], e: LogEvent, end: Ended): void {
     unless(e.actor, end.userId), end.toolName, end.category, end.status, end.cancelReason, end.errorCode, unless(e.at, end.startMs),
     unless(e.at, end.endMs), end.durationMs,
   ); // prettier-ignore
+  // Only where there is something to say: successful calls do not pay for it.
+  if (end.status !== "success") fields.push(end.said);
   putAmounts(fields, end.budget);
 }
 
@@ -139,18 +141,23 @@ function startAt(c: Cursor, e: LogEvent): Started {
 }
 
 function endAt(c: Cursor, e: LogEvent): Ended {
+  const userId = (c.next() ?? e.actor) as string;
+  const toolName = c.next() as string;
+  const category = c.next() as string;
+  const status = c.next() as Ended["status"];
   return {
     seq: 0,
     tenantId: e.tenantId,
-    userId: (c.next() ?? e.actor) as string,
-    toolName: c.next() as string,
-    category: c.next() as string,
-    status: c.next() as Ended["status"],
+    userId,
+    toolName,
+    category,
+    status,
     cancelReason: c.next() as CancelReason | null,
     errorCode: c.next() as string | null,
     startMs: (c.next() ?? e.at) as number,
     endMs: (c.next() ?? e.at) as number,
     durationMs: c.next() as number,
+    said: status === "success" ? null : (c.next() as string | null),
     budget: amountsAt(c),
   };
 }

@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { Chains, type Head } from "./chain.ts";
 import { groups, type Flat, type Result } from "./group.ts";
 import { appender, readItems } from "./message.ts";
-import { columns, postgresProjection } from "./postgres-projection.ts";
+import { columns, postgresProjection, type PostgresProjection } from "./postgres-projection.ts";
 import { apply, type Changes } from "./projection.ts";
 import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import { tally } from "./tally.ts";
@@ -24,7 +24,6 @@ const INSERT_EVENTS = `insert into events
     (seq, tenant_id, at_ms, action, actor, execution_id, body, instance_id, n, prev_hash, hash)
   select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::text[], $9::bigint[], $10::text[], $11::text[])`;
-const PROJECTION = postgresProjection({ executions: "executions", rollups: "rollups" });
 
 /** Only one log writes at a time (TURN), so a sum that is not inserted here is there to be updated. Never below zero. */
 const ADD_USAGE = `with added as (
@@ -47,6 +46,7 @@ export interface PostgresLog {
 
 export function postgresLog(connect: () => Promise<Client>, options: StoreOptions): PostgresLog {
   const instanceId = options.instanceId ?? NO_INSTANCE;
+  const projection = postgresProjection({ executions: "executions", rollups: "rollups" });
   let client: Client | null = null;
 
   async function live(): Promise<Client> {
@@ -88,10 +88,11 @@ export function postgresLog(connect: () => Promise<Client>, options: StoreOption
         at.hash,
       ]);
       if (moved.length > 0) await on.query(MOVE_HEADS, columns(moved));
-      await writeChanges(on, changes);
+      await writeChanges(on, projection, changes);
       await on.query("commit");
       return results;
     } catch (cause) {
+      projection.undone();
       // Its state is unknown after a failure, so it is not used again.
       drop(on);
       await on.end().catch(() => {});
@@ -138,9 +139,13 @@ function number(flat: readonly Flat[], head: number, instanceId: string, chains:
   return { results, events, changes };
 }
 
-async function writeChanges(on: Client, changes: Changes): Promise<void> {
+async function writeChanges(
+  on: Client,
+  projection: PostgresProjection,
+  changes: Changes,
+): Promise<void> {
   const budgets = tally();
-  for (const change of await PROJECTION.write(on, changes)) budgets.add(change);
+  for (const change of await projection.write(on, changes)) budgets.add(change);
   const sums = budgets.sums().map((u): Flat[] => [u.tenant_id, u.period, u.metric, u.used]);
   if (sums.length > 0) await on.query(ADD_USAGE, columns(sums));
   if (budgets.settled.length > 0) await on.query(SETTLE_RESERVATIONS, [budgets.settled]);

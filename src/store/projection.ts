@@ -1,6 +1,7 @@
 // What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
 import type { CancelReason, Status } from "../call.ts";
 import type { EndFacts, EventFacts, StartFacts } from "./body.ts";
+import { MAX_SAID } from "./said.ts";
 import type { LogEvent } from "./store.ts";
 
 export interface Started {
@@ -33,6 +34,8 @@ export interface Ended {
   readonly status: "success" | "failed" | "cancelled";
   readonly cancelReason: CancelReason | null;
   readonly errorCode: string | null;
+  /** The words of an unsuccessful end beside its code; null when they are many. */
+  readonly said: string | null;
   readonly startMs: number;
   readonly endMs: number;
   readonly durationMs: number;
@@ -144,11 +147,21 @@ function endOf(tenantId: string, body: EndFacts): Ended {
     status,
     cancelReason: textOrNull(body.cancelReason, "cancelReason") as CancelReason | null,
     errorCode: textOrNull(body.errorCode, "errorCode"),
+    said: status === "success" ? null : saidIn(body),
     startMs: integer(body.startTime, "startTime"),
     endMs: integer(body.endTime, "endTime"),
     durationMs: finite(body.executionTime, "executionTime"),
     budget: amounts(body.budgetDelta, "budgetDelta"),
   };
+}
+
+/** As JSON, which any text can be written as. */
+function saidIn(body: EndFacts): string | null {
+  const said = JSON.stringify([
+    textOrNull(body.error, "error"),
+    textOrNull(body.errorReason, "errorReason"),
+  ]);
+  return said.length > MAX_SAID ? null : said;
 }
 
 /** Null when there is nothing to count: in events of the first release, and in most ends. */

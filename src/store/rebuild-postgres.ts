@@ -8,13 +8,13 @@ import { ARCHIVED_MEANWHILE, changesOf, EVENT_COLUMNS, STRETCH, type EventRow, t
 /** Held by the connection: one rebuild at a time, of all instances. */
 const ONE_REBUILD = 0x6f737472;
 const TABLES = ["executions", "rollups"] as const;
-const COPIES = postgresProjection({ executions: "executions_next", rollups: "rollups_next" });
 const CLEAR = "drop table if exists executions_next, rollups_next";
 /** Appends wait meanwhile, and give up after two seconds. */
 const LOCK_MS = 1_200;
 
 export async function postgresRebuild(connect: () => Promise<Client>): Promise<RebuildSteps> {
   const on = await connect();
+  const copies = postgresProjection({ executions: "executions_next", rollups: "rollups_next" });
   const { rows } = await on.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [ONE_REBUILD]); // prettier-ignore
   if (rows[0]?.mine !== true) {
     await on.end();
@@ -41,7 +41,7 @@ export async function postgresRebuild(connect: () => Promise<Client>): Promise<R
   async function stretch(after: number): Promise<Step> {
     const { head } = await ends();
     const found = await on.query<EventRow>(`select ${EVENT_COLUMNS} from events where seq > $1 and seq <= $2 and execution_id is not null order by seq limit $3`, [after, head, STRETCH]); // prettier-ignore
-    await COPIES.write(on, changesOf(found.rows));
+    await copies.write(on, changesOf(found.rows));
     const last = found.rows.at(-1)?.seq ?? head;
     return { seq: found.rows.length < STRETCH ? head : last, events: found.rows.length, head };
   }

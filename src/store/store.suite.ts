@@ -23,6 +23,7 @@ import {
 } from "./store.ts";
 import { historySuite } from "./history.suite.ts";
 import { ledgerSuite } from "./ledger.suite.ts";
+import { searchSuite } from "./search.suite.ts";
 import { usageSuite } from "./usage.suite.ts";
 import { upstreamSuite } from "./upstream.suite.ts";
 import { webhooksSuite } from "./webhooks.suite.ts";
@@ -585,6 +586,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     usageSuite(() => store, another);
     ledgerSuite(() => store, another);
     historySuite(() => store, () => ground); // prettier-ignore
+    searchSuite(() => store, () => ground); // prettier-ignore
     workSuite(() => store, another);
     webhooksSuite(() => store);
     upstreamSuite(() => store);

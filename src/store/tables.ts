@@ -43,6 +43,8 @@ export interface ExecutionsTable {
   session_id: string | null;
   trace_key: number | null;
   error_code: string | null;
+  /** An event that ended in the same words, perhaps its own end. Null in successful ones, and in rows of earlier releases. */
+  error_seq: number | null;
 }
 
 /** A timeout is a cancelled execution that is counted apart. */

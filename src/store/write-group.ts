@@ -133,6 +133,7 @@ export function groupWriter(
       db.exec("commit");
       return results;
     } catch (cause) {
+      projection.undone();
       if (db.isTransaction) db.exec("rollback");
       throw cause;
     }

@@ -4,23 +4,25 @@ import { bind } from "./bind.ts";
 import { addPacked } from "./buckets.ts";
 import type { Change, Changes, Ended } from "./projection.ts";
 import { rollupsOf } from "./rollups.ts";
+import { sayings } from "./said.ts";
 import type { RollupsTable } from "./tables.ts";
 
 const upsert = (
   table: string,
 ) => `insert into ${table} (seq, id, tenant_id, user_id, tool_name, category, status,
     cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id, session_id,
-    trace_key, error_code)
-  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15, ?16, ?17, ?18)
+    trace_key, error_code, error_seq)
+  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15, ?16, ?17, ?18, ?19)
   on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
     start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms,
     duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms, instance_id = excluded.instance_id,
     start_seq = excluded.start_seq, end_seq = excluded.end_seq, session_id = excluded.session_id,
-    trace_key = excluded.trace_key, error_code = excluded.error_code
+    trace_key = excluded.trace_key, error_code = excluded.error_code, error_seq = excluded.error_seq
   where ${table}.end_seq is null`;
 const end = (
   table: string,
-) => `update ${table} set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?, error_code = ?
+) => `update ${table} set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?, error_code = ?,
+    error_seq = ?
   where id = ? and end_seq is null`;
 const addRollup = (table: string) => `insert into ${table}
     (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms, buckets)
@@ -32,6 +34,8 @@ export interface ProjectionWriter {
   /** Answers the changes that were taken: not those of executions that had ended before. */
   write(changes: Changes): Change[];
   addRollups(rows: readonly RollupsTable[]): void;
+  /** The transaction of what was written has failed. */
+  undone(): void;
 }
 
 /** Statements are prepared with their first use: the tables may not be there before. */
@@ -42,6 +46,7 @@ export function projectionWriter(
   const upsertExecution = once(() => db.prepare(upsert(executions)));
   const endExecution = once(() => db.prepare(end(executions)));
   const addToRollup = once(() => db.prepare(addRollup(rollups)));
+  const said = sayings();
   db.function("add_packed", { deterministic: true }, (a, b) => addPacked(a as Uint8Array | null, b as Uint8Array)); // prettier-ignore
 
   // One or two of these for every call: called without a list in between. Their values were looked at when the event was
@@ -52,12 +57,13 @@ export function projectionWriter(
         start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
         end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
         start.instanceId, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
+        end ? said.seqOf(end) : null,
       );
       return changes !== 0;
     }
     if (!end) return false;
     const { changes } = endExecution().run(
-      end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, id,
+      end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, said.seqOf(end), id,
     );
     return changes !== 0;
   } // prettier-ignore
@@ -83,6 +89,7 @@ export function projectionWriter(
       return taken;
     },
     addRollups,
+    undone: said.forget,
   };
 }
 

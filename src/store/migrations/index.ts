@@ -8,6 +8,7 @@ import { history } from "./005-history.ts";
 import { webhooks } from "./006-webhooks.ts";
 import { upstream } from "./007-upstream.ts";
 import { listing } from "./008-listing.ts";
+import { errors } from "./009-errors.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -57,6 +58,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "webhooks", statements: webhooks },
   { name: "upstream", statements: upstream },
   { name: "listing", statements: listing },
+  { name: "errors", statements: errors },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -4,7 +4,7 @@ import type { CancelReason, Status } from "../../call.ts";
 import type { Database } from "../database.ts";
 import { unpackGates } from "../../util/gates.ts";
 import { readEnd, readStart } from "../../util/bodies.ts";
-import type { AuditedRecord, EndBody, HistoryFilter, StartBody, Store } from "../store.ts";
+import type { AuditedRecord, EndBody, HistoryFilter, RowKey, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, stats, usage } from "./figures.ts";
 import { forgetting } from "./forget.ts";
@@ -33,6 +33,16 @@ export function filtered<O>(
   if (to !== undefined) q = q.where("start_ms", "<=", to);
   return q;
 }
+
+/** Those that come after a row, newest first. */
+export function olderThan<O>(query: ExecutionQuery<O>, row: RowKey): ExecutionQuery<O> {
+  return query
+    .where("start_ms", "<=", row.startTime)
+    .where(sql<boolean>`(start_ms, seq) < (${row.startTime}, ${seqOf(row)})`);
+}
+
+/** An unknown id falls back to everything older than its time. */
+const seqOf = ({ id }: RowKey) => sql<number>`coalesce((select seq from executions where id = ${id}), 0)`; // prettier-ignore
 
 export function isOpen(status: Status): boolean {
   return status === "pending" || status === "running";
@@ -72,19 +82,13 @@ export function executions(database: Database): Store["executions"] {
     },
     async list(filter, { limit, offset, after }) {
       let page = filtered(select(), filter, filter.userId === undefined ? "number" : "index");
-      // An unknown id falls back to everything older than its time.
-      const seq = sql<number>`coalesce((select seq from executions where id = ${after?.id ?? ""}), 0)`;
       if (filter.userId === undefined) {
         // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
-        if (after) page = page.where("seq", "<", seq);
+        if (after) page = page.where("seq", "<", seqOf(after));
         page = page.orderBy("seq", "desc").limit(limit);
         return records(offset !== undefined && offset > 0 ? page.offset(offset) : page, true);
       }
-      if (after) {
-        page = page
-          .where("start_ms", "<=", after.startTime)
-          .where(sql<boolean>`(start_ms, seq) < (${after.startTime}, ${seq})`);
-      }
+      if (after) page = olderThan(page, after);
       page = page.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(limit);
       if (offset !== undefined && offset > 0) page = page.offset(offset);
       return records(page);

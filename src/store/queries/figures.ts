@@ -2,7 +2,7 @@
 // of a date range, is counted from rows.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { bucketOf, count, unpack, type Counts } from "../buckets.ts";
+import { bucketOf, count, unpack } from "../buckets.ts";
 import type { Database } from "../database.ts";
 import { rollupStatus } from "../rollups.ts";
 import type { Figures, HistoryFilter, Stats, Store, UsageRow } from "../store.ts";
@@ -12,11 +12,13 @@ import {
   dayRow,
   HOUR_MS,
   WHOLE_TENANT,
+  type ExecutionsTable,
   type RollupsTable,
   type RollupStatus,
 } from "../tables.ts";
+import { arraysOf, type Arrays } from "./arrays.ts";
 import { filtered, isOpen } from "./executions.ts";
-import { figuresOf, tallyParts, type Part } from "./parts.ts";
+import { figuresOf, tallyParts, type Parts } from "./parts.ts";
 
 /** The last instant a Date can hold. */
 const LAST_MS = 8.64e15;
@@ -40,25 +42,25 @@ export async function stats(
   }
   const { from, to } = filter;
   if (filter.sessionId !== undefined || filter.errorCode !== undefined) {
-    await fromRows(database, filter, parts.add);
+    await fromRows(database, filter, parts);
     return parts.stats();
   }
   if (from === undefined && to === undefined) {
-    await fromRollups(database, filter, [ALL_TIME, ALL_TIME], parts.add, perUser);
+    const whose = perUser ? usersOf(filter) : userOrTenant(filter);
+    await fromRollups(database, filter, whose, [[ALL_TIME, ALL_TIME]], parts);
     return parts.stats();
   }
   const firstHour = from === undefined ? 0 : Math.max(0, Math.ceil(from / HOUR_MS));
   const endHour = Math.floor(((to ?? LAST_MS) + 1) / HOUR_MS);
   if (firstHour >= endHour) {
-    await fromRows(database, filter, parts.add);
+    await fromRows(database, filter, parts);
     return parts.stats();
   }
-  for (const hours of wholeHours(firstHour, endHour))
-    await fromRollups(database, filter, hours, parts.add, perUser);
+  await fromRollups(database, filter, usersOf(filter), wholeHours(firstHour, endHour), parts);
   const head = { ...filter, to: firstHour * HOUR_MS - 1 };
-  if (from !== undefined && from <= head.to) await fromRows(database, head, parts.add);
+  if (from !== undefined && from <= head.to) await fromRows(database, head, parts);
   const tail = { ...filter, from: endHour * HOUR_MS };
-  if (to !== undefined && tail.from <= to) await fromRows(database, tail, parts.add);
+  if (to !== undefined && tail.from <= to) await fromRows(database, tail, parts);
   return parts.stats();
 }
 
@@ -77,23 +79,32 @@ function wholeHours(firstHour: number, endHour: number): [number, number][] {
   ];
 }
 
-/** Added up inside the database; packed buckets one after the other unpack to their sum. */
+type Hours = readonly [first: number, last: number];
+type Users = RawBuilder<{ name: string }>;
+
+/** Added up inside the database. Buckets are asked for apart: with them, what has to be sorted for the sums is much more. */
 async function fromRollups(
   { kysely, kind }: Database,
-  filter: HistoryFilter,
-  [first, last]: readonly [number, number],
-  add: (part: Part) => void,
-  perUser: boolean,
+  { tenantId, toolName, category, status }: HistoryFilter,
+  whose: Users,
+  hours: readonly Hours[],
+  { add, durations }: Parts,
 ): Promise<void> {
-  if (first > last) return;
-  const { toolName, category, status } = filter;
-  const ofTenant = first === ALL_TIME && !perUser && filter.userId === undefined;
-  const packed =
-    kind === "sqlite"
-      ? sql<string | null>`group_concat(hex(buckets), '')`
-      : sql<string | null>`encode(string_agg(buckets, ''::bytea), 'hex')`;
+  const ranges = sql.join(hours.map(([first, last]) => sql`(cast(${first} as bigint), cast(${last} as bigint))`));
+  // In this order: each user's hours are then steps in the key, of which no other begins with the tenant.
   let query = kysely
-    .selectFrom("rollups")
+    .with("ranges(first, last)", () => sql<{ first: number; last: number }>`(values ${ranges})`)
+    .selectFrom("ranges")
+    .crossJoin(sql<{ name: string }>`(${whose})`.as<"users">("users"))
+    .crossJoin("rollups")
+    .where("tenant_id", "=", tenantId)
+    .whereRef("user_id", "=", "users.name")
+    .whereRef("hour", ">=", "ranges.first")
+    .whereRef("hour", "<=", "ranges.last");
+  if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
+  if (category !== undefined) query = query.where("category", "=", category);
+  if (status !== undefined) query = query.where("status", "in", rollupStatuses(status));
+  const sums = await query
     .select((of) => [
       "user_id",
       "tool_name",
@@ -102,17 +113,11 @@ async function fromRollups(
       of.fn.sum("count").as("count"),
       of.fn.sum("total_ms").as("total_ms"),
       of.fn.max("last_start_ms").as("last_start_ms"),
-      packed.as("packed"),
     ])
-    .where("tenant_id", "=", filter.tenantId)
-    .where(ofTenant ? sql<SqlBool>`user_id = ${WHOLE_TENANT}` : usersOf(filter))
-    .where("hour", ">=", first)
-    .where("hour", "<=", last);
-  if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
-  if (category !== undefined) query = query.where("category", "=", category);
-  if (status !== undefined) query = query.where("status", "in", rollupStatuses(status));
-  // PostgreSQL sums integers into a numeric, which arrives as text.
-  for (const r of await query.groupBy(["user_id", "tool_name", "category", "status"]).execute())
+    .groupBy(["user_id", "tool_name", "category", "status"])
+    .execute();
+  for (const r of sums)
+    // PostgreSQL sums integers into a numeric, which arrives as text.
     add({
       userId: r.user_id,
       toolName: r.tool_name,
@@ -121,23 +126,24 @@ async function fromRollups(
       count: Number(r.count),
       totalMs: Number(r.total_ms),
       lastStart: Number(r.last_start_ms),
-      addDurations: (into: Counts) => unpack(Buffer.from(r.packed ?? "", "hex"), into),
     });
-}
+  // Packed buckets one after the other unpack to their sum. SQLite puts only text together; its bytes stay as they are.
+  const packed =
+    kind === "sqlite"
+      ? sql<Uint8Array | null>`cast(group_concat(cast(buckets as text), '') as blob)`
+      : sql<Uint8Array | null>`string_agg(buckets, ''::bytea)`;
+  const { buckets = null } = (await query.select(packed.as("buckets")).executeTakeFirst()) ?? {};
+  unpack(buckets, durations);
+} // prettier-ignore
+
+const one = (user: string): Users => sql`select cast(${user} as text) as name`;
+
+/** Of all time there are sums of the whole tenant. */
+const userOrTenant = ({ userId }: HistoryFilter): Users => one(userId ?? WHOLE_TENANT);
 
 /** Nobody is indexed by tenant alone: its users are found one after the other, each by a step in the key of the rollups. */
-function usersOf({ tenantId, userId }: HistoryFilter): RawBuilder<SqlBool> {
-  return userId === undefined
-    ? sql`user_id in (${usersBySteps(tenantId)})`
-    : sql`user_id = ${userId}`;
-}
-
-async function usersIn(kysely: Database["kysely"], tenantId: string): Promise<string[]> {
-  const users = sql<{ name: string }>`(${usersBySteps(tenantId)})`.as<"users">("users");
-  return (await kysely.selectFrom(users).select("name").execute()).map(({ name }) => name);
-}
-
-function usersBySteps(tenantId: string): RawBuilder<{ name: string }> {
+function usersOf({ tenantId, userId }: HistoryFilter): Users {
+  if (userId !== undefined) return one(userId);
   const after = (name: RawBuilder<unknown>) =>
     sql`(select min(user_id) from rollups where tenant_id = ${tenantId} and user_id > ${name})`;
   return sql`with recursive found (name) as (
@@ -146,49 +152,57 @@ function usersBySteps(tenantId: string): RawBuilder<{ name: string }> {
   ) select name from found where name is not null`;
 }
 
-/** One user after the other, newest first: the order of the indexes. */
-async function fromRows(
-  { kysely }: Database,
-  filter: HistoryFilter,
-  add: (part: Part) => void,
-): Promise<void> {
-  const users =
-    filter.userId === undefined ? await usersIn(kysely, filter.tenantId) : [filter.userId];
-  for (const userId of users) {
-    let last: { start_ms: number; seq: number } | undefined;
+const COLUMNS = ["user_id", "tool_name", "category", "status", "cancel_reason", "start_ms", "duration_ms", "seq"] as const; // prettier-ignore
+
+type Rows = Arrays<Pick<ExecutionsTable, (typeof COLUMNS)[number]>>;
+type After = readonly [startMs: number, seq: number];
+
+/** All users at once where that is one stretch, else one user after the other: newest first, the order of the indexes. */
+async function fromRows(database: Database, filter: HistoryFilter, parts: Parts): Promise<void> {
+  const { kysely } = database;
+  const users = usersOf(filter);
+  if (filter.userId === undefined) {
+    const ofAll = endedRows(database, filter).where(sql<SqlBool>`user_id in (${users})`);
+    const rows = await arraysOf(database, ofAll.limit(STRETCH + 1), COLUMNS);
+    if (rows.seq.length <= STRETCH) return addRows(rows, parts);
+  }
+  const names = kysely.selectFrom(sql<{ name: string }>`(${users})`.as<"users">("users")).select("name"); // prettier-ignore
+  for (const { name: userId } of await names.execute()) {
+    let after: After | null = null;
     do {
-      if (last) await turn();
-      let query = filtered(
-        kysely
-          .selectFrom("executions")
-          .select(["seq", "tool_name", "category", "status", "cancel_reason", "start_ms", "duration_ms"]), // prettier-ignore
-        { ...filter, userId },
-      )
-        .where("end_seq", "is not", null)
-        .orderBy("start_ms", "desc")
-        .orderBy("seq", "desc")
-        .limit(STRETCH);
-      if (last) {
-        query = query
-          .where("start_ms", "<=", last.start_ms)
-          .where(sql<boolean>`(start_ms, seq) < (${last.start_ms}, ${last.seq})`);
-      }
-      const rows = await query.execute();
-      for (const r of rows)
-        add({
-          userId,
-          toolName: r.tool_name,
-          category: r.category,
-          status: rollupStatus(r.status as "success", r.cancel_reason),
-          count: 1,
-          totalMs: r.duration_ms ?? 0,
-          lastStart: r.start_ms,
-          addDurations: (into) => count(into, bucketOf(r.duration_ms ?? 0)),
-        });
-      last = rows.length === STRETCH ? rows.at(-1) : undefined;
-    } while (last);
+      if (after) await turn();
+      const rows: Rows = await arraysOf(database, stretchOf(database, { ...filter, userId }, after), COLUMNS); // prettier-ignore
+      addRows(rows, parts);
+      const isLast = rows.seq.length < STRETCH;
+      after = isLast ? null : [rows.start_ms.at(-1) ?? 0, rows.seq.at(-1) ?? 0];
+    } while (after);
   }
 }
+
+const endedRows = ({ kysely }: Database, filter: HistoryFilter) =>
+  filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where("end_seq", "is not", null); // prettier-ignore
+
+function stretchOf(database: Database, filter: HistoryFilter, after: After | null) {
+  const rows = endedRows(database, filter).orderBy("start_ms", "desc").orderBy("seq", "desc").limit(STRETCH);
+  if (!after) return rows;
+  return rows.where("start_ms", "<=", after[0]).where(sql<boolean>`(start_ms, seq) < (${after[0]}, ${after[1]})`);
+} // prettier-ignore
+
+function addRows(rows: Rows, { add, durations }: Parts): void {
+  rows.seq.forEach((_, i) => {
+    const totalMs = rows.duration_ms[i] ?? 0;
+    add({
+      userId: rows.user_id[i] ?? "",
+      toolName: rows.tool_name[i] ?? "",
+      category: rows.category[i] ?? "",
+      status: rollupStatus(rows.status[i] as "success", rows.cancel_reason[i] ?? null),
+      count: 1,
+      totalMs,
+      lastStart: rows.start_ms[i] ?? 0,
+    });
+    count(durations, bucketOf(totalMs));
+  });
+} // prettier-ignore
 
 async function countOpen({ kysely }: Database, filter: HistoryFilter): Promise<number> {
   const query = kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));

@@ -15,7 +15,6 @@ export interface Part extends StatusSum {
   readonly toolName: string;
   readonly category: string;
   readonly lastStart: number;
-  addDurations(into: Counts): void;
 }
 
 interface Group {
@@ -26,6 +25,8 @@ interface Group {
 
 export interface Parts {
   readonly add: (part: Part) => void;
+  /** Of all parts; counted beside them. */
+  readonly durations: Counts;
   stats(): Stats;
 }
 
@@ -34,12 +35,12 @@ export function tallyParts(perUser: boolean): Parts {
   const [tools, categories, users] = [0, 1, 2].map(() => new Map<string, Group>()) as [Groups, Groups, Groups]; // prettier-ignore
   const durations: Counts = new Map();
   return {
+    durations,
     add(part) {
       addTo(all, part);
       addTo(groupOf(tools, part.toolName), part);
       addTo(groupOf(categories, part.category), part);
       if (perUser) addTo(groupOf(users, part.userId), part);
-      part.addDurations(durations);
     },
     stats: () => ({
       figures: figuresOfGroup(all),

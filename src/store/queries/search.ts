@@ -1,145 +1,79 @@
-// What no index answers alone: text in errors, and traces, of which only the beginning is indexed. Rows are looked at one by
-// one, newest first, a stretch at a time so that others have their turn, and so many at most; the answer says how many.
-import { setImmediate as turn } from "node:timers/promises";
+// What no index answers alone: text in errors, and traces, of which only the beginning is indexed. Executions are looked at newest
+// first, and so many at most; the answer says how many.
 import { sql, type RawBuilder, type SqlBool } from "kysely";
+import type { CancelReason } from "../../call.ts";
 import { bucketOf, count } from "../buckets.ts";
 import type { Database } from "../database.ts";
-import { traceKeyOf } from "../projection.ts";
 import { rollupStatus } from "../rollups.ts";
 import type { EndBody, Found, HistoryFilter, HistoryPage, RowKey, SearchFilter } from "../store.ts";
-import type { ExecutionsTable } from "../tables.ts";
-import { filtered } from "./executions.ts";
-import { stats } from "./figures.ts";
-import { tallyParts, type Parts } from "./parts.ts";
+import type { RollupStatus } from "../tables.ts";
+import { tallyParts } from "./parts.ts";
+import { searchErrors } from "./search-errors.ts";
+import { searchTrace } from "./search-trace.ts";
 
-const STRETCH = 250;
-export const SEARCH_LIMIT = 10_000;
-/** As the index of traces has it: so many numbers of the log are one stretch of it. */
-const TRACE_STRETCH = 4096;
+export type OneUsers = HistoryFilter & Pick<SearchFilter, "userId">;
 
-const COLUMNS = ["seq", "id", "tool_name", "category", "status", "cancel_reason", "start_ms", "duration_ms", "start_seq", "end_seq"] as const; // prettier-ignore
-type Row = Pick<ExecutionsTable, (typeof COLUMNS)[number]> & { body: string | null };
+/** In the words of the index. */
+export const UNSUCCESSFUL: RawBuilder<SqlBool> = sql`status in ('failed', 'cancelled')`;
+
+/** An execution that was looked for; `status` is null until it ends. */
+export interface Match {
+  readonly seq: number;
+  readonly status: RollupStatus | null;
+  readonly ms: number;
+}
+
+export interface Looked {
+  readonly matches: readonly Match[];
+  readonly searched: number;
+  readonly of: number;
+  /** The last one that was looked at, unless there are no more. */
+  readonly goOn: number | null;
+}
 
 /** Answers the numbers of the rows of the page; the caller makes records of them. */
 export async function search(
   database: Database,
-  filter: SearchFilter,
+  { traceId, errorText, ...filter }: SearchFilter,
   { limit, offset = 0, after }: HistoryPage,
 ): Promise<Omit<Found, "rows"> & { readonly seqs: number[] }> {
-  const { traceId, errorText, ...plain } = filter;
-  const seqs = traceId === undefined ? null : await ofTrace(database, traceId);
-  const of = seqs?.length ?? (await unsuccessful(database, plain));
-  const matches = matcher({ traceId, errorText: errorText?.toLowerCase() });
+  const text = errorText?.toLowerCase();
+  const { matches, searched, of, goOn } = await (traceId === undefined
+    ? searchErrors(database, filter, text ?? "", after)
+    : searchTrace(database, filter, { traceId, text }, after));
+  const page = matches.slice(offset, offset + limit);
+  const last = matches.length > offset + limit ? (page.at(-1)?.seq ?? null) : goOn;
+  const next = last === null ? null : await keyOf(database, last);
+  return { seqs: page.map(({ seq }) => seq), next, ...sumOf(matches), searched, of };
+}
+
+async function keyOf({ kysely }: Database, seq: number): Promise<RowKey | null> {
+  const row = kysely.selectFrom("executions").select(["start_ms as startTime", "id"]);
+  return (await row.where("seq", "=", seq).executeTakeFirst()) ?? null;
+}
+
+function sumOf(matches: readonly Match[]): Pick<Found, "figures" | "durations"> {
   const parts = tallyParts(false);
-  const found: Row[] = [];
-  let searched = 0;
-  let last: Row | undefined;
-  let exhausted = false;
-  while (!exhausted && searched < SEARCH_LIMIT) {
-    if (last) await turn();
-    const rows = await stretch(database, filter, seqs, last ? keyOf(last) : after);
-    for (const row of rows) {
-      if (!matches(row)) continue;
-      found.push(row);
-      addTo(parts, row);
-    }
-    searched += rows.length;
-    last = rows.at(-1);
-    exhausted = rows.length < STRETCH;
+  for (const { status, ms } of matches) {
+    if (status === null) continue;
+    parts.add({ userId: "", toolName: "", category: "", status, count: 1, totalMs: ms, lastStart: 0 });
+    count(parts.durations, bucketOf(ms));
   }
-  const page = found.slice(offset, offset + limit);
   const { figures, durations } = parts.stats();
-  const goOn = found.length > offset + limit ? page.at(-1) : exhausted ? undefined : last;
-  return { seqs: page.map(({ seq }) => seq), next: goOn ? keyOf(goOn) : null, figures, durations, searched, of }; // prettier-ignore
-}
-
-const keyOf = (row: Row): RowKey => ({ startTime: row.start_ms, id: row.id });
-
-/** A trace is told by the start, an error by the end. */
-async function stretch(
-  { kysely }: Database,
-  { traceId, errorText, ...filter }: SearchFilter,
-  seqs: readonly number[] | null,
-  after: RowKey | undefined,
-): Promise<Row[]> {
-  if (seqs?.length === 0) return [];
-  let page = filtered(
-    kysely.selectFrom("executions").select(COLUMNS),
-    filter,
-    seqs ? "number" : "index",
-  );
-  if (seqs) page = page.where("seq", "in", seqs);
-  if (errorText !== undefined) page = page.where(UNSUCCESSFUL);
-  if (after) {
-    const seq = sql<number>`coalesce((select seq from executions where id = ${after.id}), 0)`;
-    page = page
-      .where("start_ms", "<=", after.startTime)
-      .where(sql<boolean>`(start_ms, seq) < (${after.startTime}, ${seq})`);
-  }
-  page = page.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(STRETCH);
-  return kysely
-    .selectFrom(page.as("page"))
-    .leftJoin("events", "events.seq", traceId === undefined ? "page.end_seq" : "page.start_seq")
-    .selectAll("page")
-    .select("events.body")
-    .orderBy("page.start_ms", "desc")
-    .orderBy("page.seq", "desc")
-    .execute();
-}
-
-/** In the words of the index. */
-const UNSUCCESSFUL: RawBuilder<SqlBool> = sql`status in ('failed', 'cancelled')`;
-
-function matcher({ traceId, errorText }: { traceId: string | undefined; errorText: string | undefined }): (row: Row) => boolean {
-  return ({ body }) => {
-    if (body === null) return false;
-    const said = JSON.parse(body) as Partial<EndBody> & { traceId?: string };
-    if (traceId !== undefined) return said.traceId === traceId;
-    return [said.error, said.errorCode, said.errorReason].some((text) => text?.toLowerCase().includes(errorText ?? ""));
-  };
+  return { figures, durations };
 } // prettier-ignore
 
-function addTo(parts: Parts, row: Row): void {
-  if (row.end_seq === null) return;
-  parts.add({
-    userId: "",
-    toolName: row.tool_name,
-    category: row.category,
-    status: rollupStatus(row.status as "success", row.cancel_reason),
-    count: 1,
-    totalMs: row.duration_ms ?? 0,
-    lastStart: row.start_ms,
-    addDurations: (into) => count(into, bucketOf(row.duration_ms ?? 0)),
-  });
+/** What an end's body says of these; what it leaves out is null. */
+export type Said = Partial<
+  Pick<EndBody, "status" | "error" | "errorCode" | "errorReason" | "cancelReason">
+>;
+
+/** `text` in small letters. */
+export function saysSo({ error, errorCode, errorReason }: Said, text: string): boolean {
+  return [error, errorCode, errorReason].some((said) => said?.toLowerCase().includes(text));
 }
 
-async function unsuccessful(database: Database, filter: HistoryFilter): Promise<number> {
-  const { failed, cancelled } = (await stats(database, filter)).figures;
-  return failed + cancelled;
-}
-
-/** Numbers of all executions whose trace begins like this one, newest first. */
-async function ofTrace({ kysely, kind }: Database, traceId: string): Promise<number[]> {
-  // One by one: asked for both at once, SQLite walks all rows.
-  const end = async (which: "min" | "max"): Promise<number> =>
-    Number((await kysely.selectFrom("executions").select((of) => of.fn[which]("seq").as("seq")).executeTakeFirst())?.seq ?? -1); // prettier-ignore
-  const first = Math.floor((await end("min")) / TRACE_STRETCH);
-  const last = Math.floor((await end("max")) / TRACE_STRETCH);
-  const stretches = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  const one = sql`(seq / ${sql.lit(TRACE_STRETCH)})`;
-  const isIn =
-    kind === "sqlite"
-      ? sql<SqlBool>`${one} in (select value from json_each(${JSON.stringify(stretches)}))`
-      : sql<SqlBool>`${one} = any(${`{${stretches.join(",")}}`}::bigint[])`;
-  const rows = await kysely
-    .selectFrom("executions")
-    .select("seq")
-    .where(isIn)
-    .where("trace_key", "=", traceKeyOf(traceId))
-    .execute();
-  // Without an order and a limit, which would have the database walk all rows instead of asking the index.
-  return rows
-    .map(({ seq }) => seq)
-    .sort((a, b) => b - a)
-    .slice(0, 4 * STRETCH);
-}
+/** Of one that ended. */
+export function endStatus({ status, cancelReason = null }: { status?: string; cancelReason?: CancelReason | null }): RollupStatus {
+  return rollupStatus(status as "failed", cancelReason);
+} // prettier-ignore

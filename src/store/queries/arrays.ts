@@ -1,0 +1,34 @@
+// Many rows in one: an array per column costs a fraction of an object per row.
+import { sql, type Expression, type SqlBool } from "kysely";
+import type { Database } from "../database.ts";
+
+/** A query whose columns are known; it may have an order if it has a limit too. */
+interface Rows<O> {
+  as<A extends string>(alias: A): { readonly expression: Expression<O>; readonly alias: A | Expression<unknown> };
+} // prettier-ignore
+
+export type Arrays<O> = { readonly [K in keyof O]: readonly O[K][] };
+
+/** One array per column, all in the order of the rows. */
+export async function arraysOf<O extends object>(
+  { kysely, kind }: Database,
+  rows: Rows<O>,
+  names: readonly (keyof O & string)[],
+): Promise<Arrays<O>> {
+  const gather = sql.raw(kind === "sqlite" ? "json_group_array" : "json_agg");
+  const columns = names.map((name) => sql<string | null>`${gather}(${sql.ref(name)})`.as(name));
+  const found = await kysely.selectFrom(rows.as("gathered") as never).select(columns as never).executeTakeFirst();
+  return Object.fromEntries(names.map((name) => [name, listIn((found as Record<string, unknown> | undefined)?.[name])])) as never;
+} // prettier-ignore
+
+/** SQLite answers text; PostgreSQL null where there were no rows, and what it answers is read by its client. */
+function listIn(value: unknown): unknown {
+  return typeof value === "string" ? JSON.parse(value) : (value ?? []);
+}
+
+/** As one parameter, so that it is the same statement for any number of them. */
+export function isAmong({ kind }: Pick<Database, "kind">, what: Expression<unknown>, numbers: readonly number[]): Expression<SqlBool> {
+  return kind === "sqlite"
+    ? sql<SqlBool>`${what} in (select value from json_each(${JSON.stringify(numbers)}))`
+    : sql<SqlBool>`${what} = any(${`{${numbers.join(",")}}`}::bigint[])`;
+} // prettier-ignore
