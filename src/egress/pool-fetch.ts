@@ -4,6 +4,8 @@ import { bodyTooLarge, translated } from "./faults.ts";
 
 const WITHOUT_BODY = new Set([101, 204, 205, 304]);
 const DEFAULT_MAX_BYTES = 1_048_576;
+/** Read ahead of whoever reads it. It goes on when half of that is used, not with every piece: undici copies what waits. */
+const AHEAD_BYTES = 65_536;
 
 export function fetchOver(
   pooled: Pooled,
@@ -62,13 +64,15 @@ function answering(
         if (status < 200) return;
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => void (stream = controller),
-          pull: () => self.flow?.resume(),
+          pull: ({ desiredSize }) => {
+            if ((desiredSize ?? 0) >= AHEAD_BYTES / 2) self.flow?.resume();
+          },
           cancel: () => {
             isOver = true;
             release();
             self.flow?.abort();
           },
-        });
+        }, new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES })); // prettier-ignore
         const isBare = WITHOUT_BODY.has(status);
         resolve(new Response(isBare ? null : body, { status, headers: webHeaders(headers) }));
       },

@@ -109,6 +109,31 @@ describe("kept connections", () => {
     expect(seen.map(({ url }) => url)).toEqual(["/moved", "/large", "/silent", "/silent"]);
   });
 
+  test("a body waits for its reader, in pieces of any size, and comes whole", async () => {
+    const total = 20_000_000;
+    let written = 0;
+    const port = await serve((_req, res) => {
+      const more = (): void => {
+        while (written < total) {
+          written += 1_000;
+          if (!res.write("x".repeat(1_000))) return void res.once("drain", more);
+        }
+        res.end();
+      };
+      more();
+    });
+    const at = `http://127.0.0.1:${port}`;
+    const { body } = await (await pooled(at)).fetch(at, {}, { maxBytes: total });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    let taken = (await reader.read()).value?.length ?? 0;
+    // It stands still once all that lies between is full.
+    let before = -1;
+    await expect.poll(() => before === (before = written), { interval: 200, timeout: 10_000 }).toBe(true);
+    expect(written).toBeLessThan(total);
+    for (let next = await reader.read(); !next.done; next = await reader.read()) taken += next.value.length;
+    expect(taken).toBe(total);
+  }); // prettier-ignore
+
   test("one server leads to a few origins only", async () => {
     const pool = await pooled("http://127.0.0.1:1/");
     const tries = Array.from({ length: 9 }, (_, at) => reasonOf(pool.fetch(`http://127.0.0.1:${at + 1}/`)));

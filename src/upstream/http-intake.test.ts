@@ -95,6 +95,14 @@ describe("the share of our time that a server gets", () => {
     expect(one).toBeGreaterThan(30_000);
   });
 
+  test("is the smaller, the more it costs to hand one on", () => {
+    const { clock, intake } = opened();
+    const stream = intake.stream(4);
+    let count = 0;
+    for (; notice(stream) === 0; count++) clock.now += 0.001;
+    expect(count).toBeLessThan(1_000);
+  });
+
   test("is bounded for empty lines, single bytes and made-up answers too", () => {
     expect(flood(10, 1, (stream) => stream.rest(1_000))).toBeLessThan(1_000);
     expect(flood(10, 1, (stream) => stream.rest(0))).toBeLessThan(500_000);

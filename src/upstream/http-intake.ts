@@ -8,7 +8,8 @@ import { isNotice, UNASKED } from "./unasked.ts";
 
 /** Of one connection: its streams share the time. */
 export interface Intake {
-  stream(): IntakeStream;
+  /** cost: what handing one message on takes, in units of work. */
+  stream(cost?: number): IntakeStream;
 }
 
 export interface IntakeStream {
@@ -30,7 +31,7 @@ export function createIntake(said: (line: string) => void, now: () => number): I
   const work = createAllowance(BURST_UNITS, UNITS_PER_SECOND, now);
   let isTold = false;
   return {
-    stream() {
+    stream(cost = 1) {
       const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, now);
       let dropped = 0;
       let spent = 0;
@@ -48,7 +49,7 @@ export function createIntake(said: (line: string) => void, now: () => number): I
           }
           const message = parseStrict(data);
           // One answer is what was asked for.
-          if (!isAnswer(message) || hasAnswer) spent += 1 + data.length * PER_BYTE;
+          if (!isAnswer(message) || hasAnswer) spent += cost + data.length * PER_BYTE;
           if (!isAnswer(message)) return unasked.take() ? message : drop();
           hasAnswer = true;
           return message;

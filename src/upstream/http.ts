@@ -32,6 +32,8 @@ const STREAM_SLACK = 16_777_216;
 /** Of pages that explain an error. */
 const ERROR_BYTES = 65_536;
 const GOODBYE_MS = 2_000;
+/** It looks at each message several times. */
+const SDK_COST = 4;
 
 export async function openHttp(
   row: ServerRow & { readonly transport: HttpTransport },
@@ -142,7 +144,7 @@ async function checked(response: Response, limits: StreamLimits, onFault: (fault
 
 /** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
 function watched({ maxBytes, intake, isStanding }: StreamLimits, onFault: (fault: UpstreamFault) => void): TransformStream<Uint8Array, Uint8Array> {
-  const stream = intake.stream();
+  const stream = intake.stream(SDK_COST);
   let passed: Buffer[] = [];
   const read = eventReader(maxBytes, (data, lines) => {
     // `endpoint` of the transport of 2024 is a path.
