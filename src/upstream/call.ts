@@ -8,6 +8,7 @@ import { asidesOf } from "./asides.ts";
 import type { Handle, UpstreamsPowers } from "./manager.ts";
 import type { Seen } from "./looks.ts";
 import type { Lease } from "./pool.ts";
+import type { Resilience } from "./resilience.ts";
 import { UpstreamFault, type Connection, type UpstreamAnswer } from "./upstream.ts";
 
 type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
@@ -53,12 +54,13 @@ export function createGlances(): Glances {
 /** What a server may ask the caller's client for. */
 const ASKABLE = ["elicitation", "sampling", "roots"] as const;
 
-export async function callUpstream(call: Call, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+export function callUpstream(call: Call, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
   const { tool } = call;
   if (!tool?.route) throw new AppError("UNSUPPORTED_PROVIDER", "mcp", "this tool has no server");
   const { route } = tool;
-  const guard = handle.guard ?? (await handle.resilience);
-  return guard.run(() => attempts(call, tool, route, handle, p), call.signal);
+  const run = (guard: Resilience): Promise<UpstreamAnswer> =>
+    guard.run(() => attempts(call, tool, route, handle, p), call.signal);
+  return handle.guard ? run(handle.guard) : handle.resilience.then(run);
 }
 
 async function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
