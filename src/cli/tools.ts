@@ -16,6 +16,8 @@ interface ListAnswer {
 }
 interface ListOptions {
   category?: string;
+  class?: string;
+  mode?: string;
   tag?: string[];
   deprecated?: boolean;
 }
@@ -25,6 +27,8 @@ export function define(command: Command, cli: Cli): void {
     const api = await cli.connect();
     const answer = await api.get<ListAnswer>("tools", {
       category: options.category,
+      governanceClass: options.class,
+      mode: options.mode?.toUpperCase(),
       tags: options.tag,
       search,
       ...(options.deprecated ? { includeDeprecated: true } : {}),
@@ -38,6 +42,8 @@ export function define(command: Command, cli: Cli): void {
   const filters = (verb: Command) =>
     verb
       .option("--category <name>", "only this category")
+      .option("--class <name>", "only this governance class, e.g. read_only")
+      .option("--mode <mode>", "only those that this operating mode does not refuse")
       .option("--tag <tags...>", "only tools with all of these tags")
       .option("--deprecated", "deprecated ones too");
 

@@ -143,6 +143,11 @@ describe("R077 R099: entries of tools", () => {
     expect(withTools(unread)).toEqual([expect.stringContaining('tools.shell/exec: unknown key "max_file_size"; did you mean max_file_size_mb?')]); // prettier-ignore
   });
 
+  test("C3: low, medium and high are other words for safe, moderate and dangerous; a fourth is none", () => {
+    for (const risk of ["low", "medium", "high", "safe"]) expect(withTools(`  file/read: { risk: ${risk} }`)).toEqual([]); // prettier-ignore
+    expect(withTools("  file/read: { risk: extreme }").join()).toContain("expected one of safe, moderate, dangerous, low, medium, high"); // prettier-ignore
+  });
+
   test("a tool that does not exist is a fault with a suggestion; of an upstream server only the server is known", () => {
     expect(withTools("  file/raed: {}")).toEqual([
       'tools.yaml:45:3 tools: there is no tool "file/raed"; did you mean file/read?',

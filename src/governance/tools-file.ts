@@ -1,6 +1,6 @@
 // tools.yaml: the rule per class and mode, overrides per tool, and the rules for paths, commands, hosts and sizes.
 import { MODES, type Mode } from "../call.ts";
-import { EFFECTS, RISKS, type Effects, type Risk, type Touch } from "../tools/tool.ts";
+import { EFFECTS, RISK_WORDS, riskOf, type Effects, type Risk, type Touch } from "../tools/tool.ts";
 import { readCommands, type CommandRules, type CommandOverride, readCommandOverride } from "./commands-file.ts"; // prettier-ignore
 import { readHosts, readHostOverride, type HostOverride, type HostRules } from "./hosts-file.ts";
 import type { ApprovalRules, ModeRule, RuleSource } from "./governance.ts";
@@ -132,9 +132,10 @@ function readTool(entry: Entry, commands: CommandRules): ToolRules {
   if (fields.rate_limit_scope && !fields.rate_limit_per_hour)
     fields.rate_limit_scope.fault("needs rate_limit_per_hour beside it");
   const size = fields.max_file_size_mb;
+  const risk = fields.risk?.choice(RISK_WORDS);
   return {
     rule: entry.rule,
-    risk: fields.risk?.choice(RISKS) ?? null,
+    risk: risk === undefined ? null : riskOf(risk),
     modes: fields.modes ? modeRules(fields.modes.fields([], MODES)) : null,
     perHour: fields.rate_limit_per_hour?.limit(MAX_PER_HOUR),
     scope: fields.rate_limit_scope?.choice(SCOPES) ?? "caller",

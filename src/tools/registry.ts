@@ -7,6 +7,7 @@ import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
 
 export interface ToolFilter {
   readonly category?: string;
+  readonly governanceClass?: string;
   readonly tags?: readonly string[];
   readonly search?: string;
   readonly includeDeprecated?: boolean;
@@ -45,6 +46,7 @@ export function filterTools(tools: readonly Tool[], filter: ToolFilter): Tool[] 
   return tools.filter(
     (tool) =>
       (filter.category === undefined || tool.category === filter.category) &&
+      (filter.governanceClass === undefined || tool.effects === filter.governanceClass) &&
       (filter.tags ?? []).every((tag) => tool.tags.includes(tag)) &&
       (filter.includeDeprecated === true || tool.deprecated === null) &&
       (text === undefined ||

@@ -13,6 +13,11 @@ export type Category = (typeof CATEGORIES)[number];
 
 export const RISKS = ["safe", "moderate", "dangerous"] as const;
 export type Risk = (typeof RISKS)[number];
+/** People may also say it with the words of other houses (C3). */
+export const RISK_WORDS = [...RISKS, "low", "medium", "high"] as const;
+const SYNONYMS = { low: "safe", medium: "moderate", high: "dangerous" } as const;
+export const riskOf = (word: (typeof RISK_WORDS)[number]): Risk =>
+  word === "low" || word === "medium" || word === "high" ? SYNONYMS[word] : word;
 
 export const EFFECTS = [
   "read_only", "network", "system_write", "system_dangerous", "essential_health_check",

@@ -181,7 +181,7 @@ describe("a server that starts on an older copy of its database", () => {
 });
 
 describe("the archive of a running server", () => {
-  it("R199: moves events out of the database; history forgets them, figures and proof stay", async () => {
+  it("C20 R199: moves events out of the database; history forgets them, figures and proof stay", async () => {
     const app = await startApp({ flags: { "history.memoryEntries": "0" } });
     try {
       const run = () => app.api("POST", "/executions", { key: app.cliKey, body: { name: "system/echo", arguments: { text: "old" } } }); // prettier-ignore

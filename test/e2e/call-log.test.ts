@@ -74,7 +74,7 @@ describe("log.calls: all", () => {
     expect(one.server.stderr()).not.toContain(secret);
   });
 
-  it("R208: one that fails says with what and how long it took, and one that is blocked says why", async () => {
+  it("R066 R208: one that fails says with what and how long it took, and one that is blocked says why", async () => {
     const failed = linesOf(await one.call("file_read", { path: "missing.txt" })).at(-1);
     expect(failed).toMatchObject({ msg: "tool_call_failed", level: 40, error: "EXECUTION_FAILED", reason: expect.any(String) as string, latency_ms: expect.any(Number) as number }); // prettier-ignore
     const [blocked, ...more] = linesOf(await one.call("system_echo", { wrong: 1 }));

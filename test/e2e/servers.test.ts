@@ -114,11 +114,11 @@ describe("deciding", { timeout: 30_000 }, () => {
     expect(await echo()).toMatchObject({ status: "success" });
   });
 
-  test("a new version is agreed to, and taken back to the one before it", async () => {
+  test("C3 a new version is agreed to, and taken back to the one before it", async () => {
     const [first] = (await get("/servers/up/tools/echo")).body.versions.filter(({ isApproved }: { isApproved: boolean }) => isApproved); // prettier-ignore
     upstream.tools = [{ ...ECHO, description: "Says it twice." }, WRITE, DANGER];
     await post("/servers/up/look");
-    expect((await post("/servers/up/approve", { tools: ["echo"], terms: { risk: "moderate" } })).body.tools[0]).toMatchObject({ state: "approved", terms: { risk: "moderate" } }); // prettier-ignore
+    expect((await post("/servers/up/approve", { tools: ["echo"], terms: { risk: "medium" } })).body.tools[0]).toMatchObject({ state: "approved", terms: { risk: "moderate" } }); // prettier-ignore
     expect(await echo()).toMatchObject({ status: "success" });
     expect((await post("/servers/up/rollback", { tool: "echo", pin: "ffffffffffff" })).status).toBe(404); // prettier-ignore
     const back = await post("/servers/up/rollback", { tool: "echo", pin: first.pin.slice(0, 12) });
@@ -145,11 +145,12 @@ describe("deciding", { timeout: 30_000 }, () => {
 });
 
 describe("keeping", { timeout: 30_000 }, () => {
-  test("switched off it offers nothing; on again, what it did", async () => {
+  test("C17: a tool has its server's deadline, and a switched-off server offers nothing", async () => {
     expect((await app.api("PATCH", "/servers/up", { body: { enabled: false } })).body.server).toMatchObject({ enabled: false }); // prettier-ignore
     expect(await echo()).toMatchObject({ code: "NOT_FOUND" });
     expect((await post("/servers/up/restart")).body).toMatchObject({ code: "CONFLICT", reason: "not_running" }); // prettier-ignore
     expect((await app.api("PATCH", "/servers/up", { body: { enabled: true, settings: { timeoutMs: 5_000 } } })).body.server.settings).toMatchObject({ timeoutMs: 5_000, recheckMs: 0 }); // prettier-ignore
+    expect((await get("/tools/up/echo")).body.tool.timeout).toBe(5_000);
     expect(await echo()).toMatchObject({ status: "success" });
     expect((await app.api("PATCH", "/servers/up", { body: {} })).status).toBe(400);
   });

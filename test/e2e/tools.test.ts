@@ -55,6 +55,25 @@ describe("tools", () => {
   });
   afterAll(() => app.close());
 
+  it("R015: a list can be of one governance class", async () => {
+    const names = await list("?governanceClass=system_dangerous");
+    expect(names).toContain("shell/danger");
+    expect(names).not.toContain("system/echo");
+    expect((await app.api("GET", "/tools?governanceClass=odd")).status).toBe(400);
+  });
+
+  it("R020 R222: a list can be of those that a mode does not refuse, and details say what each mode does", async () => {
+    const inMode = (mode: string): Promise<string[]> => list(`?mode=${mode}`);
+    expect(await inMode("NORMAL")).toEqual(
+      expect.arrayContaining(["shell/danger", "system/tagged"]),
+    );
+    const locked = await inMode("LOCKDOWN");
+    expect(locked).toContain("system/tagged");
+    expect(locked).not.toContain("shell/danger");
+    const { body } = await app.api("GET", "/tools/shell/danger");
+    expect(body.tool.rulesByMode).toEqual({ NORMAL: "approval", ALERT: "approval", DEGRADED: "approval", LOCKDOWN: "no", RECOVERY: "no" }); // prettier-ignore
+  });
+
   const list = async (query: string, key?: string) => {
     const { status, body } = await app.api("GET", `/tools${query}`, key ? { key } : {});
     expect(status).toBe(200);

@@ -14,6 +14,7 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
+import { checkPermission, getPermissions } from "./permissions.ts";
 import { answerQuestion, listQuestions } from "./questions.ts";
 import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
@@ -40,6 +41,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   getHistoryRebuild,
   explainCall,
   explainMissing,
+  getPermissions,
+  checkPermission,
   listApprovals,
   getApproval,
   approve,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { CODES, type Fault } from "../../errors.ts";
 import { UPSTREAM_METHODS } from "../../store/store.ts";
-import { CATEGORIES, EFFECTS, RISKS } from "../../tools/tool.ts";
+import { CATEGORIES, EFFECTS, RISK_WORDS, riskOf, RISKS } from "../../tools/tool.ts";
 import type { ServerToolView, ServerView, Tried } from "../../upstream/servers.ts";
 import { fieldFaultShape, iso, isoOrNull, jsonObject, time } from "./shapes.ts";
 
@@ -121,6 +121,8 @@ export const terms = z.object({
   openWorld: z.boolean(),
   cacheable: z.boolean().describe("The same arguments give the same answer for a while"),
 });
+
+export const riskInput = z.enum(RISK_WORDS).transform(riskOf);
 
 export const serverTool = z.object({
   server: z.string(),

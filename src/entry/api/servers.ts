@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { TransportInput } from "../../upstream/servers.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
-import { details, faultShape, faultShown, server, serverName, serverShown, serverTool, settingsInput, terms, toolShown, transportInput, tried, triedShown } from "./server-shapes.ts"; // prettier-ignore
+import { details, faultShape, faultShown, riskInput, server, serverName, serverShown, serverTool, settingsInput, terms, toolShown, transportInput, tried, triedShown } from "./server-shapes.ts"; // prettier-ignore
 import { chosenId, fieldFaultShape, iso, isoOrNull, jsonObject, time } from "./shapes.ts";
 
 const named = z.strictObject({ name: serverName });
@@ -180,7 +180,7 @@ export const approveServerTools = endpoint({
   summary: "Agree to tools as they are offered now, so that they can be called",
   input: named.extend({
     tools: tools.optional().describe("Left out: all that are pending"),
-    terms: z.strictObject(terms.shape).partial().optional().describe("Over what was proposed, for each of them"),
+    terms: z.strictObject({ ...terms.shape, risk: riskInput }).partial().optional().describe("Over what was proposed, for each of them"),
     capsules: z.array(chosenId).max(100).optional().describe("Capsules that get them; left out: those with every native tool, and the default one"),
     grant: z.enum(["members", "none"]).default("members").describe("Who may execute them at once: every member of the tenant, or nobody"),
     expectedPins: z.record(tool, z.string().min(8).max(64)).optional().describe("By name; refused when something else is offered by now"),

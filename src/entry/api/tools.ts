@@ -1,9 +1,11 @@
 // The tools a caller may see: list, details, figures.
 import { z } from "zod";
+import { MODES, type Mode } from "../../call.ts";
+import type { ModeRule } from "../../governance/governance.ts";
 import { CATEGORIES, EFFECTS, RISKS, type Tool } from "../../tools/tool.ts";
 import { functionDefinition, parametersOf } from "../../tools/render.ts";
 import { filterTools, type ToolFilter } from "../../tools/registry.ts";
-import { TOOLS_OFF } from "../doors.ts";
+import { TOOLS_OFF, type Doors } from "../doors.ts";
 import { endpoint } from "./endpoint.ts";
 import { figuresOf, lastOf, toolMetrics, toolMetricsShape, successRate } from "./figures.ts";
 import { iso, isoOrNull, jsonObject, served, time, toolName, toolNotFound } from "./shapes.ts";
@@ -28,6 +30,8 @@ export const listTools = endpoint({
   summary: "Tools the caller may use, also grouped by category",
   input: z.strictObject({
     category: z.enum(CATEGORIES).optional(),
+    governanceClass: z.enum(EFFECTS).optional(),
+    mode: z.enum(MODES).optional().describe("Those that this operating mode does not refuse"),
     tags: z.array(z.string().min(1).max(64)).max(32).optional().describe("Every tag must match"),
     includeDeprecated: z.boolean().default(false),
     search: z.string().max(200).optional().describe("Part of the name or description"),
@@ -41,7 +45,9 @@ export const listTools = endpoint({
     note: z.string().optional().describe("Why the list is empty, when no tool is on"),
   }),
   async run(input, { caller, doors }) {
-    const tools = filterTools(await doors.engine.discover(caller), input as ToolFilter);
+    const { mode, ...filter } = input;
+    const runs = (tool: Tool): boolean => mode === undefined || ruleOf(tool, mode, doors) !== "no";
+    const tools = filterTools(await doors.engine.discover(caller), filter as ToolFilter).filter(runs); // prettier-ignore
     const categorizedTools: Record<string, z.input<typeof listed>[]> = {};
     for (const tool of tools) (categorizedTools[tool.category] ??= []).push(listView(tool));
     return {
@@ -54,6 +60,12 @@ export const listTools = endpoint({
     };
   },
 });
+
+/** With the risk that governance gives it. */
+const ruleOf = (tool: Tool, mode: Mode, { governance }: Doors): ModeRule["verdict"] =>
+  governance.modeRule(governance.asGoverned(tool, null), mode).verdict;
+
+const rule = z.enum(["run", "approval", "no"]);
 
 const detailed = listed.extend({
   category: z.string(),
@@ -89,9 +101,12 @@ const detailed = listed.extend({
     }),
   ),
   functionDefinition: jsonObject.describe("As a model API takes it"),
+  rulesByMode: z
+    .object({ NORMAL: rule, ALERT: rule, DEGRADED: rule, LOCKDOWN: rule, RECOVERY: rule })
+    .describe("What the mode says before any argument is looked at"),
 });
 
-const detailView = (tool: Tool): z.input<typeof detailed> => ({
+const detailView = (tool: Tool, doors: Doors): z.input<typeof detailed> => ({
   ...listView(tool),
   category: tool.category,
   wireName: tool.wireName,
@@ -116,6 +131,7 @@ const detailView = (tool: Tool): z.input<typeof detailed> => ({
   examples: tool.examples.map((example) => ({ ...example })),
   parameters: parametersOf(tool),
   functionDefinition: { ...functionDefinition(tool) },
+  rulesByMode: Object.fromEntries(MODES.map((mode) => [mode, ruleOf(tool, mode, doors)])) as Record<Mode, ModeRule["verdict"]>, // prettier-ignore
 });
 
 export const getToolDetails = endpoint({
@@ -148,7 +164,7 @@ export const getToolDetails = endpoint({
     const figures = figuresOf(own);
     return {
       success: true as const,
-      tool: detailView(tool),
+      tool: detailView(tool, doors),
       metrics: toolMetrics(tenant),
       userStats: {
         totalExecutions: figures.total,

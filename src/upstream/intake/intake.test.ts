@@ -167,7 +167,7 @@ describe("bounds", () => {
     ["/outputSchema", { outputSchema: { type: "nonsense" } }],
     ["expected", { inputSchema: { type: "object", properties: { a: { required: true } } } }],
     ["/annotations", { annotations: { a: "x".repeat(5_000) } }],
-  ])("T15: %s is refused", (word, facts) => {
+  ])("C36 T15: %s is refused", (word, facts) => {
     expect(boundsFault(tool(facts))).toContain(word);
   }); // prettier-ignore
 
