@@ -75,6 +75,20 @@ describe.each(["modern", "legacy"] as const)("an answer of a %s server", (era) =
     await expect.poll(notes).toEqual([expect.stringContaining("nobody asked for"), `[ostiary] ${10_000 - notified.length} messages were dropped`]);
   }); // prettier-ignore
 
+  test("in single bytes is read slowly, and comes whole", async () => {
+    const result = { ...complete, text: "x".repeat(100_000) };
+    const drip = ({ message, res }: Posted): void => {
+      res.writeHead(200, { "content-type": "application/json" });
+      for (const byte of Buffer.from(rpc(message["id"], result))) res.write(Buffer.of(byte));
+      res.end();
+    };
+    const { connection } = await opened(rowOf(await bare(era, drip)));
+    const began = performance.now();
+    expect(await connection.request("tools/call", CALL, options({ timeoutMs: 60_000 }))).toEqual(result);
+    // 100,000 pieces are 12,500 units of work; 4,096 are free.
+    expect(performance.now() - began).toBeGreaterThan(1_500);
+  }, 60_000); // prettier-ignore
+
   test("that is one endless event is refused", async () => {
     const flood = (posted: Posted): void => {
       events(posted);

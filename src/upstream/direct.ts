@@ -7,7 +7,7 @@ import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connect
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
 import { headerValue, MARK } from "./http-headers.ts";
-import type { Intake, IntakeStream } from "./http-intake.ts";
+import { MAX_PIECES, type Intake, type IntakeStream } from "./http-intake.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
 
 export interface Direct {
@@ -199,7 +199,11 @@ class Answer implements PooledSink {
         this.#stop(faultOf(cause, true));
       }
     } else if (this.#first === null) this.#first = chunk;
-    else (this.#more ??= [this.#first]).push(chunk);
+    else if ((this.#more ??= [this.#first]).push(chunk) === MAX_PIECES) {
+      this.#more = [Buffer.concat(this.#more)];
+      this.#stream ??= this.#parts.intake.stream();
+      this.#rest(this.#stream.rest(0, MAX_PIECES));
+    }
   }
 
   end(): void {

@@ -1,5 +1,6 @@
 // Server-sent events, read from bytes as they come, and never more of one than the limit.
 import { invalid, tooLarge } from "./connection-faults.ts";
+import { MAX_PIECES } from "./http-intake.ts";
 
 const LF = 10;
 const CR = 13;
@@ -7,8 +8,6 @@ const COLON = 58;
 const SPACE = 32;
 /** `data:` */
 const DATA = [100, 97, 116, 97, COLON] as const;
-/** Pieces of one line that are kept apart; a server may send single bytes. */
-const MAX_PIECES = 1_024;
 
 /** data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. */
 export type OnEvent = (data: Buffer | null, lines: readonly Buffer[]) => void;
@@ -40,7 +39,7 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
     const at = piece.indexOf(CR);
     if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR) throw invalid("its events end lines in a way nobody uses"); // prettier-ignore
     pieces.push(piece);
-    if (pieces.length > MAX_PIECES) pieces = [Buffer.concat(pieces)];
+    if (pieces.length === MAX_PIECES) pieces = [Buffer.concat(pieces)];
   };
 
   return (chunk) => {

@@ -15,12 +15,14 @@ export interface Intake {
 export interface IntakeStream {
   /** What an event says, read strictly; undefined: it was dropped. */
   read(data: Buffer): Json | undefined;
-  /** After a piece with so many lines: for how many milliseconds nothing more should be read. */
-  rest(lines: number): number;
+  /** After a piece, or several, with so many lines: for how many milliseconds nothing more should be read. */
+  rest(lines: number, pieces?: number): number;
   /** Nothing more comes. */
   end(): void;
 }
 
+/** What has come of a body or a line is kept in so many pieces; a server may send single bytes. */
+export const MAX_PIECES = 512;
 /** One unit of work is a message that is read and handed on, about a hundredth of a millisecond. */
 const [BURST_UNITS, UNITS_PER_SECOND] = [4_096, 4_096];
 const [PER_UNREAD, PER_PIECE, PER_LINE, PER_BYTE] = [1 / 8, 1 / 8, 1 / 16, 1 / 4_096];
@@ -54,8 +56,8 @@ export function createIntake(said: (line: string) => void, now: () => number): I
           hasAnswer = true;
           return message;
         },
-        rest(lines) {
-          spent += PER_PIECE + lines * PER_LINE;
+        rest(lines, pieces = 1) {
+          spent += pieces * PER_PIECE + lines * PER_LINE;
           if (spent < TURN_UNITS) return 0;
           const turn = spent;
           spent = 0;

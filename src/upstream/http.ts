@@ -8,7 +8,7 @@ import { parseStrict } from "../util/json.ts";
 import { faultOf, invalid, tooLarge } from "./connection-faults.ts";
 import { REQUEST_MARK } from "./connection-wire.ts";
 import { eventReader } from "./http-events.ts";
-import type { Intake } from "./http-intake.ts";
+import { MAX_PIECES, type Intake } from "./http-intake.ts";
 import type { UpstreamFault } from "./upstream.ts";
 import { type Credential } from "./upstream.ts";
 
@@ -126,19 +126,20 @@ interface StreamLimits {
 /** The same answer, once it is known to be one that may be read. */
 async function checked(response: Response, limits: StreamLimits, onFault: (fault: UpstreamFault) => void): Promise<Response> {
   const { status, headers, body } = response;
+  const { intake } = limits;
   if (body === null) return response;
   if (headers.has("content-encoding") && headers.get("content-encoding") !== "identity") {
     await body.cancel();
     throw invalid("it is compressed, which nobody asked for");
   }
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (!response.ok) return new Response(await whole(body, ERROR_BYTES, "cut"), { status, headers });
+  if (!response.ok) return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), { status, headers });
   if (type === "application/json") {
-    const bytes = await whole(body, limits.maxBytes, "refuse");
+    const bytes = await whole(body, limits, "refuse");
     parseStrict(bytes);
     return new Response(bytes, { status, headers });
   }
-  if (type !== "text/event-stream") return new Response(await whole(body, ERROR_BYTES, "cut"), { status, headers });
+  if (type !== "text/event-stream") return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), { status, headers });
   return new Response(body.pipeThrough(watched(limits, onFault)), { status, headers });
 } // prettier-ignore
 
@@ -178,14 +179,18 @@ const NEWLINE = Buffer.of(10);
 const SLASH = 47;
 const LETTER_H = 104;
 
-async function whole(body: ReadableStream<Uint8Array>, maxBytes: number, beyond: "cut" | "refuse"): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
+async function whole(body: ReadableStream<Uint8Array>, { intake, maxBytes }: Pick<StreamLimits, "intake" | "maxBytes">, beyond: "cut" | "refuse"): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = intake.stream();
+  let chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     if (size > maxBytes && beyond === "refuse") throw tooLarge(maxBytes);
     chunks.push(chunk);
     if (size > maxBytes) break;
+    const rest = stream.rest(0);
+    if (rest > 0) await sleep(rest, undefined, { ref: false });
+    if (chunks.length === MAX_PIECES) chunks = [Buffer.concat(chunks)];
   }
   return Uint8Array.from(Buffer.concat(chunks).subarray(0, maxBytes));
 } // prettier-ignore
