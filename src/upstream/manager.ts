@@ -78,7 +78,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
   /** A request outside of any call, still one of those that the server has room for. */
   async function within<T>(handle: Handle, userId: string, signal: AbortSignal, work: (lease: Lease) => Promise<T>): Promise<T> {
     const guard = await handle.resilience;
-    return guard.run(async () => {
+    return guard.look(async () => {
       const lease = await handle.pool.lease(userId, false);
       try {
         return await work(lease);

@@ -43,6 +43,19 @@ describe("resilience of a server", () => {
     expect([ran, server.breaker]).toEqual([1, "closed"]);
   });
 
+  test("what is no call counts when it fails, ends the pause when it works, and excuses no call", async () => {
+    const server = await openResilience("s", LIMITS);
+    const well = (): Promise<string> => Promise.resolve("well");
+    for (let n = 0; n < 4; n++) await reasonOf(server.run(fault("closed"), never));
+    expect(await server.look(well, never)).toBe("well");
+    expect(await reasonOf(server.look(fault("timeout"), never))).toBe("timeout");
+    expect(server.breaker).toBe("open");
+    expect(await reasonOf(server.look(well, never))).toBe("circuit_open");
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await server.look(well, never)).toBe("well");
+    expect(server.breaker).toBe("closed");
+  });
+
   test("what the server refuses and what the caller gives up does not count", async () => {
     const server: Resilience = await openResilience("s", LIMITS);
     for (const kind of ["rpc", "cancelled", "unauthorized", "session_lost"] as const)

@@ -6,6 +6,8 @@ import { UpstreamFault, type FaultKind, type ServerHealth } from "./upstream.ts"
 export interface Resilience {
   /** Runs it when there is room. UNAVAILABLE / queue_full or circuit_open when it may not even wait. */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** The same for what is no call. That it went well does not show that calls do: a server may list its tools and fail them all. */
+  look<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   readonly breaker: ServerHealth["breaker"];
   readonly inFlight: number;
   readonly queued: number;
@@ -42,15 +44,22 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
     [CircuitState.Open]: "open",
     [CircuitState.Isolated]: "open",
   } as const;
+  /** The breaker inside: whoever waited for a place learns at once that it opened meanwhile. */
+  const placed = async <T>(judged: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    try {
+      return await places.execute(judged, signal);
+    } catch (cause) {
+      throw refusal(cause);
+    }
+  };
+  const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(() => work());
   return {
-    async run(work, signal) {
-      try {
-        // The breaker inside: whoever waited for a place learns at once that it opened meanwhile.
-        return await places.execute(() => breaker.execute(() => work()), signal);
-      } catch (cause) {
-        throw refusal(cause);
-      }
-    },
+    run: (work, signal) => placed(() => counted(work), signal),
+    look: (work, signal) =>
+      placed(() => {
+        if (breaker.state !== CircuitState.Closed) return counted(work);
+        return work().catch((cause: unknown) => counted(() => Promise.reject(cause as Error)));
+      }, signal),
     get breaker() {
       return states[breaker.state];
     },

@@ -106,6 +106,18 @@ describe("R165: the breaker of a server", { timeout: 60_000 }, () => {
   });
 });
 
+test("R165: a server that fails its calls is left alone, however well it lists its tools", { timeout: 60_000 }, async () => {
+  const sly = await startMcpUpstream({ behave: { echo: ({ req }) => void req.socket.destroy() } });
+  await addServer(app, "busy", { kind: "http", url: sly.url });
+  for (let n = 0; n < 5; n++) {
+    await call("busy/echo", { text: "x" });
+    const looked = await app.api("POST", "/servers/busy/look", { body: {} });
+    expect(looked.status).toBe(200);
+  }
+  expect(await call("busy/echo", { text: "x" })).toMatchObject({ errorReason: "circuit_open" });
+  await sly.close();
+}); // prettier-ignore
+
 describe("T12: a changed definition", { timeout: 60_000 }, () => {
   test("0 calls go through, whenever the change comes; the unchanged one runs", async () => {
     const sly = await startMcpUpstream({ tools: [ECHO, { ...ECHO, name: "other" }] });
