@@ -83,7 +83,7 @@ export interface CallRequest {
   /** Incoming `tracestate`; counts only beside a valid `traceparent`. */
   readonly tracestate?: string;
   /** The span it is part of, where a door has one of its own: both texts were read for that. */
-  readonly within?: Trace;
+  readonly within?: Trace | undefined;
   /** Called for each progress report of the handler. */
   readonly onProgress?: (progress: Progress) => void;
   /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */

@@ -117,7 +117,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     let answer: FastAnswer;
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     try {
-      const outcome = await doors.engine.execute(caller, { ...(span.context ? { ...request, ...span.context } : request), ip: req.socket.remoteAddress, whenGone });
+      const outcome = await doors.engine.execute(caller, { ...request, within: span.context?.within, ip: req.socket.remoteAddress, whenGone });
       if (doors.tracing.on) tellOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
       if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());

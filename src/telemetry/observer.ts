@@ -38,36 +38,41 @@ export const observeNothing: Observe = () => NOBODY;
 /** All that are there; one alone is not wrapped. */
 export function observers(all: readonly (Observe | null)[]): Observe {
   const present = all.filter((observe) => observe !== null);
-  const [first = observeNothing] = present;
-  return present.length < 2
-    ? first
-    : (call) => new Several(present.map((observe) => observe(call)));
+  const [first = observeNothing, ...others] = present;
+  return others.reduce((one, other) => (call) => new Both(one(call), other(call)), first);
 }
 
-class Several implements CallObserver {
-  readonly #all: readonly CallObserver[];
+class Both implements CallObserver {
+  readonly #one: CallObserver;
+  readonly #other: CallObserver;
 
-  constructor(all: readonly CallObserver[]) {
-    this.#all = all;
+  constructor(one: CallObserver, other: CallObserver) {
+    this.#one = one;
+    this.#other = other;
   }
 
   judged(trail: Judged): void {
-    for (const one of this.#all) one.judged(trail);
+    this.#one.judged(trail);
+    this.#other.judged(trail);
   }
 
   started(): void {
-    for (const one of this.#all) one.started();
+    this.#one.started();
+    this.#other.started();
   }
 
   finished(): void {
-    for (const one of this.#all) one.finished();
+    this.#one.finished();
+    this.#other.finished();
   }
 
   ended(outcome: Outcome): void {
-    for (const one of this.#all) one.ended(outcome);
+    this.#one.ended(outcome);
+    this.#other.ended(outcome);
   }
 
   failed(cause: unknown): void {
-    for (const one of this.#all) one.failed(cause);
+    this.#one.failed(cause);
+    this.#other.failed(cause);
   }
 }

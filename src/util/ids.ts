@@ -24,20 +24,21 @@ export function createIds(): Ids {
   const block = Buffer.alloc(BLOCK);
   let used = BLOCK;
 
-  const take = (bytes: number): Buffer => {
+  /** Where fresh bytes begin. */
+  const take = (bytes: number): number => {
     if (used + bytes > BLOCK) {
       randomFillSync(block);
       used = 0;
     }
     used += bytes;
-    return block.subarray(used - bytes, used);
+    return used - bytes;
   };
 
   /** In one piece: letter by letter it would be a tree of strings. */
   const random = (length: number): string => {
-    const letters = take(length);
-    for (let at = 0; at < length; at++) letters[at] = LETTERS[(letters[at] ?? 0) & 31] ?? 0;
-    return letters.toString("latin1");
+    const from = take(length);
+    for (let at = from; at < used; at++) block[at] = LETTERS[(block[at] ?? 0) & 31] ?? 0;
+    return block.toString("latin1", from, used);
   };
 
   // These ids name things and grant nothing: unique by instance and count, they need no randomness of their own.
@@ -53,7 +54,7 @@ export function createIds(): Ids {
     execution: (now) => `exec_${now}_${random(26)}`,
     next: (prefix, now) => `${prefix}_${timeOf(now)}${instance}${base32(count++, 7)}`,
     handle: (prefix, now) => `${prefix}_${base32(now, 9)}${random(26)}`,
-    hex: (bytes) => take(bytes).toString("hex"),
+    hex: (bytes) => block.toString("hex", take(bytes), used),
   };
 }
 

@@ -99,7 +99,7 @@ function callRequest(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tracestate === undefined ? {} : { tracestate }),
-    ...(within === undefined ? {} : { within }),
+    within,
     ...(ip === undefined ? {} : { ip }),
   };
 }
