@@ -1,6 +1,25 @@
-// Many rows in one: an array per column costs a fraction of an object per row.
+// Many rows in one: an array per column, or of small lists, costs a fraction of an object per row.
 import { sql, type Expression, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
+
+/** How each database gathers what many rows have. Bytes are put together as they are. */
+export const GATHER = {
+  sqlite: {
+    list: sql.raw("json_group_array"),
+    tuple: sql.raw("json_array"),
+    bytes: sql<Uint8Array | null>`cast(group_concat(cast(buckets as text), '') as blob)`,
+  },
+  postgres: {
+    list: sql.raw("json_agg"),
+    tuple: sql.raw("json_build_array"),
+    bytes: sql<Uint8Array | null>`string_agg(buckets, ''::bytea)`,
+  },
+} as const;
+
+/** SQLite answers text; PostgreSQL null where there were no rows, and what it answers is read by its client. */
+export function listIn(gathered: unknown): unknown[] {
+  return (typeof gathered === "string" ? JSON.parse(gathered) : (gathered ?? [])) as unknown[];
+}
 
 /** A query whose columns are known; it may have an order if it has a limit too. */
 interface Rows<O> {
@@ -15,16 +34,10 @@ export async function arraysOf<O extends object>(
   rows: Rows<O>,
   names: readonly (keyof O & string)[],
 ): Promise<Arrays<O>> {
-  const gather = sql.raw(kind === "sqlite" ? "json_group_array" : "json_agg");
-  const columns = names.map((name) => sql<string | null>`${gather}(${sql.ref(name)})`.as(name));
+  const columns = names.map((name) => sql<string | null>`${GATHER[kind].list}(${sql.ref(name)})`.as(name));
   const found = await kysely.selectFrom(rows.as("gathered") as never).select(columns as never).executeTakeFirst();
   return Object.fromEntries(names.map((name) => [name, listIn((found as Record<string, unknown> | undefined)?.[name])])) as never;
 } // prettier-ignore
-
-/** SQLite answers text; PostgreSQL null where there were no rows, and what it answers is read by its client. */
-function listIn(value: unknown): unknown {
-  return typeof value === "string" ? JSON.parse(value) : (value ?? []);
-}
 
 /** As one parameter, so that it is the same statement for any number of them. */
 export function isAmong({ kind }: Pick<Database, "kind">, what: Expression<unknown>, numbers: readonly number[]): Expression<SqlBool> {

@@ -6,7 +6,7 @@ import type { Database } from "../database.ts";
 import type { RowKey } from "../store.ts";
 import type { RollupStatus } from "../tables.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
-import { filtered, olderThan } from "./executions.ts";
+import { filtered, olderThan, type ExecutionQuery } from "./executions.ts";
 import { stats } from "./figures.ts";
 import { endStatus, saysSo, UNSUCCESSFUL, type Looked, type Match, type OneUsers, type Said } from "./search.ts"; // prettier-ignore
 
@@ -21,38 +21,55 @@ export async function searchErrors(
   text: string,
   after: RowKey | undefined,
 ): Promise<Looked> {
-  const { failed, cancelled } = (await stats(database, filter)).figures;
   const looked = await newest(database, filter, after);
-  const referred = await endsOf(database, "events", looked.error_seq, text);
+  const said = new Set(looked.error_seq);
+  const referred = await endsOf(database, "events", said, text);
   // Rows of earlier releases refer to nothing, and what others refer to may be archived: those are asked for their own end.
-  const alone = looked.seq.filter((_, i) => !referred.has(looked.error_seq[i] ?? 0));
-  const own = await endsOf(database, "executions", alone, text);
-  const matches = looked.seq.flatMap((seq, i): Match[] => {
+  const isAlone = (i: number): boolean => !referred.has(looked.error_seq[i] ?? 0);
+  const alone = referred.size === said.size ? [] : looked.seq.filter((_, i) => isAlone(i));
+  const own = await endsOf(database, "executions", new Set(alone), text);
+  const matches: Match[] = [];
+  looked.seq.forEach((seq, i) => {
     const status = referred.get(looked.error_seq[i] ?? 0) ?? own.get(seq);
-    return status ? [{ seq, status, ms: looked.duration_ms[i] ?? 0 }] : [];
+    if (status) matches.push({ seq, status, ms: looked.duration_ms[i] ?? 0 });
   });
   const searched = looked.seq.length;
-  const goOn = searched < SEARCH_LIMIT ? null : (looked.seq.at(-1) ?? null);
-  return { matches, searched, of: failed + cancelled, goOn };
+  const isAll = searched < SEARCH_LIMIT;
+  const of = isAll && after === undefined ? searched : await howMany(database, filter);
+  return { matches, searched, of, goOn: isAll ? null : (looked.seq.at(-1) ?? null) };
 }
 
-/** By terms that the index has: `filtered` would also ask whether they ended. */
-function newest(database: Database, { status, ...filter }: OneUsers, after: RowKey | undefined) {
-  let rows = filtered(database.kysely.selectFrom("executions").select(COLUMNS), filter).where(UNSUCCESSFUL);
-  if (status !== undefined) rows = rows.where("status", "=", status);
+function newest(database: Database, filter: OneUsers, after: RowKey | undefined) {
+  let rows = unsuccessful(database.kysely.selectFrom("executions").select(COLUMNS), filter);
   if (after) rows = olderThan(rows, after);
   return arraysOf(database, rows.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(SEARCH_LIMIT), COLUMNS);
+} // prettier-ignore
+
+/** By terms that the index has: for a status, `filtered` would also ask whether they ended. */
+function unsuccessful<O>(query: ExecutionQuery<O>, { status, ...filter }: OneUsers): ExecutionQuery<O> {
+  const rows = filtered(query, filter).where(UNSUCCESSFUL);
+  return status === undefined ? rows : rows.where("status", "=", status);
+} // prettier-ignore
+
+/** What the sums cannot tell apart is counted in the index. */
+async function howMany(database: Database, filter: OneUsers): Promise<number> {
+  if (filter.errorCode === undefined && filter.sessionId === undefined) {
+    const { failed, cancelled } = (await stats(database, filter)).figures;
+    return failed + cancelled;
+  }
+  const rows = database.kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));
+  return Number((await unsuccessful(rows, filter).executeTakeFirst())?.count ?? 0);
 } // prettier-ignore
 
 /** How each of them ended; null where it does not say what is looked for. */
 async function endsOf(
   database: Database,
   table: "events" | "executions",
-  of: readonly (number | null)[],
+  of: ReadonlySet<number | null>,
   text: string,
 ): Promise<Map<number, RollupStatus | null>> {
   const ends = new Map<number, RollupStatus | null>();
-  const seqs = [...new Set(of)].filter((seq) => seq !== null);
+  const seqs = [...of].filter((seq) => seq !== null);
   for (let from = 0; from < seqs.length; from += STRETCH) {
     if (from > 0) await turn();
     const some = bodiesOf(database, table).where(isAmong(database, sql.ref(`${table}.seq`), seqs.slice(from, from + STRETCH)));
