@@ -108,6 +108,10 @@ export function searchSuite(store: () => Store, ground: () => Ground): void {
       const many = await search({ errorText: "LATE" }, { limit: 10, offset: 9_985 });
       expect(many).toMatchObject({ figures: { total: 10_000, failed: 10_000, averageExecutionTime: 1 }, next: { id: "e45" } });
       expect(ids(many.rows).at(-1)).toBe("e45");
+      // More of a broken hour than is counted at once.
+      const all = await store().executions.stats({ tenantId: "local", from: T0 + 1, to: T0 + 10_038 }, { perUser: true });
+      expect(all).toMatchObject({ figures: { total: 10_038, failed: 10_038 }, users: [{ name: "ann", total: 10_038 }] });
+      expect(all.durations?.p50).toBeCloseTo(1, 1);
     }); // prettier-ignore
   });
 }
