@@ -1,5 +1,5 @@
 // What bad servers upstream do to the others: the p99 of quiet callers of a healthy server beside each kind of trouble,
-// to that without it. Servers and callers are processes of their own.
+// to that without it, just before and after. Servers and callers are processes of their own.
 import { join } from "node:path";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { BAD } from "../test/fixtures/mcp-upstream.ts";
@@ -21,22 +21,23 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
     await added(app, "bad", bad.port);
     const tool = "good/echo";
     await neighbours(app, 3, tool); // warm
-    const before = await neighbours(app, seconds, tool);
+    let before = await neighbours(app, seconds, tool);
     const rows: Row[] = [{ name: "a healthy server's p99 alone", value: before.p99, unit: "ms", better: "lower" }]; // prettier-ignore
     for (const kind of Object.keys(BAD)) {
-      note(kind);
       const stop = new AbortController();
       const trouble = hammer(app, `bad/${kind}`, stop.signal);
       await pause(500);
       const beside = await neighbours(app, seconds, tool);
       stop.abort();
-      note(`${kind}: ${await trouble} calls, ${beside.count} of the neighbours`);
-      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: beside.p99 / before.p99, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
-      rows.push({ name: `${kind}: healthy calls that failed`, value: beside.failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
+      const calls = await trouble;
       await pause(500);
+      const after = await neighbours(app, seconds, tool);
+      note(`${kind}: ${calls} calls; p99 ${before.p99.toFixed(1)}, beside it ${beside.p99.toFixed(1)}, then ${after.p99.toFixed(1)} ms`); // prettier-ignore
+      const alone = (before.p99 + after.p99) / 2;
+      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: beside.p99 / alone, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
+      rows.push({ name: `${kind}: healthy calls that failed`, value: beside.failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
+      before = after;
     }
-    const after = await neighbours(app, seconds, tool);
-    rows.push({ name: "afterwards to before", value: after.p99 / before.p99, unit: "x", better: "lower" }); // prettier-ignore
     return rows;
   } finally {
     await app.close();
