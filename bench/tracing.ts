@@ -1,23 +1,24 @@
-// What tracing costs: the governed echo without a collector, once more without (how far two equal servers differ here),
-// with one that gets every trace, and with one that gets a tenth.
+// What tracing costs: the governed echo without a collector, with one that gets every trace, and with one that gets a tenth.
+// Two equal servers differ by as much as tracing costs (the controls show it), so both kinds are there twice.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { haveBundle, tempDir } from "./governed.ts";
 import { ROOT, startLoad, startServer, type BenchServer, type LoadReport } from "./process.ts";
-import { cpu, mainCpu, measure, rate, ratioOf, rounds, type Plan } from "./rounds.ts";
+import { cpu, mainCpu, measure, rate, ratioOf, rounds, type Plan, type Reports } from "./rounds.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
 import type { Collected } from "./servers/collector.ts";
 
 const OFF = "tracing off";
 const CONTROL = "tracing off, control";
 const ON = "tracing on";
+const ON_CONTROL = "tracing on, control";
 const TENTH = "tracing on, one trace in ten";
 
 const SPANS_OF_A_CALL = 3;
 
 /** Many short rounds: the difference is small, and a median over few of them is the noise of the machine. */
-const FULL: Plan = { connections: 64, rounds: 21, warmMs: 100, measureMs: 500 };
-const QUICK: Plan = { connections: 64, rounds: 9, warmMs: 100, measureMs: 300 };
+const FULL: Plan = { connections: 64, rounds: 15, warmMs: 100, measureMs: 600 };
+const QUICK: Plan = { connections: 64, rounds: 7, warmMs: 100, measureMs: 300 };
 
 export async function run(options: BenchOptions): Promise<Row[]> {
   const bundled = haveBundle(options);
@@ -27,26 +28,25 @@ export async function run(options: BenchOptions): Promise<Row[]> {
   try {
     const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` };
     servers.push(await startTraced(OFF, bundled, {}));
-    servers.push(await startTraced(CONTROL, bundled, {}));
     servers.push(await startTraced(ON, bundled, traced));
+    servers.push(await startTraced(CONTROL, bundled, {}));
+    servers.push(await startTraced(ON_CONTROL, bundled, traced));
     servers.push(await startTraced(TENTH, bundled, { ...traced, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.1" })); // prettier-ignore
     const warm = { ...FULL, measureMs: options.quick ? 1500 : 3000 };
-    const before: LoadReport[] = [];
-    for (const server of servers) {
-      const report = await measure(load, server, warm);
-      if (server.name === ON) before.push(report);
-    }
+    const before: Reports = new Map();
+    for (const server of servers) before.set(server.name, [await measure(load, server, warm)]);
     const reports = await rounds(load, servers, options.quick ? QUICK : FULL, options);
-    await control(collector, [...before, ...(reports.get(ON) ?? [])]);
+    await control(collector, [before, reports].flatMap((all) => [ON, ON_CONTROL].flatMap((name) => all.get(name) ?? []))); // prettier-ignore
     const rows: Row[] = [];
     for (const [name, list] of reports) {
       rows.push({ name, value: median(list.map(rate)), unit: "calls/s", better: "higher" });
       const main = median(list.map(mainCpu));
       if (Number.isFinite(main)) rows.push({ name: `${name}, CPU of its main thread`, value: main, unit: "µs/call", better: "lower" }); // prettier-ignore
     }
-    const ratio = (one: string, target?: number): Row => ({ name: `${one} / ${OFF}`, value: ratioOf(reports, one, OFF, rate), unit: "ratio", better: "higher", ...(target === undefined ? {} : { target }) }); // prettier-ignore
-    rows.push(ratio(CONTROL), ratio(ON, 0.85), ratio(TENTH));
-    const more = ratioOf(reports, ON, OFF, cpu);
+    const ratio = (one: string, other: string): Row => ({ name: `${one} / ${other}`, value: ratioOf(reports, one, other, rate), unit: "ratio", better: "higher" }); // prettier-ignore
+    rows.push(ratio(CONTROL, OFF), ratio(ON_CONTROL, ON), ratio(TENTH, OFF));
+    rows.push({ name: `${ON} / ${OFF}`, value: onToOff(reports, rate), unit: "ratio", better: "higher", target: 0.85 }); // prettier-ignore
+    const more = onToOff(reports, cpu);
     if (Number.isFinite(more)) rows.push({ name: `CPU of all threads, ${ON} / ${OFF}`, value: more, unit: "ratio", better: "lower" }); // prettier-ignore
     return rows;
   } finally {
@@ -54,6 +54,17 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     for (const server of servers) await server.stop();
     await collector.stop();
   }
+}
+
+/** Median over the rounds of both servers that trace to both that do not. */
+function onToOff(reports: Reports, figure: (report: LoadReport) => number): number {
+  const both = (one: string, other: string): number[] =>
+    (reports.get(one) ?? []).map((report, round) => {
+      const peer = reports.get(other)?.[round];
+      return peer ? figure(report) + figure(peer) : Number.NaN;
+    });
+  const off = both(OFF, CONTROL);
+  return median(both(ON, ON_CONTROL).map((on, round) => on / (off[round] ?? Number.NaN)));
 }
 
 /** As a user starts it; settings come from variables. */
