@@ -41,11 +41,20 @@ export function pack(counts: Counts): Uint8Array {
   return bytes.slice(0, to);
 }
 
-/** Adds what was packed. Rows of earlier releases have none. */
+/** Adds what was packed, any number of times one after the other. Rows of earlier releases have none. */
 export function unpack(bytes: Uint8Array | null, into: Counts): void {
   if (bytes === null) return;
-  for (let at = 0; at < bytes.length; at = endOf(bytes, at))
-    count(into, bytes[at] ?? 0, countAt(bytes, at));
+  const amounts = new Float64Array(BUCKETS);
+  for (let at = 0; at < bytes.length; at++) {
+    const bucket = bytes[at] ?? 0;
+    let [amount, unit] = [0, 1];
+    for (at++; (bytes[at] ?? 0) >= 128; at++, unit *= 128)
+      amount += ((bytes[at] ?? 0) - 128) * unit;
+    amounts[bucket] = (amounts[bucket] ?? 0) + amount + (bytes[at] ?? 0) * unit;
+  }
+  amounts.forEach((amount, bucket) => {
+    if (amount > 0) count(into, bucket, amount);
+  });
 }
 
 /** Both are ascending, so one walk merges them. This runs for every group of calls. */
