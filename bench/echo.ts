@@ -50,7 +50,7 @@ export async function run(options: BenchOptions): Promise<Row[]> {
   }
 }
 
-/** The compiler needs some thousand calls before figures stand still. */
+/** The compiler needs some ten thousand calls of each before figures stand still. */
 async function warmUp(
   load: LoadGenerator,
   servers: readonly BenchServer[],
@@ -58,7 +58,7 @@ async function warmUp(
 ): Promise<{ count: number }> {
   const answered = { count: 0 };
   for (const server of servers) {
-    const report = await measure(load, server, { connections: 64, rounds: 1, warmMs: 100, measureMs: quick ? 1500 : 3000 }); // prettier-ignore
+    const report = await measure(load, server, { connections: 64, rounds: 1, warmMs: 100, measureMs: quick ? 3_000 : 10_000 }); // prettier-ignore
     if (server.name === GOVERNED) answered.count += report.answered;
   }
   return answered;

@@ -32,7 +32,7 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     servers.push(await startTraced(CONTROL, bundled, {}));
     servers.push(await startTraced(ON_CONTROL, bundled, traced));
     servers.push(await startTraced(TENTH, bundled, { ...traced, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.1" })); // prettier-ignore
-    const warm = { ...FULL, measureMs: options.quick ? 1500 : 3000 };
+    const warm = { ...FULL, measureMs: options.quick ? 3_000 : 10_000 };
     const before: Reports = new Map();
     for (const server of servers) before.set(server.name, [await measure(load, server, warm)]);
     const reports = await rounds(load, servers, options.quick ? QUICK : FULL, options);
