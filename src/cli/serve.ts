@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import type { Config } from "../config.ts";
 import type { Cli } from "./cli.ts";
 import { failed } from "./fail.ts";
-import { giveBackWhenIdle } from "./give-back.ts";
+import { keepMemoryLow } from "./memory.ts";
 import { openApp } from "./open-app.ts";
 import { portHolder } from "./port-holder.ts";
 import { untilSignal } from "./signals.ts";
@@ -48,7 +48,7 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
     // Listened for before anybody is told that we are ready: who starts us may stop us at once.
     const stopped = untilSignal(() => app.close(), (text) => cli.term.note(text)); // prettier-ignore
     await announce(cli, app, config, { url, open: options.open });
-    giveBackWhenIdle(() => app.engine.activeCount() === 0);
+    keepMemoryLow(() => app.engine.activeCount() === 0);
     await stopped;
   } catch (cause) {
     await app.close();
