@@ -23,8 +23,8 @@ export interface IntakeStream {
 
 /** What has come of a body or a line is kept in so many pieces; a server may send single bytes. */
 export const MAX_PIECES = 512;
-/** One unit of work is a message that is read and handed on, about a hundredth of a millisecond. */
-const [BURST_UNITS, UNITS_PER_SECOND] = [4_096, 4_096];
+/** One unit of work is a message that is read and handed on, about a hundredth of a millisecond: nobody waits long for a burst. */
+const [BURST_UNITS, UNITS_PER_SECOND] = [1_024, 4_096];
 const [PER_UNREAD, PER_PIECE, PER_LINE, PER_BYTE] = [1 / 8, 1 / 8, 1 / 16, 1 / 4_096];
 /** Resting costs too: what waits is copied. */
 const TURN_UNITS = 64;
