@@ -85,7 +85,7 @@ describe.each(["modern", "legacy"] as const)("an answer of a %s server", (era) =
     const { connection } = await opened(rowOf(await bare(era, drip)));
     const began = performance.now();
     expect(await connection.request("tools/call", CALL, options({ timeoutMs: 60_000 }))).toEqual(result);
-    // 100,000 pieces are 12,500 units of work; 4,096 are free.
+    // 100,000 pieces are 12,500 units of work; 1,024 are free.
     expect(performance.now() - began).toBeGreaterThan(1_500);
   }, 60_000); // prettier-ignore
 
