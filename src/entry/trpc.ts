@@ -24,6 +24,7 @@ import { addApiEndpoint, importApi } from "./api/apis.ts"; // prettier-ignore
 import { beginServerLogin, endServerLogin, getServerLogin } from "./api/server-login.ts"; // prettier-ignore
 import { addServer, approveServerTools, getServer, getServerLogs, getServerTool, importServers, listServerCredentials, listServerTools, listServers, lookAtServer, putServerCredential, rejectServerTools, removeServer, removeServerCredential, restartServer, rollbackServerTool, updateServer } from "./api/servers.ts"; // prettier-ignore
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
+import { checkPermission, getPermissions } from "./api/permissions.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
@@ -125,6 +126,10 @@ const router = t.router({
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),
+  }),
+  permissions: t.router({
+    getPermissions: query(getPermissions),
+    checkPermission: query(checkPermission),
   }),
   approvals: t.router({
     listApprovals: query(listApprovals),
