@@ -1,5 +1,6 @@
 // What bad servers upstream do to the others: the p99 of quiet callers of a healthy server beside each kind of trouble,
 // to that without it, just before and after. Servers and callers are processes of their own.
+import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { BAD } from "../test/fixtures/mcp-upstream.ts";
@@ -15,6 +16,8 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
   const seconds = quick ? 4 : 15;
   const script = join(ROOT, "bench", "servers", "upstream.ts");
   const [good, bad] = [await startServer("good", [script]), await startServer("bad", [script])];
+  // It stands for a machine of its own: what it costs itself is not the question.
+  setPriority(bad.pid, constants.priority.PRIORITY_LOW);
   const app = await startApp({ flags: { governance: openHouse(), "rateLimit.enabled": "false" } });
   try {
     await added(app, "good", good.port);
