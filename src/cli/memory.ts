@@ -19,14 +19,13 @@ export function keepMemoryLow(isIdle: () => boolean): void {
 async function giveBack(): Promise<void> {
   const { total_heap_size: held, used_heap_size: used } = getHeapStatistics();
   if (held - used < WORTH_BYTES) return;
-  const { Session } = await import("node:inspector/promises");
-  const session = new Session();
   try {
+    const { Session } = await import("node:inspector/promises");
+    const session = new Session();
     session.connect();
     await session.post("HeapProfiler.collectGarbage");
-  } catch {
-    // Somebody debugs this process: then it stays as large as it is.
-  } finally {
     session.disconnect();
+  } catch {
+    // A runtime without an inspector, or one that is being debugged: then it stays as large as it is.
   }
 }
