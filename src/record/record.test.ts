@@ -103,6 +103,27 @@ describe("the memory window", () => {
     expect(recent.get(ok.executionId)).toBeNull();
     createRecent(0).add({ seq: 1, event: start as LogEvent });
   });
+
+  it("R185: what is larger than usual leaves room for fewer, and spoils none", async () => {
+    const recent = createRecent(4); // eight events of 16 KiB on average
+    const { executionId } = await echo(cli, "window", { unknown: 1 });
+    const since = await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000);
+    const refused = since.find((event) => event.executionId === executionId) as LogEvent;
+    const add = (id: string, size: number): void => {
+      const body = JSON.stringify({ ...(JSON.parse(refused.body) as object), error: "ä".repeat(size) });
+      recent.add({ seq: 1, event: { ...refused, executionId: id, body } });
+    };
+    const kept = (): string => [..."abcdefghi"].filter((id) => recent.get(id) !== null).join("");
+    for (const id of "abcde") add(id, 10_000);
+    expect(kept()).toBe("abcde");
+    add("f", 25_000); // no room behind: over the first three
+    expect(kept()).toBe("def");
+    expect(recent.get("d")?.error).toBe("ä".repeat(10_000));
+    for (const id of "ghi") add(id, 1);
+    expect(kept()).toBe("efghi");
+    add("h", 70_000);
+    expect(kept()).toBe("efghi");
+  }); // prettier-ignore
 });
 
 describe("recovery", () => {

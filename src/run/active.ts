@@ -1,5 +1,6 @@
 // What runs or waits on this instance right now: how it is seen, cancelled and closed exactly once.
 import type { Call, Caller, CallRequest, CancelReason, Status } from "../call.ts";
+import { Passing } from "../util/passing.ts";
 
 export interface ActiveView {
   readonly id: string;
@@ -34,7 +35,9 @@ export interface Active {
 }
 
 export function createActive(): Active {
-  const entries = new Map<string, Entry>();
+  const entries = new Passing<Entry>();
+  // Asked for by people and at a stop, so looking through all of them is cheap enough.
+  const find = (id: string): Entry | undefined => entries.find(({ call }) => call.id === id);
 
   const view = ({ call, status }: ActiveEntry, now: number): ActiveView => ({
     id: call.id,
@@ -51,36 +54,39 @@ export function createActive(): Active {
     },
     add(incoming, client) {
       const entry = new Entry(incoming, client, entries);
-      entries.set(incoming.id, entry);
+      entries.add(entry);
       return entry;
     },
-    get: (id) => entries.get(id) ?? null,
-    has: (id) => entries.has(id),
+    get: (id) => find(id) ?? null,
+    has: (id) => find(id) !== undefined,
     of: (caller, now) =>
-      [...entries.values()]
+      entries
+        .all()
         .filter(
           ({ call }) =>
             call.caller.userId === caller.userId && call.caller.tenantId === caller.tenantId,
         )
+        .sort((a, b) => a.call.startedAt - b.call.startedAt)
         .map((entry) => view(entry, now)),
-    all: () => [...entries.values()],
+    all: () => entries.all(),
   };
 }
 
 /** A class, not closures: one is made for every call. */
 class Entry implements ActiveEntry {
   readonly call: Call;
+  place = -1;
   status: "pending" | "running" = "running";
   note: string | null = null;
   readonly #controller = new AbortController();
-  readonly #entries: Map<string, Entry>;
+  readonly #entries: Passing<Entry>;
   readonly #client: AbortSignal | undefined;
   #ended: PromiseWithResolvers<void> | null = null;
 
   constructor(
     incoming: Omit<Call, "signal">,
     client: Pick<CallRequest, "signal" | "whenGone">,
-    entries: Map<string, Entry>,
+    entries: Passing<Entry>,
   ) {
     this.call = { ...incoming, signal: this.#controller.signal };
     this.#entries = entries;
@@ -102,14 +108,14 @@ class Entry implements ActiveEntry {
   }
 
   get ended(): Promise<void> {
-    if (!this.#entries.has(this.call.id)) return Promise.resolve();
+    if (!this.#entries.has(this)) return Promise.resolve();
     // Made only when somebody waits for it: most calls end unwatched.
     return (this.#ended ??= Promise.withResolvers<void>()).promise;
   }
 
   close(): void {
     this.#client?.removeEventListener("abort", this.#onGone);
-    this.#entries.delete(this.call.id);
+    this.#entries.delete(this);
     this.#ended?.resolve();
   }
 }
