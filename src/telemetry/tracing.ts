@@ -1,5 +1,6 @@
 // The port to tracing. Off, it is a constant without state, and nothing of OpenTelemetry is loaded.
 import type { Call, Caller, Entry, Outcome } from "../call.ts";
+import type { Ids } from "../util/ids.ts";
 import { contextOf, type TraceContext } from "../util/trace.ts";
 import type { Masked } from "./content.ts";
 import { observeNothing, type Observe } from "./observer.ts";
@@ -123,7 +124,7 @@ export interface OtlpSettings {
 export interface TracingPowers {
   readonly version: string;
   readonly instanceId: string;
-  readonly ids: { hex(bytes: number): string };
+  readonly ids: Pick<Ids, "hex" | "trace">;
   readonly mode: () => string;
   readonly policyVersion: () => string;
   readonly sandboxKind: () => string;

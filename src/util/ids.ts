@@ -18,6 +18,8 @@ export interface Ids {
   /** `<prefix>_<time><random>`: sorts by time, 130 random bits. */
   handle(prefix: HandlePrefix, now: number): string;
   hex(bytes: number): string;
+  /** 48 bits of milliseconds, 80 random ones: those of one time lie together in an index. */
+  trace(now?: number): string;
 }
 
 export function createIds(): Ids {
@@ -55,6 +57,11 @@ export function createIds(): Ids {
     next: (prefix, now) => `${prefix}_${timeOf(now)}${instance}${base32(count++, 7)}`,
     handle: (prefix, now) => `${prefix}_${base32(now, 9)}${random(26)}`,
     hex: (bytes) => block.toString("hex", take(bytes), used),
+    trace(now = Date.now()) {
+      const from = take(16);
+      block.writeUIntBE(now, from, 6);
+      return block.toString("hex", from, used);
+    },
   };
 }
 

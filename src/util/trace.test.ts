@@ -53,6 +53,14 @@ it("a trace that begins here is recorded or not by the sampler", () => {
   expect(traceFrom({}, ids, () => true)).not.toHaveProperty("sampled");
 });
 
+it("ids of one time begin alike, and end at random", () => {
+  const [one, other] = [ids.trace(1_794_844_563_959), ids.trace(1_794_844_563_959)];
+  expect(one.slice(0, 12)).toBe(other.slice(0, 12));
+  expect(Number.parseInt(one.slice(0, 12), 16)).toBe(1_794_844_563_959);
+  expect(one.slice(12)).not.toBe(other.slice(12));
+  expect(one).toMatch(/^[0-9a-f]{32}$/);
+});
+
 it("a span of a door's own counts before what came in", () => {
   const within = { traceId: "a".repeat(32), spanId: "b".repeat(16), parentSpanId: PARENT, sampled: false, state: "v=1" }; // prettier-ignore
   const trace = traceFrom({ traceparent: VALID, within }, ids);

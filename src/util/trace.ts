@@ -14,7 +14,7 @@ const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 /** `samples` says whether a trace that begins here is recorded; absent: nobody here records any. */
 export function traceFrom(
   { traceparent, tracestate, within }: TraceContext,
-  ids: Pick<Ids, "hex">,
+  ids: Pick<Ids, "hex" | "trace">,
   samples?: (traceId: string) => boolean,
 ): Trace {
   const spanId = ids.hex(8);
@@ -22,7 +22,7 @@ export function traceFrom(
     const parent = within ?? parentOf(traceparent, tracestate);
     if (parent) return { ...parent, spanId, parentSpanId: parent.spanId };
   }
-  const traceId = ids.hex(16);
+  const traceId = ids.trace();
   return samples === undefined || samples(traceId)
     ? { traceId, spanId }
     : { traceId, spanId, sampled: false };
