@@ -9,6 +9,7 @@ import { webhooks } from "./006-webhooks.ts";
 import { upstream } from "./007-upstream.ts";
 import { listing } from "./008-listing.ts";
 import { errors } from "./009-errors.ts";
+import { fewerIndexes } from "./010-fewer-indexes.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -59,6 +60,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "upstream", statements: upstream },
   { name: "listing", statements: listing },
   { name: "errors", statements: errors },
+  { name: "fewer-indexes", statements: fewerIndexes },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -8,6 +8,7 @@ import type { AuditedRecord, EndBody, HistoryFilter, RowKey, StartBody, Store } 
 import type { ExecutionsTable, Tables } from "../tables.ts";
 import { figures, stats, usage } from "./figures.ts";
 import { forgetting } from "./forget.ts";
+import { pageOf } from "./pages.ts";
 import { search } from "./search.ts";
 
 export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
@@ -81,17 +82,16 @@ export function executions(database: Database): Store["executions"] {
       return record ?? null;
     },
     async list(filter, { limit, offset, after }) {
-      let page = filtered(select(), filter, filter.userId === undefined ? "number" : "index");
-      if (filter.userId === undefined) {
-        // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
-        if (after) page = page.where("seq", "<", seqOf(after));
-        page = page.orderBy("seq", "desc").limit(limit);
-        return records(offset !== undefined && offset > 0 ? page.offset(offset) : page, true);
+      const { userId } = filter;
+      if (userId !== undefined) {
+        const keys = await pageOf(database, { ...filter, userId }, { limit, ...(offset !== undefined && { offset }), ...(after && { after }) }); // prettier-ignore
+        return records(select().where("seq", "in", keys));
       }
-      if (after) page = olderThan(page, after);
-      page = page.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(limit);
-      if (offset !== undefined && offset > 0) page = page.offset(offset);
-      return records(page);
+      // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
+      let page = filtered(select(), filter, "number");
+      if (after) page = page.where("seq", "<", seqOf(after));
+      page = page.orderBy("seq", "desc").limit(limit);
+      return records(offset !== undefined && offset > 0 ? page.offset(offset) : page, true);
     },
     async search(filter, page) {
       const { seqs, ...found } = await search(database, filter, page);

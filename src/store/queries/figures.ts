@@ -18,6 +18,7 @@ import {
 } from "../tables.ts";
 import { arraysOf, GATHER, listIn, type Arrays } from "./arrays.ts";
 import { filtered, isOpen } from "./executions.ts";
+import { ENDED, hasIndex } from "./pages.ts";
 import { figuresOf, tallyParts, type Parts } from "./parts.ts";
 
 /** The last instant a Date can hold. */
@@ -148,20 +149,26 @@ async function fromRows(database: Database, filter: HistoryFilter, parts: Parts)
     if (rows.seq.length <= STRETCH) return addRows(rows, parts);
   }
   const names = kysely.selectFrom(sql<{ name: string }>`(${users})`.as<"users">("users")).select("name"); // prettier-ignore
-  for (const { name: userId } of await names.execute()) {
-    let after: After | null = null;
-    do {
-      if (after) await turn();
-      const rows: Rows = await arraysOf(database, stretchOf(database, { ...filter, userId }, after), COLUMNS); // prettier-ignore
-      addRows(rows, parts);
-      const isLast = rows.seq.length < STRETCH;
-      after = isLast ? null : [rows.start_ms.at(-1) ?? 0, rows.seq.at(-1) ?? 0];
-    } while (after);
-  }
+  for (const { name: userId } of await names.execute())
+    for (const status of hasIndex(filter) ? [filter.status] : ENDED)
+      await fromStretches(database, { ...filter, userId, ...(status && { status }) }, parts);
 }
 
-const endedRows = ({ kysely }: Database, filter: HistoryFilter) =>
-  filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where("end_seq", "is not", null); // prettier-ignore
+async function fromStretches(database: Database, filter: HistoryFilter, parts: Parts): Promise<void> {
+  let after: After | null = null;
+  do {
+    if (after) await turn();
+    const rows: Rows = await arraysOf(database, stretchOf(database, filter, after), COLUMNS);
+    addRows(rows, parts);
+    const isLast = rows.seq.length < STRETCH;
+    after = isLast ? null : [rows.start_ms.at(-1) ?? 0, rows.seq.at(-1) ?? 0];
+  } while (after);
+} // prettier-ignore
+
+function endedRows({ kysely }: Database, filter: HistoryFilter) {
+  const rows = filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where("end_seq", "is not", null); // prettier-ignore
+  return hasIndex(filter) ? rows : rows.where("status", "in", ENDED);
+}
 
 function stretchOf(database: Database, filter: HistoryFilter, after: After | null) {
   const rows = endedRows(database, filter).orderBy("start_ms", "desc").orderBy("seq", "desc").limit(STRETCH);
