@@ -13,13 +13,14 @@ const SDK = "ungoverned MCP SDK v2 echo";
 const SDK_TOOLS = "ungoverned MCP SDK v2 McpServer echo";
 const GOVERNED = "governed echo";
 
+/** Many short rounds: the machine may change its mind within seconds, and a ratio is taken inside a round. */
 const PLANS: readonly Plan[] = [
-  { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 },
-  { connections: 16, rounds: 3, warmMs: 200, measureMs: 1000 },
-  { connections: 1, rounds: 3, warmMs: 200, measureMs: 1000 },
+  { connections: 64, rounds: 25, warmMs: 100, measureMs: 400 },
+  { connections: 16, rounds: 9, warmMs: 100, measureMs: 400 },
+  { connections: 1, rounds: 9, warmMs: 100, measureMs: 400 },
 ];
 const QUICK: readonly Plan[] = [
-  { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 },
+  { connections: 64, rounds: 7, warmMs: 100, measureMs: 400 },
   { connections: 1, rounds: 1, warmMs: 200, measureMs: 800 },
 ];
 

@@ -30,18 +30,26 @@ export function createRecent(maxEntries: number): Recent {
   let [next, nextByte, before] = [0, 0, 0];
 
   function add(id: string, action: Action, text: string): void {
-    const length = Buffer.byteLength(id) + Buffer.byteLength(text);
-    if (length > bytes.length) return;
-    if (next === places || nextByte + length > bytes.length) {
-      before = next;
-      [next, nextByte] = [0, 0];
-    }
+    if (!fits(id, text, nextByte)) {
+      if (!fits(id, text, 0)) return;
+      beginRound();
+    } else if (next === places) beginRound();
     marks[next] = markOf(id);
     actions[next] = action;
     from[next] = nextByte;
     body[next] = nextByte += bytes.write(id, nextByte);
     to[next] = nextByte += bytes.write(text, nextByte);
     next += 1;
+  }
+
+  /** A character has three bytes at most: they are counted only where that is too many. */
+  const fits = (id: string, text: string, at: number): boolean =>
+    at + 3 * (id.length + text.length) <= bytes.length ||
+    at + Buffer.byteLength(id) + Buffer.byteLength(text) <= bytes.length;
+
+  function beginRound(): void {
+    before = next;
+    [next, nextByte] = [0, 0];
   }
 
   /** Newest first. */
