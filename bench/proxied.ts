@@ -12,8 +12,9 @@ const BARE = "bare node:http + undici proxy";
 const OURS = "governed, recorded, proxied call";
 const [MCP_PROXY, SUPERGATEWAY] = ["mcp-proxy", "supergateway"];
 
-const PLAN: Plan = { connections: 64, rounds: 7, warmMs: 300, measureMs: 1500 };
-const QUICK: Plan = { connections: 64, rounds: 3, warmMs: 200, measureMs: 800 };
+/** Many short rounds: the machine may change its mind within seconds, and a ratio is taken inside a round. */
+const PLAN: Plan = { connections: 64, rounds: 21, warmMs: 100, measureMs: 500 };
+const QUICK: Plan = { connections: 64, rounds: 5, warmMs: 100, measureMs: 500 };
 const STEP = 20_000;
 
 interface Proxy extends BenchServer {
@@ -41,7 +42,7 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     ];
     for (const proxy of proxies) {
       options.note(`warming up: ${proxy.name}`);
-      await measured(load, proxy, { ...QUICK, measureMs: options.quick ? 1_000 : 3_000 });
+      await measured(load, proxy, { ...QUICK, measureMs: options.quick ? 3_000 : 10_000 });
     }
     const reports = await roundsOver(load, proxies, options.quick ? QUICK : PLAN, options);
     const rows = rowsOf(reports);
