@@ -1,19 +1,20 @@
 // What bad servers upstream do to the others: the p99 of quiet callers of a healthy server beside each kind of trouble,
-// to that without it, just before and after. Servers and callers are processes of their own.
+// to that without it, by turns of a few seconds. Servers and callers are processes of their own.
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { BAD } from "../test/fixtures/mcp-upstream.ts";
 import { openHouse } from "../test/fixtures/open-house.ts";
-import { neighbours } from "./asker.ts";
+import { p99Of, startAsker } from "./asker.ts";
 import { ROOT, startServer } from "./process.ts";
 import { pause, type BenchOptions, type Row } from "./row.ts";
 
 /** Callers that never stop asking the bad one. */
 const AT_ONCE = 8;
+const SECONDS = 2;
 
 export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]> {
-  const seconds = quick ? 4 : 15;
+  const turns = quick ? 2 : 6;
   const script = join(ROOT, "bench", "servers", "upstream.ts");
   const [good, bad] = [await startServer("good", [script]), await startServer("bad", [script])];
   // It stands for a machine of its own: what it costs itself is not the question.
@@ -22,25 +23,29 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
   try {
     await added(app, "good", good.port);
     await added(app, "bad", bad.port);
-    const tool = "good/echo";
-    await neighbours(app, 3, tool); // warm
-    let before = await neighbours(app, seconds, tool);
-    const rows: Row[] = [{ name: "a healthy server's p99 alone", value: before.p99, unit: "ms", better: "lower" }]; // prettier-ignore
+    const asker = startAsker(app, "good/echo");
+    const rows: Row[] = [];
     for (const kind of Object.keys(BAD)) {
-      const stop = new AbortController();
-      const trouble = hammer(app, `bad/${kind}`, stop.signal);
-      await pause(500);
-      const beside = await neighbours(app, seconds, tool);
-      stop.abort();
-      const calls = await trouble;
-      await pause(500);
-      const after = await neighbours(app, seconds, tool);
-      note(`${kind}: ${calls} calls; p99 ${before.p99.toFixed(1)}, beside it ${beside.p99.toFixed(1)}, then ${after.p99.toFixed(1)} ms`); // prettier-ignore
-      const alone = (before.p99 + after.p99) / 2;
-      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: beside.p99 / alone, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
-      rows.push({ name: `${kind}: healthy calls that failed`, value: beside.failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
-      before = after;
+      const [alone, beside]: [number[], number[]] = [[], []];
+      let [calls, failed] = [0, 0];
+      for (let turn = 0; turn < turns; turn++) {
+        alone.push(...(await asker.ask(SECONDS)).times);
+        const stop = new AbortController();
+        const trouble = hammer(app, `bad/${kind}`, stop.signal);
+        await pause(500);
+        const asked = await asker.ask(SECONDS);
+        beside.push(...asked.times);
+        failed += asked.failed;
+        stop.abort();
+        calls += await trouble;
+        await pause(500);
+      }
+      const [without, with_] = [p99Of(alone), p99Of(beside)];
+      note(`${kind}: ${calls} calls; p99 of ${alone.length} alone ${without.toFixed(1)}, of ${beside.length} beside it ${with_.toFixed(1)} ms`); // prettier-ignore
+      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: with_ / without, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
+      rows.push({ name: `${kind}: healthy calls that failed`, value: failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
     }
+    asker.stop();
     return rows;
   } finally {
     await app.close();
