@@ -23,7 +23,8 @@ type Sums = Map<string, Sum>;
 /** Sums of what ended, in key order so that two writers lock rows alike. */
 export function rollupsOf(ends: Iterable<Countable>): RollupsTable[] {
   const hours: Sums = new Map();
-  for (const end of ends) addEnd(hours, end);
+  let last: Sum | null = null;
+  for (const end of ends) last = addEnd(hours, end, last);
   const sums: Sums = new Map();
   for (const sum of hours.values()) {
     addSum(sums, sum);
@@ -40,32 +41,40 @@ export function rollupStatus(status: Ended["status"], reason: CancelReason | nul
   return status === "cancelled" && reason === "timeout" ? "timeout" : status;
 }
 
-/** The one step that every call pays for; the rest is done once per group. */
-function addEnd(hours: Sums, end: Countable): void {
+/** The one step that every call pays for; the rest is done once per group. Most are like the one before. */
+function addEnd(hours: Sums, end: Countable, last: Sum | null): Sum {
   const status = rollupStatus(end.status, end.cancelReason);
   const hour = Math.floor(end.startMs / HOUR_MS);
+  if (last && isOf(last, end, hour, status)) return take(last, end);
   const key = `${end.tenantId}\0${end.userId}\0${hour}\0${end.toolName}\0${end.category}\0${status}`;
-  const bucket = bucketOf(end.durationMs);
-  const sum = hours.get(key);
-  if (sum) {
-    count(sum.counts, bucket);
-    sum.count += 1;
-    sum.total_ms += end.durationMs;
-    sum.last_start_ms = Math.max(sum.last_start_ms, end.startMs);
-    return;
-  }
-  hours.set(key, {
+  const known = hours.get(key);
+  if (known) return take(known, end);
+  const sum = {
     tenant_id: end.tenantId,
     user_id: end.userId,
     hour,
     tool_name: end.toolName,
     category: end.category,
     status,
-    count: 1,
-    total_ms: end.durationMs,
+    count: 0,
+    total_ms: 0,
     last_start_ms: end.startMs,
-    counts: new Map([[bucket, 1]]),
-  });
+    counts: new Map(),
+  };
+  hours.set(key, sum);
+  return take(sum, end);
+}
+
+const isOf = (sum: Sum, end: Countable, hour: number, status: RollupStatus): boolean =>
+  sum.user_id === end.userId && sum.tool_name === end.toolName && sum.hour === hour &&
+  sum.tenant_id === end.tenantId && sum.category === end.category && sum.status === status; // prettier-ignore
+
+function take(sum: Sum, { durationMs, startMs }: Countable): Sum {
+  count(sum.counts, bucketOf(durationMs));
+  sum.count += 1;
+  sum.total_ms += durationMs;
+  sum.last_start_ms = Math.max(sum.last_start_ms, startMs);
+  return sum;
 }
 
 function addSum(sums: Sums, row: Sum): void {

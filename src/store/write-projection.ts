@@ -12,7 +12,7 @@ const upsert = (
 ) => `insert into ${table} (seq, id, tenant_id, user_id, tool_name, category, status,
     cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id, session_id,
     trace_key, error_code, error_seq)
-  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1, ?14, ?15, ?16, ?17, ?18, ?19)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
     start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms,
     duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms, instance_id = excluded.instance_id,
@@ -56,7 +56,7 @@ export function projectionWriter(
       const { changes } = upsertExecution().run(
         start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
         end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
-        start.instanceId, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
+        start.instanceId, start.seq, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
         end ? said.seqOf(end) : null,
       );
       return changes !== 0;

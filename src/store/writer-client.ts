@@ -43,8 +43,8 @@ export function spawnWriter(workerData: WriterData): Worker {
   return new Worker(entry, { workerData, name: "store-writer" });
 }
 
-/** The thread merges what has arrived, so it is kept supplied while one commit waits for the disk. */
-const PACE: Pace = { ahead: 3, fullAt: 48 };
+/** The thread merges what has arrived: one group waits while one is committed. More would only make groups smaller. */
+const PACE: Pace = { ahead: 2, fullAt: 48 };
 
 interface InFlight {
   readonly items: number;

@@ -23,9 +23,19 @@ export interface LedgerEvent {
 export const NO_HASH = "0".repeat(64);
 const VERSION = 1;
 
+/** Most events are of the tenant and by the actor of the one before. */
+function quoting(): (text: string) => string {
+  let [last, quoted] = ["", '""'];
+  return (text) => {
+    if (text !== last) [last, quoted] = [text, JSON.stringify(text)];
+    return quoted;
+  };
+}
+const [tenant, instance, actor] = [quoting(), quoting(), quoting()];
+
 /** What is hashed. */
 export function ledgerText(e: LedgerEvent): string {
-  return `{"v":${VERSION},"seq":${e.seq},"tenantId":${JSON.stringify(e.tenantId)},"instanceId":${JSON.stringify(e.instanceId)},"n":${e.n},"prevHash":"${e.prevHash}","at":${e.at},"action":"${e.action}","actor":${JSON.stringify(e.actor)},"executionId":${e.executionId === null ? "null" : JSON.stringify(e.executionId)},"body":${e.body}}`;
+  return `{"v":${VERSION},"seq":${e.seq},"tenantId":${tenant(e.tenantId)},"instanceId":${instance(e.instanceId)},"n":${e.n},"prevHash":"${e.prevHash}","at":${e.at},"action":"${e.action}","actor":${actor(e.actor)},"executionId":${e.executionId === null ? "null" : JSON.stringify(e.executionId)},"body":${e.body}}`;
 }
 
 export const ledgerHash = (text: string): string => hash("sha256", text);
