@@ -275,6 +275,27 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(older.toSorted()).toEqual(many.filter((s) => s.at < T0 + 3).map((s) => s.id).toSorted()); // prettier-ignore
       });
 
+      test.each([7, 90])("pages of a category with %i tools are those of all rows, sorted and cut", async (tools) => {
+        const STATUSES = ["success", "failed", "cancelled"] as const;
+        const made = Array.from({ length: 150 }, (_, i) => ({
+          id: `m${i}`, at: T0 + ((i * 37) % 50), toolName: `${i % 3 ? "file" : "system"}/t${i % tools}`, status: STATUSES[i % 7] ?? "success",
+        }));
+        await finish(store, ...made);
+        const open = { id: "open", at: T0 + 20, toolName: "file/new" };
+        await store.log.append(started(open));
+        // The log has them in the order they were made.
+        const sorted = [...made, open].map((row, i) => ({ ...row, i })).filter(({ toolName }) => toolName.startsWith("file/"))
+          .sort((a, b) => b.at - a.at || b.i - a.i).map(({ id }) => id);
+        const file = { ...ANN, category: "file" };
+        expect(ids(await store.executions.list(file, { limit: 500 }))).toEqual(sorted);
+        expect(ids(await store.executions.list(file, { limit: 20, offset: 30 }))).toEqual(sorted.slice(30, 50));
+        const after = { startTime: made.find(({ id }) => id === sorted[40])?.at ?? open.at, id: sorted[40] ?? "" };
+        expect(ids(await store.executions.list(file, { limit: 9, after }))).toEqual(sorted.slice(41, 50));
+        const range = await store.executions.list({ ...file, from: T0 + 10, to: T0 + 12 }, { limit: 500 });
+        expect(range.every(({ startTime }) => startTime >= T0 + 10 && startTime <= T0 + 12)).toBe(true);
+        expect((await store.executions.figures({ ...file, from: T0 + 10, to: T0 + 12 })).total).toBe(range.length);
+      }); // prettier-ignore
+
       test("usage per tool, of a user and of the tenant", async () => {
         await finish(
           store,
