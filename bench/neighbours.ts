@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { BAD } from "../test/fixtures/mcp-upstream.ts";
 import { openHouse } from "../test/fixtures/open-house.ts";
-import { p99Of, startAsker } from "./asker.ts";
+import { p99Of, startAsker, type Asker } from "./asker.ts";
 import { ROOT, startServer } from "./process.ts";
 import { pause, type BenchOptions, type Row } from "./row.ts";
 
@@ -20,10 +20,11 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
   // It stands for a machine of its own: what it costs itself is not the question.
   setPriority(bad.pid, constants.priority.PRIORITY_LOW);
   const app = await startApp({ flags: { governance: openHouse(), "rateLimit.enabled": "false" } });
+  let asker: Asker | null = null;
   try {
     await added(app, "good", good.port);
     await added(app, "bad", bad.port);
-    const asker = startAsker(app, "good/echo");
+    asker = startAsker(app, "good/echo");
     const rows: Row[] = [];
     for (const kind of Object.keys(BAD)) {
       const [alone, beside]: [number[], number[]] = [[], []];
@@ -45,9 +46,9 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
       rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: with_ / without, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
       rows.push({ name: `${kind}: healthy calls that failed`, value: failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
     }
-    asker.stop();
     return rows;
   } finally {
+    asker?.stop();
     await app.close();
     await Promise.all([good.stop(), bad.stop()]);
   }
