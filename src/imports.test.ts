@@ -134,7 +134,6 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "structured-headers": { owners: ["entry/problem.ts"] },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   "smol-toml": { owners: ["cli/connect/edit.ts"] },
-  undici: { owners: ["egress/pool.ts", "egress/undici-pool.d.ts"], why: "kept connections, and the type of the one part of it that is loaded" },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
   yaml: { owners: ["config/file.ts", "external/document.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
   zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "upstream/config.ts", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },

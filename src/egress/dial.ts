@@ -1,5 +1,5 @@
 // Connects to an address that was checked. The name serves for TLS alone, so nothing resolves it a second time.
-import { connect, isIP, type Socket } from "node:net";
+import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, rootCertificates } from "node:tls";
 import type { CheckedTarget } from "./egress.ts";
 import { connectFailed, tlsFailed, tooSlow, translated } from "./faults.ts";
@@ -12,13 +12,22 @@ export interface DialOptions {
   /** Further certificates to trust, PEM. */
   readonly ca?: readonly string[] | undefined;
   readonly connect?: Connect | undefined;
+  /** Where bytes go without TLS; what is read with TLS comes as events. */
+  readonly onread?: OnReadOpts | undefined;
 }
 
 /** How a connection to a checked address is made. */
-export type Connect = (to: { readonly host: string; readonly port: number }) => Socket;
+export type Connect = (to: Destination) => Socket;
 
-const connectDirectly: Connect = ({ host, port }) =>
-  connect({ host, port, family: isIP(host), noDelay: true });
+export interface Destination {
+  readonly host: string;
+  readonly port: number;
+  /** May be left out of account: what is read then comes as events. */
+  readonly onread?: OnReadOpts;
+}
+
+const connectDirectly: Connect = ({ host, port, onread }) =>
+  connect({ host, port, family: isIP(host), noDelay: true, ...(onread ? { onread } : {}) });
 
 /** One address that does not answer must not use up the time of the others. */
 const PER_ADDRESS_MS = 3_000;
@@ -33,7 +42,7 @@ export async function dial(target: CheckedTarget, options: DialOptions): Promise
     if (left <= 0) break;
     try {
       const ms = isLast ? left : Math.min(left, PER_ADDRESS_MS);
-      const made = (options.connect ?? connectDirectly)({ host: address, port: target.port });
+      const made = (options.connect ?? connectDirectly)({ host: address, port: target.port, ...(options.onread && !options.tls ? { onread: options.onread } : {}) }); // prettier-ignore
       const socket = await settled(made, "connect", options.signal, ms, where);
       return options.tls ? await secure(socket, target, where, Math.max(1, ends - performance.now()), options) : socket; // prettier-ignore
     } catch (cause) {

@@ -96,6 +96,7 @@ export interface PooledSink {
   /** From here on the server may have the request. */
   readonly started?: (() => void) | undefined;
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
+  /** The bytes are only lent: whoever keeps them copies them. */
   data(chunk: Uint8Array): void;
   end(): void;
   failed(cause: unknown): void;

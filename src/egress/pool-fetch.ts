@@ -4,7 +4,7 @@ import { bodyTooLarge, translated } from "./faults.ts";
 
 const WITHOUT_BODY = new Set([101, 204, 205, 304]);
 const DEFAULT_MAX_BYTES = 1_048_576;
-/** Read ahead of whoever reads it. It goes on when half of that is used, not with every piece: undici copies what waits. */
+/** Read ahead of whoever reads it. It goes on when half of that is used, not with every piece. */
 const AHEAD_BYTES = 65_536;
 
 export function fetchOver(
@@ -16,7 +16,7 @@ export function fetchOver(
   const url = new URL(given);
   const { signal } = init;
   const body = textOf(init.body);
-  const headers = headersOf(init, body);
+  const headers = headersOf(init);
   return new Promise((resolve, reject) => {
     // The reason of a cancel need not be an error.
     if (signal?.aborted) return reject(signal.reason); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
@@ -83,8 +83,7 @@ function answering(
           self.flow?.abort();
           return self.fail(bodyTooLarge(where, maxBytes));
         }
-        // The pool reuses nothing of it, so that it need not be copied.
-        stream?.enqueue(chunk);
+        stream?.enqueue(Uint8Array.from(chunk));
         if ((stream?.desiredSize ?? 1) <= 0) self.flow?.pause();
       },
       end() {
@@ -107,12 +106,11 @@ function textOf(body: RequestInit["body"]): string | Uint8Array | undefined {
 }
 
 /** What comes back is read as it is, so nothing compressed is asked for. */
-function headersOf(init: RequestInit, body: string | Uint8Array | undefined): string[] {
+function headersOf(init: RequestInit): string[] {
   const headers = new Headers(init.headers);
   headers.set("accept-encoding", "identity");
   if (init.body instanceof URLSearchParams && !headers.has("content-type"))
     headers.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
-  if (body === undefined && init.method === "POST") headers.set("content-length", "0");
   return [...headers].flat();
 }
 

@@ -1,9 +1,12 @@
 // Connections that are kept, for servers an administrator named. Each new one is judged, resolved and dialled by the guard.
-import type { Dispatcher, Pool } from "undici";
+import type { OnReadOpts, Socket } from "node:net";
 import { dial, type Connect } from "./dial.ts";
-import type { CheckedTarget, EgressRules, EgressSubject, Pooled, PooledFlow, PooledRequest, PooledSink } from "./egress.ts"; // prettier-ignore
+import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";
+import { Exchange } from "./exchange.ts";
 import { connectFailed } from "./faults.ts";
+import { Kept, type KeptEvents } from "./kept.ts";
 import { fetchOver } from "./pool-fetch.ts";
+import { wireRequest } from "./wire-request.ts";
 
 export interface PoolLimits {
   readonly connectMs: number;
@@ -22,117 +25,134 @@ export interface PoolPowers {
 /** A server has one; authorization adds a few. */
 const MAX_ORIGINS = 8;
 const CONNECTIONS_PER_ORIGIN = 128;
-/** Without a word from the server about it; shorter than what servers usually keep. */
-const KEEP_ALIVE_MS = 4_000;
+const SWEEP_MS = 1_000;
 
 /** `rulesOf` judges every place that is reached through this pool. */
-export async function openPool(
-  rulesOf: (url: URL) => EgressRules,
-  { check, limits, ca, connect }: PoolPowers,
-): Promise<Pooled> {
-  const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
+export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers): Pooled {
+  const { limits } = powers;
   const closing = new AbortController();
-  const pools = new Map<string, Pool>();
+  const places = new Map<string, Place>();
+  const sweeping = setInterval(() => {
+    for (const place of places.values()) place.sweep();
+  }, SWEEP_MS).unref();
 
-  const dialled = async (origin: string) => {
-    const url = new URL(origin);
-    const target = await check(origin, { rules: rulesOf(url), signal: closing.signal });
-    const socket = await dial(target, { signal: closing.signal, connectMs: limits.connectMs, tls: url.protocol === "https:", ca, connect }); // prettier-ignore
-    // undici listens as soon as it has the socket; an error before that has nobody else to hear it.
-    return socket.on("error", () => undefined).setNoDelay(true);
-  };
-
-  const poolOf = (origin: string): Pool => {
-    const there = pools.get(origin);
+  const placeOf = (origin: string): Place => {
+    const there = places.get(origin);
     if (there) return there;
-    if (pools.size >= MAX_ORIGINS) throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`); // prettier-ignore
-    const pool = new PoolClass(origin, {
-      // Addresses are checked here, literal ones too: undici's own hook sees only names.
-      connect: (_options, done) =>
-        void dialled(origin).then(
-          (socket) => done(null, socket),
-          (cause: unknown) => done(cause instanceof Error ? cause : connectFailed(origin, "the connection was given up"), null), // prettier-ignore
-        ),
-      connections: CONNECTIONS_PER_ORIGIN,
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: limits.headerBytes,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    pools.set(origin, pool);
-    return pool;
+    if (places.size >= MAX_ORIGINS) throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`); // prettier-ignore
+    const place = new Place(new URL(origin), rulesOf, powers, closing.signal);
+    places.set(origin, place);
+    return place;
   };
 
   const pooled: Pooled = {
     send(request, sink) {
-      const exchange = new Exchange(sink);
-      poolOf(request.origin).dispatch(optionsOf(request), exchange);
+      const place = placeOf(request.origin);
+      const exchange = new Exchange(place.where, request, wireRequest(place.where, request), sink, place.leave); // prettier-ignore
+      place.begin(exchange);
       return exchange;
     },
     fetch: (url, init, options) =>
       fetchOver(pooled, url, init ?? {}, { headersMs: limits.headersMs, idleMs: limits.idleMs, ...options }), // prettier-ignore
-    async close() {
+    close() {
+      clearInterval(sweeping);
       closing.abort(connectFailed("server", "the connection was closed"));
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
-      pools.clear();
+      for (const place of places.values()) place.close();
+      return Promise.resolve();
     },
   };
   return pooled;
 }
 
-function optionsOf({ origin, path, method, headers, body, headersMs, idleMs }: PooledRequest): Dispatcher.DispatchOptions {
-  return { origin, path, method: method, headers: headers as string[], body: body ?? null, headersTimeout: headersMs ?? 0, bodyTimeout: idleMs ?? 0 };
-} // prettier-ignore
+/** The connections to one origin, and who waits for one. */
+class Place implements KeptEvents {
+  readonly where: string;
+  readonly #url: URL;
+  readonly #rulesOf: (url: URL) => EgressRules;
+  readonly #powers: PoolPowers;
+  readonly #closing: AbortSignal;
+  readonly #open = new Set<Kept>();
+  /** The one that was freed last is used first: the others grow old and are closed. */
+  #free: Kept[] = [];
+  #waiting: Exchange[] = [];
+  #dialling = 0;
 
-/** Hands on what undici tells, until the end or until it is given up. */
-class Exchange implements PooledFlow, Dispatcher.DispatchHandler {
-  readonly #sink: PooledSink;
-  #controller: Dispatcher.DispatchController | null = null;
-  #ended = false;
-
-  constructor(sink: PooledSink) {
-    this.#sink = sink;
-  }
-
-  abort(): void {
-    this.#ended = true;
-    this.#controller?.abort(new Error("given up"));
-  }
-
-  pause(): void {
-    this.#controller?.pause();
-  }
-
-  resume(): void {
-    this.#controller?.resume();
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#ended) controller.abort(new Error("given up"));
-    else this.#sink.started?.();
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: Parameters<PooledSink["head"]>[1]): void {
-    if (!this.#ended) this.#sink.head(status, headers);
+  constructor(url: URL, rulesOf: (url: URL) => EgressRules, powers: PoolPowers, closing: AbortSignal) {
+    this.where = url.host;
+    this.#url = url;
+    this.#rulesOf = rulesOf;
+    this.#powers = powers;
+    this.#closing = closing;
   } // prettier-ignore
 
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    // Each resume begins with nothing; whoever pauses for that would never come to anything.
-    if (!this.#ended && chunk.length > 0) this.#sink.data(chunk);
+  begin(exchange: Exchange): void {
+    const now = performance.now();
+    for (let kept = this.#free.pop(); kept; kept = this.#free.pop()) {
+      if (kept.isUsable(now)) return kept.begin(exchange);
+      kept.destroy();
+    }
+    this.#waiting.push(exchange);
+    this.#dialForWaiting();
   }
 
-  onResponseEnd(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#sink.end();
+  readonly leave = (exchange: Exchange): void => {
+    this.#waiting = this.#waiting.filter((one) => one !== exchange);
+  };
+
+  free(kept: Kept): void {
+    const next = this.#waiting.shift();
+    if (next) kept.begin(next);
+    else this.#free.push(kept);
   }
 
-  onResponseError(_controller: unknown, cause: Error): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#sink.failed(cause);
+  gone(kept: Kept): void {
+    this.#open.delete(kept);
+    this.#free = this.#free.filter((one) => one !== kept);
+    this.#dialForWaiting();
+  }
+
+  sweep(): void {
+    const now = performance.now();
+    for (const kept of this.#free) if (!kept.isUsable(now)) kept.destroy();
+  }
+
+  close(): void {
+    for (const kept of this.#open) kept.fail(this.#closing.reason);
+  }
+
+  #dialForWaiting(): void {
+    while (
+      this.#dialling < this.#waiting.length &&
+      this.#open.size + this.#dialling < CONNECTIONS_PER_ORIGIN
+    ) {
+      // prettier-ignore
+      this.#dialling++;
+      this.#dial();
+    }
+  }
+
+  /** Each of those who wait let one be dialled: when it fails, whoever waits longest hears of it. */
+  #dial(): void {
+    const kept = new Kept(this.where, this.#powers.limits.headerBytes, this);
+    this.#dialled(kept.onread).then(
+      (socket) => {
+        kept.opened(socket);
+        this.#dialling--;
+        this.#open.add(kept);
+        this.free(kept);
+      },
+      (cause: unknown) => {
+        this.#dialling--;
+        this.#waiting.shift()?.failed(cause);
+        this.#dialForWaiting();
+      },
+    );
+  }
+
+  async #dialled(onread: OnReadOpts): Promise<Socket> {
+    const { check, limits, ca, connect } = this.#powers;
+    const signal = this.#closing;
+    const target = await check(this.#url.origin, { rules: this.#rulesOf(this.#url), signal });
+    return dial(target, { signal, connectMs: limits.connectMs, tls: this.#url.protocol === "https:", ca, connect, onread }); // prettier-ignore
   }
 }

@@ -5,9 +5,10 @@ import { parseStrict } from "../util/json.ts";
 import { startDeadline } from "./connection-deadline.ts";
 import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connection-faults.ts";
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
+import { Gathered } from "./gathered.ts";
 import { eventReader } from "./http-events.ts";
 import { headerValue, MARK } from "./http-headers.ts";
-import { MAX_PIECES, type Intake, type IntakeStream } from "./http-intake.ts";
+import type { Intake, IntakeStream } from "./http-intake.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "./upstream.ts";
 
 export interface Direct {
@@ -33,6 +34,8 @@ const MOVED = new Set([301, 302, 303, 307, 308]);
 /** A stream carries notices besides the answer. */
 const STREAM_SLACK = 16_777_216;
 const ERROR_BYTES = 65_536;
+/** Of a body: after so many of them it is asked whether reading should rest. */
+const PIECES = 512;
 /** Of a stream that goes on after the answer. */
 const [LINGER_MS, LINGER_BYTES] = [1_000, 4_096];
 
@@ -134,8 +137,7 @@ class Answer implements PooledSink {
   #status = 0;
   #sent = false;
   #isOver = false;
-  #first: Uint8Array | null = null;
-  #more: Uint8Array[] | null = null;
+  readonly #body = new Gathered();
   #left: number;
   #stream: IntakeStream | null = null;
   #read: ((chunk: Uint8Array) => number) | null = null;
@@ -176,6 +178,8 @@ class Answer implements PooledSink {
     if (status !== 200) return void (this.#left = ERROR_BYTES);
     const type = String(headers["content-type"] ?? "").toLowerCase();
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") return this.#stop(invalid("it is compressed, which nobody asked for")); // prettier-ignore
+    // Nothing of what is too large anyway needs to be read.
+    if (Number(headers["content-length"]) > this.#left) return this.#stop(tooLarge(this.#maxBytes));
     if (type.startsWith("text/event-stream")) {
       this.#left += STREAM_SLACK;
       const stream = (this.#stream = this.#parts.intake.stream());
@@ -198,12 +202,12 @@ class Answer implements PooledSink {
       } catch (cause) {
         this.#stop(faultOf(cause, true));
       }
-    } else if (this.#first === null) this.#first = chunk;
-    else if ((this.#more ??= [this.#first]).push(chunk) === MAX_PIECES) {
-      this.#more = [Buffer.concat(this.#more)];
-      this.#stream ??= this.#parts.intake.stream();
-      this.#rest(this.#stream.rest(0, MAX_PIECES));
+      return;
     }
+    this.#body.add(chunk);
+    if (this.#body.pieces % PIECES !== 0) return;
+    this.#stream ??= this.#parts.intake.stream();
+    this.#rest(this.#stream.rest(0, PIECES));
   }
 
   end(): void {
@@ -211,25 +215,20 @@ class Answer implements PooledSink {
     if (this.#status !== 200) return this.#stop(this.#refused());
     if (this.#read) return this.#stop(new UpstreamFault("closed", "the stream ended without an answer", { dispatched: true })); // prettier-ignore
     try {
-      this.#heard(parseStrict(this.#bytes()));
+      this.#heard(parseStrict(this.#body.bytes));
       if (!this.#isOver) this.#stop(invalid("it is not the response to this request"));
     } catch (cause) {
       this.#stop(faultOf(cause, true));
     }
+    this.#body.release();
   }
 
   failed(cause: unknown): void {
     this.#stop(faultOf(cause, this.#sent));
   }
 
-  #bytes(): Buffer {
-    if (this.#more) return Buffer.concat(this.#more);
-    const { buffer, byteOffset, byteLength } = this.#first ?? new Uint8Array();
-    return Buffer.from(buffer, byteOffset, byteLength);
-  }
-
   #refused(): UpstreamFault {
-    const text = this.#bytes().toString("utf8");
+    const text = this.#body.bytes.toString("utf8");
     return errorIn(text) ?? ofStatus(this.#status, text.slice(0, 300), { hasSession: false });
   }
 
@@ -245,7 +244,7 @@ class Answer implements PooledSink {
     if (error !== undefined) return this.#stop(ofRpc(error));
     if (!isObject(result)) return this.#stop(invalid("it has neither result nor error"));
     this.#finish();
-    if (this.#method === "tools/list" && !this.#read && !this.#bytes().includes(MARK)) this.#parts.plain.add(result); // prettier-ignore
+    if (this.#method === "tools/list" && !this.#read && !this.#body.bytes.includes(MARK)) this.#parts.plain.add(result); // prettier-ignore
     this.#resolve(result);
     // Most streams end with the answer, and their connection can be used again; nothing is wanted of one that goes on.
     if (!this.#read) return;
@@ -272,6 +271,7 @@ class Answer implements PooledSink {
   #stop(fault: UpstreamFault | null): void {
     if (this.#isOver) return;
     this.#finish();
+    this.#body.release();
     this.flow?.abort();
     if (fault) this.#reject(fault);
     else this.#resolve(null);

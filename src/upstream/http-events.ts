@@ -9,14 +9,16 @@ const SPACE = 32;
 /** `data:` */
 const DATA = [100, 97, 116, 97, COLON] as const;
 
-/** data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. */
+/** data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. Both are only lent. */
 export type OnEvent = (data: Buffer | null, lines: readonly Buffer[]) => void;
 
-/** Feed it chunks; it calls back for each event, and answers how many lines there were. */
+/** Feed it chunks, of which it keeps nothing; it calls back for each event, and answers how many lines there were. */
 export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Array) => number {
   let pieces: Buffer[] = [];
   let held = 0;
   let lines: Buffer[] = [];
+  /** So many of them are copies; the others are part of what was fed last. */
+  let owned = 0;
   let size = 0;
 
   const take = (line: Buffer): void => {
@@ -28,6 +30,7 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
     } else if (lines.length > 0) {
       const whole = lines;
       lines = [];
+      owned = 0;
       size = 0;
       onEvent(dataOf(whole), whole);
     }
@@ -38,7 +41,7 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
     if (held > maxBytes) throw tooLarge(maxBytes);
     const at = piece.indexOf(CR);
     if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR) throw invalid("its events end lines in a way nobody uses"); // prettier-ignore
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
     if (pieces.length === MAX_PIECES) pieces = [Buffer.concat(pieces)];
   };
 
@@ -55,6 +58,7 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
       count++;
     }
     if (start < bytes.length) keep(bytes.subarray(start));
+    for (; owned < lines.length; owned++) lines[owned] = Buffer.from(lines[owned] ?? []);
     return count;
   };
 }

@@ -1,0 +1,93 @@
+// The head of an answer over HTTP/1.1, read strictly: what two programs could understand differently is refused.
+
+export type AnswerHeaders = Readonly<Record<string, string | string[]>>;
+
+export interface AnswerHead {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: AnswerHeaders;
+  /** How the body ends: after so many bytes, with the last chunk, or with the connection. */
+  readonly body: number | "chunked" | "close";
+  /** How long the connection may wait for the next request; 0: it is closed. */
+  readonly keepMs: number;
+}
+
+/** What came is no answer. */
+export class InvalidAnswer extends Error {}
+
+const STATUS = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const LENGTH = /^\d{1,15}$/;
+/** Without a word from the server about it; shorter than what servers usually keep. */
+export const KEEP_MS = 4_000;
+const MAX_KEEP_MS = 600_000;
+/** The server closes at the time it names: what is sent then would be lost. */
+const EARLIER_MS = 1_000;
+
+/** `text` without the empty line that ends it, a character per byte. */
+export function headOf(text: string, method: string): AnswerHead {
+  const lines = text.split("\r\n");
+  const [, minor, digits] = STATUS.exec(lines[0] ?? "") ?? [];
+  if (digits === undefined) throw new InvalidAnswer("its first line is no status");
+  const headers = headersOf(lines);
+  const status = Number(digits);
+  const body = bodyOf(headers, minor === "1");
+  const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
+  // One that has a body all the same is not understood, so nothing may come after it.
+  const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";
+  const isKept = minor === "1" && !isOdd && (hasNone || body !== "close") && !isClosing(headers["connection"]); // prettier-ignore
+  return { status, headers, body: hasNone ? 0 : body, keepMs: isKept ? keepMsOf(headers["keep-alive"]) : 0 }; // prettier-ignore
+}
+
+function headersOf(lines: readonly string[]): AnswerHeaders {
+  // Without a prototype: a server may choose any name.
+  const headers = Object.create(null) as Record<string, string | string[]>;
+  for (let at = 1; at < lines.length; at++) {
+    const line = lines[at] ?? "";
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    const value = trimmed(line, colon + 1);
+    if (!NAME.test(name) || !VALUE.test(value)) throw new InvalidAnswer("a line of its head is no header"); // prettier-ignore
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else headers[name] = [before, value];
+  }
+  return headers;
+}
+
+/** Only what HTTP calls white space: `trim` knows more. */
+function trimmed(line: string, from: number): string {
+  const isBlank = (at: number): boolean => line.charCodeAt(at) === 32 || line.charCodeAt(at) === 9;
+  let [start, end] = [from, line.length];
+  while (start < end && isBlank(start)) start++;
+  while (end > start && isBlank(end - 1)) end--;
+  return line.slice(start, end);
+}
+
+function bodyOf(headers: AnswerHeaders, isCurrent: boolean): AnswerHead["body"] {
+  const length = headers["content-length"];
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined) {
+    if (length !== undefined) throw new InvalidAnswer("it has a length and chunks");
+    if (!isCurrent || typeof coding !== "string" || coding.toLowerCase() !== "chunked") throw new InvalidAnswer("its transfer encoding is unknown"); // prettier-ignore
+    return "chunked";
+  }
+  if (length === undefined) return "close";
+  if (typeof length !== "string" || !LENGTH.test(length)) throw new InvalidAnswer("its length is no number"); // prettier-ignore
+  return Number(length);
+}
+
+function isClosing(connection: string | string[] | undefined): boolean {
+  if (connection === undefined || connection === "keep-alive") return false;
+  const words = String(connection).toLowerCase().split(",");
+  return words.some((word) => word.trim() === "close" || word.trim() === "upgrade");
+}
+
+function keepMsOf(keepAlive: string | string[] | undefined): number {
+  if (keepAlive === undefined) return KEEP_MS;
+  const [, seconds] = /\btimeout=(\d{1,6})\b/i.exec(String(keepAlive)) ?? [];
+  if (seconds === undefined) return KEEP_MS;
+  return Math.max(0, Math.min(MAX_KEEP_MS, Number(seconds) * 1_000 - EARLIER_MS));
+}

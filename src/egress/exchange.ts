@@ -1,0 +1,99 @@
+// One request and its answer on a kept connection, with the times it may take.
+import type { PooledFlow, PooledRequest, PooledSink } from "./egress.ts";
+import { tooSlow } from "./faults.ts";
+import type { Kept } from "./kept.ts";
+
+/** As it goes over the wire. */
+export interface WireRequest {
+  readonly method: string;
+  readonly head: string;
+  /** A string only where all of the head is ASCII, so that both go in one piece. */
+  readonly body: string | Uint8Array | undefined;
+}
+
+export class Exchange implements PooledFlow {
+  readonly request: WireRequest;
+  readonly #sink: PooledSink;
+  readonly #where: string;
+  readonly #headersMs: number;
+  readonly #idleMs: number;
+  /** Gives up its place among those that wait. */
+  readonly #leave: (self: Exchange) => void;
+  #kept: Kept | null = null;
+  #isOver = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(where: string, { headersMs = 0, idleMs = 0 }: PooledRequest, request: WireRequest, sink: PooledSink, leave: (self: Exchange) => void) {
+    this.request = request;
+    this.#sink = sink;
+    this.#where = where;
+    this.#headersMs = headersMs;
+    this.#idleMs = idleMs;
+    this.#leave = leave;
+  } // prettier-ignore
+
+  began(kept: Kept): void {
+    this.#kept = kept;
+    this.#wait("the answer", this.#headersMs);
+    this.#sink.started?.();
+  }
+
+  head(status: number, headers: Parameters<PooledSink["head"]>[1]): void {
+    this.#wait("the next byte", this.#idleMs);
+    this.#sink.head(status, headers);
+  }
+
+  data(bytes: Buffer): void {
+    this.#timer?.refresh();
+    this.#sink.data(bytes);
+  }
+
+  end(): void {
+    this.#finish();
+    this.#sink.end();
+  }
+
+  failed(cause: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#sink.failed(cause);
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    const kept = this.#kept;
+    this.#finish();
+    if (kept) kept.destroy();
+    else this.#leave(this);
+  }
+
+  /** Who waits for whoever reads is not late. */
+  pause(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#kept?.pause();
+  }
+
+  resume(): void {
+    if (!this.#kept) return;
+    this.#timer?.refresh();
+    this.#kept.resume();
+  }
+
+  #wait(what: string, ms: number): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = ms === 0 ? null : setTimeout(() => this.#late(what, ms), ms);
+  }
+
+  #late(what: string, ms: number): void {
+    const kept = this.#kept;
+    this.failed(tooSlow(this.#where, what, ms));
+    kept?.destroy();
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#kept = null;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}
