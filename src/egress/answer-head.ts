@@ -15,9 +15,10 @@ export interface AnswerHead {
 /** What came is no answer. */
 export class InvalidAnswer extends Error {}
 
-const STATUS = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const STATUS = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const SPACE = 32;
 const LENGTH = /^\d{1,15}$/;
 /** Without a word from the server about it; shorter than what servers usually keep. */
 export const KEEP_MS = 4_000;
@@ -33,6 +34,7 @@ export function headOf(text: string, method: string): AnswerHead {
   const headers = headersOf(lines);
   const status = Number(digits);
   const body = bodyOf(headers, minor === "1");
+  if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"]))) throw new InvalidAnswer("it says that it is at work where that cannot be said"); // prettier-ignore
   const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
   // One that has a body all the same is not understood, so nothing may come after it.
   const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";
@@ -57,12 +59,11 @@ function headersOf(lines: readonly string[]): AnswerHeaders {
   return headers;
 }
 
-/** Only what HTTP calls white space: `trim` knows more. */
+/** Tabs stay: HTTP has them as white space too, but not all programs see a length or encoding beside one. */
 function trimmed(line: string, from: number): string {
-  const isBlank = (at: number): boolean => line.charCodeAt(at) === 32 || line.charCodeAt(at) === 9;
   let [start, end] = [from, line.length];
-  while (start < end && isBlank(start)) start++;
-  while (end > start && isBlank(end - 1)) end--;
+  while (start < end && line.charCodeAt(start) === SPACE) start++;
+  while (end > start && line.charCodeAt(end - 1) === SPACE) end--;
   return line.slice(start, end);
 }
 

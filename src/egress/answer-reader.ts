@@ -16,8 +16,11 @@ const LF = 10;
 const DONE = Infinity;
 /** With what a server may write besides the size. */
 const MAX_SIZE_LINE = 256;
-const SIZE = /^([0-9A-Fa-f]{1,8})(?:;[\t\x20-\x7e\x80-\xff]*)?\r$/;
-const TRAILER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r$/;
+const WORD = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const QUOTED = '"[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"';
+const SIZE = new RegExp(`^([0-9A-Fa-f]{1,8})(?:;${WORD}(?:=(?:${WORD}|${QUOTED}))?)*\\r$`);
+/** How long the answer is was said before it. */
+const TRAILER = new RegExp(`^(?!(?:content-length|transfer-encoding):)${WORD}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r$`, "i"); // prettier-ignore
 /** A server may say that it is at work; not for ever. */
 const MAX_INTERIM = 16;
 
@@ -100,7 +103,8 @@ export class AnswerReader {
 
   #readHead(bytes: Buffer, at: number): number | null {
     const end = bytes.indexOf(END_OF_HEAD, at);
-    if ((end === -1 ? bytes.length : end) - at > this.#maxHead) throw new InvalidAnswer(`its head is larger than ${this.#maxHead} bytes`); // prettier-ignore
+    // What is there of the empty line that ends it does not count.
+    if ((end === -1 ? bytes.length - END_OF_HEAD.length + 1 : end) - at > this.#maxHead) throw new InvalidAnswer(`its head is larger than ${this.#maxHead} bytes`); // prettier-ignore
     if (end === -1) return null;
     const head = headOf(bytes.toString("latin1", at, end), this.#method);
     const next = end + END_OF_HEAD.length;
