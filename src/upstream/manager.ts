@@ -5,6 +5,7 @@ import type { ForeignDefinition, ServerRow } from "../store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { callUpstream, createGlances } from "./call.ts";
 import { definitionOf } from "./intake/definition.ts";
+import { shownOf } from "./lists.ts";
 import { openPool, type Connect, type Lease, type Pool } from "./pool.ts";
 import { pseudoDefinitions } from "./pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
@@ -137,7 +138,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     async request(name, userId, method, params, options) {
       const handle = known(name);
       const signal = options.signal ?? AbortSignal.timeout(REQUEST_MS);
-      return within(handle, userId, signal, ({ connection }) =>
+      const result = await within(handle, userId, signal, ({ connection }) =>
         connection.request(method, params, {
           timeoutMs: handle.row.settings.timeoutMs,
           maxResultBytes: handle.row.settings.maxResultBytes,
@@ -145,6 +146,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
           signal,
         }),
       );
+      return shownOf(method, result, { cleaned: p.cleaned, leftOut: handle.tail.addOnce });
     },
     ahead(call) {
       const handle = handles.get(call.tool?.route?.server ?? "");

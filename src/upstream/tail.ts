@@ -2,6 +2,8 @@
 
 export interface Tail {
   add(line: string): void;
+  /** Unless it is among them already. */
+  addOnce(line: string): void;
   lines(): readonly string[];
 }
 
@@ -10,11 +12,16 @@ const MAX_LENGTH = 2_000;
 
 export function createTail(masked: (text: string) => string): Tail {
   const lines: string[] = [];
+  const told = (line: string): string =>
+    masked(line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line);
+  const add = (line: string): void => {
+    lines.push(told(line));
+    if (lines.length > MAX_LINES) lines.splice(0, lines.length - MAX_LINES);
+  };
   return {
-    add(line) {
-      const cut = line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
-      lines.push(masked(cut));
-      if (lines.length > MAX_LINES) lines.splice(0, lines.length - MAX_LINES);
+    add,
+    addOnce(line) {
+      if (!lines.includes(told(line))) add(line);
     },
     lines: () => [...lines],
   };

@@ -31,7 +31,22 @@ export function scan(
   return findings.sort((a, b) => rank[a.severity] - rank[b.severity]).slice(0, MAX_FINDINGS);
 }
 
+/** The first thing in it that nobody may see without somebody's consent. */
+export function dangerOf(value: Json): Finding | null {
+  for (const told of textsIn([["", value]])) {
+    const found = [...findingsInCharacters(told), ...findingsInWords(told)];
+    const danger = found.find(({ severity }) => severity === "danger");
+    if (danger) return danger;
+  }
+  return null;
+}
+
 function textsOf(definition: ForeignDefinition): Told[] {
+  const { name, title, description, inputSchema, outputSchema, annotations, operation } = definition; // prettier-ignore
+  return textsIn([["/name", name], ["/title", title], ["/description", description], ["/inputSchema", inputSchema], ["/outputSchema", outputSchema], ["/annotations", annotations], ["/operation", operation]]); // prettier-ignore
+}
+
+function textsIn(parts: readonly (readonly [path: string, value: Json])[]): Told[] {
   const texts: Told[] = [];
   const walk = (value: Json, path: string, depth: number): void => {
     if (texts.length >= MAX_TEXTS || depth > MAX_DEPTH) return;
@@ -44,8 +59,6 @@ function textsOf(definition: ForeignDefinition): Told[] {
       walk(inner, at, depth + 1);
     }
   };
-  const { name, title, description, inputSchema, outputSchema, annotations, operation } = definition; // prettier-ignore
-  const parts: readonly (readonly [string, Json])[] = [["/name", name], ["/title", title], ["/description", description], ["/inputSchema", inputSchema], ["/outputSchema", outputSchema], ["/annotations", annotations], ["/operation", operation]]; // prettier-ignore
   for (const [path, value] of parts) walk(value, path, 0);
   return texts;
 }
