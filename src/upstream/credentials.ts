@@ -5,7 +5,7 @@ import { AppError } from "../errors.ts";
 import type { ServerRow } from "../store/store.ts";
 import { fillIn } from "./credentials-references.ts";
 import { createVault, type VaultPowers } from "./credentials-vault.ts";
-import { openOAuth, type BegunLogin, type OAuthPowers } from "./oauth/index.ts";
+import { openOAuth, type BegunLogin, type LoggedOut, type OAuthPowers } from "./oauth/index.ts";
 import type { FullOwner } from "./oauth/login.ts";
 import type { Session } from "./oauth/session.ts";
 import type { Credential, Credentials } from "./upstream.ts";
@@ -35,7 +35,7 @@ export interface ServerLogins {
   begun(state: string, serverOf: (name: string) => Promise<ServerRow | null>): Promise<BegunLogin>;
   /** With what came back from there; uses the login up. */
   finish(login: BegunLogin, answer: URLSearchParams): Promise<{ readonly issuer: string }>;
-  logout(server: ServerRow, userId: string): Promise<boolean>;
+  logout(server: ServerRow, userId: string): Promise<LoggedOut | null>;
   /** When the login was made that is used now; null: there is none. */
   since(server: ServerRow, userId: string): Promise<number | null>;
 }

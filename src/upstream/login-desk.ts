@@ -3,7 +3,7 @@ import type { Caller, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Action, ServerRow, UpstreamStore } from "../store/store.ts";
 import type { ServerLogins } from "./credentials.ts";
-import { clientDocument } from "./oauth/index.ts";
+import { clientDocument, type LoggedOut } from "./oauth/index.ts";
 
 /** What became of an answer that a browser brought. */
 type Answered =
@@ -19,7 +19,8 @@ export interface LoginDesk {
   /** When the login was made that is used for the actor; null: there is none. */
   since(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<number | null>;
   /** False: there was none. */
-  logout(actor: Caller, name: string): Promise<boolean>;
+  /** Null: there was no login. */
+  logout(actor: Caller, name: string): Promise<LoggedOut | null>;
   /** Who we are, for authorization servers; null: they cannot reach us. */
   document(): object | null;
 }
@@ -66,7 +67,7 @@ export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
       // One's own can always be given up.
       const row = await rowFor(actor, name, () => Promise.resolve(true));
       const out = await logins.logout(row, actor.userId);
-      if (out) await changed(row, actor, { change: "logout" });
+      if (out) await changed(row, actor, { change: "logout", ...out });
       return out;
     },
     document() {

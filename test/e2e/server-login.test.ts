@@ -99,7 +99,7 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     const mine = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
     const theirs = await app.api("POST", "/executions", { body: { name: "own/whoami", arguments: {} } });
     expect([JSON.stringify(mine.body), JSON.stringify(theirs.body)]).toEqual([expect.stringContaining("robert"), expect.stringContaining("alice")]);
-    expect((await app.api("DELETE", "/servers/own/login", { key: bob })).body).toEqual({ removed: true });
+    expect((await app.api("DELETE", "/servers/own/login", { key: bob })).body).toEqual({ removed: true, revoked: true });
     const after = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
     expect(JSON.stringify(after.body)).not.toContain("robert");
   });
@@ -116,7 +116,7 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     expect((await watched).stderr).toContain("logged in at team");
-    expect((await cli("logout", "team")).stderr).toContain("the login is forgotten");
+    expect((await cli("logout", "team")).stderr).toContain("the login is forgotten, its tokens are revoked");
     expect((await cli("login", "nothing")).code).not.toBe(0);
   });
 

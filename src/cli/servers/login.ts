@@ -18,9 +18,10 @@ export function defineLogin(command: Command, cli: Cli): void {
     .description("forget what the login at a server gave")
     .action(async (name: string) => {
       const api = await cli.connect();
-      const { removed } = (await api.request<{ removed: boolean }>("DELETE", pathOf(name, "/login"))).body;
-      if (cli.flags.json) return cli.term.printJson({ removed });
-      cli.term.note(removed ? "the login is forgotten" : "there was no login");
+      const { removed, revoked } = (await api.request<{ removed: boolean; revoked: boolean }>("DELETE", pathOf(name, "/login"))).body;
+      if (cli.flags.json) return cli.term.printJson({ removed, revoked });
+      if (!removed) return cli.term.note("there was no login");
+      cli.term.note(revoked ? "the login is forgotten, its tokens are revoked" : "the login is forgotten; its authorization server was not told, so the tokens end when their time is over");
     });
 } // prettier-ignore
 

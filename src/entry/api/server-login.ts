@@ -45,8 +45,14 @@ export const endServerLogin = endpoint({
   access: "caller",
   summary: "Forget what a login at a server upstream gave",
   input: named,
-  output: z.object({ removed: z.boolean() }),
-  run: async ({ name }, { caller, doors }) => ({
-    removed: await doors.logins.logout(caller, name),
+  output: z.object({
+    removed: z.boolean(),
+    revoked: z
+      .boolean()
+      .describe("its authorization server knows that the tokens are of no use any more"),
   }),
+  async run({ name }, { caller, doors }) {
+    const out = await doors.logins.logout(caller, name);
+    return { removed: out !== null, revoked: out?.revoked ?? false };
+  },
 });

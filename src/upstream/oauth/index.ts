@@ -9,6 +9,7 @@ import { authorize, overGuard, type FlowPowers } from "./flow.ts";
 import { createKept } from "./kept.ts";
 import { createLogins, type Challenge, type FullOwner } from "./login.ts";
 import { clientMetadata, type Identity } from "./provider.ts";
+import { revoke } from "./revoke.ts";
 import { loginNeeded, openSession, type Session } from "./session.ts";
 
 export interface OAuthPowers extends FlowPowers {
@@ -29,9 +30,15 @@ interface OAuth {
   /** Whose login a state belongs to, and who began it; throws for any other text. */
   begun(state: string, serverOf: (name: string) => Promise<ServerRow | null>): Promise<BegunLogin>;
   finish(login: BegunLogin, answer: URLSearchParams): Promise<{ issuer: string }>;
-  logout(owner: Owner): Promise<boolean>;
+  /** Null: there was no login. */
+  logout(owner: FullOwner): Promise<LoggedOut | null>;
   /** When the login was made that is used now; null: there is none. */
   since(owner: FullOwner): Promise<number | null>;
+}
+
+export interface LoggedOut {
+  /** The authorization server knows that the tokens are of no use any more. */
+  readonly revoked: boolean;
 }
 
 export interface BegunLogin {
@@ -130,7 +137,14 @@ export function openOAuth(p: OAuthPowers): OAuth {
       challenges.delete(keyOf(owner));
       return ended;
     },
-    logout: (owner) => kept.removeGrant(owner),
+    async logout(owner) {
+      // One that cannot be read any more is forgotten like any other.
+      const grant = await kept.grant(owner).catch(() => null);
+      if (!(await kept.removeGrant(owner))) return null;
+      // It is forgotten here whatever the authorization server says to it.
+      const revoked = grant === null ? false : await identityOf(owner.server).then((me) => revoke(urlOf(owner.server), grant, me, p)).catch(() => false);
+      return { revoked };
+    },
     async since(owner) {
       settingsOf(owner.server);
       return (await kept.grant(owner))?.loggedInAt ?? null;

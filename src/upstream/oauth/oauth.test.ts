@@ -129,6 +129,28 @@ describe("a login at a server upstream", { timeout: LIMIT_MS }, () => {
     expect(idp.taken.at(-1)?.scope).toContain("mcp:write");
   });
 
+  describe("that is given up", () => {
+    const asked = async (token: string): Promise<number> =>
+      (await fetch(idp.mcpUrl, { method: "POST", headers: { authorization: `Bearer ${token}`, "content-type": "application/json" }, body: "{}" })).status;
+
+    test("its tokens are of no use any more, at the authorization server either", async () => {
+      await logIn("owner");
+      await whoami("owner");
+      const token = idp.taken.at(-1)?.token ?? "";
+      expect(await asked(token)).not.toBe(401);
+      expect(await house.credentials.logins.logout(row, "owner")).toEqual({ revoked: true });
+      expect(await asked(token)).toBe(401);
+      expect(await house.credentials.logins.logout(row, "owner")).toBeNull();
+    });
+
+    test("is forgotten all the same when the authorization server takes nothing back", async () => {
+      await logIn("owner");
+      idp.metadata.set("revocation_endpoint", "http://elsewhere.example.org/revoke");
+      expect(await house.credentials.logins.logout(row, "owner")).toEqual({ revoked: false });
+      expect(await reasonOf(house.credentials.of(row, "owner"))).toMatch(/^UNAUTHORIZED upstream_login/);
+    });
+  });
+
   describe("of each user", () => {
     beforeEach(() => {
       row = behindLogin(idp.mcpUrl, "user");
