@@ -22,6 +22,9 @@ export class Exchange implements PooledFlow {
   #kept: Kept | null = null;
   #isOver = false;
   #timer: NodeJS.Timeout | null = null;
+  /** What is waited for, and how long. */
+  #what = "";
+  #ms = 0;
 
   constructor(where: string, { headersMs = 0, idleMs = 0 }: PooledRequest, request: WireRequest, sink: PooledSink, leave: (self: Exchange) => void) {
     this.request = request;
@@ -69,31 +72,38 @@ export class Exchange implements PooledFlow {
 
   /** Who waits for whoever reads is not late. */
   pause(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#kept?.pause();
   }
 
   resume(): void {
     if (!this.#kept) return;
-    this.#timer?.refresh();
+    // A timer that was stopped cannot go on.
+    if (!this.#timer) this.#wait(this.#what, this.#ms);
     this.#kept.resume();
   }
 
   #wait(what: string, ms: number): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = ms === 0 ? null : setTimeout(() => this.#late(what, ms), ms);
+    this.#stopTimer();
+    this.#what = what;
+    this.#ms = ms;
+    if (ms !== 0) this.#timer = setTimeout(() => this.#late(), ms);
   }
 
-  #late(what: string, ms: number): void {
+  #late(): void {
     const kept = this.#kept;
-    this.failed(tooSlow(this.#where, what, ms));
+    this.failed(tooSlow(this.#where, this.#what, this.#ms));
     kept?.destroy();
+  }
+
+  #stopTimer(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   #finish(): void {
     this.#isOver = true;
     this.#kept = null;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer();
   }
 }

@@ -42,7 +42,8 @@ export class Kept implements AnswerEvents {
   };
 
   opened(socket: Socket): void {
-    this.#socket = socket.setNoDelay(true);
+    // What only waits does not keep the process alive.
+    this.#socket = socket.setNoDelay(true).unref();
     this.#freeUntil = performance.now() + KEEP_MS;
     socket.on("error", (cause) => (this.#fault ??= cause));
     socket.on("close", () => this.#closed());
@@ -112,7 +113,6 @@ export class Kept implements AnswerEvents {
   #release(keepMs: number): void {
     this.#freeUntil = performance.now() + keepMs;
     this.resume();
-    // What only waits does not keep the process alive.
     this.#socket?.unref();
     this.#events.free(this);
   }

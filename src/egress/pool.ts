@@ -139,7 +139,9 @@ class Place implements KeptEvents {
         kept.opened(socket);
         this.#dialling--;
         this.#open.add(kept);
-        this.free(kept);
+        // Whoever waits hears of it with the next attempt.
+        if (this.#closing.aborted) kept.destroy();
+        else this.free(kept);
       },
       (cause: unknown) => {
         this.#dialling--;
