@@ -95,9 +95,10 @@ function settled<S extends Socket>(
       socket.removeListener("error", finish);
       socket.removeListener("close", onClose);
       socket.removeListener(event, done);
+      // Nobody hears an error of a socket that was given up, or that breaks before whoever asked for it has it.
+      socket.on("error", () => undefined);
       if (cause === undefined) return resolve(socket);
-      // A late error of a socket that was given up has nobody to hear it.
-      socket.on("error", () => undefined).destroy();
+      socket.destroy();
       // The reason of a cancel need not be an error.
       reject(cause); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
     };
