@@ -2,7 +2,8 @@
 import type { Pooled, PooledFetchOptions, PooledFlow } from "./egress.ts";
 import { bodyTooLarge, translated } from "./faults.ts";
 
-const WITHOUT_BODY = new Set([101, 204, 205, 304]);
+/** What is said of these all the same is read past. */
+const WITHOUT_BODY = new Set([204, 205, 304]);
 const DEFAULT_MAX_BYTES = 1_048_576;
 /** Read ahead of whoever reads it. It goes on when half of that is used, not with every piece. */
 const AHEAD_BYTES = 65_536;
@@ -13,11 +14,11 @@ export function fetchOver(
   init: RequestInit,
   options: PooledFetchOptions,
 ): Promise<Response> {
-  const url = new URL(given);
-  const { signal } = init;
-  const body = textOf(init.body);
-  const headers = headersOf(init);
   return new Promise((resolve, reject) => {
+    const url = new URL(given);
+    const { signal } = init;
+    const body = textOf(init.body);
+    const headers = headersOf(init);
     // The reason of a cancel need not be an error.
     if (signal?.aborted) return reject(signal.reason); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
     const answer = answering(url.host, options.maxBytes ?? DEFAULT_MAX_BYTES, resolve, reject, () => signal?.removeEventListener("abort", onAbort)); // prettier-ignore
@@ -56,12 +57,13 @@ function answering(
       if (isOver) return;
       isOver = true;
       release();
-      if (stream) stream.error(cause);
-      else reject(cause);
+      stream?.error(cause);
+      reject(cause);
     },
     sink: {
       head(status, headers) {
-        if (status < 200) return;
+        const init = { status, headers: webHeaders(headers) };
+        if (WITHOUT_BODY.has(status)) return resolve(new Response(null, init));
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => void (stream = controller),
           pull: ({ desiredSize }) => {
@@ -73,8 +75,7 @@ function answering(
             self.flow?.abort();
           },
         }, new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES })); // prettier-ignore
-        const isBare = WITHOUT_BODY.has(status);
-        resolve(new Response(isBare ? null : body, { status, headers: webHeaders(headers) }));
+        resolve(new Response(body, init));
       },
       data(chunk) {
         if (isOver) return;
