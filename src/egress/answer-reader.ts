@@ -67,12 +67,17 @@ export class AnswerReader {
   }
 
   read(given: Buffer): void {
-    const bytes = this.#held.length === 0 ? given : Buffer.concat([this.#held, given]);
+    const isLent = this.#held.length === 0;
+    const bytes = isLent
+      ? given
+      : given.length === 0
+        ? this.#held
+        : Buffer.concat([this.#held, given]);
     this.#held = NOTHING;
     let at = 0;
     while (at < bytes.length) {
       const next = this.isPaused ? null : this.#step(bytes, at);
-      if (next === null) return void (this.#held = Buffer.from(bytes.subarray(at)));
+      if (next === null) return void (this.#held = isLent ? Buffer.from(bytes.subarray(at)) : bytes.subarray(at)); // prettier-ignore
       at = next;
     }
   }

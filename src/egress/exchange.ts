@@ -53,7 +53,12 @@ export class Exchange implements PooledFlow {
 
   end(): void {
     this.#finish();
-    this.#sink.end();
+    // The connection may be another's by now, who must not hear of what goes wrong here.
+    try {
+      this.#sink.end();
+    } catch (cause) {
+      this.#sink.failed(cause);
+    }
   }
 
   failed(cause: unknown): void {

@@ -25,6 +25,8 @@ export class Kept implements AnswerEvents {
   #head: AnswerHead | null = null;
   #fault: unknown = null;
   #freeUntil = 0;
+  /** What is read came some time ago. */
+  #isBehind = false;
 
   constructor(where: string, maxHeadBytes: number, events: KeptEvents) {
     this.#where = where;
@@ -80,7 +82,9 @@ export class Kept implements AnswerEvents {
   resume(): void {
     if (!this.#reader.isPaused) return;
     this.#reader.isPaused = false;
+    this.#isBehind = true;
     this.#read(NOTHING);
+    this.#isBehind = false;
     // What was held may have been enough for now.
     if (!this.#isPaused()) this.#socket?.resume();
   }
@@ -104,8 +108,9 @@ export class Kept implements AnswerEvents {
   end(isClean: boolean): void {
     const [exchange, keepMs] = [this.#exchange, this.#head?.keepMs ?? 0];
     this.#exchange = null;
-    // A server may answer before it has read everything.
-    if (isClean && keepMs > 0 && this.#socket?.writableLength === 0) this.#release(keepMs);
+    // A server may answer before it has read everything, and may have closed what nobody read from.
+    if (isClean && keepMs > 0 && !this.#isBehind && this.#socket?.writableLength === 0)
+      this.#release(keepMs); // prettier-ignore
     else this.destroy();
     exchange?.end();
   }

@@ -183,6 +183,25 @@ describe("a connection is not used again", () => {
     expect(there.requests).toHaveLength(60);
   });
 
+  test("when its reader rested, and the server may have closed it meanwhile", async () => {
+    const there = await peer((socket, _request, count) => {
+      socket.write(HELLO);
+      if (count === 1) setTimeout(() => socket.end(), 20);
+    });
+    const pool = await poolFor(there.origin);
+    const next: Told[] = [];
+    const rest = new Told((step, told) => {
+      if (step === "head") told.pause();
+      if (step === "ended") next.push(asker.ask(pool, there.origin));
+    });
+    asker.ask(pool, there.origin, {}, rest);
+    await expect.poll(() => rest.step).toBe("head");
+    await after(100);
+    rest.resume();
+    expect((await rest.over).text).toBe("hello");
+    expect(await next[0]?.over).toMatchObject({ step: "ended", text: "hello" });
+  });
+
   test("when the answer came before the request was read", async () => {
     const there = await peer(() => undefined);
     there.server.on("connection", (socket) => socket.once("data", () => socket.pause().write(HELLO))); // prettier-ignore
@@ -398,14 +417,32 @@ describe("whoever waits hears of it once", () => {
   });
 });
 
-test("a sink that throws hears that it failed, and nobody else does", async () => {
-  const there = await peer((socket) => setTimeout(() => socket.write(HELLO), 10));
-  const pool = await poolFor(there.origin);
-  for (const at of ["head", "data"]) {
+describe("a sink that throws", () => {
+  test.each(["head", "data"])("at %s hears that it failed, and nobody else does", async (at) => {
+    const there = await peer((socket) => socket.write(HELLO));
+    const pool = await poolFor(there.origin);
     const told = asker.ask(pool, there.origin, {}, new Told((step) => {
       if (step === at) throw new Error(`thrown at ${at}`);
     })); // prettier-ignore
     expect(String((await told.over).cause)).toContain(`thrown at ${at}`);
-  }
-  expect((await asker.ask(pool, there.origin).over).text).toBe("hello");
+    expect((await asker.ask(pool, there.origin).over).text).toBe("hello");
+  });
+
+  test.each([HELLO, `${OK}\r\nhello`])("at the end of %j harms nobody who uses the connection next", async (answer) => {
+    const there = await peer((socket) => setTimeout(() => (answer === HELLO ? socket.write(answer) : socket.end(answer)), 30));
+    let resolved = 0;
+    // The second finds no connection but the one of the first.
+    const resolve = (): Promise<string[]> => (resolved++ === 0 || answer !== HELLO ? Promise.resolve(["93.184.215.14"]) : new Promise(() => undefined));
+    const { port } = there.server.address() as AddressInfo;
+    const origin = "http://mcp.example.org";
+    const pool = await poolFor(origin, { resolve, connect: () => dialHome(port, "127.0.0.1") });
+    const causes: unknown[] = [];
+    const end = (): never => {
+      throw new Error("thrown at the end");
+    };
+    pool.send({ origin, path: "/", method: "GET", headers: [] }, { head: () => undefined, data: () => undefined, end, failed: (cause) => causes.push(cause) });
+    await expect.poll(() => there.requests.length).toBe(1);
+    expect(await asker.ask(pool, origin).over).toMatchObject({ step: "ended", text: "hello" });
+    expect(causes.map(String)).toEqual(["Error: thrown at the end"]);
+  }); // prettier-ignore
 });
