@@ -136,6 +136,17 @@ describe("answers", () => {
     );
   });
 
+  test("have limits of their own, however many came before", () => {
+    let ends = 0;
+    const reader = new AnswerReader(MAX_HEAD, { head: () => undefined, data: () => undefined, end: () => void ends++ }); // prettier-ignore
+    for (let count = 1; count <= 3; count++) {
+      reader.expect("GET");
+      reader.read(bytesOf("HTTP/1.1 102 Processing\r\n\r\n".repeat(16)));
+      reader.read(bytesOf(`${CHUNKED}0\r\n${"a: b\r\n".repeat(MAX_HEAD / 8)}\r\n`));
+      expect(ends).toBe(count);
+    }
+  });
+
   test("a name that objects have of their own is a header like any other", () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
     const lines = names.map((name) => `${name}: polluted\r\n`).join("");

@@ -117,6 +117,16 @@ describe("a connection is used again", () => {
   });
 });
 
+test("whoever rests at the last byte leaves the connection to others all the same", async () => {
+  const there = await peer((socket) => socket.write(HELLO));
+  const pool = await poolFor(there.origin);
+  for (let count = 0; count < 3; count++) {
+    const told = asker.ask(pool, there.origin, {}, new Told((step, self) => step === "data" && self.pause())); // prettier-ignore
+    expect((await told.over).step).toBe("ended");
+  }
+  expect(there.sockets).toHaveLength(1);
+});
+
 describe("a connection is not used again", () => {
   test.each([
     ["the server says so", `${OK}connection: close\r\ncontent-length: 5\r\n\r\nhello`],
@@ -206,11 +216,22 @@ describe("a connection is not used again", () => {
     const there = await peer(() => undefined);
     there.server.on("connection", (socket) => socket.once("data", () => socket.pause().write(HELLO))); // prettier-ignore
     const pool = await poolFor(there.origin);
-    const told = await asker.ask(pool, there.origin, { method: "POST", body: "x".repeat(30_000_000) }).over; // prettier-ignore
-    expect([told.step, told.text]).toEqual(["ended", "hello"]);
+    for (let count = 1; count <= 2; count++) {
+      const told = await asker.ask(pool, there.origin, { method: "POST", body: "x".repeat(30_000_000) }).over; // prettier-ignore
+      expect([told.step, told.text]).toEqual(["ended", "hello"]);
+      expect(there.sockets).toHaveLength(count);
+    }
     for (const socket of there.sockets) socket.resume();
     await expect.poll(() => there.open).toBe(0);
     expect(there.requests).toEqual([]);
+  });
+
+  test("by whoever waits for one, when the server closes it", async () => {
+    const there = await peer((socket) => socket.end(`${OK}connection: close\r\ncontent-length: 5\r\n\r\nhello`)); // prettier-ignore
+    const pool = await poolFor(there.origin);
+    const all = Array.from({ length: 300 }, () => asker.ask(pool, there.origin));
+    for (const { over } of all) expect((await over).step).toBe("ended");
+    expect(there.sockets).toHaveLength(300);
   });
 });
 
@@ -267,13 +288,14 @@ describe("an answer that does not come whole", () => {
 
   test("may take its time from byte to byte", async () => {
     const there = await peer((socket) => {
-      const left = [...HELLO];
-      const timer = setInterval(() => (left.length > 0 ? socket.write(left.shift() ?? "") : clearInterval(timer)), 40); // prettier-ignore
+      let left = 60;
+      socket.write(`${OK}content-length: ${left}\r\n\r\n`);
+      const timer = setInterval(() => (left-- > 0 ? socket.write("x") : clearInterval(timer)), 40);
       socket.on("close", () => clearInterval(timer));
     });
     const pool = await poolFor(there.origin);
     const told = await asker.ask(pool, there.origin, { headersMs: 15_000, idleMs: 1_500 }).over;
-    expect([told.step, told.text]).toEqual(["ended", "hello"]);
+    expect([told.step, told.bytes]).toEqual(["ended", 60]);
   });
 });
 

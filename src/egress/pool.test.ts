@@ -178,6 +178,21 @@ describe("kept connections", () => {
     await expect.poll(() => open).toBe(0);
   });
 
+  test("a body without end is read up to its limit, and then closed", async () => {
+    let isOpen = true;
+    const port = await serve((req, res) => {
+      const timer = setInterval(() => res.write("x".repeat(1_000)), 5);
+      req.socket.once("close", () => {
+        clearInterval(timer);
+        isOpen = false;
+      });
+    });
+    const at = `http://127.0.0.1:${port}`;
+    const answer = await (await pooled(at)).fetch(at, {}, { maxBytes: 10_000 });
+    expect(await reasonOf(answer.text())).toBe("body_too_large");
+    await expect.poll(() => isOpen).toBe(false);
+  });
+
   test.each<[string, unknown]>([["not a url", undefined], ["http://127.0.0.1:1/", new Blob(["x"])]])("what cannot be asked is refused as any other failure: %s", async (url, body) => {
     const pool = await pooled("http://127.0.0.1:1/");
     const asked = pool.fetch(url, { method: "POST", body: body as string });
