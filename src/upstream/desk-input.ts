@@ -37,7 +37,7 @@ type Stdio = Extract<TransportInput, { kind: "stdio" }>;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** Ours to write, or they would change what a request is. */
-const RESERVED_HEADERS = /^(?:host|content-length|content-type|transfer-encoding|connection|upgrade|te|trailer|expect|accept|mcp-.*|proxy-.*)$/i; // prettier-ignore
+const RESERVED_HEADERS = /^(?:host|content-length|content-type|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept|mcp-.*|proxy-.*)$/i; // prettier-ignore
 const HOST = /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i; // prettier-ignore
 const QUERY = /^query:[A-Za-z0-9_.~-]{1,64}$/;
 
