@@ -20,6 +20,14 @@ export interface Answer {
   readonly results: readonly Result[] | Failure;
 }
 
+/** Asks the writer thread to bring history up to the log. */
+export const SETTLE = "settle";
+
+/** So many of those who asked are served. */
+export interface Settled {
+  readonly settled: number;
+}
+
 export interface Groups {
   /** `put` adds the item's fields to the group. Resolves with the item's own result after the group is durable. */
   push(put: (flat: Flat[]) => void): Promise<number | readonly unknown[][]>;

@@ -43,7 +43,7 @@ export function rebuilder(db: DatabaseSync): TakeStep {
         `select ${EVENT_COLUMNS} from events where seq > ? and seq <= ? and execution_id is not null order by seq limit ?`,
       ) // prettier-ignore
       .all(after, head, STRETCH) as unknown as EventRow[];
-    copies.write(changesOf(rows));
+    copies.write(changesOf(rows).values());
     const seq = rows.length < STRETCH ? head : (rows.at(-1)?.seq ?? head);
     return { seq, events: rows.length, head };
   }

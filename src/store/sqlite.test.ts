@@ -41,6 +41,7 @@ test("whole numbers are kept as such, in the log and in both tables of execution
   const dataDir = folder();
   const store = await openStore("sqlite:a.db", { dataDir });
   await finish(store, { id: "a" }, { id: "b", status: "failed" });
+  await store.executions.get("b");
   using db = new DatabaseSync(join(dataDir, "a.db"), { readOnly: true });
   const typesOf = (table: string, columns: readonly string[]): Set<unknown> =>
     new Set(columns.flatMap((name) => db.prepare(`select typeof(${name}) as type from ${table}`).all()).map(({ type }) => type)); // prettier-ignore
@@ -164,7 +165,7 @@ describe("the writer thread", () => {
       writer.batch([insert("d")]),
     ]);
     expect(results.map((r) => r.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]); // prettier-ignore
-    const [rows] = await run("select name from facts order by name");
+    const [rows] = await run("select name from facts where name <> 'projected' order by name");
     expect(rows).toEqual([{ name: "a" }, { name: "d" }]);
     await writer.close();
   });

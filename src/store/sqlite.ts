@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Kysely, type CompiledQuery } from "kysely";
+import { Behind } from "./behind.ts";
 import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
 import { PROBE, type Database } from "./database.ts";
@@ -12,6 +13,7 @@ import { queries } from "./queries/index.ts";
 import { rebuilding, type Step } from "./rebuild.ts";
 import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
+import { readsHistory } from "./write-group.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
 
 const MAX_PREPARED = 500;
@@ -23,11 +25,12 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
   const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit);
   const read = reading(reader);
   const kysely = new Kysely<Tables>({
-    dialect: sqliteDialect(async (query) =>
-      query.query.kind === "SelectQueryNode"
-        ? read(query)
-        : ((await writer.batch([query]))[0] ?? []),
-    ),
+    dialect: sqliteDialect(async (query) => {
+      if (query.query.kind !== "SelectQueryNode") return (await writer.batch([query]))[0] ?? [];
+      // Answers do not wait for history; whoever reads it does.
+      if (readsHistory(query.sql)) await writer.settled();
+      return read(query);
+    }),
   });
   const database: Database = {
     kind: "sqlite",
@@ -65,6 +68,7 @@ function openReader(file: string): DatabaseSync {
     closeSync(openSync(file, "a", 0o600));
     db = openConnection(file);
     migrate(db);
+    new Behind(db).catchUp();
     db.exec("pragma query_only = on");
     return db;
   } catch (cause) {

@@ -1,5 +1,6 @@
-// What the writer thread does with one message: one group is one transaction.
+// What the writer thread does with one message: one group is one transaction, and what it means for history another one.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { Behind } from "./behind.ts";
 import { bind } from "./bind.ts";
 import { Chains, type Head } from "./chain.ts";
 import { errcodeOf, failure, type Flat, type Result } from "./group.ts";
@@ -7,8 +8,6 @@ import { readItems, type Statement } from "./message.ts";
 import { apply, type Changes, type Effect } from "./projection.ts";
 import { rebuilder } from "./rebuild-sqlite.ts";
 import type { LogEvent } from "./store.ts";
-import { tally } from "./tally.ts";
-import { projectionWriter } from "./write-projection.ts";
 
 const MAX_PREPARED = 500;
 
@@ -18,19 +17,26 @@ const INSERT_EVENT = `insert into events
 const CHAIN_HEAD = "select n, hash from chains where tenant_id = ? and instance_id = ?";
 const MOVE_HEAD = `insert into chains (tenant_id, instance_id, n, seq, hash) values (?, ?, ?, ?, ?)
   on conflict do update set n = excluded.n, seq = excluded.seq, hash = excluded.hash`;
-const ADD_USAGE = `insert into usage (tenant_id, period, metric, used) values (?1, ?2, ?3, max(0, ?4))
-  on conflict do update set used = max(0, used + ?4)`;
-const SETTLE_RESERVATION = "delete from reservations where execution_id = ?";
+/** So far history may be behind the log. Then a group is taken only if history can be written, too. */
+const MAX_BEHIND = 10_000;
 
 interface Prepared {
   readonly statement: StatementSync;
   readonly returns: boolean;
 }
 
-export function groupWriter(
-  db: DatabaseSync,
-  instanceId: string,
-): (flat: readonly Flat[]) => Result[] {
+export interface GroupWriter {
+  /** Durable when it returns: one result per item. */
+  write(flat: readonly Flat[]): Result[];
+  /** Brings history up to the log: what has ended, what has been running for a while, or all. Throws when it cannot. */
+  settle(all: boolean): void;
+  /** Calls whose events are durable and whose rows are not up to them. */
+  readonly behind: number;
+}
+
+export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
+  const behind = new Behind(db);
+  behind.catchUp();
   const prepared = new Map<string, Prepared>();
 
   function prepare(sql: string): Prepared {
@@ -50,7 +56,6 @@ export function groupWriter(
   // One or two of each for every call: prepared once, and called without a list in between. Their values were looked at on
   // their way here, and their columns say which numbers are whole: they are bound as they are.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
-  const projection = projectionWriter(db, { executions: "executions", rollups: "rollups" });
   const takeStep = rebuilder(db);
   const chainHead = once(() => db.prepare(CHAIN_HEAD));
   const headOf = (tenantId: string): Head | null =>
@@ -98,19 +103,18 @@ export function groupWriter(
     }
   } // prettier-ignore
 
-  function writeChanges(changes: Changes): void {
-    const budgets = tally();
-    for (const change of projection.write(changes)) budgets.add(change);
-    for (const u of budgets.sums()) run(ADD_USAGE, u.tenant_id, u.period, u.metric, u.used);
-    for (const id of budgets.settled) run(SETTLE_RESERVATION, id);
-  }
-
   function head(): number {
     const row = prepare("select max(seq) as seq from events").statement.get();
     return Number(row?.["seq"] ?? 0);
   }
 
-  return (flat) => {
+  /** Inside a group, before what looks at history. */
+  function catchUp(): void {
+    behind.write(true, performance.now());
+  }
+
+  function write(flat: readonly Flat[]): Result[] {
+    if (behind.size >= MAX_BEHIND) settle(true);
     db.exec("begin immediate");
     try {
       const results: Result[] = [];
@@ -124,21 +128,57 @@ export function groupWriter(
           if (typeof result === "number") seq = result;
           results.push(result);
         },
-        batch: (statements) => void results.push(writeBatch(statements)),
-        step: (name, after, oldest) =>
-          void results.push(allOrNothing(() => [[takeStep(name, after, oldest, before)]])),
+        batch(statements) {
+          if (statements.some(({ sql }) => readsHistory(sql))) catchUp();
+          results.push(writeBatch(statements));
+        },
+        step(name, after, oldest) {
+          catchUp();
+          results.push(allOrNothing(() => [[takeStep(name, after, oldest, before)]]));
+        },
       });
       for (const [tenantId, at] of chains.moved()) run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash); // prettier-ignore
-      writeChanges(changes);
       db.exec("commit");
+      behind.done();
+      behind.add(changes, before, seq, performance.now());
       return results;
     } catch (cause) {
-      projection.undone();
+      behind.undone();
       if (db.isTransaction) db.exec("rollback");
       throw cause;
     }
+  }
+
+  function settle(all: boolean): void {
+    // Nothing is lost with it that the log does not tell, so nobody waits for the disk.
+    db.exec("pragma synchronous = normal");
+    try {
+      db.exec("begin immediate");
+      behind.write(all, performance.now());
+      db.exec("commit");
+      behind.done();
+    } catch (cause) {
+      behind.undone();
+      if (db.isTransaction) db.exec("rollback");
+      throw cause;
+    } finally {
+      db.exec("pragma synchronous = full");
+    }
+  }
+
+  return {
+    write,
+    settle,
+    get behind() {
+      return behind.size;
+    },
   };
 }
+
+/** Tables that are behind the log between a group and the next. */
+const HISTORY = /\b(executions|rollups|usage|reservations)\b/;
+
+export const readsHistory = (sql: string): boolean => HISTORY.test(sql);
 
 /** Not before the tables are there. */
 function once<T>(make: () => T): () => T {

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { bind } from "./bind.ts";
 import { addPacked } from "./buckets.ts";
-import type { Change, Changes, Ended } from "./projection.ts";
+import type { Change, Ended } from "./projection.ts";
 import { rollupsOf } from "./rollups.ts";
 import { sayings } from "./said.ts";
 import type { RollupsTable } from "./tables.ts";
@@ -18,7 +18,7 @@ const upsert = (
     duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms, instance_id = excluded.instance_id,
     start_seq = excluded.start_seq, end_seq = excluded.end_seq, session_id = excluded.session_id,
     trace_key = excluded.trace_key, error_code = excluded.error_code, error_seq = excluded.error_seq
-  where ${table}.end_seq is null`;
+  where ${table}.end_seq is null and ${table}.start_seq < excluded.start_seq`;
 const end = (
   table: string,
 ) => `update ${table} set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?, error_code = ?,
@@ -31,8 +31,8 @@ const addRollup = (table: string) => `insert into ${table}
     last_start_ms = max(last_start_ms, excluded.last_start_ms), buckets = add_packed(buckets, excluded.buckets)`;
 
 export interface ProjectionWriter {
-  /** Answers the changes that were taken: not those of executions that had ended before. */
-  write(changes: Changes): Change[];
+  /** Answers what was taken of the changes: no start that is there, no end of what had ended before. */
+  write(changes: Iterable<Change>): Change[];
   addRollups(rows: readonly RollupsTable[]): void;
   /** The transaction of what was written has failed. */
   undone(): void;
@@ -51,7 +51,8 @@ export function projectionWriter(
 
   // One or two of these for every call: called without a list in between. Their values were looked at when the event was
   // taken, and their columns say which numbers are whole: they are bound as they are.
-  function take({ id, start, end }: Change): boolean {
+  function take(change: Change): Change | null {
+    const { id, start, end } = change;
     if (start) {
       const { changes } = upsertExecution().run(
         start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
@@ -59,13 +60,14 @@ export function projectionWriter(
         start.instanceId, start.seq, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
         end ? said.seqOf(end) : null,
       );
-      return changes !== 0;
+      if (changes !== 0) return change;
     }
-    if (!end) return false;
+    if (!end) return null;
     const { changes } = endExecution().run(
       end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, said.seqOf(end), id,
     );
-    return changes !== 0;
+    if (changes === 0) return null;
+    return start ? { id, start: null, end } : change;
   } // prettier-ignore
 
   function addRollups(rows: readonly RollupsTable[]): void {
@@ -80,10 +82,11 @@ export function projectionWriter(
     write(changes) {
       const taken: Change[] = [];
       const ended: Ended[] = [];
-      for (const change of changes.values()) {
-        if (!take(change)) continue;
-        taken.push(change);
-        if (change.end) ended.push(change.end);
+      for (const change of changes) {
+        const part = take(change);
+        if (!part) continue;
+        taken.push(part);
+        if (part.end) ended.push(part.end);
       }
       addRollups(rollupsOf(ended));
       return taken;

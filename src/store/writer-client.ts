@@ -2,12 +2,14 @@
 import { Worker } from "node:worker_threads";
 import {
   groups,
+  SETTLE,
   StatementFailed,
   type Answer,
   type Flat,
   type OnCommit,
   type Pace,
   type Result,
+  type Settled,
 } from "./group.ts";
 import { appender, putBatch, putStep, type Statement } from "./message.ts";
 import type { StepName } from "./rebuild-sqlite.ts";
@@ -22,6 +24,8 @@ export interface Writer {
   /** A step of a rebuild; answers what it did. */
   step(name: StepName, after: number, oldest: number): Promise<Record<string, number>>;
   failing(): boolean;
+  /** Resolves once history shows all that was acknowledged so far; null: it does. */
+  settled(): Promise<void> | null;
   close(): Promise<void>;
 }
 
@@ -58,13 +62,27 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   let inFlight: InFlight[] = [];
   let diedAt = -Infinity;
   let lastDeath: Error | null = null;
+  /** History may lack something that was acknowledged. */
+  let isBehind = false;
+  /** Who waits for it; the newest promise serves all who come until it is kept. */
+  const readers: (() => void)[] = [];
+  let settling: Promise<void> | null = null;
 
   function start(): Worker {
     const opened = spawn();
-    opened.on("message", ({ groups: count, results }: Answer) => {
+    /** An idle writer does not keep the process alive. */
+    const rest = (): void => {
+      if (inFlight.length === 0 && readers.length === 0) opened.unref();
+    };
+    opened.on("message", (message: Answer | Settled) => {
+      if ("settled" in message) {
+        for (const resolve of readers.splice(0, message.settled)) resolve();
+        return rest();
+      }
+      const { groups: count, results } = message;
       const answered = inFlight.splice(0, count);
-      // An idle writer does not keep the process alive.
-      if (inFlight.length === 0) opened.unref();
+      isBehind = true;
+      rest();
       let from = 0;
       for (const { items, resolve, reject } of answered) {
         if ("failed" in results) reject(new StatementFailed(results));
@@ -85,6 +103,20 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     const lost = inFlight;
     inFlight = [];
     for (const { reject } of lost) reject(cause);
+    // The next thread begins with what this one left; whoever reads does not wait for it.
+    for (const resolve of readers.splice(0)) resolve();
+    isBehind = true;
+  }
+
+  function settled(): Promise<void> | null {
+    if (!isBehind || !worker) return settling;
+    isBehind = false;
+    const asked = new Promise<void>((resolve) => readers.push(resolve)).then(() => {
+      if (settling === asked) settling = null;
+    });
+    worker.ref();
+    worker.postMessage(SETTLE);
+    return (settling = asked);
   }
 
   function commit(flat: Flat[], items: number): Promise<readonly Result[]> {
@@ -110,6 +142,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
       return done ?? {};
     },
     failing: () => queue.failing(),
+    settled,
     async close() {
       await queue.drain();
       const last = worker;

@@ -1,7 +1,8 @@
 // The writer thread of SQLite: the only connection that writes.
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { YOUNG_MS } from "./behind.ts";
 import { openConnection } from "./connection.ts";
-import { failure, type Answer, type Flat } from "./group.ts";
+import { failure, SETTLE, type Answer, type Flat, type Settled } from "./group.ts";
 import { groupWriter } from "./write-group.ts";
 import type { WriterData } from "./writer-client.ts";
 
@@ -14,21 +15,56 @@ const db = openConnection(file);
  * each wait this long. Once it failed, an attempt only tells whether the lock is still there.
  */
 const [PATIENT_MS, FAILING_MS] = [700, 50];
+/** Calls that history is behind by are written together: many share the pages that change. */
+const MANY = 256;
+/** History that could not be written. */
+const RETRY_MS = 1_000;
 const wait = patience();
 wait(PATIENT_MS);
-const write = groupWriter(db, instanceId);
-type Message = readonly Flat[] | null;
+const log = groupWriter(db, instanceId);
+/** A group; `SETTLE`: history is wanted as it is; null: the end. */
+type Message = readonly Flat[] | typeof SETTLE | null;
+/** Set while history is behind. */
+let later: NodeJS.Timeout | null = null;
+/** History could not be written the last time. */
+let isStuck = false;
 
 port.on("message", (first: Message) => {
   // Whatever has arrived by now becomes one transaction: one wait for the disk serves them all.
   const messages = [first];
   for (let more = receive(); more !== undefined; more = receive()) messages.push(more);
-  const flats = messages.filter((message) => message !== null);
+  const flats = messages.filter((message) => message !== null && message !== SETTLE);
   if (flats.length > 0) port.postMessage(answerTo(flats));
-  if (flats.length === messages.length) return;
+  const asked = messages.filter((message) => message === SETTLE).length;
+  const isLast = messages.includes(null);
+  // Nobody waits for this but who asked: the answer above is on its way.
+  if (asked > 0 || isLast) settle(true);
+  else if (log.behind >= MANY && !isStuck) settle(false);
+  else if (log.behind > 0) later ??= setTimeout(settleLater, YOUNG_MS);
+  if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
+  if (!isLast) return;
+  if (later) clearTimeout(later);
   db.close();
   port.close();
 });
+
+/** What cannot be written now is tried again in a while, or when somebody asks for it. */
+function settle(all: boolean): void {
+  try {
+    log.settle(all);
+    isStuck = false;
+  } catch {
+    isStuck = true;
+    wait(FAILING_MS);
+    later ??= setTimeout(settleLater, RETRY_MS);
+  }
+  if (log.behind > 0) later ??= setTimeout(settleLater, YOUNG_MS);
+}
+
+function settleLater(): void {
+  later = null;
+  settle(false);
+}
 
 function patience(): (ms: number) => void {
   let present: number | null = null;
@@ -44,7 +80,7 @@ function receive(): Message | undefined {
 
 function answerTo(flats: readonly (readonly Flat[])[]): Answer {
   try {
-    const results = write(flats.length === 1 ? (flats[0] ?? []) : flats.flat());
+    const results = log.write(flats.length === 1 ? (flats[0] ?? []) : flats.flat());
     wait(PATIENT_MS);
     return { groups: flats.length, results };
   } catch (cause) {
