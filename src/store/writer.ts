@@ -24,10 +24,7 @@ wait(PATIENT_MS);
 const log = groupWriter(db, instanceId);
 /** A group; `SETTLE`: history is wanted as it is; null: the end. */
 type Message = readonly Flat[] | typeof SETTLE | null;
-/** Set while history is behind. */
-let later: NodeJS.Timeout | null = null;
-/** History could not be written the last time. */
-let isStuck = false;
+const history = followed();
 
 port.on("message", (first: Message) => {
   // Whatever has arrived by now becomes one transaction: one wait for the disk serves them all.
@@ -38,32 +35,45 @@ port.on("message", (first: Message) => {
   const asked = messages.filter((message) => message === SETTLE).length;
   const isLast = messages.includes(null);
   // Nobody waits for this but who asked: the answer above is on its way.
-  if (asked > 0 || isLast) settle(true);
-  else if (log.behind >= MANY && !isStuck) settle(false);
-  else if (log.behind > 0) later ??= setTimeout(settleLater, YOUNG_MS);
+  history.follow(asked > 0 || isLast);
   if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
   if (!isLast) return;
-  if (later) clearTimeout(later);
+  history.end();
   db.close();
   port.close();
 });
 
-/** What cannot be written now is tried again in a while, or when somebody asks for it. */
-function settle(all: boolean): void {
-  try {
-    log.settle(all);
-    isStuck = false;
-  } catch {
-    isStuck = true;
-    wait(FAILING_MS);
-    later ??= setTimeout(settleLater, RETRY_MS);
-  }
-  if (log.behind > 0) later ??= setTimeout(settleLater, YOUNG_MS);
-}
-
-function settleLater(): void {
-  later = null;
-  settle(false);
+/** History after each group: now if somebody asks or it is many, else a little later. */
+function followed(): { follow(now: boolean): void; end(): void } {
+  let later: NodeJS.Timeout | null = null;
+  /** It could not be written the last time: it is tried again in a while, or when somebody asks. */
+  let isStuck = false;
+  const settle = (all: boolean): void => {
+    try {
+      log.settle(all);
+      isStuck = false;
+    } catch {
+      isStuck = true;
+      wait(FAILING_MS);
+    }
+    soon();
+  };
+  const soon = (): void => {
+    if (log.behind > 0) later ??= setTimeout(settleLater, isStuck ? RETRY_MS : YOUNG_MS);
+  };
+  const settleLater = (): void => {
+    later = null;
+    settle(false);
+  };
+  return {
+    follow(now) {
+      if (now || (log.behind >= MANY && !isStuck)) settle(now);
+      else soon();
+    },
+    end() {
+      if (later) clearTimeout(later);
+    },
+  };
 }
 
 function patience(): (ms: number) => void {
