@@ -16,7 +16,7 @@ const db = openConnection(file);
  */
 const [PATIENT_MS, FAILING_MS] = [700, 50];
 /** Calls that history is behind by are written together: many share the pages that change. */
-const MANY = 256;
+const MANY = 64;
 /** History that could not be written. */
 const RETRY_MS = 1_000;
 const wait = patience();
