@@ -6,7 +6,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 export interface Guard {
   /** Throws FORBIDDEN / bad_host or bad_origin. An absent Origin passes, `null` does not. */
-  check(req: IncomingMessage): void;
+  check(req: Pick<IncomingMessage, "headers">): void;
 }
 
 /** `*` in the list admits every host name: for a server behind a proxy that checks itself. */

@@ -4,17 +4,19 @@ import type { AddressInfo } from "node:net";
 import type { Caller, Json } from "../call.ts";
 import { AppError, CODES, faultOf } from "../errors.ts";
 import type { Credentials } from "../identity/index.ts";
-import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
+import { NO_REQUEST_SPAN } from "../telemetry/tracing.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
 import { readBody } from "./body.ts";
 import type { Doors } from "./doors.ts";
 import { createGuard, type Guard } from "./guard.ts";
-import { fastAnswer, fastCall, fastFailure, type FastAnswer, type FastCall } from "./mcp/fast.ts";
+import { openLane } from "./lane/lane.ts";
+import { createServe } from "./lane/serve.ts";
+import { fastCall } from "./mcp/fast.ts";
+import { createFastRun, noSuchServer, type FastRun } from "./mcp/fast-run.ts";
 import { createMcpDoor } from "./mcp/index.ts";
-import { isUnknown } from "./mcp/result.ts";
-import { httpMcpSpan, tellOutcome } from "./mcp/span.ts";
-import { createNames, createViews } from "./mcp/views.ts";
-import { faultHeaders, problemOf, rateHeaders } from "./problem.ts";
+import { httpMcpSpan } from "./mcp/span.ts";
+import { createNames, createViews, isMcp, serverIn } from "./mcp/views.ts";
+import { faultHeaders, problemOf } from "./problem.ts";
 
 export interface HttpDoor {
   /** Resolves with the base URL once requests are answered. */
@@ -33,6 +35,8 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   const names = createNames(doors.registry);
   const views = createViews(doors.engine);
   const mcp = createMcpDoor(doors, names, views);
+  const run = createFastRun(doors, views);
+  const begun = new WeakMap<object, ReturnType<FastRun>>();
   let guard: Guard = createGuard(doors.settings.allowedHosts, "127.0.0.1");
   let web: Promise<WebHandler> | null = null;
 
@@ -41,6 +45,13 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const requestId = doors.ids.next("req", doors.now());
     answer(req, res, requestId).catch((cause: unknown) => fail(doors, req, res, cause, requestId));
   }); // prettier-ignore
+  const lane =
+    doors.settings.fastPath && !doors.tracing.on
+      ? openLane(server, {
+          serve: createServe({ doors, names, guard: () => guard, run, begun }),
+          counted: (end) => doors.metrics.lane(end),
+        })
+      : null;
 
   async function answer(
     req: IncomingMessage,
@@ -49,9 +60,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   ): Promise<void> {
     guard.check(req);
     const path = pathOf(req.url);
-    if (path === "/mcp") return answerMcp(req, res, requestId, null);
-    const server = serverIn(path);
-    if (server !== null) return answerMcp(req, res, requestId, server);
+    if (isMcp(path)) return answerMcp(req, res, requestId, serverIn(path));
     res.setHeader("Request-Id", requestId);
     if (path === "/healthz" || path === "/readyz") return answerHealth(path, req, res);
     if (path === "/metrics") return answerMetrics(req, res);
@@ -65,6 +74,9 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     requestId: string,
     server: string | null,
   ): Promise<void> {
+    // One that was handed over after it ran is answered, not run again.
+    const ended = begun.get(req.socket);
+    begun.delete(req.socket);
     const at = doors.tracing.on ? performance.now() : 0;
     const { authorization, traceparent, tracestate } = req.headers;
     // Agents bring a key. The console's cookie would travel with requests of other local pages too.
@@ -74,13 +86,19 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     const body = bytes ? parseRpc(bytes, res, requestId) : undefined;
     if (bytes && body === undefined) return;
     const fast =
-      body !== undefined && doors.settings.fastPath ? fastCall(req, body, names, server) : null;
+      body !== undefined && doors.settings.fastPath && !ended
+        ? fastCall(req, body, names, server)
+        : null;
     const span = doors.tracing.on
       ? httpMcpSpan(doors, body, req, { at, requestId, caller })
       : NO_REQUEST_SPAN;
     try {
-      const held = fast ? await answerFast(fast, caller, req, res, requestId, span, server) : undefined; // prettier-ignore
-      if (held === null) return;
+      const end = await (ended ?? (fast ? run(fast, caller, { requestId, server, span, ip: req.socket.remoteAddress, whenGone: cancelWhenGone(res) }) : undefined)); // prettier-ignore
+      if (typeof end === "object") {
+        res.writeHead(end.status, end.headers);
+        res.end(end.text, end.encoding);
+        return;
+      }
       res.setHeader("Request-Id", requestId);
       const context = {
         ...textOf("traceparent", traceparent),
@@ -88,7 +106,7 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
         span,
       };
       if (bytes) doors.metrics.mcpPath("sdk");
-      const known = await mcp.handle(req, res, caller, body, { ...context, held }, server);
+      const known = await mcp.handle(req, res, caller, body, { ...context, held: end }, server);
       if (!known) throw noSuchServer();
     } finally {
       span.end(res.statusCode);
@@ -107,37 +125,6 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       return refused(cause);
     }
   }
-
-  /** Null: answered. Else the call waits for a person under this id, and the SDK's way knows how the client can wait. */
-  async function answerFast(fast: FastCall, caller: Caller, req: IncomingMessage, res: ServerResponse, requestId: string, span: RequestSpan, server: string | null): Promise<string | null> {
-    const { id, request } = fast;
-    doors.metrics.mcpPath("fast");
-    // A client that closes the connection before the answer cancels the call.
-    const whenGone = (cancel: () => void): void => void res.once("close", () => (res.writableFinished ? undefined : cancel()));
-    let answer: FastAnswer;
-    const headers = ["Content-Type", "application/json", "Request-Id", requestId];
-    try {
-      const outcome = await doors.engine.execute(caller, { ...request, within: span.context?.within, ip: req.socket.remoteAddress, whenGone });
-      if (doors.tracing.on) tellOutcome(span, outcome);
-      if (outcome.approval?.state === "pending") return outcome.executionId;
-      if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
-      // Whoever sees nothing of a server learns nothing of it: its face is as absent as any other.
-      if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server)) throw noSuchServer();
-      answer = fastAnswer(fast, outcome, doors.settings.version, server);
-    } catch (cause) {
-      if (cause instanceof NoSuchServer) throw cause;
-      doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");
-      span.failed(CODES.INTERNAL_SERVER_ERROR.rpc);
-      answer = { status: 503, text: fastFailure(id, cause) };
-    }
-    const { status, text } = answer;
-    const bytes = Buffer.byteLength(text);
-    headers.push("Content-Length", String(bytes));
-    res.writeHead(status, headers);
-    // One byte a character means plain ASCII, which travels without being encoded.
-    res.end(text, bytes === text.length ? "latin1" : "utf8");
-    return null;
-  } // prettier-ignore
 
   async function answerHealth(
     path: string,
@@ -168,13 +155,20 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
           resolve(doors.settings.baseUrl);
         });
       }),
-    stopAccepting: () => void server.close(),
+    stopAccepting() {
+      server.close();
+      lane?.stop();
+    },
     async close() {
       await mcp.close();
       server.closeIdleConnections();
+      lane?.stop();
       await new Promise<void>((resolve) => {
         // Answers are out by now; what is left are streams and idle connections.
-        const hurry = setTimeout(() => server.closeAllConnections(), 250);
+        const hurry = setTimeout(() => {
+          server.closeAllConnections();
+          lane?.closeAll();
+        }, 250);
         server.close(() => {
           clearTimeout(hurry);
           resolve();
@@ -184,16 +178,9 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   };
 }
 
-/** The face of one server: its tools under their own names. */
-function serverIn(path: string): string | null {
-  return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
-}
-
-class NoSuchServer extends AppError {}
-
-/** The same whether there is none or it is not for this caller. */
-const noSuchServer = (): NoSuchServer =>
-  new NoSuchServer("NOT_FOUND", "unknown", "There is no server of this name for this caller", { remedy: "see what there is at /mcp, or ask an administrator" }); // prettier-ignore
+/** A client that closes the connection before the answer cancels the call. */
+const cancelWhenGone = (res: ServerResponse) => (cancel: () => void) =>
+  void res.once("close", () => (res.writableFinished ? undefined : cancel()));
 
 /** The page names everybody's tools: whoever may not see them all needs a scope that says so, which `*` does not. */
 function assertMayScrape({ role, scopes }: Caller): void {
@@ -237,9 +224,9 @@ function fail(
   }
   res.setHeader("Request-Id", requestId);
   for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
-  // What is left of the body is not read: the connection cannot be used again.
-  if (!req.complete) res.setHeader("Connection", "close");
-  if (path === "/mcp" || serverIn(path) !== null) {
+  // What is left of the body is not read: the connection cannot be used again. Whether it has arrived is a matter of luck.
+  if (!req.readableEnded) res.setHeader("Connection", "close");
+  if (isMcp(path)) {
     const { http, rpc, expose, title } = CODES[fault.code];
     const data = { code: fault.code, reason: fault.reason, remedy: fault.remedy };
     const error = { code: rpc, message: expose ? fault.message : title, data };

@@ -20,6 +20,8 @@ export interface Metrics {
   /** An answer was given again instead of asking the tool. */
   cacheHit(): void;
   mcpPath(path: "fast" | "sdk"): void;
+  /** A request was answered in the lane in front of node:http, or its connection left it. */
+  lane(end: "answered" | "handed_over"): void;
   /** What an execution that ran used of its tenant's budget. */
   spent(amounts: Readonly<Record<string, number>>): void;
   /** A rate window or a budget came close to its limit. */
@@ -97,18 +99,20 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const late = counter({ name: "ostiary_late_results_total", help: "Results dropped because the execution had ended" });
   const hits = counter({ name: "ostiary_cache_hits_total", help: "Answers of cacheable tools that were given again" });
   const paths = counter({ name: "ostiary_mcp_requests_total", help: "MCP requests by path taken", labels: ["path"] });
+  const lane = counter({ name: "ostiary_lane_total", help: "Calls answered before node:http, and connections handed over to it", labels: ["end"] });
   const build = setGauge({ name: "ostiary_build_info", help: "Version of this server", labels: ["version"] });
   let sources: Sources | null = null;
   const own = processFigures();
   const families: readonly Family[] = [
     discovery, total, duration, refused, stageSeconds, verdicts, waits, limited, budget, lows, commits, sizes, events,
-    failures, late, hits, paths, build, ...gauges(() => sources), ...own.families,
+    failures, late, hits, paths, lane, build, ...gauges(() => sources), ...own.families,
   ];
 
   // What can be known beforehand starts at zero, so that the first of its kind is seen as a rise.
   build.of(p.version).value = 1;
   const [wait, commit, size, failed, lost, hit] = [waits.of(), commits.of(), sizes.of(), failures.of(), late.of(), hits.of()];
   const taken = { fast: paths.of("fast"), sdk: paths.of("sdk") };
+  const lanes = { answered: lane.of("answered"), handed_over: lane.of("handed_over") };
   const stages = p.stages.map((stage): StageFigures => ({
     stage, seconds: stageSeconds.of(stage), allow: verdicts.of(stage, "allow"), deny: verdicts.of(stage, "deny"), hold: verdicts.of(stage, "hold"),
   }));
@@ -160,6 +164,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
     late: () => void lost.value++,
     cacheHit: () => void hit.value++,
     mcpPath: (path) => void taken[path].value++,
+    lane: (end) => void lanes[end].value++,
     spent(amounts) {
       // A counter never falls.
       for (const unit in amounts) budget.of(unit).value += Math.max(0, amounts[unit] ?? 0);

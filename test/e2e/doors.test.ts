@@ -49,7 +49,7 @@ interface Door {
 const DOORS: Record<string, Door> = {
   "MCP, fast path": {
     entry: "mcp",
-    site: "src/entry/http.ts",
+    site: "src/entry/mcp/fast-run.ts",
     async call(on, key, { name, args }) {
       const before = (await pathCounts(on)).fast;
       const answer = await post(on.url, key, modernCall(wire(name), args), modernHeaders(wire(name))); // prettier-ignore
@@ -93,7 +93,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP on stdin and stdout, bridge to a server": {
     entry: "mcp",
-    site: "src/entry/http.ts",
+    site: "src/entry/mcp/fast-run.ts",
     call: ({ url }, key, asked) =>
       overStdio(asked, (input, output) => bridgeStdio({ url: `${url}/mcp`, key, input, output })),
   },

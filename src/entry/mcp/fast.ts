@@ -21,7 +21,7 @@ export interface FastCall {
 
 /** Null: not plain enough, the SDK answers. `body` has been parsed strictly. */
 export function fastCall(
-  req: IncomingMessage,
+  req: Pick<IncomingMessage, "headers">,
   body: Json,
   names: Names,
   server: string | null,

@@ -73,6 +73,13 @@ const isListed = ({ route }: Tool): boolean =>
 export const nameOf = (tool: Tool, server: string | null): string =>
   server === null || tool.route === null ? tool.wireName : tool.route.name;
 
+/** The face of one server: its tools under their own names. */
+export function serverIn(path: string): string | null {
+  return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
+}
+
+export const isMcp = (path: string): boolean => path === "/mcp" || serverIn(path) !== null;
+
 export interface Names {
   /** The tool that a route knows by this name, whoever asks. */
   tool(server: string | null, name: string): Tool | null;

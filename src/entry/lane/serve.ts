@@ -1,0 +1,50 @@
+// Which requests the lane answers itself: plain calls of callers that are known. The rest is for node:http, which comes to
+// the same end by the same checks and says it; so nothing is counted or refused here.
+import type { Caller } from "../../call.ts";
+import { NO_REQUEST_SPAN } from "../../telemetry/tracing.ts";
+import { parseStrict } from "../../util/json.ts";
+import type { Doors } from "../doors.ts";
+import type { Guard } from "../guard.ts";
+import { fastCall, type FastCall } from "../mcp/fast.ts";
+import type { FastRun } from "../mcp/fast-run.ts";
+import { isMcp, serverIn, type Names } from "../mcp/views.ts";
+import type { LanePowers } from "./connection.ts";
+
+export interface ServePowers {
+  readonly doors: Pick<Doors, "identity" | "ids" | "now" | "settings">;
+  readonly names: Names;
+  readonly guard: () => Guard;
+  readonly run: FastRun;
+  /** Calls that ran here and have to be answered by node:http, by connection: they do not run again. */
+  readonly begun: WeakMap<object, ReturnType<FastRun>>;
+}
+
+export function createServe({ doors, names, guard, run, begun }: ServePowers): LanePowers["serve"] {
+  const { identity, ids, now, settings } = doors;
+  return async ({ path, headers, body }, socket, whenGone) => {
+    if (!isMcp(path) || body.length > settings.maxBodyBytes) return null;
+    const server = serverIn(path);
+    let caller: Caller;
+    let fast: FastCall | null;
+    try {
+      guard().check({ headers });
+      // Agents bring a key. The console's cookie would travel with requests of other local pages too.
+      const known = identity.identify({ authorization: headers.authorization, cookie: undefined }, socket); // prettier-ignore
+      caller = known instanceof Promise ? await known : known;
+      fast = fastCall({ headers }, parseStrict(body), names, server);
+    } catch {
+      return null;
+    }
+    if (fast === null || socket.destroyed) return null;
+    const requestId = ids.next("req", now());
+    const ending = run(fast, caller, { requestId, server, span: NO_REQUEST_SPAN, ip: socket.remoteAddress, whenGone }); // prettier-ignore
+    try {
+      const end = await ending;
+      if (typeof end !== "string") return end;
+    } catch {
+      // Whoever answers it is told.
+    }
+    begun.set(socket, ending);
+    return null;
+  };
+}
