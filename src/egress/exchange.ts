@@ -7,8 +7,10 @@ import type { Kept } from "./kept.ts";
 export interface WireRequest {
   readonly method: string;
   readonly head: string;
-  /** A string only where all of the head is ASCII, so that both go in one piece. */
+  /** A string only where head and body can go in one piece. */
   readonly body: string | Uint8Array | undefined;
+  /** Of both, where the body is a string; the head alone is always latin1. */
+  readonly encoding: "latin1" | "utf8";
 }
 
 export class Exchange implements PooledFlow {

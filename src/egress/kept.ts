@@ -60,12 +60,12 @@ export class Kept implements AnswerEvents {
   begin(exchange: Exchange): void {
     const socket = this.#socket;
     if (!socket) throw new Error("not opened");
-    const { head, body, method } = exchange.request;
+    const { head, body, method, encoding } = exchange.request;
     this.#exchange = exchange;
     this.#reader.expect(method);
     socket.ref();
     exchange.began(this);
-    if (typeof body === "string") socket.write(head + body, "utf8");
+    if (typeof body === "string") socket.write(head + body, encoding);
     else {
       socket.cork();
       socket.write(head, "latin1");

@@ -25,8 +25,12 @@ export function wireRequest(host: string, { method, path, headers, body }: Poole
     }
     head += `${name}: ${value}\r\n`;
   }
-  if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+  const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+  if (body !== undefined) head += `content-length: ${bytes}\r\n`;
   else if (WITH_BODY.test(method)) head += "content-length: 0\r\n";
   head += "\r\n";
-  return { method, head, body: typeof body === "string" && !isPlain ? Buffer.from(body) : body };
+  if (typeof body !== "string") return { method, head, body, encoding: "latin1" };
+  // One byte a character means plain ASCII, which travels without being encoded.
+  const encoding = bytes === body.length ? "latin1" : "utf8";
+  return { method, head, body: isPlain || encoding === "latin1" ? body : Buffer.from(body), encoding };
 } // prettier-ignore
