@@ -23,7 +23,7 @@ export function mcpRunner(p: McpRunnerPowers): Runner {
     const server = call.tool?.route?.server ?? "";
     try {
       const { result, attempts } = await p.call(call);
-      const notes = { untrusted: true, server, ...(attempts > 1 ? { attempts } : {}) };
+      const notes = attempts > 1 ? { untrusted: true, server, attempts } : { untrusted: true, server }; // prettier-ignore
       return finish(call, result, notes, p);
     } catch (cause) {
       return caught(call, cause, { untrusted: true, server }, p);
@@ -41,11 +41,8 @@ function finish(call: Call, result: JsonObject, notes: JsonObject, p: McpRunnerP
     return { output: null, error, metadata: notes };
   }
   const { answer, recorded, masked } = p.masker.result(output);
-  const metadata = {
-    ...notes,
-    ...(masked > 0 ? { masked } : {}),
-    ...(hidesText(answer) ? { hiddenCharacters: true } : {}),
-  };
+  const hides = hidesText(answer);
+  const metadata = masked === 0 && !hides ? notes : { ...notes, ...(masked > 0 ? { masked } : {}), ...(hides ? { hiddenCharacters: true } : {}) }; // prettier-ignore
   const error = failed ? { code: "EXECUTION_FAILED", reason: "tool_error", message: saidBy(answer) } as const : null; // prettier-ignore
   return { output: answer, recorded, error, metadata };
 }

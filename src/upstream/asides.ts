@@ -7,12 +7,14 @@ import type { RequestOptions } from "./upstream.ts";
 type Clean = (value: Json) => Json;
 type Options = Pick<RequestOptions, "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage">; // prettier-ignore
 
+const NOBODY: Options = {};
 const MAX_TEXT = 4_000;
 const MAX_QUESTIONS_BYTES = 65_536;
 
 /** How they reach whoever made the call; what nobody wants to hear is not even asked for. */
 export function asidesOf(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
+  if (!client && !onProgress) return NOBODY;
   return {
     ...(onProgress ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) } : {}), // prettier-ignore
     ...(client

@@ -1,7 +1,7 @@
 // One transport, two users: the SDK's client for handshake and change notices, and our own requests with results as they came.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { InputAnswers, JsonObject, Progress } from "../call.ts";
-import { startDeadline, type Deadline } from "./connection-deadline.ts";
+import { Deadline } from "./connection-deadline.ts";
 import { bodyOf, faultOf, invalid, isObject, ofRpc, ofStatus, statusOf } from "./connection-faults.ts"; // prettier-ignore
 import { isQuestion, mayAsk } from "./connection-questions.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "./upstream.ts";
@@ -150,7 +150,7 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
     const id = nextId++;
     const giveUp = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    const one: Pending = { options, deadline: startDeadline(options.timeoutMs, () => stop("timeout", `no answer within ${options.timeoutMs} ms`)), sent: kind !== "http", lastProgress: -Infinity, questions: 0, resolve, reject };
+    const one: Pending = { options, deadline: new Deadline(options.timeoutMs, () => stop("timeout", `no answer within ${options.timeoutMs} ms`)), sent: kind !== "http", lastProgress: -Infinity, questions: 0, resolve, reject };
     const stop = (why: "timeout" | "cancelled", words: string): void => {
       reject(new UpstreamFault(why, words, { dispatched: one.sent }));
       if (!isModern || kind !== "http") tellCancelled(id, words);

@@ -60,6 +60,14 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
     throw new UpstreamFault("protocol", `the server asked for input ${MAX_ROUNDS} times and did not come to an end`, { dispatched: true });
   } // prettier-ignore
 
+  /** What was remembered is not true any more; nothing has been done yet. */
+  const otherEra = (cause: unknown): never => {
+    if (!speaksOtherEra(cause)) throw cause;
+    p.drop();
+    wire.end("the server speaks another version of the protocol now");
+    throw new UpstreamFault("session_lost", "the server speaks another version of the protocol now", { dispatched: false, cause }); // prettier-ignore
+  };
+
   const connection: Connection = {
     era,
     protocolVersion,
@@ -67,18 +75,12 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
     capabilities,
     instructions: client.getInstructions() ?? null,
     ended: wire.ended,
-    async request(method, params, options) {
-      if (notices && method === "resources/subscribe") return notices.subscribe(textOf(params["uri"])), {}; // prettier-ignore
-      if (notices && method === "resources/unsubscribe") return notices.unsubscribe(textOf(params["uri"])), {}; // prettier-ignore
-      try {
-        return await rounds(method, params, options);
-      } catch (cause) {
-        if (p.prior === null || !speaksOtherEra(cause)) throw cause;
-        // What was remembered is not true any more; nothing has been done yet.
-        p.drop();
-        wire.end("the server speaks another version of the protocol now");
-        throw new UpstreamFault("session_lost", "the server speaks another version of the protocol now", { dispatched: false, cause }); // prettier-ignore
-      }
+    request(method, params, options) {
+      if (notices && method === "resources/subscribe") return notices.subscribe(textOf(params["uri"])), Promise.resolve({}); // prettier-ignore
+      if (notices && method === "resources/unsubscribe") return notices.unsubscribe(textOf(params["uri"])), Promise.resolve({}); // prettier-ignore
+      const result = rounds(method, params, options);
+      // What was just found out is not remembered wrongly.
+      return p.prior === null ? result : result.catch(otherEra);
     },
     async notify(method, params) {
       try {

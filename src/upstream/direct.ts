@@ -2,7 +2,7 @@
 import type { JsonObject } from "../call.ts";
 import type { Pooled, PooledFlow, PooledSink } from "../egress/egress.ts";
 import { parseStrict } from "../util/json.ts";
-import { startDeadline } from "./connection-deadline.ts";
+import { Deadline } from "./connection-deadline.ts";
 import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connection-faults.ts";
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
 import { Gathered } from "./gathered.ts";
@@ -159,7 +159,7 @@ class Answer implements PooledSink {
     this.#reject = reject;
     this.#maxBytes = Math.min(options.maxResultBytes ?? Infinity, parts.maxBytes);
     this.#left = this.#maxBytes;
-    this.#deadline = startDeadline(options.timeoutMs, () => this.#stop(new UpstreamFault("timeout", `no answer within ${options.timeoutMs} ms`, { dispatched: this.#sent }))); // prettier-ignore
+    this.#deadline = new Deadline(options.timeoutMs, () => this.#stop(new UpstreamFault("timeout", `no answer within ${options.timeoutMs} ms`, { dispatched: this.#sent }))); // prettier-ignore
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 

@@ -60,15 +60,13 @@ export function packResult(result: JsonObject, method = "tools/call"): Json {
   if (!isContent(content)) {
     throw new NoResult("expected content to be a list of text, image, audio, resource or resource_link blocks"); // prettier-ignore
   }
-  return {
-    [CONTENT_KEY]: content,
-    ...(liesBeside(structuredContent) ? structuredContent : {}),
-    ...(structuredContent === undefined || liesBeside(structuredContent)
-      ? {}
-      : { [STRUCTURED_KEY]: structuredContent }),
-    ...(isError === true ? { [IS_ERROR_KEY]: true } : {}),
-    ...(meta ? { [META_KEY]: meta } : {}),
-  };
+  // One is made for every call: copying objects is what would cost.
+  const output: Record<string, Json> = { [CONTENT_KEY]: content };
+  if (liesBeside(structuredContent)) Object.assign(output, structuredContent);
+  else if (structuredContent !== undefined) output[STRUCTURED_KEY] = structuredContent;
+  if (isError === true) output[IS_ERROR_KEY] = true;
+  if (meta) output[META_KEY] = meta;
+  return output;
 }
 
 /** An output as a result of `tools/call`; one that nobody packed is shown as its JSON. */
@@ -78,14 +76,25 @@ export function unpackResult(output: Json): UnpackedResult {
   if (!isObject(output)) return { content: [text()], rest: {} };
   const blocks = output[CONTENT_KEY];
   if (!isContent(blocks)) return { content: [text()], structuredContent: output, rest: {} };
-  const { [CONTENT_KEY]: _blocks, [STRUCTURED_KEY]: apart, [IS_ERROR_KEY]: isError, [META_KEY]: meta, ...beside } = output; // prettier-ignore
-  const structured = apart ?? (Object.keys(beside).length > 0 ? beside : undefined);
+  const { [STRUCTURED_KEY]: apart, [META_KEY]: meta } = output;
+  const structuredContent = apart === undefined ? besideOf(output) : apart;
   return {
     content: blocks,
-    ...(apart === null || structured !== undefined ? { structuredContent: structured ?? null } : {}), // prettier-ignore
-    ...(isError === true ? { isError } : {}),
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(output[IS_ERROR_KEY] === true ? { isError: true } : {}),
     rest: isObject(meta) ? { _meta: meta } : {},
   };
+}
+
+/** What lies beside the blocks; undefined when nothing does. */
+function besideOf(output: JsonObject): JsonObject | undefined {
+  let beside: Record<string, Json> | undefined;
+  for (const key of Object.keys(output)) {
+    if (OURS.includes(key)) continue;
+    beside ??= {};
+    beside[key] = output[key] ?? null;
+  }
+  return beside;
 }
 
 /** True for what a tool upstream said of its own failure: its words are shown, not ours. */
@@ -117,10 +126,13 @@ const BARE_RESERVED: readonly string[] = ["progressToken", "traceparent", "trace
 
 function keptMeta(meta: Json | undefined): JsonObject | null {
   if (!isObject(meta)) return null;
-  const kept = Object.entries(meta).filter(
-    ([key]) => !RESERVED.test(key) && !BARE_RESERVED.includes(key),
-  );
-  return kept.length === 0 ? null : Object.fromEntries(kept);
+  let kept: Record<string, Json> | null = null;
+  for (const key of Object.keys(meta)) {
+    if (RESERVED.test(key) || BARE_RESERVED.includes(key)) continue;
+    kept ??= {};
+    kept[key] = meta[key] ?? null;
+  }
+  return kept;
 }
 
 function isContent(value: Json | undefined): value is readonly (ContentBlock & JsonObject)[] {
