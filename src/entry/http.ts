@@ -225,7 +225,7 @@ function fail(
   res.setHeader("Request-Id", requestId);
   for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
   // What is left of the body is not read: the connection cannot be used again. Whether it has arrived is a matter of luck.
-  if (!req.readableEnded) res.setHeader("Connection", "close");
+  if (hasBody(req) && !req.readableEnded) res.setHeader("Connection", "close");
   if (isMcp(path)) {
     const { http, rpc, expose, title } = CODES[fault.code];
     const data = { code: fault.code, reason: fault.reason, remedy: fault.remedy };
@@ -237,6 +237,9 @@ function fail(
     send(req, res, problem.status, problem);
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 function send(req: IncomingMessage, res: ServerResponse, status: number, body: object): void {
   if (!res.hasHeader("Content-Type")) res.setHeader("Content-Type", "application/json");

@@ -258,6 +258,20 @@ describe("what it hands over", () => {
     expect([one.status, two.status]).toEqual([413, 413]);
   });
 
+  it("a refusal ends the connection where a body is left, and keeps it where there is none", async () => {
+    const { host } = new URL(app.url);
+    const get = (path: string, name = host): string => `GET ${path} HTTP/1.1\r\nHost: ${name}\r\n\r\n`; // prettier-ignore
+    const wire = await dial();
+    // The first is handed over, the second is read by node:http itself.
+    for (const text of [get("/metrics"), get("/metrics"), get("/mcp"), get("/", "evil.example")]) {
+      const { status, headers } = await wire.send(text).answer();
+      expect([status >= 400, headers["connection"]]).toEqual([true, "keep-alive"]);
+    }
+    const last = await wire.send(callText({ key: null })).answer();
+    expect([last.status, last.headers["connection"]]).toEqual([401, "close"]);
+    expect((await whole({ key: null })).headers["connection"]).toBe("close");
+  });
+
   it("a credential is guessed at no faster: each wrong one counts once", async () => {
     const own = await startApp();
     const statuses: number[] = [];

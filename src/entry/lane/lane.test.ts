@@ -296,7 +296,7 @@ describe("stopping", () => {
     expect(answer.headers).not.toHaveProperty("keep-alive");
     expect(await busy.rest()).toBe("");
     // Nothing came of it yet, but it may be on its way.
-    expect((await fresh.send(asked("late")).answer()).headers["connection"]).toBe("close");
+    expect((await fresh.send(asked("in time")).answer()).headers["connection"]).toBe("close");
     await closed;
   });
 

@@ -1,5 +1,5 @@
-// The lane in front of node:http: plain calls are answered on the bare socket, which costs half of what node:http takes for
-// its streams and objects. It is no second HTTP server: what it does not know as plain, node:http reads from the first byte.
+// The lane in front of node:http: plain calls are answered on the bare socket, without its streams and objects. It is no
+// second HTTP server: what it does not know as plain, node:http reads from the first byte.
 import { STATUS_CODES, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { Connection, type Crossing, type LaneLimits, type LanePowers, type LaneReply } from "./connection.ts"; // prettier-ignore
