@@ -100,6 +100,22 @@ describe("what a thread or process that ended left behind", () => {
     expect(rowsOfHistory()).toMatchObject([{ id: "a", status: "success" }, { id: "b" }, { id: "c" }]); // prettier-ignore
   });
 
+  test("is complete, wherever it stopped in the middle of many", async () => {
+    for (let round = 0; round < 3; round++) {
+      const workers: Worker[] = [];
+      const writer = writerOn(workers);
+      const many = Array.from({ length: 700 }, (_, i) => ({ id: `r${round}-${i}` }));
+      // Ends come in another order than starts, and some never.
+      const events = [...many.map(counted), ...many.slice(0, 650).reverse().map((s) => ended(s))];
+      await Promise.all(events.map((e) => writer.append(e)));
+      for (let turn = 0; turn < 50 && rows("select 1 from executions where end_seq is not null limit 1").length === 0; turn++);
+      await workers[0]?.terminate();
+      const after = await store();
+      expect(await figures(after)).toMatchObject({ total: 650 * (round + 1), used: [{ metric: "tool_calls", used: 700 * (round + 1) }] });
+      await after.close();
+    }
+  }); // prettier-ignore
+
   test("of a database of an earlier release nothing is read again", async () => {
     const before = await store();
     await before.log.append(counted({ id: "a" }));

@@ -39,6 +39,9 @@ interface State {
   readonly foreignAfter: number | null;
 }
 
+/** Calls whose ends are written in one go: whoever waits for the log has to wait for it. */
+const AT_ONCE = 128;
+
 export class Behind {
   readonly #db: DatabaseSync;
   readonly #projection;
@@ -85,7 +88,11 @@ export class Behind {
    */
   write(all: boolean, now: number): void {
     const state = this.#state;
-    const [changes, open] = [[...state.ended], new Map<string, Open>()];
+    const ended = all ? [] : state.ended.slice(AT_ONCE);
+    const [changes, open] = [
+      all ? [...state.ended] : state.ended.slice(0, AT_ONCE),
+      new Map<string, Open>(),
+    ];
     for (const [id, one] of state.open) {
       if (all || one.at <= now - YOUNG_MS) changes.push(one.change);
       else open.set(id, one);
@@ -93,11 +100,10 @@ export class Behind {
     const head = all ? this.#headOfLog() : state.head;
     const foreignAfter = state.foreignAfter ?? (head > state.head ? state.head : null);
     this.#before ??= state;
-    this.#state = { open, ended: [], head, foreignAfter: null };
+    this.#state = { open, ended, head, foreignAfter: null };
     if (changes.length > 0) this.#project(changes);
     if (foreignAfter !== null) this.#read(foreignAfter, head);
-    const first = open.values().next().value?.change.start;
-    this.#setMark.run(MARK, String(first ? first.seq - 1 : head));
+    this.#setMark.run(MARK, String(completeUpTo(this.#state)));
   }
 
   done(): void {
@@ -146,4 +152,11 @@ export class Behind {
     for (const u of budgets.sums()) this.#addUsage.run(bind(u.tenant_id), bind(u.period), bind(u.metric), bind(u.used)); // prettier-ignore
     for (const id of budgets.settled) this.#settleReservation.run(id);
   }
+}
+
+/** The number before the first event that is not written. */
+function completeUpTo({ open, ended, head }: State): number {
+  let first = open.values().next().value?.change.start?.seq ?? head + 1;
+  for (const { start, end } of ended) first = Math.min(first, (start ?? end)?.seq ?? first);
+  return first - 1;
 }

@@ -15,8 +15,8 @@ const db = openConnection(file);
  * each wait this long. Once it failed, an attempt only tells whether the lock is still there.
  */
 const [PATIENT_MS, FAILING_MS] = [700, 50];
-/** Calls that history is behind by are written together: many share the pages that change. */
-const MANY = 64;
+/** Calls that history is behind by are written together, as many share the pages that change: so many, or later. */
+const [MANY, FAR] = [64, 512];
 /** History that could not be written. */
 const RETRY_MS = 1_000;
 const wait = patience();
@@ -27,25 +27,38 @@ type Message = readonly Flat[] | typeof SETTLE | null;
 const history = followed();
 
 port.on("message", (first: Message) => {
-  // Whatever has arrived by now becomes one transaction: one wait for the disk serves them all.
-  const messages = [first];
-  for (let more = receive(); more !== undefined; more = receive()) messages.push(more);
+  for (let messages = [first, ...arrived()]; messages.length > 0; messages = arrived()) {
+    take(messages);
+    // Whoever waits for the log goes first, unless history would fall far behind.
+    if (log.behind >= FAR) history.follow(false);
+  }
+  history.follow(false);
+});
+
+/** Whatever has arrived by now becomes one transaction: one wait for the disk serves them all. */
+function take(messages: readonly Message[]): void {
   const flats = messages.filter((message) => message !== null && message !== SETTLE);
   if (flats.length > 0) port.postMessage(answerTo(flats));
   const asked = messages.filter((message) => message === SETTLE).length;
   const isLast = messages.includes(null);
-  // Nobody waits for this but who asked: the answer above is on its way.
-  history.follow(asked > 0 || isLast);
+  if (asked > 0 || isLast) history.follow(true);
   if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
   if (!isLast) return;
   history.end();
   db.close();
   port.close();
-});
+}
 
-/** History after each group: now if somebody asks or it is many, else a little later. */
-function followed(): { follow(now: boolean): void; end(): void } {
+function arrived(): Message[] {
+  const messages: Message[] = [];
+  for (let more = receive(); more !== undefined; more = receive()) messages.push(more);
+  return messages;
+}
+
+/** History after each group: all of it if somebody asks, else if it is many, else a little later. */
+function followed(): { follow(all: boolean): void; end(): void } {
   let later: NodeJS.Timeout | null = null;
+  let isOver = false;
   /** It could not be written the last time: it is tried again in a while, or when somebody asks. */
   let isStuck = false;
   const settle = (all: boolean): void => {
@@ -66,11 +79,13 @@ function followed(): { follow(now: boolean): void; end(): void } {
     settle(false);
   };
   return {
-    follow(now) {
-      if (now || (log.behind >= MANY && !isStuck)) settle(now);
+    follow(all) {
+      if (isOver) return;
+      if (all || (log.behind >= MANY && !isStuck)) settle(all);
       else soon();
     },
     end() {
+      isOver = true;
       if (later) clearTimeout(later);
     },
   };
