@@ -76,9 +76,9 @@ export function unwritable(cause: unknown): AppError {
 }
 
 export interface Pace {
-  /** Groups that may be under way at once. */
+  /** Groups that may be under way at once, the second and further ones only when they are full. */
   readonly ahead: number;
-  /** A group this large does not wait for the end of the turn. */
+  /** A group this large is full, and does not wait for the end of the turn. */
   readonly fullAt: number;
 }
 
@@ -113,15 +113,19 @@ export function groups(
   let failing = false;
   let idle: (() => void)[] = [];
 
+  /** Only a full one goes before the one under way has come back: others grow meanwhile, and are cheaper together. */
+  const mayGo = (): boolean => underWay < (isFull() ? pace.ahead : 1);
+  const isFull = (): boolean => waiting.resolve.length >= pace.fullAt;
+
   function schedule(): void {
-    if (underWay >= pace.ahead) return;
-    if (waiting.resolve.length >= pace.fullAt) return flush();
+    if (!mayGo()) return;
+    if (isFull()) return flush();
     if (scheduled) return;
     scheduled = true;
     // After the current turn of the event loop, so that all of its calls travel together.
     setImmediate(() => {
       scheduled = false;
-      if (waiting.resolve.length > 0 && underWay < pace.ahead) flush();
+      if (waiting.resolve.length > 0 && mayGo()) flush();
     });
   }
 
