@@ -92,6 +92,15 @@ describe("what a thread or process that ended left behind", () => {
     for (let start = 0; start < 2; start++) expect(await figures(await store())).toEqual(AFTERWARDS); // prettier-ignore
   });
 
+  test("is there for whoever reads, without another write", async () => {
+    const workers: Worker[] = [];
+    const writer = writerOn(workers);
+    await Promise.all([counted({ id: "a" }), ended({ id: "a" })].map((e) => writer.append(e)));
+    await workers[0]?.terminate();
+    await expect.poll(async () => (await writer.settled(), rowsOfHistory())).toMatchObject([{ id: "a", status: "success" }]); // prettier-ignore
+    expect(workers).toHaveLength(2);
+  });
+
   test("is read by the thread that takes its place", async () => {
     await leave();
     const writer = writerOn();

@@ -64,6 +64,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   let lastDeath: Error | null = null;
   /** History may lack something that was acknowledged. */
   let isBehind = false;
+  let isClosed = false;
   /** Who waits for it; the newest promise serves all who come until it is kept. */
   const readers: (() => void)[] = [];
   let settling: Promise<void> | null = null;
@@ -109,7 +110,10 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   }
 
   function settled(): Promise<void> | null {
-    if (!isBehind || !worker) return settling;
+    if (!isBehind || isClosed) return settling;
+    // A thread that died left something behind; the next one begins with it.
+    if (!worker && performance.now() - diedAt >= REOPEN_MS) worker = start();
+    if (!worker) return settling;
     isBehind = false;
     const asked = new Promise<void>((resolve) => readers.push(resolve)).then(() => {
       if (settling === asked) settling = null;
@@ -144,6 +148,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     failing: () => queue.failing(),
     settled,
     async close() {
+      isClosed = true;
       await queue.drain();
       const last = worker;
       worker = null;
