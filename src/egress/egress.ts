@@ -85,6 +85,8 @@ export interface PooledRequest {
   readonly method: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
+  /** More of them, for many requests: the same list each time, never changed, is looked at once. */
+  readonly common?: readonly string[] | undefined;
   readonly body?: string | Uint8Array | undefined;
   /** Until the head of the answer is there, and without a byte after it; absent: whoever sends it keeps the time. */
   readonly headersMs?: number | undefined;

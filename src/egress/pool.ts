@@ -6,7 +6,7 @@ import { Exchange } from "./exchange.ts";
 import { connectFailed } from "./faults.ts";
 import { Kept, type KeptEvents } from "./kept.ts";
 import { fetchOver } from "./pool-fetch.ts";
-import { wireRequest } from "./wire-request.ts";
+import { createWireRequest } from "./wire-request.ts";
 
 export interface PoolLimits {
   readonly connectMs: number;
@@ -31,6 +31,7 @@ const SWEEP_MS = 1_000;
 export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers): Pooled {
   const { limits } = powers;
   const closing = new AbortController();
+  const wireRequest = createWireRequest();
   const places = new Map<string, Place>();
   const sweeping = setInterval(() => {
     for (const place of places.values()) place.sweep();

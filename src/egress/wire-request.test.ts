@@ -5,9 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Pooled, PooledRequest } from "./egress.ts";
 import { openEgress } from "./guard.ts";
 import { rulesForServer } from "./operator.ts";
-import { wireRequest } from "./wire-request.ts";
+import { createWireRequest } from "./wire-request.ts";
 
 const HOST = "mcp.example.org";
+const wireRequest = createWireRequest();
 const written = (change: Partial<PooledRequest>) =>
   wireRequest(HOST, { origin: `http://${HOST}`, path: "/", method: "GET", headers: [], ...change });
 
@@ -21,6 +22,8 @@ describe("nothing in a request can be read as a second one", () => {
       expect(() => written({ path: `/${at}` })).toThrow(TypeError);
       expect(() => written({ headers: [at, "value"] })).toThrow(TypeError);
       expect(() => written({ headers: ["name", at] })).toThrow(TypeError);
+      const common = ["name", at];
+      for (let again = 0; again < 2; again++) expect(() => written({ common })).toThrow(TypeError);
     }
   });
 
@@ -37,6 +40,15 @@ describe("nothing in a request can be read as a second one", () => {
     "%s is ours alone",
     (name) => expect(() => written({ headers: ["x-a", "b", name, "1"] })).toThrow(TypeError),
   ); // prettier-ignore
+
+  test("what many requests have in common is written before their own, each time", () => {
+    const common = ["x-all", "1", "x-latin", "é"];
+    for (const own of ["a", "b"]) {
+      const { head, body, encoding } = written({ method: "POST", common, headers: ["x-own", own], body: "ü" }); // prettier-ignore
+      expect(head).toBe(`POST / HTTP/1.1\r\nhost: ${HOST}\r\nconnection: keep-alive\r\nx-all: 1\r\nx-latin: é\r\nx-own: ${own}\r\ncontent-length: 2\r\n\r\n`); // prettier-ignore
+      expect([body, encoding]).toEqual([Buffer.from("ü"), "utf8"]);
+    }
+  });
 
   test("no message repeats a value, which may be a secret", () => {
     expect(() => written({ headers: ["authorization", "Bearer secret\n"] })).toThrow(

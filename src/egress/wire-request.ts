@@ -11,11 +11,42 @@ const OURS =
   /^(host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect)$/i;
 const WITH_BODY = /^(POST|PUT|PATCH)$/;
 
-export function wireRequest(host: string, { method, path, headers, body }: PooledRequest): WireRequest {
-  if (!TOKEN.test(method)) throw new TypeError("the method of a request is no word");
-  if (!PATH.test(path)) throw new TypeError("the path of a request is not written as in a URL");
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
-  let isPlain = true;
+interface Lines {
+  readonly text: string;
+  /** Nothing but ASCII. */
+  readonly isPlain: boolean;
+}
+
+const NO_LINES: Lines = { text: "", isPlain: true };
+
+/** With what it has looked at already. */
+export function createWireRequest(): (host: string, request: PooledRequest) => WireRequest {
+  const seen = new WeakMap<readonly string[], Lines>();
+  const commonOf = (headers: readonly string[]): Lines => {
+    const known = seen.get(headers);
+    if (known) return known;
+    const lines = linesOf(headers);
+    seen.set(headers, lines);
+    return lines;
+  };
+  return (host, { method, path, headers, common, body }) => {
+    if (!TOKEN.test(method)) throw new TypeError("the method of a request is no word");
+    if (!PATH.test(path)) throw new TypeError("the path of a request is not written as in a URL");
+    const shared = common ? commonOf(common) : NO_LINES;
+    const own = linesOf(headers);
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    const length = body !== undefined || WITH_BODY.test(method) ? `content-length: ${bytes}\r\n` : "";
+    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${shared.text}${own.text}${length}\r\n`;
+    if (typeof body !== "string") return { method, head, body, encoding: "latin1" };
+    // One byte a character means plain ASCII, which travels without being encoded.
+    const encoding = bytes === body.length ? "latin1" : "utf8";
+    const isOne = encoding === "latin1" || (shared.isPlain && own.isPlain);
+    return { method, head, body: isOne ? body : Buffer.from(body), encoding };
+  };
+} // prettier-ignore
+
+function linesOf(headers: readonly string[]): Lines {
+  let [text, isPlain] = ["", true];
   for (let at = 0; at < headers.length; at += 2) {
     const [name = "", value = ""] = [headers[at], headers[at + 1]];
     if (!TOKEN.test(name) || OURS.test(name)) throw new TypeError(`the header ${JSON.stringify(name)} cannot be sent`); // prettier-ignore
@@ -23,14 +54,7 @@ export function wireRequest(host: string, { method, path, headers, body }: Poole
       if (!VALUE.test(value)) throw new TypeError(`the value of the header ${name} has characters that no header has`); // prettier-ignore
       isPlain = false;
     }
-    head += `${name}: ${value}\r\n`;
+    text += `${name}: ${value}\r\n`;
   }
-  const bytes = body === undefined ? 0 : Buffer.byteLength(body);
-  if (body !== undefined) head += `content-length: ${bytes}\r\n`;
-  else if (WITH_BODY.test(method)) head += "content-length: 0\r\n";
-  head += "\r\n";
-  if (typeof body !== "string") return { method, head, body, encoding: "latin1" };
-  // One byte a character means plain ASCII, which travels without being encoded.
-  const encoding = bytes === body.length ? "latin1" : "utf8";
-  return { method, head, body: isPlain || encoding === "latin1" ? body : Buffer.from(body), encoding };
-} // prettier-ignore
+  return { text, isPlain };
+}

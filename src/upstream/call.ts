@@ -63,13 +63,14 @@ export function callUpstream(call: Call, handle: Handle, p: Powers): Promise<Ups
   return handle.guard ? run(handle.guard) : handle.resilience.then(run);
 }
 
-async function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
-  try {
-    return { result: await attempt(call, route, handle, p), attempts: 1 };
-  } catch (cause) {
-    if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
-    return { result: await attempt(call, route, handle, p), attempts: 2 };
-  }
+function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+  return attempt(call, route, handle, p).then(
+    (result) => ({ result, attempts: 1 }),
+    async (cause: unknown) => {
+      if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
+      return { result: await attempt(call, route, handle, p), attempts: 2 };
+    },
+  );
 } // prettier-ignore
 
 /** A connection that broke; anything else would only fail again, or fail more expensively. */

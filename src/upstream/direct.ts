@@ -88,7 +88,7 @@ export function openDirect(p: DirectParts): Direct {
   ): Promise<JsonObject | null> {
     if (options.signal.aborted) return Promise.reject(new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false })); // prettier-ignore
     const id = ++lastId;
-    const headers = [...baseOf(known), "mcp-method", method];
+    const headers = ["mcp-method", method];
     const name = params["name"];
     if (typeof name === "string") headers.push("mcp-name", headerValue(name));
     if (token !== undefined) headers.push("authorization", `Bearer ${token}`);
@@ -97,7 +97,10 @@ export function openDirect(p: DirectParts): Direct {
     return new Promise((resolve, reject) => {
       const answer = new Answer(id, method, options, state, resolve, reject);
       try {
-        answer.flow = p.pool.send({ origin, path, method: "POST", headers, body }, answer);
+        answer.flow = p.pool.send(
+          { origin, path, method: "POST", headers, common: baseOf(known), body },
+          answer,
+        );
       } catch (cause) {
         answer.failed(cause);
       }

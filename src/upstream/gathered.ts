@@ -2,9 +2,10 @@
 // for memory outside its heap once there is much of it, and would find only what nobody has needed for a while.
 
 const FIRST_BYTES = 65_536;
+const NOTHING = Buffer.alloc(0);
 
 export class Gathered {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NOTHING;
   /** Ours alone: a small first piece shares its memory with others. */
   #own: ArrayBuffer | null = null;
   #length = 0;
@@ -26,7 +27,7 @@ export class Gathered {
   release(): void {
     this.#own?.transfer(0);
     this.#own = null;
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = NOTHING;
     this.#length = 0;
   }
 

@@ -45,14 +45,11 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
     [CircuitState.Isolated]: "open",
   } as const;
   /** The breaker inside: whoever waited for a place learns at once that it opened meanwhile. */
-  const placed = async <T>(judged: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    try {
-      return await places.execute(judged, signal);
-    } catch (cause) {
+  const placed = <T>(judged: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    places.execute(judged, signal).catch((cause: unknown) => {
       throw refusal(cause);
-    }
-  };
-  const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(() => work());
+    });
+  const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(work);
   return {
     run: (work, signal) => placed(() => counted(work), signal),
     look: (work, signal) =>
