@@ -90,10 +90,9 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     // A call that goes on after a yes holds its share already.
     const known = grant ? null : refused(tenantId, period, lines, at);
     if (known) return known;
-    const [answer, close] = await Promise.all([
-      taking(executionId, { tenantId, period }, at, lines, grant !== null),
-      low.look(tenantId, period, lines),
-    ]); // prettier-ignore
+    // Before anything is taken: what is looked at must not have it already.
+    const close = await low.look(tenantId, period, lines);
+    const answer = await taking(executionId, { tenantId, period }, at, lines, grant !== null);
     if (!answer.ok) {
       if (refusals.size >= MAX_REFUSALS) refusals.clear();
       refusals.set(`${tenantId} ${period} ${answer.metric}`, { until: p.now() + REFUSED_FOR_MS, used: answer.used }); // prettier-ignore
