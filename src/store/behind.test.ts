@@ -78,20 +78,6 @@ test("a call that lasts is shown as running without anybody asking; one that end
   await expect.poll(() => rowsOfHistory()[0]).toMatchObject({ status: "failed", end_seq: 4 });
 });
 
-test("only history is written without waiting for the disk: the log never is", async () => {
-  const writer = writerOn();
-  const level = async () => (await writer.batch([{ sql: "pragma synchronous", parameters: [] }]))[0]; // prettier-ignore
-  expect(await level()).toEqual([{ synchronous: 2 }]);
-  await writer.append(started({ id: "a" }));
-  await writer.settled();
-  expect(await level()).toEqual([{ synchronous: 2 }]);
-  exec("alter table executions rename to executions_away");
-  await writer.append(started({ id: "b" }));
-  await writer.settled();
-  expect([writer.historyFault() === null, await level()]).toEqual([false, [{ synchronous: 2 }]]);
-  exec("alter table executions_away rename to executions");
-});
-
 describe("what a thread or process that ended left behind", () => {
   const leave = async (): Promise<void> => {
     const workers: Worker[] = [];
@@ -185,16 +171,6 @@ describe("history that cannot be written", () => {
     exec("alter table rollups_away rename to rollups");
     await expect.poll(() => rowsOfHistory().length).toBe(2);
     expect(await figures(await store())).toEqual(AFTERWARDS);
-  });
-
-  test("is told by whoever looks after the store", async () => {
-    const here = await store();
-    await here.log.append(counted({ id: "a" }));
-    await here.log.append(ended({ id: "a" }));
-    await expect(here.ping()).rejects.toThrow(/history is behind the log: .*rollups/);
-    exec("alter table rollups_away rename to rollups");
-    await here.ping();
-    expect(await here.executions.get("a")).toMatchObject({ status: "success" });
   });
 
   test("stops the log in the end: nothing runs that would never be shown", async () => {

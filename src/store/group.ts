@@ -23,10 +23,9 @@ export interface Answer {
 /** Asks the writer thread to bring history up to the log. */
 export const SETTLE = "settle";
 
-/** So many of those who asked are served; with why history could not be written, where it could not. */
+/** So many of those who asked are served. */
 export interface Settled {
   readonly settled: number;
-  readonly fault: string | null;
 }
 
 export interface Groups {

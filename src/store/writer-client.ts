@@ -26,8 +26,6 @@ export interface Writer {
   failing(): boolean;
   /** Resolves once history shows all that was acknowledged so far; null: it does. */
   settled(): Promise<void> | null;
-  /** Why history lacks something, as whoever asked last was told; null: it does not. */
-  historyFault(): string | null;
   close(): Promise<void>;
 }
 
@@ -67,7 +65,6 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   /** History may lack something that was acknowledged. */
   let isBehind = false;
   let isClosed = false;
-  let historyFault: string | null = null;
   /** Who waits for it; the newest promise serves all who come until it is kept. */
   const readers: (() => void)[] = [];
   let settling: Promise<void> | null = null;
@@ -80,9 +77,6 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     };
     opened.on("message", (message: Answer | Settled) => {
       if ("settled" in message) {
-        historyFault = message.fault;
-        // Whoever reads next has it tried again.
-        if (historyFault !== null) isBehind = true;
         for (const resolve of readers.splice(0, message.settled)) resolve();
         return rest();
       }
@@ -153,7 +147,6 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     },
     failing: () => queue.failing(),
     settled,
-    historyFault: () => historyFault,
     async close() {
       isClosed = true;
       await queue.drain();

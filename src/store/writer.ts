@@ -42,7 +42,7 @@ function take(messages: readonly Message[]): void {
   const asked = messages.filter((message) => message === SETTLE).length;
   const isLast = messages.includes(null);
   if (asked > 0 || isLast) history.follow(true);
-  if (asked > 0) port.postMessage({ settled: asked, fault: history.fault() } satisfies Settled);
+  if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
   if (!isLast) return;
   history.end();
   db.close();
@@ -56,23 +56,23 @@ function arrived(): Message[] {
 }
 
 /** History after each group: all of it if somebody asks, else if it is many, else a little later. */
-function followed(): { follow(all: boolean): void; fault(): string | null; end(): void } {
+function followed(): { follow(all: boolean): void; end(): void } {
   let later: NodeJS.Timeout | null = null;
   let isOver = false;
-  /** Why it could not be written the last time: it is tried again in a while, or when somebody asks. */
-  let fault: string | null = null;
+  /** It could not be written the last time: it is tried again in a while, or when somebody asks. */
+  let isStuck = false;
   const settle = (all: boolean): void => {
     try {
       log.settle(all);
-      fault = null;
-    } catch (cause) {
-      fault = failure(cause).failed;
+      isStuck = false;
+    } catch {
+      isStuck = true;
       wait(FAILING_MS);
     }
     soon();
   };
   const soon = (): void => {
-    if (log.behind > 0) later ??= setTimeout(settleLater, fault === null ? YOUNG_MS : RETRY_MS);
+    if (log.behind > 0) later ??= setTimeout(settleLater, isStuck ? RETRY_MS : YOUNG_MS);
   };
   const settleLater = (): void => {
     later = null;
@@ -81,10 +81,9 @@ function followed(): { follow(all: boolean): void; fault(): string | null; end()
   return {
     follow(all) {
       if (isOver) return;
-      if (all || (log.behind >= MANY && fault === null)) settle(all);
+      if (all || (log.behind >= MANY && !isStuck)) settle(all);
       else soon();
     },
-    fault: () => fault,
     end() {
       isOver = true;
       if (later) clearTimeout(later);
