@@ -78,6 +78,20 @@ test("a call that lasts is shown as running without anybody asking; one that end
   await expect.poll(() => rowsOfHistory()[0]).toMatchObject({ status: "failed", end_seq: 4 });
 });
 
+test("only history is written without waiting for the disk: the log never is", async () => {
+  const writer = writerOn();
+  const level = async () => (await writer.batch([{ sql: "pragma synchronous", parameters: [] }]))[0]; // prettier-ignore
+  await writer.append(started({ id: "a" }));
+  await writer.settled();
+  expect(rowsOfHistory()).toHaveLength(1);
+  expect(await level()).toEqual([{ synchronous: 2 }]);
+  exec("alter table executions rename to executions_away");
+  await writer.append(started({ id: "b" }));
+  await writer.settled();
+  expect(await level()).toEqual([{ synchronous: 2 }]);
+  exec("alter table executions_away rename to executions");
+});
+
 describe("what a thread or process that ended left behind", () => {
   const leave = async (): Promise<void> => {
     const workers: Worker[] = [];
