@@ -187,6 +187,16 @@ describe("history that cannot be written", () => {
     expect(await figures(await store())).toEqual(AFTERWARDS);
   });
 
+  test("is told by whoever looks after the store, without anybody reading history", async () => {
+    const here = await store();
+    await here.log.append(counted({ id: "a" }));
+    await here.log.append(ended({ id: "a" }));
+    await expect.poll(() => here.ping().then(() => "well", String)).toMatch(/history is behind the log: .*rollups/); // prettier-ignore
+    exec("alter table rollups_away rename to rollups");
+    await expect.poll(() => here.ping().then(() => "well", String), { timeout: 5_000 }).toBe("well"); // prettier-ignore
+    expect(await here.executions.get("a")).toMatchObject({ status: "success" });
+  });
+
   test("stops the log in the end: nothing runs that would never be shown", async () => {
     const writer = writerOn();
     const many = Array.from({ length: 10_000 }, (_, i) => ({ id: `many${i}` }));

@@ -28,6 +28,11 @@ export interface Settled {
   readonly settled: number;
 }
 
+/** Said unasked when it changes: why history could not be written, or null when it can be again. */
+export interface HistoryFault {
+  readonly historyFault: string | null;
+}
+
 export interface Groups {
   /** `put` adds the item's fields to the group. Resolves with the item's own result after the group is durable. */
   push(put: (flat: Flat[]) => void): Promise<number | readonly unknown[][]>;

@@ -8,6 +8,7 @@ import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
 import { PROBE, type Database } from "./database.ts";
 import { sqliteDialect } from "./dialect.ts";
+import { unwritable } from "./group.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
 import { rebuilding, type Step } from "./rebuild.ts";
@@ -51,6 +52,9 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     async ping() {
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
+      // Reads go on with what there is; that it is not all is said here.
+      const fault = writer.historyFault();
+      if (fault !== null) throw unwritable(`history is behind the log: ${fault}`);
     },
     async close() {
       await writer.close();

@@ -6,6 +6,7 @@ import {
   StatementFailed,
   type Answer,
   type Flat,
+  type HistoryFault,
   type OnCommit,
   type Pace,
   type Result,
@@ -26,6 +27,8 @@ export interface Writer {
   failing(): boolean;
   /** Resolves once history shows all that was acknowledged so far; null: it does. */
   settled(): Promise<void> | null;
+  /** Why history lacks something that is in the log, as far as is known without asking; null: it does not. */
+  historyFault(): string | null;
   close(): Promise<void>;
 }
 
@@ -64,6 +67,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
   let lastDeath: Error | null = null;
   /** History may lack something that was acknowledged. */
   let isBehind = false;
+  let historyFault: string | null = null;
   let isClosed = false;
   /** Who waits for it; the newest promise serves all who come until it is kept. */
   const readers: (() => void)[] = [];
@@ -75,7 +79,13 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     const rest = (): void => {
       if (inFlight.length === 0 && readers.length === 0) opened.unref();
     };
-    opened.on("message", (message: Answer | Settled) => {
+    opened.on("message", (message: Answer | Settled | HistoryFault) => {
+      if ("historyFault" in message) {
+        historyFault = message.historyFault;
+        // It can be written again, but may not be whole yet.
+        if (historyFault === null) isBehind = true;
+        return;
+      }
       if ("settled" in message) {
         for (const resolve of readers.splice(0, message.settled)) resolve();
         return rest();
@@ -107,6 +117,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     // The next thread begins with what this one left; whoever reads does not wait for it.
     for (const resolve of readers.splice(0)) resolve();
     isBehind = true;
+    historyFault = null;
   }
 
   function settled(): Promise<void> | null {
@@ -147,6 +158,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     },
     failing: () => queue.failing(),
     settled,
+    historyFault: () => historyFault,
     async close() {
       isClosed = true;
       await queue.drain();

@@ -2,7 +2,14 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { YOUNG_MS } from "./behind.ts";
 import { openConnection } from "./connection.ts";
-import { failure, SETTLE, type Answer, type Flat, type Settled } from "./group.ts";
+import {
+  failure,
+  SETTLE,
+  type Answer,
+  type Flat,
+  type HistoryFault,
+  type Settled,
+} from "./group.ts";
 import { groupWriter } from "./write-group.ts";
 import type { WriterData } from "./writer-client.ts";
 
@@ -59,20 +66,25 @@ function arrived(): Message[] {
 function followed(): { follow(all: boolean): void; end(): void } {
   let later: NodeJS.Timeout | null = null;
   let isOver = false;
-  /** It could not be written the last time: it is tried again in a while, or when somebody asks. */
-  let isStuck = false;
+  /** Why it could not be written the last time: it is tried again in a while, or when somebody asks. */
+  let fault: string | null = null;
   const settle = (all: boolean): void => {
     try {
       log.settle(all);
-      isStuck = false;
-    } catch {
-      isStuck = true;
+      say(null);
+    } catch (cause) {
+      say(failure(cause).failed);
       wait(FAILING_MS);
     }
     soon();
   };
+  /** Nobody may ask while this thread waits for a lock, so the other one keeps it. */
+  const say = (now: string | null): void => {
+    if (now !== fault) port.postMessage({ historyFault: now } satisfies HistoryFault);
+    fault = now;
+  };
   const soon = (): void => {
-    if (log.behind > 0) later ??= setTimeout(settleLater, isStuck ? RETRY_MS : YOUNG_MS);
+    if (log.behind > 0) later ??= setTimeout(settleLater, fault === null ? YOUNG_MS : RETRY_MS);
   };
   const settleLater = (): void => {
     later = null;
@@ -81,7 +93,7 @@ function followed(): { follow(all: boolean): void; end(): void } {
   return {
     follow(all) {
       if (isOver) return;
-      if (all || (log.behind >= MANY && !isStuck)) settle(all);
+      if (all || (log.behind >= MANY && fault === null)) settle(all);
       else soon();
     },
     end() {
