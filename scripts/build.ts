@@ -73,6 +73,7 @@ const { metafile } = await build({
   // All outputs lie side by side: a chunk that starts a thread or process looks for its file beside itself.
   entryPoints: {
     "code-thread": "src/codemode/code-thread.ts",
+    "copy-back-thread": "src/store/copy-back-thread.ts",
     inside: "src/sandbox/bubblewrap/inside.ts",
     main: "src/main.ts",
     "otlp-thread": "src/telemetry/otlp-thread.ts",

@@ -1,6 +1,7 @@
 // The writer thread of SQLite: the only connection that writes.
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { YOUNG_MS } from "./behind.ts";
+import { copyBack } from "./copy-back.ts";
 import { openConnection } from "./connection.ts";
 import {
   failure,
@@ -29,6 +30,7 @@ const RETRY_MS = 1_000;
 const wait = patience();
 wait(PATIENT_MS);
 const log = groupWriter(db, instanceId);
+const logFile = copyBack(db, file);
 /** A group; `SETTLE`: history is wanted as it is; null: the end. */
 type Message = readonly Flat[] | typeof SETTLE | null;
 const history = followed();
@@ -38,6 +40,7 @@ port.on("message", (first: Message) => {
     take(messages);
     // Whoever waits for the log goes first, unless history would fall far behind.
     if (log.behind >= FAR) history.follow(false);
+    logFile.look();
   }
   history.follow(false);
 });
@@ -52,8 +55,11 @@ function take(messages: readonly Message[]): void {
   if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
   if (!isLast) return;
   history.end();
-  db.close();
-  port.close();
+  const close = (): void => {
+    db.close();
+    port.close();
+  };
+  logFile.end().then(close, close);
 }
 
 function arrived(): Message[] {
