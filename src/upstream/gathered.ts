@@ -1,46 +1,71 @@
-// The bytes of a body as they come, in one piece that grows. They are given back at once: the runtime stops everything to look
-// for memory outside its heap once there is much of it, and would find only what nobody has needed for a while.
+// The bytes of a body as they come. Memory outside the heap that is new each time makes the runtime stop everything to look for
+// more of it, however soon it is given back; so what is large is gathered in blocks that are used again.
 
-const FIRST_BYTES = 65_536;
+const BLOCK_BYTES = 65_536;
+/** Blocks that nobody uses now: so many are kept, and not for long. */
+const [MAX_FREE, KEEP_MS] = [256, 10_000];
 const NOTHING = Buffer.alloc(0);
 
+const free: Buffer[] = [];
+let forget: NodeJS.Timeout | null = null;
+
+const takeBlock = (): Buffer => free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+
+function giveBack(blocks: readonly Buffer[]): void {
+  free.push(...blocks.slice(0, MAX_FREE - free.length));
+  forget ??= setTimeout(() => {
+    forget = null;
+    free.length = 0;
+  }, KEEP_MS).unref();
+}
+
 export class Gathered {
-  #bytes: Buffer = NOTHING;
-  /** Ours alone: a small first piece shares its memory with others. */
-  #own: ArrayBuffer | null = null;
+  /** A small body comes in one piece. */
+  #first: Buffer = NOTHING;
+  #blocks: Buffer[] = [];
   #length = 0;
+  /** All of it, once somebody asked. */
+  #whole: Buffer | null = null;
   /** How often something was added. */
   pieces = 0;
 
   add(piece: Uint8Array): void {
-    this.pieces++;
-    if (this.#length === 0) this.#bytes = Buffer.from(piece);
-    else this.#append(piece);
-    this.#length += piece.length;
+    this.#whole = null;
+    if (this.pieces++ === 0) {
+      this.#first = Buffer.from(piece);
+      this.#length = piece.length;
+      return;
+    }
+    if (this.#blocks.length === 0) {
+      this.#length = 0;
+      this.#append(this.#first);
+      this.#first = NOTHING;
+    }
+    this.#append(piece);
   }
 
   /** Until `release`. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    if (this.#blocks.length === 0) return this.#first;
+    return (this.#whole ??= Buffer.concat(this.#blocks, this.#length));
   }
 
   release(): void {
-    this.#own?.transfer(0);
-    this.#own = null;
-    this.#bytes = NOTHING;
+    if (this.#blocks.length > 0) giveBack(this.#blocks);
+    this.#blocks = [];
+    this.#first = NOTHING;
+    this.#whole = null;
     this.#length = 0;
   }
 
   #append(piece: Uint8Array): void {
-    const needed = this.#length + piece.length;
-    if (this.#own === null || needed > this.#own.byteLength) {
-      const size = Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(needed)));
-      const before = this.#own === null ? this.#bytes : null;
-      // What it was before is given back with it.
-      this.#own = this.#own === null ? new ArrayBuffer(size) : this.#own.transfer(size);
-      this.#bytes = Buffer.from(this.#own);
-      if (before) this.#bytes.set(before);
+    for (let at = 0; at < piece.length;) {
+      const used = this.#length % BLOCK_BYTES;
+      if (used === 0) this.#blocks.push(takeBlock());
+      const part = piece.subarray(at, at + BLOCK_BYTES - used);
+      this.#blocks.at(-1)?.set(part, used);
+      this.#length += part.length;
+      at += part.length;
     }
-    this.#bytes.set(piece, this.#length);
   }
 }
