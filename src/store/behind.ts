@@ -67,6 +67,10 @@ export class Behind {
     return this.#state.open.size + this.#state.ended.length;
   }
 
+  get ended(): number {
+    return this.#state.ended.length;
+  }
+
   /** What a group did that is durable: its events came after `before` and end with `head`. */
   add(changes: Changes, before: number, head: number, now: number): void {
     const { open, ended, ...state } = this.#state;

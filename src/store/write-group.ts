@@ -32,6 +32,8 @@ export interface GroupWriter {
   settle(all: boolean): void;
   /** Calls whose events are durable and whose rows are not up to them. */
   readonly behind: number;
+  /** Those of them that have ended. */
+  readonly ended: number;
 }
 
 export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
@@ -56,6 +58,7 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
   // One or two of each for every call: prepared once, and called without a list in between. Their values were looked at on
   // their way here, and their columns say which numbers are whole: they are bound as they are.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
+  const [begin, commit] = [db.prepare("begin immediate"), db.prepare("commit")];
   const takeStep = rebuilder(db);
   const chainHead = once(() => db.prepare(CHAIN_HEAD));
   const headOf = (tenantId: string): Head | null =>
@@ -115,7 +118,7 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
 
   function write(flat: readonly Flat[]): Result[] {
     if (behind.size >= MAX_BEHIND) settle(true);
-    db.exec("begin immediate");
+    begin.run();
     try {
       const results: Result[] = [];
       const changes: Changes = new Map();
@@ -138,7 +141,7 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
         },
       });
       for (const [tenantId, at] of chains.moved()) run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash); // prettier-ignore
-      db.exec("commit");
+      commit.run();
       behind.done();
       behind.add(changes, before, seq, performance.now());
       return results;
@@ -153,9 +156,9 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     // Nothing is lost with it that the log does not tell, so nobody waits for the disk.
     db.exec("pragma synchronous = normal");
     try {
-      db.exec("begin immediate");
+      begin.run();
       behind.write(all, performance.now());
-      db.exec("commit");
+      commit.run();
       behind.done();
     } catch (cause) {
       behind.undone();
@@ -171,6 +174,9 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     settle,
     get behind() {
       return behind.size;
+    },
+    get ended() {
+      return behind.ended;
     },
   };
 }

@@ -23,8 +23,8 @@ const db = openConnection(file);
  * each wait this long. Once it failed, an attempt only tells whether the lock is still there.
  */
 const [PATIENT_MS, FAILING_MS] = [700, 50];
-/** Calls that history is behind by are written together, as many share the pages that change: so many, or later. */
-const [MANY, FAR] = [64, 512];
+/** Calls that have ended are written together, as many share the pages that change: so many, or later. */
+const [MANY, FAR] = [96, 512];
 /** History that could not be written. */
 const RETRY_MS = 1_000;
 const wait = patience();
@@ -99,7 +99,7 @@ function followed(): { follow(all: boolean): void; end(): void } {
   return {
     follow(all) {
       if (isOver) return;
-      if (all || (log.behind >= MANY && fault === null)) settle(all);
+      if (all || (log.ended >= MANY && fault === null)) settle(all);
       else soon();
     },
     end() {
