@@ -5,7 +5,7 @@ import { parseStrict } from "../util/json.ts";
 import { Deadline } from "./connection-deadline.ts";
 import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "./connection-faults.ts";
 import { errorIn, progressOf, type Outgoing } from "./connection-wire.ts";
-import { Gathered } from "./gathered.ts";
+import { Blocks, Gathered } from "./gathered.ts";
 import { eventReader } from "./http-events.ts";
 import { headerValue, MARK } from "./http-headers.ts";
 import type { Intake, IntakeStream } from "./http-intake.ts";
@@ -43,7 +43,7 @@ export function openDirect(p: DirectParts): Direct {
   const { origin, pathname, search } = p.url;
   const path = `${pathname}${search}`;
   const plain = new WeakSet<JsonObject>();
-  const state: State = { ...p, plain, hasMoved: false };
+  const state: State = { ...p, plain, blocks: new Blocks(), hasMoved: false };
   let lastId = 0;
   let given: Readonly<Record<string, string>> | null = null;
   let base: readonly string[] = [];
@@ -110,6 +110,7 @@ export function openDirect(p: DirectParts): Direct {
 
 interface State extends DirectParts {
   readonly plain: WeakSet<JsonObject>;
+  readonly blocks: Blocks;
   /** The server points elsewhere; what may be followed is for the SDK's way to say. */
   hasMoved: boolean;
 }
@@ -140,7 +141,7 @@ class Answer implements PooledSink {
   #status = 0;
   #sent = false;
   #isOver = false;
-  readonly #body = new Gathered();
+  readonly #body: Gathered;
   #left: number;
   #stream: IntakeStream | null = null;
   #read: ((chunk: Uint8Array) => number) | null = null;
@@ -158,6 +159,7 @@ class Answer implements PooledSink {
     this.#method = method;
     this.#options = options;
     this.#parts = parts;
+    this.#body = new Gathered(parts.blocks);
     this.#resolve = resolve;
     this.#reject = reject;
     this.#maxBytes = Math.min(options.maxResultBytes ?? Infinity, parts.maxBytes);

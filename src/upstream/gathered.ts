@@ -6,20 +6,26 @@ const BLOCK_BYTES = 65_536;
 const [MAX_FREE, KEEP_MS] = [256, 10_000];
 const NOTHING = Buffer.alloc(0);
 
-const free: Buffer[] = [];
-let forget: NodeJS.Timeout | null = null;
+/** The blocks of one server, for all that it sends. */
+export class Blocks {
+  readonly #free: Buffer[] = [];
+  #forget: NodeJS.Timeout | null = null;
 
-const takeBlock = (): Buffer => free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  }
 
-function giveBack(blocks: readonly Buffer[]): void {
-  free.push(...blocks.slice(0, MAX_FREE - free.length));
-  forget ??= setTimeout(() => {
-    forget = null;
-    free.length = 0;
-  }, KEEP_MS).unref();
+  giveBack(blocks: readonly Buffer[]): void {
+    this.#free.push(...blocks.slice(0, MAX_FREE - this.#free.length));
+    this.#forget ??= setTimeout(() => {
+      this.#forget = null;
+      this.#free.length = 0;
+    }, KEEP_MS).unref();
+  }
 }
 
 export class Gathered {
+  readonly #from: Blocks;
   /** A small body comes in one piece. */
   #first: Buffer = NOTHING;
   #blocks: Buffer[] = [];
@@ -28,6 +34,10 @@ export class Gathered {
   #whole: Buffer | null = null;
   /** How often something was added. */
   pieces = 0;
+
+  constructor(from: Blocks) {
+    this.#from = from;
+  }
 
   add(piece: Uint8Array): void {
     this.#whole = null;
@@ -51,7 +61,7 @@ export class Gathered {
   }
 
   release(): void {
-    if (this.#blocks.length > 0) giveBack(this.#blocks);
+    if (this.#blocks.length > 0) this.#from.giveBack(this.#blocks);
     this.#blocks = [];
     this.#first = NOTHING;
     this.#whole = null;
@@ -61,7 +71,7 @@ export class Gathered {
   #append(piece: Uint8Array): void {
     for (let at = 0; at < piece.length;) {
       const used = this.#length % BLOCK_BYTES;
-      if (used === 0) this.#blocks.push(takeBlock());
+      if (used === 0) this.#blocks.push(this.#from.take());
       const part = piece.subarray(at, at + BLOCK_BYTES - used);
       this.#blocks.at(-1)?.set(part, used);
       this.#length += part.length;
