@@ -17,7 +17,8 @@ export class Blocks {
 
   giveBack(blocks: readonly Buffer[]): void {
     this.#free.push(...blocks.slice(0, MAX_FREE - this.#free.length));
-    this.#forget ??= setTimeout(() => {
+    if (this.#forget) return;
+    this.#forget = setTimeout(() => {
       this.#forget = null;
       this.#free.length = 0;
     }, KEEP_MS).unref();
