@@ -3,7 +3,10 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { StartedApp } from "../test/fixtures/app.ts";
 
-/** Reads how many milliseconds to ask for, answers what each call took; what its own start cost is not of interest. */
+/**
+ * Reads how many milliseconds to ask for, answers what each call took; what its own start cost is not of interest. The pauses
+ * are short, as the slowest hundredth of few calls says little.
+ */
 const ASKER = `
 import { createInterface } from "node:readline";
 const [url, key, name] = process.argv.slice(1);

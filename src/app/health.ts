@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Health } from "../entry/doors.ts";
 import type { Allowlist } from "../governance/governance.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { HistoryBehind } from "../store/store.ts";
 import type { Engines } from "./engines.ts";
 
 const PART_LIMIT_MS = 2_000;
@@ -21,13 +22,14 @@ export function healthOf(
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error("too slow")), PART_LIMIT_MS);
     });
-    const ok = await Promise.race([ping(), late]).then(
-      () => true,
-      () => false,
-    );
+    const reason = await Promise.race([ping(), late]).then(
+      () => null,
+      // Anybody may look here, so what the database says of it stays in the log.
+      (cause: unknown) => (cause instanceof HistoryBehind ? "history cannot be written: the log is ahead of it" : `the ${name} does not answer`),
+    ); // prettier-ignore
     clearTimeout(timer);
     const ms = Math.round((performance.now() - began) * 100) / 100;
-    return { name, ok, ms, ...(ok ? {} : { reason: `the ${name} does not answer` }) };
+    return { name, ok: reason === null, ms, ...(reason === null ? {} : { reason }) };
   };
   return {
     async check() {

@@ -24,8 +24,8 @@ export interface CopyBack {
 const PAGES = 4_000;
 /** At this size the writer copies by itself, should the other thread be away. */
 const TOO_MANY = 16_000;
-/** Transactions between two looks at the size. */
-const LOOK_EVERY = 32;
+/** Transactions between two looks at the size, and after a failure. */
+const [LOOK_EVERY, LOOK_AGAIN] = [32, 3_200];
 
 const entry = new URL(
   import.meta.url.endsWith(".ts") ? "./copy-back-thread.ts" : "./copy-back-thread.js",
@@ -47,6 +47,12 @@ export function copyBack(db: DatabaseSync, file: string): CopyBack {
   let isOver = false;
   let untilLook = LOOK_EVERY;
 
+  /** Nothing is lost by it: what is not copied stays in the log file, which the writer copies when it is too large. */
+  const failed = (cause: unknown): void => {
+    untilLook = LOOK_AGAIN;
+    process.emitWarning(`the log file of the store is not copied back beside the writer (${String(cause)}): calls may wait for it`, "StoreWarning"); // prettier-ignore
+  };
+
   const start = (): Thread => {
     const { port1: answers, port2 } = new MessageChannel();
     const workerData: CopyData = { file, answers: port2 };
@@ -55,7 +61,7 @@ export function copyBack(db: DatabaseSync, file: string): CopyBack {
       transferList: [port2],
       name: "store-copy",
     });
-    worker.on("error", () => undefined);
+    worker.on("error", failed);
     worker.on("exit", () => {
       answers.close();
       [thread, isCopying] = [null, false];
@@ -84,8 +90,8 @@ export function copyBack(db: DatabaseSync, file: string): CopyBack {
       if (isOver) return;
       try {
         look();
-      } catch {
-        // Nothing is lost by it: what cannot be copied now stays in the log file, and a full disk refuses groups anyway.
+      } catch (cause) {
+        failed(cause);
       }
     },
     async end() {

@@ -8,11 +8,10 @@ import { bind } from "./bind.ts";
 import { openConnection } from "./connection.ts";
 import { PROBE, type Database } from "./database.ts";
 import { sqliteDialect } from "./dialect.ts";
-import { unwritable } from "./group.ts";
 import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
 import { rebuilding, type Step } from "./rebuild.ts";
-import { NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
+import { HistoryBehind, NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { readsHistory } from "./write-group.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -54,7 +53,7 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
       // Reads go on with what there is; that it is not all is said here.
       const fault = writer.historyFault();
-      if (fault !== null) throw unwritable(`history is behind the log: ${fault}`);
+      if (fault !== null) throw new HistoryBehind(`history is behind the log: ${fault}`);
     },
     async close() {
       await writer.close();

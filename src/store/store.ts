@@ -194,6 +194,9 @@ export class AlreadyExists extends Error {
 /** Thrown when a condition of a write does not hold; nothing was written. */
 export class PreconditionFailed extends Error {}
 
+/** Calls go on and are in the log; what is told of them afterwards is not all. */
+export class HistoryBehind extends Error {}
+
 export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
@@ -447,7 +450,7 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     take(name: string): Promise<string | null>;
   };
 
-  /** Rejects when the store cannot answer. */
+  /** Rejects when the store cannot answer, with HistoryBehind when it answers with less than it should. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
