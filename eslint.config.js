@@ -73,10 +73,28 @@ export default tseslint.config(
         "error",
         {
           paths: [
-            ...["node:https", "node:http2", "node:tls", "node:dgram", "node:dns", "node:dns/promises", "undici"].map((name) => ({ name, message: WAY_OUT, allowTypeImports: true })),
-            { name: "node:http", importNames: ["request", "get", "ClientRequest", "default"], message: WAY_OUT, allowTypeImports: true },
-            { name: "node:net", importNames: ["connect", "createConnection", "Socket", "default"], message: WAY_OUT, allowTypeImports: true },
-          ], // prettier-ignore
+            ...[
+              "node:https",
+              "node:http2",
+              "node:tls",
+              "node:dgram",
+              "node:dns",
+              "node:dns/promises",
+              "undici",
+            ].map((name) => ({ name, message: WAY_OUT, allowTypeImports: true })),
+            {
+              name: "node:http",
+              importNames: ["request", "get", "ClientRequest", "default"],
+              message: WAY_OUT,
+              allowTypeImports: true,
+            },
+            {
+              name: "node:net",
+              importNames: ["connect", "createConnection", "Socket", "default"],
+              message: WAY_OUT,
+              allowTypeImports: true,
+            },
+          ],
         },
       ],
     },

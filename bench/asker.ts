@@ -47,7 +47,9 @@ export function startAsker(
   { url, adminKey }: Pick<StartedApp, "url" | "adminKey">,
   tool = "system/echo",
 ): Asker {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER, url, adminKey, tool], { stdio: ["pipe", "pipe", "inherit"] }); // prettier-ignore
+  const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER, url, adminKey, tool], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     async ask(seconds) {

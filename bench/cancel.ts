@@ -1,7 +1,15 @@
 // Cancels many running programs at once, children that ignore signals included, and waits until the last process of each
 // is gone, seen from outside: by its number on the host.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
@@ -19,10 +27,18 @@ interface Running {
 }
 
 export async function run(options: BenchOptions): Promise<readonly Row[]> {
-  if (process.platform !== "linux" || !existsSync("/usr/bin/bwrap")) throw new Skipped("bubblewrap is not installed"); // prettier-ignore
+  if (process.platform !== "linux" || !existsSync("/usr/bin/bwrap"))
+    throw new Skipped("bubblewrap is not installed");
   const count = options.quick ? 50 : 500;
   const folder = mkdtempSync(join(tmpdir(), "ostiary-cancel-"));
-  const app = await startApp({ listen: false, flags: { governance: lenient(folder), "execution.maxRunning": "600", "rateLimit.enabled": "false" } }); // prettier-ignore
+  const app = await startApp({
+    listen: false,
+    flags: {
+      governance: lenient(folder),
+      "execution.maxRunning": "600",
+      "rateLimit.enabled": "false",
+    },
+  });
   try {
     const control = await execute(app, "echo fine").ended;
     if (control.status !== "success") throw new Error(`the control ended as ${control.status}`);
@@ -36,8 +52,19 @@ export async function run(options: BenchOptions): Promise<readonly Row[]> {
     const times = goneAt.map((at) => (at ?? Number.POSITIVE_INFINITY) - began);
     const left = goneAt.filter((at) => at === null).length;
     return [
-      { name: `cancel of ${count} running programs: last process gone, p50`, value: percentile(times, 50), unit: "ms", better: "lower" }, // prettier-ignore
-      { name: `cancel of ${count} running programs: last process gone, p99`, value: percentile(times, 99), unit: "ms", target: 500, better: "lower" }, // prettier-ignore
+      {
+        name: `cancel of ${count} running programs: last process gone, p50`,
+        value: percentile(times, 50),
+        unit: "ms",
+        better: "lower",
+      },
+      {
+        name: `cancel of ${count} running programs: last process gone, p99`,
+        value: percentile(times, 99),
+        unit: "ms",
+        target: 500,
+        better: "lower",
+      },
       { name: "processes left behind", value: left, unit: "jobs", target: 0, better: "lower" },
     ];
   } finally {
@@ -52,21 +79,37 @@ function lenient(folder: string): string {
   cpSync(resolve(import.meta.dirname, "../governance"), governance, { recursive: true });
   const file = join(governance, "tools.yaml");
   const text = readFileSync(file, "utf8");
-  const changed = text.replace("NORMAL: approval # unless every command", "NORMAL: run # unless every command"); // prettier-ignore
+  const changed = text.replace(
+    "NORMAL: approval # unless every command",
+    "NORMAL: run # unless every command",
+  );
   if (changed === text) throw new Error("governance/tools.yaml is not as expected");
   writeFileSync(file, changed);
   return governance;
 }
 
-function execute(app: StartedApp, script: string, token = ""): { ended: Promise<{ status: string }> } {
-  const ended = app.callerOf(app.adminKey).then((caller) =>
-    app.doors.engine.execute(caller, { name: "shell/script", arguments: { script, args: [token], timeoutSeconds: 300 }, timeoutMs: 300_000, entry: "rest" }),
-  );
+function execute(
+  app: StartedApp,
+  script: string,
+  token = "",
+): { ended: Promise<{ status: string }> } {
+  const ended = app
+    .callerOf(app.adminKey)
+    .then((caller) =>
+      app.doors.engine.execute(caller, {
+        name: "shell/script",
+        arguments: { script, args: [token], timeoutSeconds: 300 },
+        timeoutMs: 300_000,
+        entry: "rest",
+      }),
+    );
   return { ended };
-} // prettier-ignore
+}
 
 async function started(app: StartedApp, count: number, { note }: BenchOptions): Promise<Running[]> {
-  const all = Array.from({ length: count }, (_, index) => execute(app, SCRIPT, `${TOKEN}-${index}`));
+  const all = Array.from({ length: count }, (_, index) =>
+    execute(app, SCRIPT, `${TOKEN}-${index}`),
+  );
   for (const { ended } of all) ended.catch(() => undefined);
   const until = performance.now() + START_LIMIT_MS;
   for (;;) {
@@ -76,14 +119,17 @@ async function started(app: StartedApp, count: number, { note }: BenchOptions): 
       const active = app.doors.engine.active(await app.callerOf(app.adminKey));
       return active.map(({ id }, index) => ({ id, pids: trees[index] ?? [] }));
     }
-    if (performance.now() > until) throw new Error(`only ${trees.length} of ${count} programs started`);
+    if (performance.now() > until)
+      throw new Error(`only ${trees.length} of ${count} programs started`);
     await pause(1_000);
   }
-} // prettier-ignore
+}
 
 /** The processes of each program: the shell, its child, and what they wait for. */
 function treesOf(): number[][] {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
+  const pids = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   const children = new Map<number, number[]>();
   const roots: number[] = [];
   for (const pid of pids) {
@@ -92,9 +138,11 @@ function treesOf(): number[][] {
     if (read(`/proc/${pid}/cmdline`).startsWith("/usr/bin/sh\0/job/script.sh\0")) roots.push(pid);
   }
   const below = (pid: number): number[] => [pid, ...(children.get(pid) ?? []).flatMap(below)];
-  const tops = roots.filter((pid) => !roots.some((other) => other !== pid && below(other).includes(pid)));
+  const tops = roots.filter(
+    (pid) => !roots.some((other) => other !== pid && below(other).includes(pid)),
+  );
   return tops.map(below).filter((tree) => tree.length >= 4);
-} // prettier-ignore
+}
 
 function read(path: string): string {
   try {
@@ -121,8 +169,12 @@ look();
 `;
 
 /** Resolves when it looks; `goneAt` are epoch ms, null for what is left. */
-async function watch(pids: readonly (readonly number[])[]): Promise<{ goneAt: Promise<(number | null)[]> }> {
-  const child = spawn(process.execPath, ["-e", WATCHER], { stdio: ["pipe", "inherit", "inherit", "ipc"] });
+async function watch(
+  pids: readonly (readonly number[])[],
+): Promise<{ goneAt: Promise<(number | null)[]> }> {
+  const child = spawn(process.execPath, ["-e", WATCHER], {
+    stdio: ["pipe", "inherit", "inherit", "ipc"],
+  });
   child.stdin?.end(JSON.stringify(pids));
   const goneAt = Promise.withResolvers<(number | null)[]>();
   await new Promise<void>((resolve, reject) => {
@@ -133,4 +185,4 @@ async function watch(pids: readonly (readonly number[])[]): Promise<{ goneAt: Pr
     });
   });
   return { goneAt: goneAt.promise };
-} // prettier-ignore
+}

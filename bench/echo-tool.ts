@@ -30,6 +30,15 @@ export const echoed = (params: EchoMessage["params"]): object => ({
 
 export const listed = (): object => ({ ...PRIVATE, tools: [TOOL], _meta: META });
 
-export const discovered = (): object => ({ ...PRIVATE, supportedVersions: [VERSION], capabilities: { tools: {} }, _meta: META }); // prettier-ignore
+export const discovered = (): object => ({
+  ...PRIVATE,
+  supportedVersions: [VERSION],
+  capabilities: { tools: {} },
+  _meta: META,
+});
 
-export const initialized = (): object => ({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: SERVER_INFO }); // prettier-ignore
+export const initialized = (): object => ({
+  protocolVersion: "2025-11-25",
+  capabilities: { tools: {} },
+  serverInfo: SERVER_INFO,
+});

@@ -59,7 +59,12 @@ async function warmUp(
 ): Promise<{ count: number }> {
   const answered = { count: 0 };
   for (const server of servers) {
-    const report = await measure(load, server, { connections: 64, rounds: 1, warmMs: 100, measureMs: quick ? 3_000 : 10_000 }); // prettier-ignore
+    const report = await measure(load, server, {
+      connections: 64,
+      rounds: 1,
+      warmMs: 100,
+      measureMs: quick ? 3_000 : 10_000,
+    });
     if (server.name === GOVERNED) answered.count += report.answered;
   }
   return answered;
@@ -70,9 +75,20 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
   const governed = reports.get(GOVERNED) ?? [];
   const rows: Row[] = [];
   for (const [name, list] of reports) {
-    rows.push({ name: `${name}, ${at}`, value: median(list.map(rate)), unit: "calls/s", better: "higher" }); // prettier-ignore
+    rows.push({
+      name: `${name}, ${at}`,
+      value: median(list.map(rate)),
+      unit: "calls/s",
+      better: "higher",
+    });
     const us = median(list.map(cpu));
-    if (Number.isFinite(us)) rows.push({ name: `${name}, ${at}, server CPU`, value: us, unit: "µs/call", better: "lower" }); // prettier-ignore
+    if (Number.isFinite(us))
+      rows.push({
+        name: `${name}, ${at}, server CPU`,
+        value: us,
+        unit: "µs/call",
+        better: "lower",
+      });
   }
   const against = (peer: string): number => ratioOf(reports, GOVERNED, peer, rate);
   // Steadier than calls/s when others use the machine; counts all threads of each server.
@@ -81,15 +97,70 @@ function rowsOf({ connections }: Plan, reports: Reports): Row[] {
   const mainUs = median(governed.map(mainCpu));
   const goal = (target: number): object => (connections === 64 ? { target } : {});
   rows.push(
-    { name: `governed echo / bare JSON-RPC echo, ${at}`, value: against(RPC), unit: "ratio", better: "higher", ...goal(0.4) },
-    { name: `governed echo / SDK v2, ${at}`, value: against(SDK), unit: "ratio", better: "higher", ...goal(5) },
-    ...(Number.isFinite(mainUs) ? [{ name: `governed echo, ${at}, CPU of its main thread`, value: mainUs, unit: "µs/call", better: "lower" } as const] : []),
-    { name: `governed echo / SDK v2 McpServer, ${at}`, value: against(SDK_TOOLS), unit: "ratio", better: "higher" },
-    ...(Number.isFinite(sdkCpu) ? [{ name: `SDK v2 CPU / governed CPU, ${at}`, value: sdkCpu, unit: "ratio", better: "higher" } as const] : []),
-    ...(Number.isFinite(cpuRatio) ? [{ name: `bare JSON-RPC CPU / governed CPU, ${at}`, value: cpuRatio, unit: "ratio", better: "higher" } as const] : []),
-    { name: `governed echo p50, ${at}`, value: median(governed.map((r) => r.p50Ms)), unit: "ms", better: "lower", ...(connections === 1 ? { target: 2 } : {}) },
-    { name: `governed echo p99, ${at}`, value: median(governed.map((r) => r.p99Ms)), unit: "ms", better: "lower" },
-  ); // prettier-ignore
+    {
+      name: `governed echo / bare JSON-RPC echo, ${at}`,
+      value: against(RPC),
+      unit: "ratio",
+      better: "higher",
+      ...goal(0.4),
+    },
+    {
+      name: `governed echo / SDK v2, ${at}`,
+      value: against(SDK),
+      unit: "ratio",
+      better: "higher",
+      ...goal(5),
+    },
+    ...(Number.isFinite(mainUs)
+      ? [
+          {
+            name: `governed echo, ${at}, CPU of its main thread`,
+            value: mainUs,
+            unit: "µs/call",
+            better: "lower",
+          } as const,
+        ]
+      : []),
+    {
+      name: `governed echo / SDK v2 McpServer, ${at}`,
+      value: against(SDK_TOOLS),
+      unit: "ratio",
+      better: "higher",
+    },
+    ...(Number.isFinite(sdkCpu)
+      ? [
+          {
+            name: `SDK v2 CPU / governed CPU, ${at}`,
+            value: sdkCpu,
+            unit: "ratio",
+            better: "higher",
+          } as const,
+        ]
+      : []),
+    ...(Number.isFinite(cpuRatio)
+      ? [
+          {
+            name: `bare JSON-RPC CPU / governed CPU, ${at}`,
+            value: cpuRatio,
+            unit: "ratio",
+            better: "higher",
+          } as const,
+        ]
+      : []),
+    {
+      name: `governed echo p50, ${at}`,
+      value: median(governed.map((r) => r.p50Ms)),
+      unit: "ms",
+      better: "lower",
+      ...(connections === 1 ? { target: 2 } : {}),
+    },
+    {
+      name: `governed echo p99, ${at}`,
+      value: median(governed.map((r) => r.p99Ms)),
+      unit: "ms",
+      better: "lower",
+    },
+  );
   return rows;
 }
 
@@ -99,7 +170,8 @@ async function control(governed: Governed, answered: number, options: BenchOptio
     headers: { authorization: `Bearer ${governed.key}` },
   });
   const fast = /ostiary_mcp_requests_total\{path="fast"\} (\d+)/.exec(await page.text())?.[1];
-  if (Number(fast) !== answered) throw new Error(`the fast path answered ${fast} of ${answered} calls`); // prettier-ignore
+  if (Number(fast) !== answered)
+    throw new Error(`the fast path answered ${fast} of ${answered} calls`);
   const stored = successRows(governed.dataDir);
   if (stored !== answered) throw new Error(`history holds ${stored} of ${answered} calls`);
   options.note(`control: ${answered} calls, ${fast} on the fast path, ${stored} rows in history`);
@@ -108,7 +180,9 @@ async function control(governed: Governed, answered: number, options: BenchOptio
 function successRows(dataDir: string): number {
   const database = new DatabaseSync(join(dataDir, "ostiary.db"), { readOnly: true });
   try {
-    const row = database.prepare("SELECT count(*) AS n FROM executions WHERE status = 'success'").get(); // prettier-ignore
+    const row = database
+      .prepare("SELECT count(*) AS n FROM executions WHERE status = 'success'")
+      .get();
     return Number(row?.["n"]);
   } finally {
     database.close();

@@ -11,7 +11,16 @@ export interface Fill {
   readonly until: number;
 }
 
-const TOOLS = ["system/echo", "system/time", "system/info", "system/calculator", "file/read", "file/list", "memory/store", "memory/retrieve"]; // prettier-ignore
+const TOOLS = [
+  "system/echo",
+  "system/time",
+  "system/info",
+  "system/calculator",
+  "file/read",
+  "file/list",
+  "memory/store",
+  "memory/retrieve",
+];
 const SPAN_MS = 90 * 24 * 3_600_000;
 const MAX_ROWS = 5_000_000;
 
@@ -20,9 +29,13 @@ export function fillHistory(file: string, fill: Fill): void {
   if (fill.rows > MAX_ROWS) throw new RangeError(`at most ${MAX_ROWS} rows`);
   const database = new DatabaseSync(file);
   try {
-    database.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; PRAGMA temp_store = MEMORY");
+    database.exec(
+      "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; PRAGMA temp_store = MEMORY",
+    );
     const indexes = database
-      .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions' AND sql IS NOT NULL")
+      .prepare(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions' AND sql IS NOT NULL",
+      )
       .all();
     database.exec("BEGIN");
     for (const { name } of indexes) database.exec(`DROP INDEX ${String(name)}`);
@@ -32,7 +45,7 @@ export function fillHistory(file: string, fill: Fill): void {
   } finally {
     database.close();
   }
-} // prettier-ignore
+}
 
 function makeRows(
   database: DatabaseSync,

@@ -45,7 +45,13 @@ async function stages({ quick }: BenchOptions): Promise<Row[]> {
     const name = `gate, ${EXECUTE.length} stages`;
     return [
       { name: `${name}, p50`, value: median(times), unit: "µs", target: 50, better: "lower" },
-      { name: `${name}, p99`, value: percentile(times, 99), unit: "µs", target: 300, better: "lower" }, // prettier-ignore
+      {
+        name: `${name}, p99`,
+        value: percentile(times, 99),
+        unit: "µs",
+        target: 300,
+        better: "lower",
+      },
     ];
   } finally {
     await started.close();
@@ -71,8 +77,20 @@ async function discovery({ quick }: BenchOptions): Promise<Row[]> {
     }
   }
   return [
-    { name: "discovery of 200 tools, cold", value: median(cold), unit: "ms", target: 5, better: "lower" }, // prettier-ignore
-    { name: "discovery of 200 tools, warm p50", value: median(warm), unit: "ms", target: 0.2, better: "lower" }, // prettier-ignore
+    {
+      name: "discovery of 200 tools, cold",
+      value: median(cold),
+      unit: "ms",
+      target: 5,
+      better: "lower",
+    },
+    {
+      name: "discovery of 200 tools, warm p50",
+      value: median(warm),
+      unit: "ms",
+      target: 0.2,
+      better: "lower",
+    },
   ];
 }
 
@@ -96,12 +114,21 @@ async function cancellation({ quick, note }: BenchOptions): Promise<Row[]> {
     const { engine } = started.app;
     const caller = await started.callerOf(started.adminKey);
     for (let round = 0; round < (quick ? 2 : 5); round++) {
-      const request = { name: "system/slow", arguments: { ms: 60_000 }, timeoutMs: 120_000, entry: "rest" as const }; // prettier-ignore
+      const request = {
+        name: "system/slow",
+        arguments: { ms: 60_000 },
+        timeoutMs: 120_000,
+        entry: "rest" as const,
+      };
       const ids = await Promise.all(
-        Array.from({ length: RUNNING }, async () => (await engine.start(caller, request)).executionId),
-      ); // prettier-ignore
+        Array.from(
+          { length: RUNNING },
+          async () => (await engine.start(caller, request)).executionId,
+        ),
+      );
       const seen = (round + 1) * RUNNING;
-      for (let waited = 0; observer.runs.length < seen && waited < 10_000; waited += 10) await pause(10); // prettier-ignore
+      for (let waited = 0; observer.runs.length < seen && waited < 10_000; waited += 10)
+        await pause(10);
       const began = performance.now();
       const times = await Promise.all(
         ids.map(async (id) => {
@@ -120,6 +147,12 @@ async function cancellation({ quick, note }: BenchOptions): Promise<Row[]> {
     await started.close();
   }
   return [
-    { name: `cancel of ${RUNNING} running executions, p99`, value: median(p99s), unit: "ms", target: 500, better: "lower" }, // prettier-ignore
+    {
+      name: `cancel of ${RUNNING} running executions, p99`,
+      value: median(p99s),
+      unit: "ms",
+      target: 500,
+      better: "lower",
+    },
   ];
 }

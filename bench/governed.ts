@@ -21,7 +21,8 @@ export interface Governed extends BenchServer {
 
 export async function startGoverned(options: BenchOptions): Promise<Governed> {
   const dataDir = tempDir();
-  const profile = options.profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileDir}`]; // prettier-ignore
+  const profile =
+    options.profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileDir}`];
   const script = join(ROOT, "bench", "servers", "governed.ts");
   const server = haveBundle(options)
     ? await startBundle(dataDir, profile)

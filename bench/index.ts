@@ -71,7 +71,9 @@ if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows
 
 const missed = rows.filter((row) => meets(row) === false);
 const met = rows.filter((row) => meets(row) === true);
-console.log(`\n${rows.length} figures in ${Math.round((performance.now() - began) / 1000)} s; ${met.length} targets met, ${missed.length} missed`); // prettier-ignore
+console.log(
+  `\n${rows.length} figures in ${Math.round((performance.now() - began) / 1000)} s; ${met.length} targets met, ${missed.length} missed`,
+);
 for (const row of missed) console.log(`  missed: ${row.name}: ${row.value} ${row.unit}`);
 // A part that broke has measured nothing: that, and only that, is a failure.
 if (failures.length > 0) console.log(`  failed: ${failures.join(", ")}`);

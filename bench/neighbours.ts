@@ -44,9 +44,23 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
         await pause(500);
       }
       const [without, with_] = [p99Of(alone), p99Of(beside)];
-      note(`${kind}: ${calls} calls; p99 of ${alone.length} alone ${without.toFixed(1)}, of ${beside.length} beside it ${with_.toFixed(1)} ms`); // prettier-ignore
-      rows.push({ name: `${kind}: the healthy one's p99 to that alone`, value: with_ / without, unit: "x", target: 1.5, better: "lower" }); // prettier-ignore
-      rows.push({ name: `${kind}: healthy calls that failed`, value: failed, unit: "calls", target: 0, better: "lower" }); // prettier-ignore
+      note(
+        `${kind}: ${calls} calls; p99 of ${alone.length} alone ${without.toFixed(1)}, of ${beside.length} beside it ${with_.toFixed(1)} ms`,
+      );
+      rows.push({
+        name: `${kind}: the healthy one's p99 to that alone`,
+        value: with_ / without,
+        unit: "x",
+        target: 1.5,
+        better: "lower",
+      });
+      rows.push({
+        name: `${kind}: healthy calls that failed`,
+        value: failed,
+        unit: "calls",
+        target: 0,
+        better: "lower",
+      });
     }
     return rows;
   } finally {
@@ -58,7 +72,11 @@ export async function run({ quick, note }: BenchOptions): Promise<readonly Row[]
 
 async function added(app: StartedApp, name: string, port: number): Promise<void> {
   const settings = { timeoutMs: 5_000, breakerResetMs: 1_000 };
-  const server = { name, transport: { kind: "http", url: `http://127.0.0.1:${port}/mcp` }, settings }; // prettier-ignore
+  const server = {
+    name,
+    transport: { kind: "http", url: `http://127.0.0.1:${port}/mcp` },
+    settings,
+  };
   const made = await app.api("POST", "/servers", { body: server });
   const approved = await app.api("POST", `/servers/${name}/approve`, { body: {} });
   if (made.status !== 201 || approved.status !== 200)
@@ -71,7 +89,13 @@ async function hammer(app: StartedApp, tool: string, signal: AbortSignal): Promi
   let calls = 0;
   const one = async (): Promise<void> => {
     while (!signal.aborted) {
-      await app.doors.engine.execute(caller, { name: tool, arguments: {}, timeoutMs: 5_000, entry: "rest", signal }); // prettier-ignore
+      await app.doors.engine.execute(caller, {
+        name: tool,
+        arguments: {},
+        timeoutMs: 5_000,
+        entry: "rest",
+        signal,
+      });
       calls++;
       await pause(10);
     }

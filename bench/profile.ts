@@ -43,5 +43,6 @@ function add(sums: Map<string, number>, key: string, us: number): void {
 function print(title: string, sums: ReadonlyMap<string, number>): void {
   console.log(`\n${title}`);
   const sorted = [...sums].sort((a, b) => b[1] - a[1]).slice(0, TOP);
-  for (const [key, us] of sorted) console.log(`${((100 * us) / busyUs).toFixed(1).padStart(6)} %  ${key}`); // prettier-ignore
+  for (const [key, us] of sorted)
+    console.log(`${((100 * us) / busyUs).toFixed(1).padStart(6)} %  ${key}`);
 }

@@ -2,7 +2,15 @@
 // at once; rounds go round them, and ratios are taken inside a round. PROXIED_CALLS=200000 also watches memory over so many.
 import { join } from "node:path";
 import { startGoverned } from "./governed.ts";
-import { ROOT, rssOf, startLoad, startServer, type BenchServer, type LoadGenerator, type LoadReport } from "./process.ts"; // prettier-ignore
+import {
+  ROOT,
+  rssOf,
+  startLoad,
+  startServer,
+  type BenchServer,
+  type LoadGenerator,
+  type LoadReport,
+} from "./process.ts";
 import { ECHO_TEXT } from "./requests.ts";
 import { startMcpProxy, startSupergateway } from "./rivals.ts";
 import { cpu, mainCpu, rate, ratioOf, type Plan, type Reports } from "./rounds.ts";
@@ -59,11 +67,21 @@ export async function run(options: BenchOptions): Promise<Row[]> {
 /** As an administrator does it: added, looked at, agreed to. */
 async function approved({ port, key }: BenchServer, upstreamPort: number): Promise<void> {
   const api = async (path: string, body: object): Promise<void> => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${key ?? ""}` }, body: JSON.stringify(body) }); // prettier-ignore
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key ?? ""}` },
+      body: JSON.stringify(body),
+    });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   };
-  await api("/servers", { name: "up", transport: { kind: "http", url: `http://127.0.0.1:${upstreamPort}/mcp` }, settings: { maxConcurrent: 256 } }); // prettier-ignore
-  await api("/servers/up/approve", { terms: { category: "system", risk: "safe", effects: "read_only" } }); // prettier-ignore
+  await api("/servers", {
+    name: "up",
+    transport: { kind: "http", url: `http://127.0.0.1:${upstreamPort}/mcp` },
+    settings: { maxConcurrent: 256 },
+  });
+  await api("/servers/up/approve", {
+    terms: { category: "system", risk: "safe", effects: "read_only" },
+  });
 }
 
 async function roundsOver(
@@ -90,7 +108,10 @@ async function roundsOver(
 
 async function measured(load: LoadGenerator, proxy: Proxy, plan: Plan): Promise<LoadReport> {
   const report = await load.run({ ...plan, port: proxy.port, request: proxy.request }, proxy.pid);
-  if (report.bad > 0 || report.checked === 0) throw new Error(`${proxy.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`); // prettier-ignore
+  if (report.bad > 0 || report.checked === 0)
+    throw new Error(
+      `${proxy.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`,
+    );
   return report;
 }
 
@@ -99,28 +120,69 @@ function rowsOf(reports: Reports): Row[] {
   for (const [name, list] of reports) {
     rows.push({ name, value: median(list.map(rate)), unit: "calls/s", better: "higher" });
     const us = median(list.map(cpu));
-    if (Number.isFinite(us)) rows.push({ name: `${name}, CPU`, value: us, unit: "µs/call", better: "lower" }); // prettier-ignore
+    if (Number.isFinite(us))
+      rows.push({ name: `${name}, CPU`, value: us, unit: "µs/call", better: "lower" });
   }
   const ours = reports.get(OURS) ?? [];
   const against = (peer: string): number => ratioOf(reports, OURS, peer, rate);
   rows.push(
-    { name: `${OURS} / bare proxy`, value: against(BARE), unit: "ratio", better: "higher", target: 0.6 },
-    { name: `${OURS} / ${MCP_PROXY}`, value: against(MCP_PROXY), unit: "ratio", better: "higher", target: 6 },
-    { name: `${OURS} / ${SUPERGATEWAY}`, value: against(SUPERGATEWAY), unit: "ratio", better: "higher", target: 6 },
-    { name: `${OURS}, CPU of its main thread`, value: median(ours.map(mainCpu)), unit: "µs/call", better: "lower" },
+    {
+      name: `${OURS} / bare proxy`,
+      value: against(BARE),
+      unit: "ratio",
+      better: "higher",
+      target: 0.6,
+    },
+    {
+      name: `${OURS} / ${MCP_PROXY}`,
+      value: against(MCP_PROXY),
+      unit: "ratio",
+      better: "higher",
+      target: 6,
+    },
+    {
+      name: `${OURS} / ${SUPERGATEWAY}`,
+      value: against(SUPERGATEWAY),
+      unit: "ratio",
+      better: "higher",
+      target: 6,
+    },
+    {
+      name: `${OURS}, CPU of its main thread`,
+      value: median(ours.map(mainCpu)),
+      unit: "µs/call",
+      better: "lower",
+    },
     // Steadier than calls/s when others use the machine.
-    { name: `bare proxy CPU / our CPU`, value: ratioOf(reports, BARE, OURS, cpu), unit: "ratio", better: "higher" },
-    { name: `${OURS}, p99`, value: median(ours.map(({ p99Ms }) => p99Ms)), unit: "ms", better: "lower" },
-  ); // prettier-ignore
+    {
+      name: `bare proxy CPU / our CPU`,
+      value: ratioOf(reports, BARE, OURS, cpu),
+      unit: "ratio",
+      better: "higher",
+    },
+    {
+      name: `${OURS}, p99`,
+      value: median(ours.map(({ p99Ms }) => p99Ms)),
+      unit: "ms",
+      better: "lower",
+    },
+  );
   return rows;
 }
 
 /** Resident memory after every so many calls: the second half must not grow over the first. */
-async function memory(load: LoadGenerator, proxy: Proxy, calls: number, { note }: BenchOptions): Promise<Row[]> {
+async function memory(
+  load: LoadGenerator,
+  proxy: Proxy,
+  calls: number,
+  { note }: BenchOptions,
+): Promise<Row[]> {
   const seen: number[] = [];
   let done = 0;
-  for (let next = STEP; done < calls; ) {
-    done += (await measured(load, proxy, { connections: 64, rounds: 1, warmMs: 100, measureMs: 1_000 })).answered;
+  for (let next = STEP; done < calls;) {
+    done += (
+      await measured(load, proxy, { connections: 64, rounds: 1, warmMs: 100, measureMs: 1_000 })
+    ).answered;
     if (done < next) continue;
     const rss = rssOf(proxy.pid) ?? Number.NaN;
     note(`${done} calls: ${Math.round(rss)} MB`);
@@ -130,17 +192,37 @@ async function memory(load: LoadGenerator, proxy: Proxy, calls: number, { note }
   const half = Math.ceil(seen.length / 2);
   const growth = median(seen.slice(half)) / median(seen.slice(0, half));
   return [
-    { name: `memory after ${done} proxied calls`, value: seen.at(-1) ?? Number.NaN, unit: "MB", better: "lower" },
-    { name: "memory of the second half to that of the first", value: growth, unit: "ratio", better: "lower", target: 1.1 },
+    {
+      name: `memory after ${done} proxied calls`,
+      value: seen.at(-1) ?? Number.NaN,
+      unit: "MB",
+      better: "lower",
+    },
+    {
+      name: "memory of the second half to that of the first",
+      value: growth,
+      unit: "ratio",
+      better: "lower",
+      target: 1.1,
+    },
   ];
-} // prettier-ignore
+}
 
 const CLIENT_INFO = { name: "bench", version: "1.0.0" };
 
 function modernCall(port: number, key: string | null, name: string): string {
   const prefix = "io.modelcontextprotocol/";
-  const _meta = { [`${prefix}protocolVersion`]: "2026-07-28", [`${prefix}clientCapabilities`]: {}, [`${prefix}clientInfo`]: CLIENT_INFO }; // prettier-ignore
-  const headers = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", `Mcp-Name: ${name}`, ...(key === null ? [] : [`Authorization: Bearer ${key}`])]; // prettier-ignore
+  const _meta = {
+    [`${prefix}protocolVersion`]: "2026-07-28",
+    [`${prefix}clientCapabilities`]: {},
+    [`${prefix}clientInfo`]: CLIENT_INFO,
+  };
+  const headers = [
+    "MCP-Protocol-Version: 2026-07-28",
+    "Mcp-Method: tools/call",
+    `Mcp-Name: ${name}`,
+    ...(key === null ? [] : [`Authorization: Bearer ${key}`]),
+  ];
   return posted(port, headers, { name, arguments: { text: ECHO_TEXT }, _meta });
 }
 
@@ -151,6 +233,13 @@ function sessionCall(port: number, session: string): string {
 
 function posted(port: number, headers: readonly string[], params: object): string {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 100, method: "tools/call", params });
-  const lines = ["POST /mcp HTTP/1.1", `Host: 127.0.0.1:${port}`, "Content-Type: application/json", "Accept: application/json, text/event-stream", ...headers, `Content-Length: ${Buffer.byteLength(body)}`]; // prettier-ignore
+  const lines = [
+    "POST /mcp HTTP/1.1",
+    `Host: 127.0.0.1:${port}`,
+    "Content-Type: application/json",
+    "Accept: application/json, text/event-stream",
+    ...headers,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
   return [...lines, "", body].join("\r\n");
 }

@@ -97,7 +97,10 @@ async function compared(subject: Subject, bench: Bench): Promise<Row[]> {
   const wasm = await wasmDecision(subject, bench.opa, bench);
   const server = await startServer(subject, bench.opa, bench.folder);
   try {
-    const [ours = 0, http = 0, speed] = await rates([mine, server.decide, ...(wasm ? [wasm] : [])], bench.options); // prettier-ignore
+    const [ours = 0, http = 0, speed] = await rates(
+      [mine, server.decide, ...(wasm ? [wasm] : [])],
+      bench.options,
+    );
     return [
       row(`${label}, ours`, ours, "decisions/s"),
       ...(speed === undefined

@@ -18,27 +18,64 @@ const READY_MS = 30_000;
 export async function startMcpProxy(): Promise<Rival> {
   const port = await freePort();
   const bin = join(ROOT, "node_modules", "mcp-proxy", "dist", "bin", "mcp-proxy.mjs");
-  const server = await startRival("mcp-proxy", port, [...LOOPBACK, bin, "--port", String(port), "--host", "127.0.0.1", "--server", "stream", "--", process.execPath, ECHO]); // prettier-ignore
+  const server = await startRival("mcp-proxy", port, [
+    ...LOOPBACK,
+    bin,
+    "--port",
+    String(port),
+    "--host",
+    "127.0.0.1",
+    "--server",
+    "stream",
+    "--",
+    process.execPath,
+    ECHO,
+  ]);
   return { ...server, session: null };
 }
 
 export async function startSupergateway(): Promise<Rival> {
   const port = await freePort();
   const bin = join(ROOT, "node_modules", "supergateway", "dist", "index.js");
-  const server = await startRival("supergateway", port, [...LOOPBACK, bin, "--stdio", `${process.execPath} ${ECHO}`, "--outputTransport", "streamableHttp", "--stateful", "--port", String(port), "--logLevel", "none"]); // prettier-ignore
+  const server = await startRival("supergateway", port, [
+    ...LOOPBACK,
+    bin,
+    "--stdio",
+    `${process.execPath} ${ECHO}`,
+    "--outputTransport",
+    "streamableHttp",
+    "--stateful",
+    "--port",
+    String(port),
+    "--logLevel",
+    "none",
+  ]);
   return { ...server, session: await opened(port) };
 }
 
 /** They do not say when they are ready in a way one could rely on: somebody has to knock. */
-async function startRival(name: string, port: number, args: readonly string[]): Promise<BenchServer> {
+async function startRival(
+  name: string,
+  port: number,
+  args: readonly string[],
+): Promise<BenchServer> {
   const began = performance.now();
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: "ignore" });
   while (!(await isOpen(port))) {
-    if (child.exitCode !== null || performance.now() - began > READY_MS) throw new Error(`${name} did not start`);
+    if (child.exitCode !== null || performance.now() - began > READY_MS)
+      throw new Error(`${name} did not start`);
     await pause(100);
   }
-  return { name, pid: child.pid ?? 0, port, key: null, hello: {}, startMs: performance.now() - began, stop: () => stopChild(child) };
-} // prettier-ignore
+  return {
+    name,
+    pid: child.pid ?? 0,
+    port,
+    key: null,
+    hello: {},
+    startMs: performance.now() - began,
+    stop: () => stopChild(child),
+  };
+}
 
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -63,8 +100,20 @@ async function opened(port: number): Promise<string> {
 
 async function handshake(port: number): Promise<string | null> {
   const post = (body: object, headers: Record<string, string>): Promise<Response> =>
-    fetch(`http://127.0.0.1:${port}/mcp`, { method: "POST", headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) }); // prettier-ignore
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1.0.0" } }; // prettier-ignore
+    fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+    });
+  const params = {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "bench", version: "1.0.0" },
+  };
   const answer = await post({ id: 1, method: "initialize", params }, {});
   await answer.text();
   const session = answer.headers.get("mcp-session-id");

@@ -45,7 +45,9 @@ export async function measure(
   const request = echoRequest(server.port, server.key);
   const report = await load.run({ ...plan, port: server.port, request }, server.pid);
   if (report.bad > 0 || report.checked === 0) {
-    throw new Error(`${server.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`); // prettier-ignore
+    throw new Error(
+      `${server.name}: ${report.bad} answers are no success, e.g.\n${report.firstBad}`,
+    );
   }
   return report;
 }

@@ -14,7 +14,13 @@ export async function run({ quick }: BenchOptions): Promise<Row[]> {
   try {
     const { ready, reason, limits } = await sandbox.probed;
     if (!ready) throw new Skipped(reason ?? "no sandbox");
-    const job = { argv: ["/bin/true"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal }; // prettier-ignore
+    const job = {
+      argv: ["/bin/true"],
+      cwd: "/job",
+      env: {},
+      mounts: [],
+      signal: new AbortController().signal,
+    };
     const plain: number[] = [];
     const boxed: number[] = [];
     for (let i = 0; i < WARM + (quick ? 40 : 200); i++) {
@@ -30,7 +36,12 @@ export async function run({ quick }: BenchOptions): Promise<Row[]> {
     const cost = boxed.map((value, index) => value - (plain[index] ?? 0));
     return [
       { name: "plain spawn of /bin/true, p50", value: median(plain), unit: "ms", better: "lower" },
-      { name: `the same in a box (${limits}), p50`, value: median(boxed), unit: "ms", better: "lower" }, // prettier-ignore
+      {
+        name: `the same in a box (${limits}), p50`,
+        value: median(boxed),
+        unit: "ms",
+        better: "lower",
+      },
       { name: "the box alone, p50", value: median(cost), unit: "ms", target: 15, better: "lower" },
       { name: "the box alone, p95", value: percentile(cost, 95), unit: "ms", better: "lower" },
     ];

@@ -37,8 +37,21 @@ export async function run(options: BenchOptions): Promise<Row[]> {
     servers.push(await start(full, await filled(folder(), rows, options), 10));
     await rounds(load, servers, WARM, options);
     const reports = await rounds(load, servers, options.quick ? QUICK : PLAN, options);
-    const rates = servers.map(({ name }): Row => ({ name, value: median((reports.get(name) ?? []).map(rate)), unit: "calls/s", better: "higher" })); // prettier-ignore
-    const ratios = servers.slice(1).map(({ name }): Row => ({ name: `${name} / ${SMALLEST}`, value: ratioOf(reports, name, SMALLEST, rate), unit: "ratio", target: 0.9, better: "higher" })); // prettier-ignore
+    const rates = servers.map(({ name }): Row => ({
+      name,
+      value: median((reports.get(name) ?? []).map(rate)),
+      unit: "calls/s",
+      better: "higher",
+    }));
+    const ratios = servers
+      .slice(1)
+      .map(({ name }): Row => ({
+        name: `${name} / ${SMALLEST}`,
+        value: ratioOf(reports, name, SMALLEST, rate),
+        unit: "ratio",
+        target: 0.9,
+        better: "higher",
+      }));
     return [...rates, ...ratios, ...(await registryLoad())];
   } finally {
     load.stop();
@@ -54,7 +67,13 @@ const start = (name: string, dataDir: string, tools: number): Promise<BenchServe
 async function filled(dataDir: string, rows: number, options: BenchOptions): Promise<string> {
   await (await start("first start", dataDir, 10)).stop();
   const began = performance.now();
-  fillHistory(join(dataDir, "ostiary.db"), { rows, tenantId: LOCAL_TENANT, userId: OWNER, instanceId: "inst_bench", until: Date.now() }); // prettier-ignore
+  fillHistory(join(dataDir, "ostiary.db"), {
+    rows,
+    tenantId: LOCAL_TENANT,
+    userId: OWNER,
+    instanceId: "inst_bench",
+    until: Date.now(),
+  });
   options.note(`${rows} rows of history in ${Math.round((performance.now() - began) / 1000)} s`);
   return dataDir;
 }
@@ -81,8 +100,20 @@ async function registryLoad(): Promise<Row[]> {
       rmSync(dataDir, { recursive: true, force: true });
     }
     const goal = count === 200 ? { target: 100 } : {};
-    rows.push({ name: `registry of ${count} tools, first load`, value: median(first), unit: "ms", better: "lower", ...goal }); // prettier-ignore
-    rows.push({ name: `registry of ${count} tools, later load`, value: median(later), unit: "ms", better: "lower", ...goal }); // prettier-ignore
+    rows.push({
+      name: `registry of ${count} tools, first load`,
+      value: median(first),
+      unit: "ms",
+      better: "lower",
+      ...goal,
+    });
+    rows.push({
+      name: `registry of ${count} tools, later load`,
+      value: median(later),
+      unit: "ms",
+      better: "lower",
+      ...goal,
+    });
   }
   return rows;
 }

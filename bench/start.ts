@@ -13,7 +13,12 @@ export async function run(options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = [];
   try {
     const first = await startBundle(dataDir);
-    rows.push({ name: "first start to ready line, new data directory", value: first.startMs, unit: "ms", better: "lower" }); // prettier-ignore
+    rows.push({
+      name: "first start to ready line, new data directory",
+      value: first.startMs,
+      unit: "ms",
+      better: "lower",
+    });
     await first.stop();
     const starts: number[] = [];
     let rss: number | null = null;
@@ -27,9 +32,22 @@ export async function run(options: BenchOptions): Promise<Row[]> {
       await server.stop();
     }
     options.note(`starts, ms: ${starts.map(Math.round).join(" ")}`);
-    rows.push({ name: "start to ready line, existing data directory", value: median(starts), unit: "ms", target: 700, better: "lower" }); // prettier-ignore
-    if (rss !== null) rows.push({ name: "idle RSS", value: rss, unit: "MB", target: 120, better: "lower" }); // prettier-ignore
-    rows.push({ name: "ostiary --help", value: helpMs(times), unit: "ms", target: 150, better: "lower" }); // prettier-ignore
+    rows.push({
+      name: "start to ready line, existing data directory",
+      value: median(starts),
+      unit: "ms",
+      target: 700,
+      better: "lower",
+    });
+    if (rss !== null)
+      rows.push({ name: "idle RSS", value: rss, unit: "MB", target: 120, better: "lower" });
+    rows.push({
+      name: "ostiary --help",
+      value: helpMs(times),
+      unit: "ms",
+      target: 150,
+      better: "lower",
+    });
     return rows;
   } finally {
     rmSync(dataDir, { recursive: true, force: true });

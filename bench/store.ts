@@ -32,8 +32,20 @@ async function appends(dataDir: string, { quick, note }: BenchOptions): Promise<
     const perSecond = Math.round(median(rounds.map((r) => r.perSecond)));
     const mainUs = Number(median(rounds.map((r) => r.mainUs)).toFixed(1));
     const busy = callers === 64;
-    rows.push({ name, value: perSecond, unit: "calls/s", ...(busy && { target: 30_000 }), better: "higher" }); // prettier-ignore
-    rows.push({ name: `${name}, main thread`, value: mainUs, unit: "µs CPU/call", ...(busy && { target: 10 }), better: "lower" }); // prettier-ignore
+    rows.push({
+      name,
+      value: perSecond,
+      unit: "calls/s",
+      ...(busy && { target: 30_000 }),
+      better: "higher",
+    });
+    rows.push({
+      name: `${name}, main thread`,
+      value: mainUs,
+      unit: "µs CPU/call",
+      ...(busy && { target: 10 }),
+      better: "lower",
+    });
   }
   await store.close();
   return rows;
@@ -61,19 +73,51 @@ async function drive(store: Store, callers: number, calls: number) {
 function pair(n: number, at: number): [LogEvent, LogEvent] {
   const id = `exec_${at}_${n.toString(36).padStart(9, "0")}`;
   const common = { toolName: "system/echo", category: "system", userId: "usr_0", startTime: at };
-  const gates = ["registry", "capsule", "level", "input"].map((stage) => ({ stage, verdict: "allow", ms: 0.01 })); // prettier-ignore
+  const gates = ["registry", "capsule", "level", "input"].map((stage) => ({
+    stage,
+    verdict: "allow",
+    ms: 0.01,
+  }));
   const start = {
-    ...common, requestedName: "system_echo", status: "running", arguments: { text: "x".repeat(64) }, timeout: 30_000,
-    tenantId: "local", capsuleId: "starter", keyId: "key_1", sessionId: null, metadata: null, idempotencyKey: null,
-    traceId: "0".repeat(32), spanId: "0".repeat(16), toolVersion: "1.0.0", toolPin: "0".repeat(64), runner: "native",
-    entry: "mcp", instanceId: "inst_1", gates, approvalId: null, budget: { tool_calls: 1 }, reserved: false,
-    mode: "NORMAL", roles: ["tool_user"],
-  }; // prettier-ignore
+    ...common,
+    requestedName: "system_echo",
+    status: "running",
+    arguments: { text: "x".repeat(64) },
+    timeout: 30_000,
+    tenantId: "local",
+    capsuleId: "starter",
+    keyId: "key_1",
+    sessionId: null,
+    metadata: null,
+    idempotencyKey: null,
+    traceId: "0".repeat(32),
+    spanId: "0".repeat(16),
+    toolVersion: "1.0.0",
+    toolPin: "0".repeat(64),
+    runner: "native",
+    entry: "mcp",
+    instanceId: "inst_1",
+    gates,
+    approvalId: null,
+    budget: { tool_calls: 1 },
+    reserved: false,
+    mode: "NORMAL",
+    roles: ["tool_user"],
+  };
   const end = {
-    ...common, status: "success", endTime: at + 1, executionTime: 1.25, result: { text: "x".repeat(64) }, error: null,
-    errorCode: null, errorReason: null, remedy: null, cancelReason: null, metadata: null,
+    ...common,
+    status: "success",
+    endTime: at + 1,
+    executionTime: 1.25,
+    result: { text: "x".repeat(64) },
+    error: null,
+    errorCode: null,
+    errorReason: null,
+    remedy: null,
+    cancelReason: null,
+    metadata: null,
     budgetDelta: {},
-  }; // prettier-ignore
+  };
   const event = { tenantId: "local", at, actor: "usr_0", executionId: id };
   return [
     { ...event, action: "tool.execution.start", body: JSON.stringify(start) },
@@ -87,7 +131,9 @@ async function history(dataDir: string, { quick, note }: BenchOptions): Promise<
   await (await openStore(address, { dataDir })).close();
   const began = performance.now();
   fill(join(dataDir, "history.db"), now - DAYS * 24 * HOUR);
-  note(`history: a log of ${ROWS} executions, half of one user, made in ${Math.round((performance.now() - began) / 1000)} s`); // prettier-ignore
+  note(
+    `history: a log of ${ROWS} executions, half of one user, made in ${Math.round((performance.now() - began) / 1000)} s`,
+  );
   const rebuilt = await rebuild(address, dataDir);
 
   const opening = performance.now();
@@ -110,27 +156,71 @@ async function history(dataDir: string, { quick, note }: BenchOptions): Promise<
     ["page by status", 5, (i) => list({ ...user, status: i % 2 ? "failed" : "cancelled" }, page)],
     ["page of running ones", 5, () => list({ ...user, status: "running" }, page)],
     ["page by date range", 5, (i) => list({ ...user, ...range(i) }, page)],
-    ["page by tool, status and date range", 5, (i) => list({ ...user, toolName: tool(i), status: "failed", ...range(i) }, page)],
-    ["page by keyset, anywhere", 5, (i) => list(user, { ...page, after: { startTime: range(i).from, id: "" } })],
-    ["page at offset 10,000", 5, (i) => list(i % 2 ? user : { ...user, status: "success" }, { ...page, offset: 10_000 })],
+    [
+      "page by tool, status and date range",
+      5,
+      (i) => list({ ...user, toolName: tool(i), status: "failed", ...range(i) }, page),
+    ],
+    [
+      "page by keyset, anywhere",
+      5,
+      (i) => list(user, { ...page, after: { startTime: range(i).from, id: "" } }),
+    ],
+    [
+      "page at offset 10,000",
+      5,
+      (i) => list(i % 2 ? user : { ...user, status: "success" }, { ...page, offset: 10_000 }),
+    ],
     ["page by session", 5, (i) => list({ ...user, sessionId: `s${pick(i, 900)}` }, page)],
-    ["page by error code", 5, (i) => list({ ...user, errorCode: i % 2 ? "NOT_FOUND" : "TIMEOUT" }, page)],
+    [
+      "page by error code",
+      5,
+      (i) => list({ ...user, errorCode: i % 2 ? "NOT_FOUND" : "TIMEOUT" }, page),
+    ],
     ["page by trace", 5, (i) => search({ ...user, traceId: traceOf(2 * pick(i, ROWS / 2)) }, page)],
-    ["page by text in the error, found", 5, (i) => search({ ...user, errorText: `number ${2 * (3 + 25 * (i % 20))} ` }, page)],
-    ["page by text in the error, 10,000 searched", 5, (i) => search({ ...user, errorText: `number ${pick(i, 900)} ` }, page)],
+    [
+      "page by text in the error, found",
+      5,
+      (i) => search({ ...user, errorText: `number ${2 * (3 + 25 * (i % 20))} ` }, page),
+    ],
+    [
+      "page by text in the error, 10,000 searched",
+      5,
+      (i) => search({ ...user, errorText: `number ${pick(i, 900)} ` }, page),
+    ],
     ["page of everybody's", 5, () => list({ tenantId: "local" }, page)],
     ["figures, all time", 20, () => figures(user)],
     ["figures by tool", 20, (i) => figures({ ...user, toolName: tool(i) })],
     ["figures by status", 20, () => figures({ ...user, status: "failed" })],
     ["figures of 15 days, broken hours", 20, (i) => figures({ ...user, ...range(i) })],
     ["figures of 15 days by tool", 20, (i) => figures({ ...user, toolName: tool(i), ...range(i) })],
-    ["figures since a time", 20, (i) => figures({ ...user, from: range(i).from } satisfies HistoryFilter)],
+    [
+      "figures since a time",
+      20,
+      (i) => figures({ ...user, from: range(i).from } satisfies HistoryFilter),
+    ],
     ["figures by session", 20, (i) => figures({ ...user, sessionId: `s${pick(i, 900)}` })],
-    ["stats of the tenant, all time, per user", 20, () => stats({ tenantId: "local" }, { perUser: true })],
-    ["stats of the tenant, 15 days, per user", 20, (i) => stats({ tenantId: "local", ...range(i) }, { perUser: true })],
+    [
+      "stats of the tenant, all time, per user",
+      20,
+      () => stats({ tenantId: "local" }, { perUser: true }),
+    ],
+    [
+      "stats of the tenant, 15 days, per user",
+      20,
+      (i) => stats({ tenantId: "local", ...range(i) }, { perUser: true }),
+    ],
     ["usage of the tenant", 20, () => usage({ tenantId: "local" })],
-  ]; // prettier-ignore
-  const rows: Row[] = [rebuilt, { name: "store: open with 1,000,000 executions", value: round(openMs), unit: "ms", better: "lower" }]; // prettier-ignore
+  ];
+  const rows: Row[] = [
+    rebuilt,
+    {
+      name: "store: open with 1,000,000 executions",
+      value: round(openMs),
+      unit: "ms",
+      better: "lower",
+    },
+  ];
   for (const [what, target, ask] of questions) {
     const times: number[] = [];
     for (let i = 0; i < (quick ? 21 : 61); i++) {
@@ -138,7 +228,13 @@ async function history(dataDir: string, { quick, note }: BenchOptions): Promise<
       await ask(i);
       times.push(performance.now() - asked);
     }
-    rows.push({ name: `store: ${what}, p50 of 1,000,000`, value: round(median(times)), unit: "ms", target, better: "lower" }); // prettier-ignore
+    rows.push({
+      name: `store: ${what}, p50 of 1,000,000`,
+      value: round(median(times)),
+      unit: "ms",
+      target,
+      better: "lower",
+    });
   }
   await store.close();
   return rows;
@@ -154,7 +250,12 @@ async function rebuild(address: string, dataDir: string): Promise<Row> {
   const { total } = await store.executions.figures({ tenantId: "local" });
   await store.close();
   if (total !== ROWS) throw new Error(`${total} executions after the rebuild, ${ROWS} in the log`);
-  return { name: "store: history of 1,000,000 executions rebuilt", value: perSecond, unit: "events/s", better: "higher" }; // prettier-ignore
+  return {
+    name: "store: history of 1,000,000 executions rebuilt",
+    value: perSecond,
+    unit: "events/s",
+    better: "higher",
+  };
 }
 
 /** As the fill below makes them. */

@@ -24,30 +24,64 @@ export async function run(options: BenchOptions): Promise<Row[]> {
   const bundled = haveBundle(options);
   const load = startLoad();
   const servers: BenchServer[] = [];
-  const collector = await startServer("collector", [join(ROOT, "bench", "servers", "collector.ts")]); // prettier-ignore
+  const collector = await startServer("collector", [
+    join(ROOT, "bench", "servers", "collector.ts"),
+  ]);
   try {
     const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` };
     servers.push(await startTraced(OFF, bundled, {}));
     servers.push(await startTraced(ON, bundled, traced));
     servers.push(await startTraced(CONTROL, bundled, {}));
     servers.push(await startTraced(ON_CONTROL, bundled, traced));
-    servers.push(await startTraced(TENTH, bundled, { ...traced, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.1" })); // prettier-ignore
+    servers.push(
+      await startTraced(TENTH, bundled, {
+        ...traced,
+        OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: "0.1",
+      }),
+    );
     const warm = { ...FULL, measureMs: options.quick ? 3_000 : 10_000 };
     const before: Reports = new Map();
     for (const server of servers) before.set(server.name, [await measure(load, server, warm)]);
     const reports = await rounds(load, servers, options.quick ? QUICK : FULL, options);
-    await control(collector, [before, reports].flatMap((all) => [ON, ON_CONTROL].flatMap((name) => all.get(name) ?? []))); // prettier-ignore
+    await control(
+      collector,
+      [before, reports].flatMap((all) => [ON, ON_CONTROL].flatMap((name) => all.get(name) ?? [])),
+    );
     const rows: Row[] = [];
     for (const [name, list] of reports) {
       rows.push({ name, value: median(list.map(rate)), unit: "calls/s", better: "higher" });
       const main = median(list.map(mainCpu));
-      if (Number.isFinite(main)) rows.push({ name: `${name}, CPU of its main thread`, value: main, unit: "µs/call", better: "lower" }); // prettier-ignore
+      if (Number.isFinite(main))
+        rows.push({
+          name: `${name}, CPU of its main thread`,
+          value: main,
+          unit: "µs/call",
+          better: "lower",
+        });
     }
-    const ratio = (one: string, other: string): Row => ({ name: `${one} / ${other}`, value: ratioOf(reports, one, other, rate), unit: "ratio", better: "higher" }); // prettier-ignore
+    const ratio = (one: string, other: string): Row => ({
+      name: `${one} / ${other}`,
+      value: ratioOf(reports, one, other, rate),
+      unit: "ratio",
+      better: "higher",
+    });
     rows.push(ratio(CONTROL, OFF), ratio(ON_CONTROL, ON), ratio(TENTH, OFF));
-    rows.push({ name: `${ON} / ${OFF}`, value: onToOff(reports, rate), unit: "ratio", better: "higher", target: 0.85 }); // prettier-ignore
+    rows.push({
+      name: `${ON} / ${OFF}`,
+      value: onToOff(reports, rate),
+      unit: "ratio",
+      better: "higher",
+      target: 0.85,
+    });
     const more = onToOff(reports, cpu);
-    if (Number.isFinite(more)) rows.push({ name: `CPU of all threads, ${ON} / ${OFF}`, value: more, unit: "ratio", better: "lower" }); // prettier-ignore
+    if (Number.isFinite(more))
+      rows.push({
+        name: `CPU of all threads, ${ON} / ${OFF}`,
+        value: more,
+        unit: "ratio",
+        better: "lower",
+      });
     return rows;
   } finally {
     load.stop();

@@ -69,7 +69,9 @@ function outsideCode(text: string): string {
 }
 
 function code(value: unknown): string {
-  return value === undefined ? "–" : `\`${typeof value === "string" ? value : JSON.stringify(value)}\``; // prettier-ignore
+  return value === undefined
+    ? "–"
+    : `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 }
 
 if (import.meta.main)

@@ -139,7 +139,9 @@ async function compose(
 ): Promise<App> {
   const ids = createIds();
   const serverSecret = await store.facts.putIfAbsent("server.secret", ids.hex(32));
-  const maskKey = Buffer.from(hkdfSync("sha256", serverSecret, "", "ostiary record: masked values, v1", 32));
+  const maskKey = Buffer.from(
+    hkdfSync("sha256", serverSecret, "", "ostiary record: masked values, v1", 32),
+  );
   const masker = createMasker({ key: maskKey, known: [serverSecret, ...secretsOf(config)] });
   const logRing = createLogRing();
   const stderr = pino.destination({ fd: 2, sync: true });
@@ -193,27 +195,72 @@ async function compose(
   });
   const note: EnginesPowers["note"] = (action, who, body) => recorder.note(action, who, body);
   const system = { tenantId: LOCAL_TENANT, userId: "system" };
-  const ledger = openLedger({ store, dataDir, settings: config.audit, now, note: (action, body) => note(action, system, body), log, onRolledBack: () => engines?.mode.signal({ kind: "audit_failed" }) });
+  const ledger = openLedger({
+    store,
+    dataDir,
+    settings: config.audit,
+    now,
+    note: (action, body) => note(action, system, body),
+    log,
+    onRolledBack: () => engines?.mode.signal({ kind: "audit_failed" }),
+  });
   const history = createHistory(store.executions, recent, { now, note });
 
-  const opened = await openEngines({ config, store, registry, now, clock: options.now ? { now: options.now } : {}, note, log, dataDir: dataDir.path, home: homedir(), configFiles: options.configFile ? [options.configFile] : [] });
+  const opened = await openEngines({
+    config,
+    store,
+    registry,
+    now,
+    clock: options.now ? { now: options.now } : {},
+    note,
+    log,
+    dataDir: dataDir.path,
+    home: homedir(),
+    configFiles: options.configFile ? [options.configFile] : [],
+  });
   engines = opened;
-  const { state, follower, relations, policies, policyEngine, governance, documents, mode } = opened;
+  const { state, follower, relations, policies, policyEngine, governance, documents, mode } =
+    opened;
   try {
     lastMode = mode.current().mode;
     mode.onChange((next) => (lastMode = next.mode));
     const visibility = createVisibility();
     relations.onChange(visibility.changed);
     mode.onChange(visibility.changed);
-    documents.onApplied((kind, state) => (kind !== "governance" && state === "enforced" ? visibility.changed() : undefined));
+    documents.onApplied((kind, state) =>
+      kind !== "governance" && state === "enforced" ? visibility.changed() : undefined,
+    );
 
     // Identity.
-    const { newAdminKey } = await bootstrap({ store, serverSecret, ids, now, tools: native, presetAdminKey: config.adminKey ?? null, readSecret: dataDir.readSecret, writeSecret: dataDir.writeSecret });
-    for (const file of ["admin.key", "cli.key", "ledger.key"]) for (const line of dataDir.readSecret(file)?.split("\n") ?? []) if (!line.startsWith("-----")) masker.know(line);
+    const { newAdminKey } = await bootstrap({
+      store,
+      serverSecret,
+      ids,
+      now,
+      tools: native,
+      presetAdminKey: config.adminKey ?? null,
+      readSecret: dataDir.readSecret,
+      writeSecret: dataDir.writeSecret,
+    });
+    for (const file of ["admin.key", "cli.key", "ledger.key"])
+      for (const line of dataDir.readSecret(file)?.split("\n") ?? [])
+        if (!line.startsWith("-----")) masker.know(line);
     await starterRelations({ store, relations, tools: native });
-    const capsules = createCapsules({ store, now, isNative: (name) => registry.get(name)?.provider === "native", approvedPin: (name) => registry.get(name)?.route?.pin ?? null });
+    const capsules = createCapsules({
+      store,
+      now,
+      isNative: (name) => registry.get(name)?.provider === "native",
+      approvedPin: (name) => registry.get(name)?.route?.pin ?? null,
+    });
     const sessions = createSessions(store.facts, now);
-    const identity = createIdentity({ store, serverSecret, sessions, now, onSignIn: (userId) => note("login.used", { tenantId: LOCAL_TENANT, userId }, {}), anonymousUserId: config.server.authEnabled ? null : OWNER });
+    const identity = createIdentity({
+      store,
+      serverSecret,
+      sessions,
+      now,
+      onSignIn: (userId) => note("login.used", { tenantId: LOCAL_TENANT, userId }, {}),
+      anonymousUserId: config.server.authEnabled ? null : OWNER,
+    });
     const forget = (): void => {
       identity.forget();
       capsules.forget();
@@ -231,7 +278,14 @@ async function compose(
         if (everywhere) await follower.changed("directory");
       },
       relate: async (user) => void (await relations.write(memberChanges(user))),
-      mayConfigure: async ({ userId }, tool) => (await relations.check({ resource: { type: "tool", id: tool }, permission: "configure", subject: { type: "user", id: userId } })).has === "yes",
+      mayConfigure: async ({ userId }, tool) =>
+        (
+          await relations.check({
+            resource: { type: "tool", id: tool },
+            permission: "configure",
+            subject: { type: "user", id: userId },
+          })
+        ).has === "yes",
       toolName: (name) => registry.get(name)?.name ?? null,
       async setToolEnabled(name, enabled) {
         const switched = await registry.setEnabled(name, enabled);
@@ -244,28 +298,72 @@ async function compose(
     const active = createActive();
     const slots = createSlots(config.execution);
     const validators: Validators = createValidators();
-    const allowlist = createAllowlist({ whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy }, (name) => registry.get(name)?.name ?? null);
-    const noteLow = lowNoter({ facts: store.facts, ids, note: (action, who, body) => note(action, who, { ...body }) });
-    const budgets = createBudgets({ usage: store.usage, governance: () => governance, now, instanceId, onLow(low) {
+    const allowlist = createAllowlist(
+      { whitelist: config.tools.whitelist, toolsPolicy: config.features.toolsPolicy },
+      (name) => registry.get(name)?.name ?? null,
+    );
+    const noteLow = lowNoter({
+      facts: store.facts,
+      ids,
+      note: (action, who, body) => note(action, who, { ...body }),
+    });
+    const budgets = createBudgets({
+      usage: store.usage,
+      governance: () => governance,
+      now,
+      instanceId,
+      onLow(low) {
         log.warn(low, "BUDGET_LOW_WARNING");
         metrics.low(low.metric);
         background(noteLow(low));
-      }, onSpent: (amounts) => metrics.spent(amounts) });
+      },
+      onSpent: (amounts) => metrics.spent(amounts),
+    });
     book = budgets.book;
-    const rates = createRates({ state, governance: () => governance, mode, enabled: config.rateLimit.enabled, now, onLow(caller, window) {
+    const rates = createRates({
+      state,
+      governance: () => governance,
+      mode,
+      enabled: config.rateLimit.enabled,
+      now,
+      onLow(caller, window) {
         log.warn({ userId: caller.userId, window: window.name }, "a rate window is nearly full");
         metrics.low(window.name);
-      } });
-    const egress = openEgress({ ownPorts: () => (settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)]), ...options.egress });
-    const webhooks = await webhooksOf(config, { store, egress, serverSecret, instanceId, ids, now, note, masked: masker.told, report: (message, fields) => log.warn(fields, message), linkTo: (id) => `${settings.baseUrl}/a/${id}`, presented: (id) => store.approvals.presented([id], now()), tenantId: LOCAL_TENANT });
-    const { approvals, desk, sweep, close: closeApprovals } = createApprovals({
+      },
+    });
+    const egress = openEgress({
+      ownPorts: () =>
+        settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)],
+      ...options.egress,
+    });
+    const webhooks = await webhooksOf(config, {
+      store,
+      egress,
+      serverSecret,
+      instanceId,
+      ids,
+      now,
+      note,
+      masked: masker.told,
+      report: (message, fields) => log.warn(fields, message),
+      linkTo: (id) => `${settings.baseUrl}/a/${id}`,
+      presented: (id) => store.approvals.presented([id], now()),
+      tenantId: LOCAL_TENANT,
+    });
+    const {
+      approvals,
+      desk,
+      sweep,
+      close: closeApprovals,
+    } = createApprovals({
       store,
       serverSecret,
       policyVersion: () => policies.version,
       governance,
       relations,
       registry,
-      validate: ({ inputSchema, route }, args) => (route ? validators.checkForeign(inputSchema, args) : validators.check(inputSchema, args)),
+      validate: ({ inputSchema, route }, args) =>
+        route ? validators.checkForeign(inputSchema, args) : validators.check(inputSchema, args),
       callerAgain: (userId, keyId) => identity.again(userId, keyId),
       ids,
       masker,
@@ -280,28 +378,143 @@ async function compose(
       report: (message, fields) => log.error(fields, message),
       maxPending: config.approvals.maxPendingPerCaller,
     });
-    const gate: GatePowers = { toolsOn: config.features.mcpTools, providers: new Set(["native", "mcp", "external"]), capsule: capsules.find, relations, policies, allowlist, mode, governance, validators, rates, budgets, approvals, now };
-    const health = healthOf(opened.parts, allowlist, () => powers.sandbox, async () => (relay === null ? null : sinkReport(await relay.figures())));
-    const { tracing, observe } = await openTelemetry({ config, version: VERSION, instanceId, ids, mode: () => lastMode, policyVersion: () => policies.version, sandboxKind: () => powers.sandbox.kind, masked: (value) => masker.value(value), log, lines: pino({ level: config.log.level, base: { app: "ostiary" } }, { write: (line: string) => stderr.write(masker.line(line)) }) });
-    const powers = await openPowers({ config, store, tracing, governance, egress, registry, dataDir: dataDir.path, mode: () => lastMode, engine: () => engine, health: health.check, logRing, ids, now, log, work: { instanceId, note, ...(options.model ? { model: options.model } : {}), callerAgain: (userId, keyId) => identity.again(userId, keyId), validate: (schema, value) => createValidators().check(schema, value) } });
+    const gate: GatePowers = {
+      toolsOn: config.features.mcpTools,
+      providers: new Set(["native", "mcp", "external"]),
+      capsule: capsules.find,
+      relations,
+      policies,
+      allowlist,
+      mode,
+      governance,
+      validators,
+      rates,
+      budgets,
+      approvals,
+      now,
+    };
+    const health = healthOf(
+      opened.parts,
+      allowlist,
+      () => powers.sandbox,
+      async () => (relay === null ? null : sinkReport(await relay.figures())),
+    );
+    const { tracing, observe } = await openTelemetry({
+      config,
+      version: VERSION,
+      instanceId,
+      ids,
+      mode: () => lastMode,
+      policyVersion: () => policies.version,
+      sandboxKind: () => powers.sandbox.kind,
+      masked: (value) => masker.value(value),
+      log,
+      lines: pino(
+        { level: config.log.level, base: { app: "ostiary" } },
+        { write: (line: string) => stderr.write(masker.line(line)) },
+      ),
+    });
+    const powers = await openPowers({
+      config,
+      store,
+      tracing,
+      governance,
+      egress,
+      registry,
+      dataDir: dataDir.path,
+      mode: () => lastMode,
+      engine: () => engine,
+      health: health.check,
+      logRing,
+      ids,
+      now,
+      log,
+      work: {
+        instanceId,
+        note,
+        ...(options.model ? { model: options.model } : {}),
+        callerAgain: (userId, keyId) => identity.again(userId, keyId),
+        validate: (schema, value) => createValidators().check(schema, value),
+      },
+    });
     const { powersFor } = powers;
-    const upstream = openUpstream({ configured: { servers: config.mcpServers, folder: options.configFile ? dirname(options.configFile) : process.cwd() }, store, registry, directory, relations, follower, sandbox: powers.sandbox, egress, tracing, masker, serverSecret, onStatus: visibility.changed, dataDir: dataDir.path, baseUrl: () => settings.baseUrl, tenantId: LOCAL_TENANT, checkOutput: (schema, output) => validators.checkForeign(schema, output), ids, now, note, background, log, report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "a call upstream failed unexpectedly") });
-    metrics.watch(sourcesOf({ active: () => active.size, slots, maxRunning: config.execution.maxRunning, mode: () => lastMode, approvals: store.approvals, sandbox: powers.sandbox, outboxPending: () => relay?.pending() ?? 0, upstreams: upstream.figures }));
-    const opening = { registry, governance, ids, now, ...config.execution, ...(tracing.on ? { samples: tracing.samples } : {}) };
+    const upstream = openUpstream({
+      configured: {
+        servers: config.mcpServers,
+        folder: options.configFile ? dirname(options.configFile) : process.cwd(),
+      },
+      store,
+      registry,
+      directory,
+      relations,
+      follower,
+      sandbox: powers.sandbox,
+      egress,
+      tracing,
+      masker,
+      serverSecret,
+      onStatus: visibility.changed,
+      dataDir: dataDir.path,
+      baseUrl: () => settings.baseUrl,
+      tenantId: LOCAL_TENANT,
+      checkOutput: (schema, output) => validators.checkForeign(schema, output),
+      ids,
+      now,
+      note,
+      background,
+      log,
+      report: (call, cause) =>
+        log.error(
+          { err: cause, ...idsOf(call), tool: call.tool?.name },
+          "a call upstream failed unexpectedly",
+        ),
+    });
+    metrics.watch(
+      sourcesOf({
+        active: () => active.size,
+        slots,
+        maxRunning: config.execution.maxRunning,
+        mode: () => lastMode,
+        approvals: store.approvals,
+        sandbox: powers.sandbox,
+        outboxPending: () => relay?.pending() ?? 0,
+        upstreams: upstream.figures,
+      }),
+    );
+    const opening = {
+      registry,
+      governance,
+      ids,
+      now,
+      ...config.execution,
+      ...(tracing.on ? { samples: tracing.samples } : {}),
+    };
     const engine: Engine = createEngine({
       registry,
       gate,
       recorder,
       idempotency: createIdempotency(store, now),
-      runners: cachedRunners({
-        native: nativeRunner({
-          powersFor: (needs, call) => powersFor(needs, call, call.signal),
-          masker,
-          checkOutput: (schema, output) => validators.check(schema, output),
-          report: (call, cause) => log.error({ err: cause, ...idsOf(call), tool: call.tool?.name }, "tool failed unexpectedly"),
-        }),
-        ...upstream.runners,
-      }, { seconds: config.execution.cacheSeconds, rules: () => [policies.version, governance.version], now, onHit: metrics.cacheHit }),
+      runners: cachedRunners(
+        {
+          native: nativeRunner({
+            powersFor: (needs, call) => powersFor(needs, call, call.signal),
+            masker,
+            checkOutput: (schema, output) => validators.check(schema, output),
+            report: (call, cause) =>
+              log.error(
+                { err: cause, ...idsOf(call), tool: call.tool?.name },
+                "tool failed unexpectedly",
+              ),
+          }),
+          ...upstream.runners,
+        },
+        {
+          seconds: config.execution.cacheSeconds,
+          rules: () => [policies.version, governance.version],
+          now,
+          onHit: metrics.cacheHit,
+        },
+      ),
       slots,
       active,
       approvals,
@@ -313,7 +526,18 @@ async function compose(
       recordOf: (caller, id) => history.get(caller, id),
       auditedOf: (caller, id) => history.audited(caller, id),
       // Rights may also run out by themselves: what was shown is looked at again before a second has passed.
-      visibleStamp: () => relations.revision === null || !policies.timeless ? null : [registry.revision, capsules.revision, relations.revision, policyEngine.revision, upstream.revision(), lastMode, Math.floor(now() / SHOWN_MS)].join(" "),
+      visibleStamp: () =>
+        relations.revision === null || !policies.timeless
+          ? null
+          : [
+              registry.revision,
+              capsules.revision,
+              relations.revision,
+              policyEngine.revision,
+              upstream.revision(),
+              lastMode,
+              Math.floor(now() / SHOWN_MS),
+            ].join(" "),
       ahead: upstream.upstreams.ahead,
       isAway: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
       background,
@@ -337,7 +561,12 @@ async function compose(
       setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
     ];
     for (const timer of timers) timer.unref();
-    await note("server.started", system, { version: VERSION, instanceId, ledgerKeyId: ledger.keyId, ledgerPublicKey: ledger.publicKey });
+    await note("server.started", system, {
+      version: VERSION,
+      instanceId,
+      ledgerKeyId: ledger.keyId,
+      ledgerPublicKey: ledger.publicKey,
+    });
     await ledger.start();
 
     const settings: DoorSettings = {
@@ -351,7 +580,19 @@ async function compose(
       baseUrl: "",
     };
     const doors: Doors = {
-      engine, identity, directory, registry, history, live, metrics, mode, governance, relations, documents, policies, budgets,
+      engine,
+      identity,
+      directory,
+      registry,
+      history,
+      live,
+      metrics,
+      mode,
+      governance,
+      relations,
+      documents,
+      policies,
+      budgets,
       approvals: desk,
       questions: powers.questions,
       webhooks: webhooks.desk,
@@ -360,7 +601,8 @@ async function compose(
       upstreams: upstream.upstreams,
       logins: upstream.logins,
       visibility,
-      listing: async ({ capsuleId }) => (capsuleId === null ? null : await capsules.find(capsuleId))?.listing ?? "full",
+      listing: async ({ capsuleId }) =>
+        (capsuleId === null ? null : await capsules.find(capsuleId))?.listing ?? "full",
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       ledger,
@@ -368,7 +610,11 @@ async function compose(
       attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
       health,
       tracing,
-      log, ids, masker, now, settings,
+      log,
+      ids,
+      masker,
+      now,
+      settings,
     };
     await probe(engine, await identity.again(OWNER, null), log);
     webhooks.start();
@@ -387,7 +633,8 @@ async function compose(
       closeApprovals();
       await webhooks.close();
       // A store that is out must not keep the server from stopping.
-      const lastWords = (cause: unknown): void => log.warn({ err: cause }, "could not be written while stopping");
+      const lastWords = (cause: unknown): void =>
+        log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
       await upstream.close();
       await powers.close();
@@ -412,7 +659,8 @@ async function compose(
       storeKind: store.kind,
       toolCount: registry.stats().totalTools,
       newAdminKey,
-      loginUrl: async () => `${settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
+      loginUrl: async () =>
+        `${settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
       async listen({ exactPort = false } = {}) {
         http = createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
         const url = await listenSomewhere(http, config.server, exactPort);
@@ -425,17 +673,22 @@ async function compose(
     await opened.close();
     throw cause;
   }
-} // prettier-ignore
+}
 
 /** Asks the whole visible gate once (L05): silence about an empty list would leave everybody guessing (L13). */
-async function probe(engine: Engine, owner: Caller | null, log: { warn(fields: object, message: string): void }): Promise<void> {
+async function probe(
+  engine: Engine,
+  owner: Caller | null,
+  log: { warn(fields: object, message: string): void },
+): Promise<void> {
   try {
     const tools = owner ? await engine.discover(owner) : [];
-    if (tools.length === 0) log.warn({ owner: OWNER }, "the owner sees no tool: ostiary explain --missing says why");
+    if (tools.length === 0)
+      log.warn({ owner: OWNER }, "the owner sees no tool: ostiary explain --missing says why");
   } catch (cause) {
     log.warn({ err: cause }, "the gate cannot decide yet; it denies until its engines answer");
   }
-} // prettier-ignore
+}
 
 /** ENOSPC of the system, SQLITE_FULL, or PostgreSQL's own word for it. */
 function isDiskFull(cause: unknown): boolean {

@@ -158,29 +158,47 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
 }
 
 /** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */
-export function innerRequest(parent: CallParent, entry: InnerEntry, request: Pick<CallRequest, "name" | "arguments" | "timeoutMs" | "signal" | "onProgress" | "client" | "rides"> & { readonly metadata?: JsonObject }): CallRequest {
+export function innerRequest(
+  parent: CallParent,
+  entry: InnerEntry,
+  request: Pick<
+    CallRequest,
+    "name" | "arguments" | "timeoutMs" | "signal" | "onProgress" | "client" | "rides"
+  > & { readonly metadata?: JsonObject },
+): CallRequest {
   const { metadata, ...rest } = request;
   const depth = depthOf(parent) + 1;
   if (depth > MAX_CALL_DEPTH) {
-    throw new AppError("EXECUTION_FAILED", "depth_exceeded", `calls within calls go ${MAX_CALL_DEPTH} deep at most`, { remedy: "let a step do the work itself instead of starting another run" });
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "depth_exceeded",
+      `calls within calls go ${MAX_CALL_DEPTH} deep at most`,
+      { remedy: "let a step do the work itself instead of starting another run" },
+    );
   }
   const { traceId, spanId, sampled, state } = parent.trace;
   return {
     ...rest,
     entry,
-    context: { ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }), metadata: { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth } },
+    context: {
+      ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }),
+      metadata: { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth },
+    },
     ip: parent.ip ?? undefined,
     traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,
     ...(state === undefined ? {} : { tracestate: state }),
   };
-} // prettier-ignore
+}
 
 const INNER: readonly Entry[] = ["workflow", "agent", "schedule", "tool"];
 
 /** What an agent started stays known as its work, however deep. */
 function agentOf(parent: CallParent): JsonObject {
   const { agentId, agentDepth } = depthOf(parent) > 0 ? (parent.metadata ?? {}) : {};
-  return { ...(agentId === undefined ? {} : { agentId }), ...(agentDepth === undefined ? {} : { agentDepth }) }; // prettier-ignore
+  return {
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(agentDepth === undefined ? {} : { agentDepth }),
+  };
 }
 
 /** What a door was told about depth counts for nothing: only inner calls carry it. */
@@ -209,11 +227,15 @@ export interface Verdict {
   /** The stage takes an earlier question back: which. */
   readonly waives?: string;
   /** What a policy in trial would have said, when it differs. */
-  readonly shadow?: { readonly version: string; readonly verdict: "allow" | "deny"; readonly reason: string };
+  readonly shadow?: {
+    readonly version: string;
+    readonly verdict: "allow" | "deny";
+    readonly reason: string;
+  };
   /** Only in explanations: the rule as it is written, and the data the stage looked at. */
   readonly ruleText?: string;
   readonly read?: Json;
-} // prettier-ignore
+}
 
 /** One rate window as answers and headers tell it. */
 export interface RateWindow {
@@ -227,11 +249,12 @@ export interface RateWindow {
 /** What a caller learns about the approval its call waits for. */
 export interface ApprovalNotice {
   readonly id: string;
-  readonly state: "pending" | "approved" | "declined" | "expired" | "not_presented" | "cancelled" | "consumed";
+  readonly state:
+    "pending" | "approved" | "declined" | "expired" | "not_presented" | "cancelled" | "consumed";
   readonly expiresAt: number;
   /** How long a door may keep the caller waiting before it answers `pending`. */
   readonly holdSeconds: number;
-} // prettier-ignore
+}
 
 /** Same fields whatever happened. */
 export interface Outcome {

@@ -108,11 +108,30 @@ describe("sources", () => {
     const names = [...configLayout().leaves.values()].map((leaf) => leaf.env);
     expect(new Set(names).size).toBe(names.length);
     for (const name of [
-      "MCP_TRANSPORT", "MCP_HOST", "MCP_PORT", "MCP_AUTH_ENABLED", "MCP_SESSION_TIMEOUT", "RATE_LIMIT_ENABLED",
-      "RATE_LIMIT_REQUESTS_PER_MINUTE", "TOOL_EXECUTION_DEFAULT_TIMEOUT", "TOOL_EXECUTION_MAX_TIMEOUT", "MAX_HISTORY_SIZE",
-      "TOOL_WHITELIST", "FEATURE_MCP_TOOLS", "FEATURE_TOOLS_POLICY", "OSTIARY_DATA_DIR", "OSTIARY_ADMIN_KEY", "OSTIARY_STORE",
-      "OSTIARY_STATE", "OSTIARY_POLICY", "OSTIARY_RELATIONS", "OSTIARY_SINK", "OSTIARY_WORK", "OTEL_EXPORTER_OTLP_ENDPOINT",
-    ]) expect(names).toContain(name); // prettier-ignore
+      "MCP_TRANSPORT",
+      "MCP_HOST",
+      "MCP_PORT",
+      "MCP_AUTH_ENABLED",
+      "MCP_SESSION_TIMEOUT",
+      "RATE_LIMIT_ENABLED",
+      "RATE_LIMIT_REQUESTS_PER_MINUTE",
+      "TOOL_EXECUTION_DEFAULT_TIMEOUT",
+      "TOOL_EXECUTION_MAX_TIMEOUT",
+      "MAX_HISTORY_SIZE",
+      "TOOL_WHITELIST",
+      "FEATURE_MCP_TOOLS",
+      "FEATURE_TOOLS_POLICY",
+      "OSTIARY_DATA_DIR",
+      "OSTIARY_ADMIN_KEY",
+      "OSTIARY_STORE",
+      "OSTIARY_STATE",
+      "OSTIARY_POLICY",
+      "OSTIARY_RELATIONS",
+      "OSTIARY_SINK",
+      "OSTIARY_WORK",
+      "OTEL_EXPORTER_OTLP_ENDPOINT",
+    ])
+      expect(names).toContain(name);
     expect(variableOf("server.allowedHosts")).toBe("OSTIARY_SERVER_ALLOWED_HOSTS");
     const { config } = await load({
       env: {
@@ -183,9 +202,15 @@ log: { level: loud }
   });
 
   test("broken YAML, duplicate keys, two documents, unknown tags", async () => {
-    expect((await faultsOf({ file: write("server: [1, 2") }))[0]).toMatch(/^ostiary\.yaml:1:\d+ : not valid YAML/); // prettier-ignore
-    expect((await faultsOf({ file: write("log: {}\nlog: {}\n") }))[0]).toMatch(/^ostiary\.yaml:2:1 : not valid YAML/); // prettier-ignore
-    expect((await faultsOf({ file: write("log: {}\n---\nlog: {}\n") }))[0]).toContain("not valid YAML"); // prettier-ignore
+    expect((await faultsOf({ file: write("server: [1, 2") }))[0]).toMatch(
+      /^ostiary\.yaml:1:\d+ : not valid YAML/,
+    );
+    expect((await faultsOf({ file: write("log: {}\nlog: {}\n") }))[0]).toMatch(
+      /^ostiary\.yaml:2:1 : not valid YAML/,
+    );
+    expect((await faultsOf({ file: write("log: {}\n---\nlog: {}\n") }))[0]).toContain(
+      "not valid YAML",
+    );
     expect((await faultsOf({ file: write("store: !secret x\n") }))[0]).toContain("not valid YAML");
     expect((await faultsOf({ file: write("- a\n- b\n") }))[0]).toContain("got a list");
     expect((await faultsOf({ file: write("server:\n  port:\n") }))[0]).toContain("got nothing");
@@ -210,7 +235,9 @@ log: { level: loud }
   test("without authentication only loopback may be used, whichever source said what", async () => {
     const text = "authentication is off";
     for (const host of ["0.0.0.0", "::", "192.168.1.4", "example.com", "127.evil.example"])
-      expect((await faultsOf({ env: { MCP_AUTH_ENABLED: "0", MCP_HOST: host } }))[0]).toContain(text); // prettier-ignore
+      expect((await faultsOf({ env: { MCP_AUTH_ENABLED: "0", MCP_HOST: host } }))[0]).toContain(
+        text,
+      );
     for (const host of ["localhost", "127.0.0.1", "127.8.8.8", "::1", "[::1]"]) {
       expect(isLoopback(host)).toBe(true);
       await load({ env: { MCP_AUTH_ENABLED: "0", MCP_HOST: host } });
@@ -229,7 +256,12 @@ log: { level: loud }
       const leaf = configLayout().leaves.get(key);
       if (!leaf) throw new Error(`${key} is not a setting`);
       expect(leaf.fallback).toEqual(only);
-      const other = leaf.kind === "switch" ? String(only === false) : leaf.kind === "number" ? "7" : "kafka://x"; // prettier-ignore
+      const other =
+        leaf.kind === "switch"
+          ? String(only === false)
+          : leaf.kind === "number"
+            ? "7"
+            : "kafka://x";
       const faults = await faultsOf({ env: { [leaf.env]: other } });
       expect(faults[0]).toContain(`not available in this version: ${feature}`);
       if (only !== undefined && !Array.isArray(only))
@@ -303,7 +335,11 @@ test("random YAML never crashes: it is accepted or refused with a place", () => 
       { maxDepth: 4 },
       fc.constantFrom(null, true, 0, -1.5, "", "x", "${env:A}", "*a", "&b"),
       fc.array(tie("tree"), { maxLength: 3 }),
-      fc.dictionary(fc.oneof(fc.constantFrom(...keys, "__proto__", "<<"), fc.string()), tie("tree"), { maxKeys: 4 }), // prettier-ignore
+      fc.dictionary(
+        fc.oneof(fc.constantFrom(...keys, "__proto__", "<<"), fc.string()),
+        tie("tree"),
+        { maxKeys: 4 },
+      ),
     ),
   }));
   const texts = fc.oneof(
@@ -323,29 +359,41 @@ test("random YAML never crashes: it is accepted or refused with a place", () => 
 
 test("random YAML through the whole loader ends in a configuration or a ConfigError", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.string({ maxLength: 40 }), fc.string({ maxLength: 20 }), async (text, port) => {
-      const file = write(text);
-      await load({ file, env: { MCP_PORT: port } }).catch((cause: unknown) => {
-        expect(cause).toBeInstanceOf(ConfigError);
-      });
-    }),
+    fc.asyncProperty(
+      fc.string({ maxLength: 40 }),
+      fc.string({ maxLength: 20 }),
+      async (text, port) => {
+        const file = write(text);
+        await load({ file, env: { MCP_PORT: port } }).catch((cause: unknown) => {
+          expect(cause).toBeInstanceOf(ConfigError);
+        });
+      },
+    ),
     { numRuns: 100 },
   );
-}); // prettier-ignore
+});
 
 test("the approval webhook: address and secret go together, three levels deep in every source", async () => {
   const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
   const file = write("approvals:\n  webhook:\n    url: https://hooks.example.com/a\n");
   const env = { OSTIARY_APPROVALS_WEBHOOK_SECRET: secret };
   const { config } = await load({ file, env });
-  expect(config.approvals).toEqual({ maxPendingPerCaller: 20, webhook: { url: "https://hooks.example.com/a", secret } }); // prettier-ignore
+  expect(config.approvals).toEqual({
+    maxPendingPerCaller: 20,
+    webhook: { url: "https://hooks.example.com/a", secret },
+  });
   expect(await faultsOf({ file })).toEqual([
     "ostiary.yaml:3:10 approvals.webhook.url: needs approvals.webhook.secret as well",
   ]);
   expect(await faultsOf({ env })).toEqual([
     "OSTIARY_APPROVALS_WEBHOOK_SECRET approvals.webhook.secret: needs approvals.webhook.url as well",
   ]);
-  const wrong = await faultsOf({ env: { OSTIARY_APPROVALS_WEBHOOK_URL: "file:///etc", OSTIARY_APPROVALS_WEBHOOK_SECRET: "hunter2" } }); // prettier-ignore
+  const wrong = await faultsOf({
+    env: {
+      OSTIARY_APPROVALS_WEBHOOK_URL: "file:///etc",
+      OSTIARY_APPROVALS_WEBHOOK_SECRET: "hunter2",
+    },
+  });
   expect(wrong.length).toBe(2);
   expect(wrong.join()).not.toContain("hunter2");
 });

@@ -61,20 +61,31 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const fileFolder = found === null ? cwd : dirname(found.path);
   if (found?.implicit && file?.has("dataDir")) {
     const { where } = file.get("dataDir") as Setting;
-    faults.push(fault(where, "dataDir", "cannot be set in a file that was found through it; use --data-dir or OSTIARY_DATA_DIR")); // prettier-ignore
+    faults.push(
+      fault(
+        where,
+        "dataDir",
+        "cannot be set in a file that was found through it; use --data-dir or OSTIARY_DATA_DIR",
+      ),
+    );
   }
 
   const origins: Record<string, Origin> = {};
   const values: Record<string, unknown> = {};
-  for (const [layer, folder] of [[file, fileFolder], [environment, cwd], [flags, cwd]] as const) {
+  for (const [layer, folder] of [
+    [file, fileFolder],
+    [environment, cwd],
+    [flags, cwd],
+  ] as const) {
     for (const [key, setting] of layer ?? []) {
       const leaf = layout.leaves.get(key) as Leaf;
       values[key] = check(leaf, setting, { env: sources.env, folder }, faults);
-      if (key === "dataDir" || key === "workspace" || key === "governance") values[key] = absolute(values[key], folder, home);
+      if (key === "dataDir" || key === "workspace" || key === "governance")
+        values[key] = absolute(values[key], folder, home);
       const { source, where, written } = setting;
       origins[key] = { source, where, written };
     }
-  } // prettier-ignore
+  }
 
   const parsed = configSchema.parse(nest(values));
   const dataDir = absolute(parsed.dataDir, cwd, home) as string;
@@ -102,27 +113,43 @@ function fromEnvironment(
     const written = env[leaf.env];
     // An empty variable is how compose files and shells say "not set".
     if (written !== undefined && written !== "")
-      settings.set(leaf.key, { source: "environment", where: leaf.env, written, value: parseText(leaf, written) }); // prettier-ignore
+      settings.set(leaf.key, {
+        source: "environment",
+        where: leaf.env,
+        written,
+        value: parseText(leaf, written),
+      });
   }
   for (const name of Object.keys(env)) {
-    if (!name.startsWith("OSTIARY_") || name.startsWith("OSTIARY_TEST_") || known.has(name)) continue; // prettier-ignore
+    if (!name.startsWith("OSTIARY_") || name.startsWith("OSTIARY_TEST_") || known.has(name))
+      continue;
     const named = [...layout.leaves.values()].find((leaf) => variableOf(leaf.key) === name)?.env;
     const guess = named ?? nearest(name, known);
-    faults.push(fault(name, "", `unknown variable${guess === null ? "" : `; did you mean ${guess}?`}`)); // prettier-ignore
+    faults.push(
+      fault(name, "", `unknown variable${guess === null ? "" : `; did you mean ${guess}?`}`),
+    );
   }
   return settings;
 }
 
-function fromFlags(layout: Layout, flags: Record<string, string | undefined>): Map<string, Setting> {
+function fromFlags(
+  layout: Layout,
+  flags: Record<string, string | undefined>,
+): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const [key, written] of Object.entries(flags)) {
     const leaf = layout.leaves.get(key);
     if (!leaf) throw new TypeError(`no such setting: ${key}`);
     if (written !== undefined)
-      settings.set(key, { source: "flag", where: leaf.flag ?? key, written, value: parseText(leaf, written) });
+      settings.set(key, {
+        source: "flag",
+        where: leaf.flag ?? key,
+        written,
+        value: parseText(leaf, written),
+      });
   }
   return settings;
-} // prettier-ignore
+}
 
 function chooseFile(
   sources: ConfigSources,
@@ -185,7 +212,9 @@ function available(leaf: Leaf, setting: Setting, value: unknown, faults: ConfigF
   const row = NOT_AVAILABLE.find(({ key }) => key === leaf.key);
   if (row && JSON.stringify(value) !== JSON.stringify(row.only)) {
     const today = row.only === undefined ? "" : ` (today it is always ${JSON.stringify(row.only)})`;
-    faults.push(fault(setting.where, leaf.key, `not available in this version: ${row.feature}${today}`)); // prettier-ignore
+    faults.push(
+      fault(setting.where, leaf.key, `not available in this version: ${row.feature}${today}`),
+    );
   }
   return value;
 }
@@ -200,12 +229,26 @@ function checkTogether(
   const { host, authEnabled } = config.server;
   if (!authEnabled && !isLoopback(host)) {
     const key = origins["server.host"] ? "server.host" : "server.authEnabled";
-    faults.push(fault(where(key), key, `authentication is off (${where("server.authEnabled")}), so only a loopback address may be used, got ${JSON.stringify(host)}; turn it on or listen on 127.0.0.1`)); // prettier-ignore
+    faults.push(
+      fault(
+        where(key),
+        key,
+        `authentication is off (${where("server.authEnabled")}), so only a loopback address may be used, got ${JSON.stringify(host)}; turn it on or listen on 127.0.0.1`,
+      ),
+    );
   }
   const { defaultTimeoutMs, maxTimeoutMs } = config.execution;
   if (defaultTimeoutMs > maxTimeoutMs && !faults.some(({ key }) => key.startsWith("execution."))) {
-    const key = origins["execution.defaultTimeoutMs"] ? "execution.defaultTimeoutMs" : "execution.maxTimeoutMs"; // prettier-ignore
-    faults.push(fault(where(key), key, `the default timeout (${defaultTimeoutMs} ms) is longer than execution.maxTimeoutMs (${maxTimeoutMs} ms)`)); // prettier-ignore
+    const key = origins["execution.defaultTimeoutMs"]
+      ? "execution.defaultTimeoutMs"
+      : "execution.maxTimeoutMs";
+    faults.push(
+      fault(
+        where(key),
+        key,
+        `the default timeout (${defaultTimeoutMs} ms) is longer than execution.maxTimeoutMs (${maxTimeoutMs} ms)`,
+      ),
+    );
   }
   const { url, secret } = config.approvals.webhook;
   if (
@@ -213,10 +256,22 @@ function checkTogether(
     !faults.some(({ key }) => key.startsWith("approvals.webhook."))
   ) {
     const [given, missing] = url === undefined ? ["secret", "url"] : ["url", "secret"];
-    faults.push(fault(where(`approvals.webhook.${given}`), `approvals.webhook.${given}`, `needs approvals.webhook.${missing} as well`)); // prettier-ignore
+    faults.push(
+      fault(
+        where(`approvals.webhook.${given}`),
+        `approvals.webhook.${given}`,
+        `needs approvals.webhook.${missing} as well`,
+      ),
+    );
   }
   if (config.workspace === config.dataDir)
-    faults.push(fault(where("workspace"), "workspace", "is the data directory, which holds the keys; choose another folder")); // prettier-ignore
+    faults.push(
+      fault(
+        where("workspace"),
+        "workspace",
+        "is the data directory, which holds the keys; choose another folder",
+      ),
+    );
 }
 
 export function isLoopback(host: string): boolean {
@@ -226,7 +281,8 @@ export function isLoopback(host: string): boolean {
 
 /** The start folder, unless file tools would then reach a whole home or disk. */
 function defaultWorkspace(cwd: string, home: string, dataDir: string): string {
-  const above = (folder: string) => folder === cwd || folder.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`); // prettier-ignore
+  const above = (folder: string) =>
+    folder === cwd || folder.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`);
   const tooWide = cwd === parse(cwd).root || above(home) || cwd === dataDir;
   return tooWide ? join(dataDir, "workspace") : cwd;
 }

@@ -18,7 +18,10 @@ const obedient = (name: string, more: Partial<Pick<Tool, "risk" | "effects">>): 
   const tool = defineTool({
     name,
     description: "Fails in the way it is told. For tests only.",
-    input: z.strictObject({ how: z.enum(["throw", "reject", "shape", "none"]), note: z.string().max(20).optional() }),
+    input: z.strictObject({
+      how: z.enum(["throw", "reject", "shape", "none"]),
+      note: z.string().max(20).optional(),
+    }),
     output: z.strictObject({ ok: z.boolean() }),
     risk: "moderate",
     effects: "system_write",
@@ -33,7 +36,7 @@ const obedient = (name: string, more: Partial<Pick<Tool, "risk" | "effects">>): 
     },
   });
   return freezeTool({ ...tool, ...more });
-}; // prettier-ignore
+};
 /** Runs at once; waits for a person; is in nobody's starter capsule. */
 const wild = obedient("system/wild", {});
 const careful = obedient("system/careful", { risk: "dangerous" });
@@ -44,7 +47,15 @@ let admin: Caller;
 let cli: Caller;
 
 beforeAll(async () => {
-  app = await startApp({ tools: [slowTool(observer), wild, careful, vault], listen: false, flags: { "execution.maxRunning": "2", "execution.maxQueued": "1", "execution.maxQueueWaitMs": "400" } }); // prettier-ignore
+  app = await startApp({
+    tools: [slowTool(observer), wild, careful, vault],
+    listen: false,
+    flags: {
+      "execution.maxRunning": "2",
+      "execution.maxQueued": "1",
+      "execution.maxQueueWaitMs": "400",
+    },
+  });
   admin = await app.callerOf(app.adminKey);
   // Through the capsule that leaves some tools to people.
   cli = { ...(await app.callerOf(app.cliKey)), capsuleId: "starter" };
@@ -66,9 +77,30 @@ const active = () => app.app.engine.active(admin);
 describe("one call", () => {
   it("R115 R118: runs the tool and answers with the same fields as every outcome", async () => {
     const outcome = await call("system_echo", { text: "hi" });
-    expect(outcome).toMatchObject({ status: "success", success: true, toolName: "system/echo", requestedName: "system_echo", output: { text: "hi" }, error: null, dispatched: true }); // prettier-ignore
+    expect(outcome).toMatchObject({
+      status: "success",
+      success: true,
+      toolName: "system/echo",
+      requestedName: "system_echo",
+      output: { text: "hi" },
+      error: null,
+      dispatched: true,
+    });
     expect(outcome.executionId).toMatch(/^exec_\d{13}_[0-9a-z]{26}$/);
-    expect(outcome.gates.map((gate) => gate.stage)).toEqual(["registry", "capsule", "relationship", "policy", "allowlist", "level", "mode", "input", "arguments", "rate", "budget", "approval"]); // prettier-ignore
+    expect(outcome.gates.map((gate) => gate.stage)).toEqual([
+      "registry",
+      "capsule",
+      "relationship",
+      "policy",
+      "allowlist",
+      "level",
+      "mode",
+      "input",
+      "arguments",
+      "rate",
+      "budget",
+      "approval",
+    ]);
     expect(new Set(outcome.gates.map((gate) => gate.verdict))).toEqual(new Set(["allow"]));
     expect(Object.keys(outcome).sort()).toEqual(Object.keys(await call("system/echo")).sort());
   });
@@ -79,7 +111,17 @@ describe("one call", () => {
       { text: "kept" },
       { context: { sessionId: "s1", metadata: { a: 1 } } },
     );
-    expect(await recorded(executionId)).toMatchObject({ status: "success", toolName: "system/echo", requestedName: "echo", arguments: { text: "kept" }, result: { text: "kept" }, sessionId: "s1", metadata: { a: 1 }, userId: "owner", timeout: 5_000 }); // prettier-ignore
+    expect(await recorded(executionId)).toMatchObject({
+      status: "success",
+      toolName: "system/echo",
+      requestedName: "echo",
+      arguments: { text: "kept" },
+      result: { text: "kept" },
+      sessionId: "s1",
+      metadata: { a: 1 },
+      userId: "owner",
+      timeout: 5_000,
+    });
   });
 
   it("R112: a refused call is recorded too, once, with its code", async () => {
@@ -112,22 +154,38 @@ describe("one call", () => {
   it("T27: what a handler throws stays inside; the failure is a value", async () => {
     for (const how of ["throw", "reject"]) {
       const outcome = await call("system/wild", { how });
-      expect(outcome).toMatchObject({ status: "failed", success: false, dispatched: true, error: { code: "EXECUTION_FAILED", reason: "unexpected" } }); // prettier-ignore
+      expect(outcome).toMatchObject({
+        status: "failed",
+        success: false,
+        dispatched: true,
+        error: { code: "EXECUTION_FAILED", reason: "unexpected" },
+      });
       expect(JSON.stringify(outcome)).not.toContain("secret");
       expect(JSON.stringify(await recorded(outcome.executionId))).not.toContain("secret");
     }
   });
 
   it("R101 R287: an output that does not fit its schema is a failure, not a result", async () => {
-    expect(await call("system/wild", { how: "shape" })).toMatchObject({ status: "failed", output: null, error: { reason: "output_invalid", message: expect.stringMatching(/^Execution error: /) as string } }); // prettier-ignore
+    expect(await call("system/wild", { how: "shape" })).toMatchObject({
+      status: "failed",
+      output: null,
+      error: {
+        reason: "output_invalid",
+        message: expect.stringMatching(/^Execution error: /) as string,
+      },
+    });
   });
 
   it("R135: a timeout out of range is refused before anything is recorded", async () => {
     for (const timeoutMs of [999, 300_001, 1.5, Number.NaN]) {
-      await expect(call("echo", { text: "x" }, { timeoutMs })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", errors: [{ path: "/timeout" }] } }); // prettier-ignore
+      await expect(call("echo", { text: "x" }, { timeoutMs })).rejects.toMatchObject({
+        fault: { code: "BAD_REQUEST", errors: [{ path: "/timeout" }] },
+      });
     }
     await expect(call("", {})).rejects.toMatchObject({ fault: { errors: [{ path: "/name" }] } });
-    await expect(call("echo", {}, { idempotencyKey: "" })).rejects.toMatchObject({ fault: { errors: [{ path: "/idempotencyKey" }] } }); // prettier-ignore
+    await expect(call("echo", {}, { idempotencyKey: "" })).rejects.toMatchObject({
+      fault: { errors: [{ path: "/idempotencyKey" }] },
+    });
   });
 });
 
@@ -168,8 +226,15 @@ describe("visibility", () => {
 
   it("explains an allowed call, a refused one, and keeps hidden tools hidden", async () => {
     const { engine } = app.app;
-    expect(await engine.explain(cli, { name: "echo", arguments: { text: "x" } })).toMatchObject({ tool: "system/echo", verdict: "allow", wouldChange: [] }); // prettier-ignore
-    expect(await engine.explain(cli, { name: "echo" })).toMatchObject({ verdict: "deny", wouldChange: ["input: add text"] }); // prettier-ignore
+    expect(await engine.explain(cli, { name: "echo", arguments: { text: "x" } })).toMatchObject({
+      tool: "system/echo",
+      verdict: "allow",
+      wouldChange: [],
+    });
+    expect(await engine.explain(cli, { name: "echo" })).toMatchObject({
+      verdict: "deny",
+      wouldChange: ["input: add text"],
+    });
     expect(await engine.explain(cli, { name: "system/vault" })).toBeNull();
     const told = await engine.explain(
       cli,
@@ -184,15 +249,31 @@ describe("visibility", () => {
     const { engine } = app.app;
     const ask = { name: "system/careful", arguments: { how: "none" } };
     const waits = await engine.explain(cli, ask);
-    expect(waits).toMatchObject({ verdict: "hold", summary: expect.stringMatching(/^cli may run system\/careful once a person agrees: /) as string }); // prettier-ignore
+    expect(waits).toMatchObject({
+      verdict: "hold",
+      summary: expect.stringMatching(
+        /^cli may run system\/careful once a person agrees: /,
+      ) as string,
+    });
     expect(waits?.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "hold" });
     const locked = await engine.explain(cli, { ...ask, mode: "LOCKDOWN", at: 0 });
-    expect(locked).toMatchObject({ verdict: "deny", summary: expect.stringContaining("stage mode says deny") as string }); // prettier-ignore
+    expect(locked).toMatchObject({
+      verdict: "deny",
+      summary: expect.stringContaining("stage mode says deny") as string,
+    });
     const { executionId } = await call("echo", { text: "x" });
-    expect(await engine.explainPast(admin, executionId)).toMatchObject({ tool: "system/echo", verdict: "allow", summary: "Allowed by all 12 stages; it ended as success", wouldChange: [] }); // prettier-ignore
+    expect(await engine.explainPast(admin, executionId)).toMatchObject({
+      tool: "system/echo",
+      verdict: "allow",
+      summary: "Allowed by all 12 stages; it ended as success",
+      wouldChange: [],
+    });
     expect(await engine.explainPast(cli, executionId)).toBeNull();
     const own = await engine.execute(cli, { name: "echo", arguments: {}, entry: "rest" });
-    expect(await engine.explainPast(cli, own.executionId)).toMatchObject({ verdict: "deny", summary: expect.stringMatching(/^Refused by input: /) as string }); // prettier-ignore
+    expect(await engine.explainPast(cli, own.executionId)).toMatchObject({
+      verdict: "deny",
+      summary: expect.stringMatching(/^Refused by input: /) as string,
+    });
   });
 
   it("what a stage read is for administrators: it may tell of other people", async () => {
@@ -205,11 +286,22 @@ describe("visibility", () => {
   });
 
   it("an administrator explains a call of a tool that is hidden from its caller; the caller cannot", async () => {
-    const { executionId } = await app.app.engine.execute(cli, { name: "system_vault", arguments: { how: "none" }, entry: "rest" }); // prettier-ignore
+    const { executionId } = await app.app.engine.execute(cli, {
+      name: "system_vault",
+      arguments: { how: "none" },
+      entry: "rest",
+    });
     expect(await app.app.engine.explainPast(cli, executionId)).toBeNull();
-    expect(await app.app.engine.explainPast(admin, executionId)).toMatchObject({ tool: "system/vault", verdict: "deny", summary: expect.stringMatching(/^Refused by capsule: /) as string }); // prettier-ignore
+    expect(await app.app.engine.explainPast(admin, executionId)).toMatchObject({
+      tool: "system/vault",
+      verdict: "deny",
+      summary: expect.stringMatching(/^Refused by capsule: /) as string,
+    });
     const listed = await app.doors.history.list(cli, { limit: 100 });
-    expect(listed.executions.find((row) => row.id === executionId)).toMatchObject({ toolName: "system_vault", gates: [] }); // prettier-ignore
+    expect(listed.executions.find((row) => row.id === executionId)).toMatchObject({
+      toolName: "system_vault",
+      gates: [],
+    });
     expect(JSON.stringify(listed)).not.toContain("audit");
   });
 });
@@ -217,9 +309,17 @@ describe("visibility", () => {
 describe("time limits and cancel", () => {
   it("R137 R139 R140 R287: a timeout aborts the handler, seen from inside, and ends as cancelled", async () => {
     const outcome = await slow(60_000, { timeoutMs: 1_000 });
-    expect(outcome).toMatchObject({ status: "cancelled", cancelReason: "timeout", error: { code: "TIMEOUT", message: "Tool execution timeout (1s)" } }); // prettier-ignore
+    expect(outcome).toMatchObject({
+      status: "cancelled",
+      cancelReason: "timeout",
+      error: { code: "TIMEOUT", message: "Tool execution timeout (1s)" },
+    });
     expect(runOf(outcome.executionId)).toMatchObject({ abortReason: "timeout" });
-    expect(await recorded(outcome.executionId)).toMatchObject({ status: "cancelled", cancelReason: "timeout", errorCode: "TIMEOUT" }); // prettier-ignore
+    expect(await recorded(outcome.executionId)).toMatchObject({
+      status: "cancelled",
+      cancelReason: "timeout",
+      errorCode: "TIMEOUT",
+    });
   });
 
   it("R141: what the handler hands over after the signal is kept as partial output", async () => {
@@ -245,7 +345,9 @@ describe("time limits and cancel", () => {
       cancelReason: "user",
       resultMetadata: { cancelNote: "wrong file" },
     });
-    await expect(app.app.engine.cancel(admin, started.executionId)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "not_running" } }); // prettier-ignore
+    await expect(app.app.engine.cancel(admin, started.executionId)).rejects.toMatchObject({
+      fault: { code: "CONFLICT", reason: "not_running" },
+    });
   });
 
   it("R051: somebody else's execution looks unknown, and goes on", async () => {
@@ -311,7 +413,11 @@ describe("slots", () => {
       await start(),
     ];
     expect([first.status, second.status, third.status]).toEqual(["running", "running", "pending"]);
-    expect(fourth).toMatchObject({ status: "failed", dispatched: false, error: { code: "UNAVAILABLE", reason: "queue_full", retryAfterSeconds: 1 } }); // prettier-ignore
+    expect(fourth).toMatchObject({
+      status: "failed",
+      dispatched: false,
+      error: { code: "UNAVAILABLE", reason: "queue_full", retryAfterSeconds: 1 },
+    });
     await engine.cancel(admin, first.executionId);
     await expect
       .poll(() => active().find((view) => view.id === third.executionId)?.status)
@@ -343,10 +449,19 @@ describe("idempotency", () => {
   it("the same key gives the same execution again, without running", async () => {
     const first = await once("k1");
     const again = await once("k1");
-    expect(again).toMatchObject({ executionId: first.executionId, output: { text: "x" }, status: "success", replayed: true }); // prettier-ignore
+    expect(again).toMatchObject({
+      executionId: first.executionId,
+      output: { text: "x" },
+      status: "success",
+      replayed: true,
+    });
     const failing = { how: "throw" };
     const broken = await call("system/wild", failing, { idempotencyKey: "k2" });
-    expect(await call("system/wild", failing, { idempotencyKey: "k2" })).toMatchObject({ executionId: broken.executionId, error: broken.error, replayed: true }); // prettier-ignore
+    expect(await call("system/wild", failing, { idempotencyKey: "k2" })).toMatchObject({
+      executionId: broken.executionId,
+      error: broken.error,
+      replayed: true,
+    });
   });
 
   it("the same key for another request is refused, as is one still in flight", async () => {
@@ -356,7 +471,9 @@ describe("idempotency", () => {
     });
     const running = slow(300, { idempotencyKey: "k4" });
     await sleep(50);
-    expect(await slow(300, { idempotencyKey: "k4" })).toMatchObject({ error: { code: "CONFLICT", reason: "idempotency_in_flight" } }); // prettier-ignore
+    expect(await slow(300, { idempotencyKey: "k4" })).toMatchObject({
+      error: { code: "CONFLICT", reason: "idempotency_in_flight" },
+    });
     expect(await running).toMatchObject({ status: "success" });
   });
 
@@ -371,7 +488,12 @@ describe("idempotency", () => {
 
   it("keys of different callers do not meet", async () => {
     const mine = await once("k7");
-    const theirs = await app.app.engine.execute(cli, { name: "echo", arguments: { text: "x" }, idempotencyKey: "k7", entry: "rest" }); // prettier-ignore
+    const theirs = await app.app.engine.execute(cli, {
+      name: "echo",
+      arguments: { text: "x" },
+      idempotencyKey: "k7",
+      entry: "rest",
+    });
     expect(theirs.executionId).not.toBe(mine.executionId);
   });
 });
@@ -383,15 +505,33 @@ describe("a call that waits for a person", () => {
   beforeEach(async () => {
     const id = `agent${++agents}`;
     await app.doors.directory.createUser(admin, { id, name: id, role: "user" });
-    const { secret } = await app.doors.directory.createKey(admin, { userId: id, name: "test", scopes: ["*"], level: "admin", capsuleId: "starter" }); // prettier-ignore
+    const { secret } = await app.doors.directory.createKey(admin, {
+      userId: id,
+      name: "test",
+      scopes: ["*"],
+      level: "admin",
+      capsuleId: "starter",
+    });
     agent = await app.callerOf(secret);
   });
   const engine = () => app.app.engine;
   const ask = (args: JsonObject = {}, more: Partial<CallRequest> = {}): Promise<Outcome> =>
-    engine().execute(agent, { name: "system/careful", arguments: { how: "none", ...args }, entry: "rest", ...more }); // prettier-ignore
+    engine().execute(agent, {
+      name: "system/careful",
+      arguments: { how: "none", ...args },
+      entry: "rest",
+      ...more,
+    });
   const held = async (args: JsonObject = {}, more: Partial<CallRequest> = {}) => {
     const outcome = await ask(args, more);
-    expect(outcome).toMatchObject({ status: "pending", success: false, dispatched: false, endedAt: null, error: null, approval: { state: "pending" } }); // prettier-ignore
+    expect(outcome).toMatchObject({
+      status: "pending",
+      success: false,
+      dispatched: false,
+      endedAt: null,
+      error: null,
+      approval: { state: "pending" },
+    });
     return { id: outcome.executionId, approvalId: outcome.approval?.id ?? "" };
   };
   const approve = (id: string) => app.doors.approvals.approve(admin, id, {});
@@ -401,17 +541,32 @@ describe("a call that waits for a person", () => {
 
   it("C12: is on record, does not run, goes on after a yes under the same id, and runs once", async () => {
     const { id, approvalId } = await held({ note: "one" }, { context: { metadata: { a: 1 } } });
-    expect(await ofAgent(id)).toMatchObject({ status: "pending", endTime: null, approvalId, metadata: { a: 1 } }); // prettier-ignore
+    expect(await ofAgent(id)).toMatchObject({
+      status: "pending",
+      endTime: null,
+      approvalId,
+      metadata: { a: 1 },
+    });
     expect(ran).not.toContain(id);
     expect(engine().active(cli)).toEqual([]);
     const waiting = follow(id);
     await approve(approvalId);
-    expect(await waiting).toMatchObject({ executionId: id, status: "success", output: { ok: true }, dispatched: true, approval: { id: approvalId, state: "consumed" } }); // prettier-ignore
+    expect(await waiting).toMatchObject({
+      executionId: id,
+      status: "success",
+      output: { ok: true },
+      dispatched: true,
+      approval: { id: approvalId, state: "consumed" },
+    });
     expect(ran.filter((one) => one === id)).toHaveLength(1);
     const record = await ofAgent(id);
     expect(record).toMatchObject({ status: "success", approvalId, metadata: { a: 1 } });
     expect(record?.gates).toHaveLength(12);
-    expect(record?.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "allow", rule: `approval ${approvalId}` }); // prettier-ignore
+    expect(record?.gates.at(-1)).toMatchObject({
+      stage: "approval",
+      verdict: "allow",
+      rule: `approval ${approvalId}`,
+    });
     // The yes is used up: going on again does nothing.
     await engine().resume(approvalId);
     expect(ran.filter((one) => one === id)).toHaveLength(1);
@@ -421,7 +576,15 @@ describe("a call that waits for a person", () => {
     const { id, approvalId } = await held({ note: "no" });
     const waiting = follow(id);
     await app.doors.approvals.decline(admin, approvalId, { comment: "not today" });
-    expect(await waiting).toMatchObject({ status: "failed", dispatched: false, error: { code: "FORBIDDEN", reason: "approval_declined", message: "Approval denied by user: not today" } }); // prettier-ignore
+    expect(await waiting).toMatchObject({
+      status: "failed",
+      dispatched: false,
+      error: {
+        code: "FORBIDDEN",
+        reason: "approval_declined",
+        message: "Approval denied by user: not today",
+      },
+    });
     expect(ran).not.toContain(id);
   });
 
@@ -430,7 +593,11 @@ describe("a call that waits for a person", () => {
     await app.doors.mode.switch(admin, { mode: "LOCKDOWN", reason: "test" });
     try {
       await approve(approvalId);
-      expect(await follow(id)).toMatchObject({ status: "failed", dispatched: false, error: { code: "FORBIDDEN" } }); // prettier-ignore
+      expect(await follow(id)).toMatchObject({
+        status: "failed",
+        dispatched: false,
+        error: { code: "FORBIDDEN" },
+      });
     } finally {
       for (const mode of ["RECOVERY", "NORMAL"] as const)
         await app.doors.mode.switch(admin, { mode, reason: "test" });
@@ -447,7 +614,12 @@ describe("a call that waits for a person", () => {
     await app.doors.directory.switchTool(admin, "system/careful", false);
     try {
       await approve(approvalId);
-      expect(await follow(id)).toMatchObject({ toolName: "system/careful", status: "failed", dispatched: false, error: { code: "NOT_FOUND", message: "Tool 'system/careful' not found" } }); // prettier-ignore
+      expect(await follow(id)).toMatchObject({
+        toolName: "system/careful",
+        status: "failed",
+        dispatched: false,
+        error: { code: "NOT_FOUND", message: "Tool 'system/careful' not found" },
+      });
     } finally {
       await app.doors.directory.switchTool(admin, "system/careful", true);
     }
@@ -465,19 +637,39 @@ describe("a call that waits for a person", () => {
     const waiting = follow(id, 60_000, away.signal);
     setTimeout(() => away.abort(), 30);
     expect(await waiting).toMatchObject({ status: "pending", dispatched: false });
-    await expect(engine().follow(admin, id, { ms: 0 })).rejects.toMatchObject({ fault: { code: "NOT_FOUND", message: `Execution '${id}' not found` } }); // prettier-ignore
+    await expect(engine().follow(admin, id, { ms: 0 })).rejects.toMatchObject({
+      fault: { code: "NOT_FOUND", message: `Execution '${id}' not found` },
+    });
     await expect(follow("exec_1_none")).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } });
     await engine().cancel(agent, id);
   });
 
   it("follow: waits for what runs here, and looks again at what runs elsewhere", async () => {
-    const { executionId } = await engine().start(agent, { name: "system/slow", arguments: { ms: 150 }, entry: "rest" }); // prettier-ignore
-    expect(await follow(executionId)).toMatchObject({ status: "success", dispatched: true, approval: null }); // prettier-ignore
+    const { executionId } = await engine().start(agent, {
+      name: "system/slow",
+      arguments: { ms: 150 },
+      entry: "rest",
+    });
+    expect(await follow(executionId)).toMatchObject({
+      status: "success",
+      dispatched: true,
+      approval: null,
+    });
     const here = await app.app.store.executions.get(executionId);
     const elsewhere = { ...here, status: "running", instanceId: "inst_other" };
-    await app.app.store.log.append({ tenantId: "local", at: Date.now(), action: "tool.execution.start", actor: agent.userId, executionId: "exec_1_elsewhere", body: JSON.stringify(elsewhere) }); // prettier-ignore
+    await app.app.store.log.append({
+      tenantId: "local",
+      at: Date.now(),
+      action: "tool.execution.start",
+      actor: agent.userId,
+      executionId: "exec_1_elsewhere",
+      body: JSON.stringify(elsewhere),
+    });
     const before = performance.now();
-    expect(await follow("exec_1_elsewhere", 300)).toMatchObject({ status: "running", dispatched: false }); // prettier-ignore
+    expect(await follow("exec_1_elsewhere", 300)).toMatchObject({
+      status: "running",
+      dispatched: false,
+    });
     expect(performance.now() - before).toBeGreaterThan(290);
   });
 
@@ -488,38 +680,73 @@ describe("a call that waits for a person", () => {
     });
     await engine().cancel(agent, id, "changed my mind");
     expect(await ofAgent(id)).toMatchObject({ status: "cancelled", cancelReason: "user" });
-    expect(await follow(id)).toMatchObject({ status: "cancelled", dispatched: false, approval: { state: "cancelled" } }); // prettier-ignore
-    await expect(approve(approvalId)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "stale" } }); // prettier-ignore
-    await expect(engine().cancel(agent, id)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "not_running" } }); // prettier-ignore
+    expect(await follow(id)).toMatchObject({
+      status: "cancelled",
+      dispatched: false,
+      approval: { state: "cancelled" },
+    });
+    await expect(approve(approvalId)).rejects.toMatchObject({
+      fault: { code: "CONFLICT", reason: "stale" },
+    });
+    await expect(engine().cancel(agent, id)).rejects.toMatchObject({
+      fault: { code: "CONFLICT", reason: "not_running" },
+    });
     expect(ran).not.toContain(id);
   });
 
   it("the same call again joins the one that waits: one question, one record, one run", async () => {
     const { id, approvalId } = await held({ note: "twice" });
     const again = await ask({ note: "twice" });
-    expect(again).toMatchObject({ executionId: id, status: "pending", replayed: true, approval: { id: approvalId } }); // prettier-ignore
+    expect(again).toMatchObject({
+      executionId: id,
+      status: "pending",
+      replayed: true,
+      approval: { id: approvalId },
+    });
     const other = await held({ note: "other" });
     expect(other.id).not.toBe(id);
     await engine().cancel(agent, other.id);
     await approve(approvalId);
     expect(await follow(id)).toMatchObject({ status: "success" });
     expect(ran.filter((one) => one === id)).toHaveLength(1);
-    const { executions } = await app.doors.history.list(agent, { limit: 100, toolName: "system/careful" }); // prettier-ignore
+    const { executions } = await app.doors.history.list(agent, {
+      limit: 100,
+      toolName: "system/careful",
+    });
     expect(executions.filter((row) => row.arguments["note"] === "twice")).toHaveLength(1);
   });
 
   it("its idempotency key tells how it stands, then how it ended, and means nothing else", async () => {
     const key = { idempotencyKey: "held-1" };
     const { id, approvalId } = await held({ note: "keyed" }, key);
-    expect(await ask({ note: "keyed" }, key)).toMatchObject({ executionId: id, status: "pending", dispatched: false, replayed: true, approval: { id: approvalId, state: "pending" } }); // prettier-ignore
-    expect(await ask({ note: "another" }, key)).toMatchObject({ error: { code: "UNPROCESSABLE", reason: "idempotency_mismatch" } }); // prettier-ignore
+    expect(await ask({ note: "keyed" }, key)).toMatchObject({
+      executionId: id,
+      status: "pending",
+      dispatched: false,
+      replayed: true,
+      approval: { id: approvalId, state: "pending" },
+    });
+    expect(await ask({ note: "another" }, key)).toMatchObject({
+      error: { code: "UNPROCESSABLE", reason: "idempotency_mismatch" },
+    });
     await approve(approvalId);
     await follow(id);
-    expect(await ask({ note: "keyed" }, key)).toMatchObject({ executionId: id, status: "success", output: { ok: true }, dispatched: true, replayed: true }); // prettier-ignore
+    expect(await ask({ note: "keyed" }, key)).toMatchObject({
+      executionId: id,
+      status: "success",
+      output: { ok: true },
+      dispatched: true,
+      replayed: true,
+    });
     expect(ran.filter((one) => one === id)).toHaveLength(1);
     const refused = await held({ note: "keyed no" }, { idempotencyKey: "held-2" });
     await app.doors.approvals.decline(admin, refused.approvalId, {});
-    expect(await ask({ note: "keyed no" }, { idempotencyKey: "held-2" })).toMatchObject({ executionId: refused.id, dispatched: false, replayed: true, error: { reason: "approval_declined" } }); // prettier-ignore
+    expect(await ask({ note: "keyed no" }, { idempotencyKey: "held-2" })).toMatchObject({
+      executionId: refused.id,
+      dispatched: false,
+      replayed: true,
+      error: { reason: "approval_declined" },
+    });
   });
 });
 
@@ -528,9 +755,13 @@ function limitedPlan(figures: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "ostiary-governance-"));
   cpSync(join(import.meta.dirname, "../governance"), folder, { recursive: true });
   const file = join(folder, "plans.yaml");
-  const [before, plan] = readFileSync(file, "utf8").split(/(?<=^ {2}enterprise:\n)/m) as [string, string]; // prettier-ignore
+  const [before, plan] = readFileSync(file, "utf8").split(/(?<=^ {2}enterprise:\n)/m) as [
+    string,
+    string,
+  ];
   let changed = plan;
-  for (const [name, figure] of Object.entries(figures)) changed = changed.replace(`${name}: none`, `${name}: ${figure}`); // prettier-ignore
+  for (const [name, figure] of Object.entries(figures))
+    changed = changed.replace(`${name}: none`, `${name}: ${figure}`);
   writeFileSync(file, before + changed);
   return folder;
 }
@@ -538,11 +769,19 @@ function limitedPlan(figures: Readonly<Record<string, string>>): string {
 /** Places taken in the caller's rate window, and tool calls of the tenant's month with what is reserved. */
 async function taken(on: StartedApp, caller: Caller): Promise<{ calls: number; budget: number }> {
   const owner = await on.callerOf(on.adminKey);
-  const told = await on.app.engine.explain(caller, { name: "echo", arguments: { text: "x" } }, owner); // prettier-ignore
-  const read = (stage: string) => [told?.gates.find((gate) => gate.stage === stage)?.read ?? []].flat() as JsonObject[]; // prettier-ignore
+  const told = await on.app.engine.explain(
+    caller,
+    { name: "echo", arguments: { text: "x" } },
+    owner,
+  );
+  const read = (stage: string) =>
+    [told?.gates.find((gate) => gate.stage === stage)?.read ?? []].flat() as JsonObject[];
   const [window] = read("rate");
   const [line] = read("budget");
-  return { calls: Number(window?.["quota"]) - Number(window?.["remaining"]), budget: Number(line?.["used"] ?? 0) }; // prettier-ignore
+  return {
+    calls: Number(window?.["quota"]) - Number(window?.["remaining"]),
+    budget: Number(line?.["used"] ?? 0),
+  };
 }
 
 describe("what the gate took", () => {
@@ -550,13 +789,19 @@ describe("what the gate took", () => {
   let owner: Caller;
   let user: Caller;
   beforeAll(async () => {
-    const flags = { governance: limitedPlan({ calls_per_minute: "50", tool_calls: "4" }), "approvals.maxPendingPerCaller": "1", "execution.maxRunning": "1", "execution.maxQueued": "0" }; // prettier-ignore
+    const flags = {
+      governance: limitedPlan({ calls_per_minute: "50", tool_calls: "4" }),
+      "approvals.maxPendingPerCaller": "1",
+      "execution.maxRunning": "1",
+      "execution.maxQueued": "0",
+    };
     limited = await startApp({ tools: [slowTool(observer), careful], listen: false, flags });
     owner = await limited.callerOf(limited.adminKey);
     user = await limited.callerOf(limited.cliKey);
   });
   afterAll(() => limited.close());
-  const run = (name: string, args: JsonObject) => limited.app.engine.execute(user, { name, arguments: args, entry: "rest" }); // prettier-ignore
+  const run = (name: string, args: JsonObject) =>
+    limited.app.engine.execute(user, { name, arguments: args, entry: "rest" });
   const used = () => taken(limited, user);
 
   it("a question takes nothing", async () => {
@@ -568,9 +813,15 @@ describe("what the gate took", () => {
     const first = await run("system/careful", { how: "none" });
     expect(first.status).toBe("pending");
     expect(await used()).toEqual({ calls: 1, budget: 1 });
-    expect(await run("system/careful", { how: "none" })).toMatchObject({ executionId: first.executionId }); // prettier-ignore
+    expect(await run("system/careful", { how: "none" })).toMatchObject({
+      executionId: first.executionId,
+    });
     await expect.poll(used).toEqual({ calls: 1, budget: 1 });
-    expect(await run("system/careful", { how: "shape" })).toMatchObject({ status: "failed", dispatched: false, error: { code: "TOO_MANY_REQUESTS", reason: "concurrency" } }); // prettier-ignore
+    expect(await run("system/careful", { how: "shape" })).toMatchObject({
+      status: "failed",
+      dispatched: false,
+      error: { code: "TOO_MANY_REQUESTS", reason: "concurrency" },
+    });
     await expect.poll(used).toEqual({ calls: 1, budget: 1 });
     // Taken back, it costs nothing of the month; the question it asked counts.
     await limited.app.engine.cancel(user, first.executionId);
@@ -586,7 +837,11 @@ describe("what the gate took", () => {
   });
 
   it("is given back when there is no room to run", async () => {
-    const { executionId } = await limited.app.engine.start(user, { name: "system/slow", arguments: { ms: 60_000 }, entry: "rest" }); // prettier-ignore
+    const { executionId } = await limited.app.engine.start(user, {
+      name: "system/slow",
+      arguments: { ms: 60_000 },
+      entry: "rest",
+    });
     expect(await used()).toEqual({ calls: 3, budget: 2 });
     expect(await run("echo", { text: "x" })).toMatchObject({ error: { reason: "queue_full" } });
     await expect.poll(used).toEqual({ calls: 3, budget: 2 });
@@ -598,7 +853,10 @@ describe("what the gate took", () => {
     expect((await run("echo", { text: "x" })).success).toBe(true);
     expect(await used()).toEqual({ calls: 5, budget: 4 });
     const refused = await run("echo", { text: "x" });
-    expect(refused).toMatchObject({ dispatched: false, error: { code: "BUDGET_EXHAUSTED", reason: "budget_tool_calls" } }); // prettier-ignore
+    expect(refused).toMatchObject({
+      dispatched: false,
+      error: { code: "BUDGET_EXHAUSTED", reason: "budget_tool_calls" },
+    });
     expect(refused.gates.at(-1)).toMatchObject({ stage: "budget", verdict: "deny" });
     await expect.poll(used).toEqual({ calls: 5, budget: 4 });
   });
@@ -643,7 +901,9 @@ describe("what discovery remembers", () => {
 
   it("so is one that leaves the capsule", async () => {
     const before = await shown();
-    await house.doors.directory.updateCapsule(owner, "starter", { capabilities: before.filter((name) => name !== "system/time") }); // prettier-ignore
+    await house.doors.directory.updateCapsule(owner, "starter", {
+      capabilities: before.filter((name) => name !== "system/time"),
+    });
     expect(await shown()).toEqual(before.filter((name) => name !== "system/time"));
     await house.doors.directory.updateCapsule(owner, "starter", { capabilities: before });
     expect(await shown()).toEqual(before);
@@ -651,10 +911,16 @@ describe("what discovery remembers", () => {
 
   it("so is one whose relationship is taken away", async () => {
     const before = await shown();
-    const relationship = { resource: { type: "tool", id: "system/info" }, relation: "executor", subject: { type: "tenant", id: "local", relation: "member" } }; // prettier-ignore
+    const relationship = {
+      resource: { type: "tool", id: "system/info" },
+      relation: "executor",
+      subject: { type: "tenant", id: "local", relation: "member" },
+    };
     await house.doors.relations.write([{ operation: "delete", relationship }]);
     expect(await shown()).toEqual(before.filter((name) => name !== "system/info"));
-    await house.doors.relations.write([{ operation: "touch", relationship: { ...relationship, expiresAt: clock + 2_000 } }]); // prettier-ignore
+    await house.doors.relations.write([
+      { operation: "touch", relationship: { ...relationship, expiresAt: clock + 2_000 } },
+    ]);
     expect(await shown()).toEqual(before);
     // A grant that ends by itself needs no change to be noticed.
     clock += 2_001;
@@ -667,8 +933,17 @@ describe("what discovery remembers", () => {
     const before = await shown();
     const { files } = await documents.enforced("policy");
     const name = Object.keys(files).find((file) => file.endsWith("tools.rego")) ?? "";
-    const text = (files[name] ?? "").replace("\tcaller_is_tool_user\n}", "\tcaller_is_tool_user\n\tnot closed\n}").concat('\nclosed if input.tool_name == "system/calculator"\n\nclosed if {\n\tinput.tool_name == "memory/retrieve"\n\tinput.mode == "ALERT"\n}\n'); // prettier-ignore
-    const { document, faults } = await documents.draft(owner, "policy", { ...files, [name]: text }, "test"); // prettier-ignore
+    const text = (files[name] ?? "")
+      .replace("\tcaller_is_tool_user\n}", "\tcaller_is_tool_user\n\tnot closed\n}")
+      .concat(
+        '\nclosed if input.tool_name == "system/calculator"\n\nclosed if {\n\tinput.tool_name == "memory/retrieve"\n\tinput.mode == "ALERT"\n}\n',
+      );
+    const { document, faults } = await documents.draft(
+      owner,
+      "policy",
+      { ...files, [name]: text },
+      "test",
+    );
     expect(faults).toEqual([]);
     await documents.publish(owner, "policy", document.version, "enforced");
     const without = before.filter((tool) => tool !== "system/calculator");
@@ -729,7 +1004,13 @@ describe("when the store breaks", () => {
     const placesBefore = (await taken(sick, owner)).calls;
     await while_({ events: ".start" }, async () => {
       await expect(run("system/wild", { how: "none" })).rejects.toMatchObject(UNAVAILABLE);
-      await expect(sick.app.engine.start(owner, { name: "system/wild", arguments: { how: "none" }, entry: "rest" })).rejects.toMatchObject(UNAVAILABLE); // prettier-ignore
+      await expect(
+        sick.app.engine.start(owner, {
+          name: "system/wild",
+          arguments: { how: "none" },
+          entry: "rest",
+        }),
+      ).rejects.toMatchObject(UNAVAILABLE);
     });
     expect(ran.length).toBe(before);
     // Nor does it count.
@@ -739,13 +1020,23 @@ describe("when the store breaks", () => {
 
   it("an end that cannot be recorded is answered as OUTCOME_UNKNOWN, with the id", async () => {
     const id = await while_({ events: ".complete" }, async () => {
-      const cause: unknown = await run("system/echo", { text: "x" }).catch((thrown: unknown) => thrown); // prettier-ignore
-      expect(cause).toMatchObject({ fault: { code: "OUTCOME_UNKNOWN", reason: "not_recorded", message: expect.stringMatching(/^exec_/) as string } }); // prettier-ignore
+      const cause: unknown = await run("system/echo", { text: "x" }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(cause).toMatchObject({
+        fault: {
+          code: "OUTCOME_UNKNOWN",
+          reason: "not_recorded",
+          message: expect.stringMatching(/^exec_/) as string,
+        },
+      });
       return /^exec_\w+/.exec((cause as AppError).fault.message)?.[0] ?? "";
     });
     expect(sick.app.engine.activeCount()).toBe(0);
     // As soon as the log takes something again, its record says the same.
-    await expect.poll(() => sick.doors.history.get(owner, id)).toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "unrecorded" }); // prettier-ignore
+    await expect
+      .poll(() => sick.doors.history.get(owner, id))
+      .toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "unrecorded" });
   });
 
   it("a refusal that cannot be recorded is not answered as a refusal", async () => {
@@ -758,7 +1049,11 @@ describe("when the store breaks", () => {
     await sick.doors.directory.updateCapsule(owner, "all", { name: "All" });
     await while_({ capsules: true }, async () => {
       for (const name of ["system/echo", "system/wild", "no/such"]) {
-        expect(await run(name, { text: "x" })).toMatchObject({ visible: false, toolName: name, error: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+        expect(await run(name, { text: "x" })).toMatchObject({
+          visible: false,
+          toolName: name,
+          error: { code: "UNAVAILABLE", reason: "engine_unavailable" },
+        });
       }
       await expect(sick.app.engine.discover(owner)).rejects.toMatchObject(UNAVAILABLE);
       await expect(sick.app.engine.find(owner, "echo")).rejects.toMatchObject(UNAVAILABLE);
@@ -784,13 +1079,25 @@ describe("shutdown", () => {
     });
     await sleep(20);
     const drained = engine.drain(200);
-    expect(await engine.execute(owner, { name: "echo", arguments: { text: "x" }, entry: "rest" })).toMatchObject({ error: { code: "UNAVAILABLE", reason: "shutting_down" } }); // prettier-ignore
+    expect(
+      await engine.execute(owner, { name: "echo", arguments: { text: "x" }, entry: "rest" }),
+    ).toMatchObject({ error: { code: "UNAVAILABLE", reason: "shutting_down" } });
     expect(await quick).toMatchObject({ status: "success" });
-    expect(await long).toMatchObject({ status: "cancelled", cancelReason: "shutdown", error: { code: "CANCELLED", reason: "shutdown" } }); // prettier-ignore
+    expect(await long).toMatchObject({
+      status: "cancelled",
+      cancelReason: "shutdown",
+      error: { code: "CANCELLED", reason: "shutdown" },
+    });
     await drained;
-    const [late] = (await leaving.doors.history.list(owner, { limit: 1, toolName: "system/echo" })).executions; // prettier-ignore
-    expect(await engine.explainPast(owner, late?.id ?? "")).toMatchObject({ verdict: "allow", summary: "No stage was asked; it ended as failed: the server is shutting down" }); // prettier-ignore
-    await expect(engine.resume("apr_any")).rejects.toMatchObject({ fault: { reason: "shutting_down" } }); // prettier-ignore
+    const [late] = (await leaving.doors.history.list(owner, { limit: 1, toolName: "system/echo" }))
+      .executions;
+    expect(await engine.explainPast(owner, late?.id ?? "")).toMatchObject({
+      verdict: "allow",
+      summary: "No stage was asked; it ended as failed: the server is shutting down",
+    });
+    await expect(engine.resume("apr_any")).rejects.toMatchObject({
+      fault: { reason: "shutting_down" },
+    });
     await leaving.close();
   });
 });

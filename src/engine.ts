@@ -1,14 +1,28 @@
 // The one way to a tool: who (the door) → may it? (gate) → note it (record) → do it (run) → note it → answer.
-import type { ApprovalNotice, Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts"; // prettier-ignore
+import type { ApprovalNotice, Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts";
 import type { Approvals } from "./approval/approval.ts";
 import { discover, find, type Shown } from "./engine/discover.ts";
 import { explain, explainPast, type ExplainRequest, type Explanation } from "./engine/explain.ts";
 import { follow } from "./engine/follow.ts";
 import { hold, isUsed } from "./engine/hold.ts";
-import { acceptedOutcome, cancelledOutcome, finishedOutcome, refusedOutcome, replayedOutcome } from "./engine/outcome.ts"; // prettier-ignore
+import {
+  acceptedOutcome,
+  cancelledOutcome,
+  finishedOutcome,
+  refusedOutcome,
+  replayedOutcome,
+} from "./engine/outcome.ts";
 import { cancel, drain } from "./engine/stop.ts";
 import { AppError, faultOf, type Fault } from "./errors.ts";
-import { decide, EXECUTE, faultOf as faultOfVerdict, newTrail, undo, type GatePowers, type Trail } from "./gate/index.ts"; // prettier-ignore
+import {
+  decide,
+  EXECUTE,
+  faultOf as faultOfVerdict,
+  newTrail,
+  undo,
+  type GatePowers,
+  type Trail,
+} from "./gate/index.ts";
 import type { AuditedRecord } from "./record/history.ts";
 import type { Idempotency } from "./record/idempotency.ts";
 import type { Recorder } from "./record/index.ts";
@@ -34,7 +48,11 @@ export interface Engine {
   /** `wait:false`: answers once the start is durable (`running`, or `pending` in the queue), or with the refusal. */
   start(caller: Caller, request: CallRequest): Promise<Outcome>;
   /** A call of this caller that waits for a person: its outcome once it has one, or still `pending` when the wait is over. */
-  follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
+  follow(
+    caller: Caller,
+    executionId: string,
+    wait: { ms: number; signal?: AbortSignal },
+  ): Promise<Outcome>;
   /** Goes on with a held call after a person's yes: the whole gate again, then the run. Resolves when it has ended. */
   resume(approvalId: string): Promise<void>;
   /** All stages' verdicts; nothing runs, nothing is recorded. Null when `reader` may not know the tool. */
@@ -49,7 +67,7 @@ export interface Engine {
   activeCount(): number;
   /** Stops accepting, waits for what runs, then cancels the rest with reason shutdown. */
   drain(graceMs: number): Promise<void>;
-} // prettier-ignore
+}
 
 export interface EnginePowers {
   readonly registry: Registry;
@@ -271,9 +289,17 @@ function hasNoEffect(tool: Tool | null): boolean {
 }
 
 function shuttingDown(): AppError {
-  return new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", { remedy: "try again in a moment", retryAfterSeconds: 2 }); // prettier-ignore
+  return new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", {
+    remedy: "try again in a moment",
+    retryAfterSeconds: 2,
+  });
 }
 
 function outcomeUnknown(call: Call, cause: unknown): AppError {
-  return new AppError("OUTCOME_UNKNOWN", "not_recorded", `${call.id} may have run, but its outcome could not be recorded`, { remedy: "check the tool's effect before you run it again", cause }); // prettier-ignore
+  return new AppError(
+    "OUTCOME_UNKNOWN",
+    "not_recorded",
+    `${call.id} may have run, but its outcome could not be recorded`,
+    { remedy: "check the tool's effect before you run it again", cause },
+  );
 }

@@ -20,16 +20,23 @@ describe("the table", () => {
       ToolTimeoutError: ["TIMEOUT", 504],
       UnsupportedProviderError: ["UNSUPPORTED_PROVIDER", 501],
     } as const;
-    for (const [code, http] of Object.values(classes)) expect([code, CODES[code].http]).toEqual([code, http]); // prettier-ignore
+    for (const [code, http] of Object.values(classes))
+      expect([code, CODES[code].http]).toEqual([code, http]);
   });
 
   it("R285: has the required codes with their statuses and reasons", () => {
     // Written from the requirement, not from the table.
     const required: Record<string, [number, string]> = {
       BAD_REQUEST: [400, "invalid_input invalid_arguments unknown_parameter"],
-      FORBIDDEN: [403, "not_allowlisted policy_denied level_too_low scope_missing permission_missing mode_forbids path_forbidden path_not_allowed command_forbidden size_exceeded egress_blocked approval_declined approval_expired approval_not_presented"],
+      FORBIDDEN: [
+        403,
+        "not_allowlisted policy_denied level_too_low scope_missing permission_missing mode_forbids path_forbidden path_not_allowed command_forbidden size_exceeded egress_blocked approval_declined approval_expired approval_not_presented",
+      ],
       NOT_FOUND: [404, "unknown"],
-      TOO_MANY_REQUESTS: [429, "rate_user rate_category rate_tool rate_mode rate_key rate_ip concurrency"],
+      TOO_MANY_REQUESTS: [
+        429,
+        "rate_user rate_category rate_tool rate_mode rate_key rate_ip concurrency",
+      ],
       INTERNAL_SERVER_ERROR: [500, ""],
       EXECUTION_FAILED: [500, "upstream_unavailable upstream_protocol"],
       OUTCOME_UNKNOWN: [500, ""],
@@ -40,12 +47,17 @@ describe("the table", () => {
       UNPROCESSABLE: [422, "idempotency_mismatch"],
       CANCELLED: [499, "user shutdown"],
       UNSUPPORTED_PROVIDER: [501, "external mcp"],
-      UNAVAILABLE: [503, "engine_unavailable sandbox_unavailable circuit_open provider_not_configured resource_exhausted queue_full shutting_down"],
+      UNAVAILABLE: [
+        503,
+        "engine_unavailable sandbox_unavailable circuit_open provider_not_configured resource_exhausted queue_full shutting_down",
+      ],
       TIMEOUT: [504, "timeout"],
-    }; // prettier-ignore
+    };
     for (const [code, [http, reasons]] of Object.entries(required)) {
       expect([code, CODES[code as Code]?.http]).toEqual([code, http]);
-      const missing = reasons.split(" ").filter((reason) => reason !== "" && !reasonsOf(code).includes(reason)); // prettier-ignore
+      const missing = reasons
+        .split(" ")
+        .filter((reason) => reason !== "" && !reasonsOf(code).includes(reason));
       expect([code, missing]).toEqual([code, []]);
     }
   });
@@ -65,8 +77,16 @@ describe("the table", () => {
 describe("an error", () => {
   it("carries its words and its cause", () => {
     const cause = new Error("inner");
-    const error = new AppError("CONFLICT", "stale", "changed meanwhile", { remedy: "read it again", cause }); // prettier-ignore
-    expect(error.fault).toEqual({ code: "CONFLICT", reason: "stale", message: "changed meanwhile", remedy: "read it again" }); // prettier-ignore
+    const error = new AppError("CONFLICT", "stale", "changed meanwhile", {
+      remedy: "read it again",
+      cause,
+    });
+    expect(error.fault).toEqual({
+      code: "CONFLICT",
+      reason: "stale",
+      message: "changed meanwhile",
+      remedy: "read it again",
+    });
     expect(error.cause).toBe(cause);
     expect(faultOf(error)).toBe(error.fault);
   });
@@ -97,7 +117,7 @@ describe("docs/errors.md", () => {
   it.each(CODE_NAMES)("%s: the same numbers and the same reasons", (code) => {
     const { http, trpc, rpc, exit, retryable } = CODES[code];
     const text = documented.get(code) ?? "";
-    const line = `HTTP ${http} · tRPC ${trpc} · JSON-RPC ${rpc} · exit ${exit} · repeat: ${retryable ? "yes" : "no"}`; // prettier-ignore
+    const line = `HTTP ${http} · tRPC ${trpc} · JSON-RPC ${rpc} · exit ${exit} · repeat: ${retryable ? "yes" : "no"}`;
     expect(text.split("\n")).toContain(line);
     expect(rows(text)).toEqual(CODES[code].reasons);
   });
@@ -114,7 +134,10 @@ describe("docs/errors.md", () => {
   function rows(text: string): string[] {
     const lines = text.split("\n").filter((line) => line.startsWith("| `"));
     return lines.map((line) => {
-      const cells = line.split("|").slice(1, -1).map((cell) => cell.trim()); // prettier-ignore
+      const cells = line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim());
       expect([line, cells.length, cells.every((cell) => cell !== "")]).toEqual([line, 3, true]);
       return cells[0]?.replaceAll("`", "") ?? "";
     });
@@ -138,7 +161,9 @@ describe("the sources", () => {
 
   it("use only codes and reasons of the table", () => {
     expect(found.length).toBeGreaterThan(60);
-    const faults = found.filter(({ code, reason }) => code !== null && reason !== null && !known(code, reason)); // prettier-ignore
+    const faults = found.filter(
+      ({ code, reason }) => code !== null && reason !== null && !known(code, reason),
+    );
     expect(faults).toEqual([]);
   });
 
@@ -150,13 +175,26 @@ describe("the sources", () => {
   it("give a computed reason only where a tool, a provider, a metric, a window or a rule has its own", () => {
     const computed = found.filter(({ code, reason }) => code !== null && reason === null);
     const codes = new Set(computed.map(({ code }) => code));
-    expect([...codes].sort()).toEqual(["BUDGET_EXHAUSTED", "CONFLICT", "EXECUTION_FAILED", "FORBIDDEN", "TOO_MANY_REQUESTS", "UNSUPPORTED_PROVIDER"]); // prettier-ignore
+    expect([...codes].sort()).toEqual([
+      "BUDGET_EXHAUSTED",
+      "CONFLICT",
+      "EXECUTION_FAILED",
+      "FORBIDDEN",
+      "TOO_MANY_REQUESTS",
+      "UNSUPPORTED_PROVIDER",
+    ]);
     // Findings of the argument rules: every reason they name is in the table, those of asks and waivers aside.
-    const findings = sources("src/governance/arguments").flatMap((file) => [...read(file).matchAll(/\breason: "(\w+)"/g)].map(([, reason]) => reason ?? "")); // prettier-ignore
+    const findings = sources("src/governance/arguments").flatMap((file) =>
+      [...read(file).matchAll(/\breason: "(\w+)"/g)].map(([, reason]) => reason ?? ""),
+    );
     const spoken = new Set(["command_asks", "host_asks", "listed_command", "unattended_path"]);
-    expect(findings.filter((reason) => !spoken.has(reason) && !reasonsOf("FORBIDDEN").includes(reason))).toEqual([]); // prettier-ignore
+    expect(
+      findings.filter((reason) => !spoken.has(reason) && !reasonsOf("FORBIDDEN").includes(reason)),
+    ).toEqual([]);
     expect(METRICS.map((metric) => `budget_${metric}`)).toEqual(reasonsOf("BUDGET_EXHAUSTED"));
-    expect(reasonsOf("TOO_MANY_REQUESTS")).toEqual(expect.arrayContaining(RATE_KINDS.map((kind) => `rate_${kind}`))); // prettier-ignore
+    expect(reasonsOf("TOO_MANY_REQUESTS")).toEqual(
+      expect.arrayContaining(RATE_KINDS.map((kind) => `rate_${kind}`)),
+    );
   });
 
   /** A tool gives reasons of its own under EXECUTION_FAILED; everything else is in the table. */
@@ -185,7 +223,8 @@ function pairsIn(file: string): Pair[] {
     if ((ts.isNewExpression(node) && name === "AppError") || name === "deny")
       add(textsOf(args[0]), textsOf(args[1]));
     if (name === "toolError") {
-      const code = args[2] && ts.isObjectLiteralExpression(args[2]) ? property(args[2], "code") : null; // prettier-ignore
+      const code =
+        args[2] && ts.isObjectLiteralExpression(args[2]) ? property(args[2], "code") : null;
       add(code ? textsOf(code) : ["EXECUTION_FAILED"], textsOf(args[0]));
     }
     if (ts.isObjectLiteralExpression(node)) {
@@ -213,7 +252,8 @@ function reasonTexts(node: ts.Expression): string[] {
 
 function property(node: ts.ObjectLiteralExpression, name: string): ts.Expression | null {
   for (const one of node.properties) {
-    if (ts.isPropertyAssignment(one) && ts.isIdentifier(one.name) && one.name.text === name) return one.initializer; // prettier-ignore
+    if (ts.isPropertyAssignment(one) && ts.isIdentifier(one.name) && one.name.text === name)
+      return one.initializer;
   }
   return null;
 }

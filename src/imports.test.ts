@@ -32,19 +32,200 @@ const PORTS = [
 /** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
 const DIRECTION: Record<string, Rule> = {
   "main.ts": { may: ["cli/"] },
-  "cli/": { may: [...BASE, "app.ts", "app/ledger.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "ledger/", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "sandbox/sandbox.ts", "sink/sink.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
-  "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "telemetry/", "tools/index.ts", "tools/registry.ts", "external/", "upstream/", "version.ts"], types: ["ledger/ledger.ts", "agent/agents.ts", "config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "telemetry/", "browser/", "codemode/programs.ts", "data-dir.ts", "database/database.ts", "documents/sandboxed.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", "model/model.ts", "ledger/", ...RULES, ...PORTS, "run/powers/", "run/mcp.ts", "run/external.ts", "agent/", "external/", "upstream/", "version.ts", "webhook/", "workflow/"], types: ["config.ts", "entry/doors.ts", "identity/directory.ts", "run/index.ts", "record/", "tools/registry.ts"] },
+  "cli/": {
+    may: [
+      ...BASE,
+      "app.ts",
+      "app/ledger.ts",
+      "config.ts",
+      "config/",
+      "data-dir.ts",
+      "entry/",
+      "governance/folder.ts",
+      "ledger/",
+      "limits/period.ts",
+      "policy/",
+      "relation/text.ts",
+      "relation/playground.ts",
+      "sandbox/sandbox.ts",
+      "sink/sink.ts",
+      "version.ts",
+    ],
+    types: ["approval/approval.ts", "relation/relation.ts"],
+  },
+  "app.ts": {
+    may: [
+      ...BASE,
+      "app/",
+      "data-dir.ts",
+      "entry/",
+      "engine.ts",
+      "engine/",
+      ...PATH,
+      ...RULES,
+      ...PORTS,
+      "telemetry/",
+      "tools/index.ts",
+      "tools/registry.ts",
+      "external/",
+      "upstream/",
+      "version.ts",
+    ],
+    types: ["ledger/ledger.ts", "agent/agents.ts", "config.ts", "tools/tool.ts"],
+  },
+  "app/": {
+    may: [
+      ...BASE,
+      "telemetry/",
+      "browser/",
+      "codemode/programs.ts",
+      "data-dir.ts",
+      "database/database.ts",
+      "documents/sandboxed.ts",
+      "engine/replay.ts",
+      "gate/index.ts",
+      "identity/bootstrap.ts",
+      "model/model.ts",
+      "ledger/",
+      ...RULES,
+      ...PORTS,
+      "run/powers/",
+      "run/mcp.ts",
+      "run/external.ts",
+      "agent/",
+      "external/",
+      "upstream/",
+      "version.ts",
+      "webhook/",
+      "workflow/",
+    ],
+    types: [
+      "config.ts",
+      "entry/doors.ts",
+      "identity/directory.ts",
+      "run/index.ts",
+      "record/",
+      "tools/registry.ts",
+    ],
+  },
   "config.ts": { may: [...BASE, "config/"] },
-  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "telemetry/samplers.ts", "upstream/config.ts"] },
+  "config/": {
+    may: [
+      ...BASE,
+      "browser/browser.ts",
+      "database/database.ts",
+      "egress/secrets.ts",
+      "model/model.ts",
+      "policy/policy.ts",
+      "relation/relation.ts",
+      "search/search.ts",
+      "sink/sink.ts",
+      "state/state.ts",
+      "store/store.ts",
+      "telemetry/samplers.ts",
+      "upstream/config.ts",
+    ],
+  },
   "data-dir.ts": { may: BASE },
-  "entry/": { may: [...BASE, "governance/governance.ts", "limits/budget.ts", "limits/period.ts", "mode/authority.ts", "relation/text.ts", "store/store.ts", "telemetry/names.ts", "telemetry/tracing.ts", "tools/registry.ts", "tools/render.ts", "tools/tool.ts"], types: ["agent/questions.ts", "approval/approval.ts", "engine.ts", "engine/replay.ts", "external/", "identity/", "ledger/", "mode/mode.ts", "policy/policy.ts", "record/", "relation/relation.ts", "state/state.ts", "upstream/", "webhook/webhook.ts"] },
-  "engine.ts": { may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"], types: ["approval/approval.ts", "record/", "run/", "store/store.ts", "telemetry/observer.ts", "tools/registry.ts", "tools/tool.ts"] },
-  "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
-  "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
-  "gate/": { may: [...BASE, "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: [...BASE, "telemetry/names.ts", "upstream/upstream.ts"], types: ["external/call.ts", "upstream/upstream.ts", "browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "model/model.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "telemetry/tracing.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts", "agent/", "codemode/programs.ts", "workflow/"] },
-  "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
+  "entry/": {
+    may: [
+      ...BASE,
+      "governance/governance.ts",
+      "limits/budget.ts",
+      "limits/period.ts",
+      "mode/authority.ts",
+      "relation/text.ts",
+      "store/store.ts",
+      "telemetry/names.ts",
+      "telemetry/tracing.ts",
+      "tools/registry.ts",
+      "tools/render.ts",
+      "tools/tool.ts",
+    ],
+    types: [
+      "agent/questions.ts",
+      "approval/approval.ts",
+      "engine.ts",
+      "engine/replay.ts",
+      "external/",
+      "identity/",
+      "ledger/",
+      "mode/mode.ts",
+      "policy/policy.ts",
+      "record/",
+      "relation/relation.ts",
+      "state/state.ts",
+      "upstream/",
+      "webhook/webhook.ts",
+    ],
+  },
+  "engine.ts": {
+    may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"],
+    types: [
+      "approval/approval.ts",
+      "record/",
+      "run/",
+      "store/store.ts",
+      "telemetry/observer.ts",
+      "tools/registry.ts",
+      "tools/tool.ts",
+    ],
+  },
+  "engine/": {
+    may: [...BASE, "gate/index.ts", "tools/aliases.ts"],
+    types: [
+      "governance/governance.ts",
+      "engine.ts",
+      "record/history.ts",
+      "relation/relation.ts",
+      "run/index.ts",
+      "store/store.ts",
+      "tools/registry.ts",
+      "tools/tool.ts",
+    ],
+  },
+  "identity/": {
+    may: [...BASE, "store/store.ts"],
+    types: ["relation/relation.ts", "tools/tool.ts"],
+  },
+  "gate/": {
+    may: [...BASE, "tools/tool.ts"],
+    types: [
+      "approval/approval.ts",
+      "governance/governance.ts",
+      "limits/",
+      "mode/mode.ts",
+      "policy/policy.ts",
+      "relation/relation.ts",
+    ],
+  },
+  "run/": {
+    may: [...BASE, "telemetry/names.ts", "upstream/upstream.ts"],
+    types: [
+      "external/call.ts",
+      "upstream/upstream.ts",
+      "browser/browser.ts",
+      "documents/documents.ts",
+      "database/database.ts",
+      "egress/egress.ts",
+      "governance/governance.ts",
+      "model/model.ts",
+      "sandbox/sandbox.ts",
+      "search/search.ts",
+      "store/store.ts",
+      "telemetry/tracing.ts",
+      "tools/powers.ts",
+      "tools/powers/",
+      "tools/tool.ts",
+      "agent/",
+      "codemode/programs.ts",
+      "workflow/",
+    ],
+  },
+  "browser/": {
+    may: BASE,
+    types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"],
+  },
   "codemode/": { may: BASE },
   "database/": { may: [...BASE, "tools/powers/database.ts"] },
   "documents/": { may: BASE, types: ["sandbox/sandbox.ts"] },
@@ -52,17 +233,72 @@ const DIRECTION: Record<string, Rule> = {
   "search/": { may: BASE },
   "egress/": { may: BASE },
   "sandbox/": { may: BASE },
-  "agent/": { may: [...BASE, "store/store.ts", "tools/tool.ts"], types: ["tools/powers/", "tools/registry.ts"] },
-  "upstream/": { may: [...BASE, "telemetry/names.ts", "egress/operator.ts", "store/store.ts", "tools/tool.ts", "version.ts"], types: ["external/", "egress/egress.ts", "identity/", "relation/relation.ts", "run/index.ts", "sandbox/sandbox.ts", "store/follow.ts", "telemetry/tracing.ts", "tools/registry.ts"] },
-  "external/": { may: [...BASE, "egress/operator.ts", "upstream/pseudo.ts", "upstream/upstream.ts"], types: ["egress/egress.ts", "store/store.ts", "tools/tool.ts", "upstream/servers.ts"] },
-  "webhook/": { may: [...BASE, "egress/operator.ts", "record/news.ts", "store/store.ts"], types: ["egress/egress.ts"] },
+  "agent/": {
+    may: [...BASE, "store/store.ts", "tools/tool.ts"],
+    types: ["tools/powers/", "tools/registry.ts"],
+  },
+  "upstream/": {
+    may: [
+      ...BASE,
+      "telemetry/names.ts",
+      "egress/operator.ts",
+      "store/store.ts",
+      "tools/tool.ts",
+      "version.ts",
+    ],
+    types: [
+      "external/",
+      "egress/egress.ts",
+      "identity/",
+      "relation/relation.ts",
+      "run/index.ts",
+      "sandbox/sandbox.ts",
+      "store/follow.ts",
+      "telemetry/tracing.ts",
+      "tools/registry.ts",
+    ],
+  },
+  "external/": {
+    may: [...BASE, "egress/operator.ts", "upstream/pseudo.ts", "upstream/upstream.ts"],
+    types: ["egress/egress.ts", "store/store.ts", "tools/tool.ts", "upstream/servers.ts"],
+  },
+  "webhook/": {
+    may: [...BASE, "egress/operator.ts", "record/news.ts", "store/store.ts"],
+    types: ["egress/egress.ts"],
+  },
   "workflow/": { may: [...BASE, "store/store.ts"], types: ["tools/powers.ts", "tools/tool.ts"] },
   "ledger/": { may: BASE, types: ["store/store.ts"] },
   "record/": { may: BASE, types: ["store/store.ts"] },
-  "approval/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"] },
-  "governance/": { may: [...BASE, "egress/hosts.ts", "egress/judge.ts", "limits/budget.ts", "tools/tool.ts"], types: ["egress/egress.ts", "store/store.ts", "store/follow.ts"] },
-  "limits/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "mode/mode.ts", "state/state.ts", "store/store.ts", "tools/tool.ts"] },
-  "mode/": { may: [...BASE, "governance/governance.ts"], types: [ "store/store.ts", "store/follow.ts"] },
+  "approval/": {
+    may: BASE,
+    types: [
+      "gate/stage.ts",
+      "governance/governance.ts",
+      "relation/relation.ts",
+      "state/state.ts",
+      "store/store.ts",
+      "tools/",
+    ],
+  },
+  "governance/": {
+    may: [...BASE, "egress/hosts.ts", "egress/judge.ts", "limits/budget.ts", "tools/tool.ts"],
+    types: ["egress/egress.ts", "store/store.ts", "store/follow.ts"],
+  },
+  "limits/": {
+    may: BASE,
+    types: [
+      "gate/stage.ts",
+      "governance/governance.ts",
+      "mode/mode.ts",
+      "state/state.ts",
+      "store/store.ts",
+      "tools/tool.ts",
+    ],
+  },
+  "mode/": {
+    may: [...BASE, "governance/governance.ts"],
+    types: ["store/store.ts", "store/follow.ts"],
+  },
   "store/": { may: BASE, types: ["governance/governance.ts", "state/state.ts", "tools/tool.ts"] },
   "sink/": { may: [...BASE, "ledger/lines.ts"], types: ["store/store.ts"] },
   "state/": { may: BASE },
@@ -77,12 +313,16 @@ const DIRECTION: Record<string, Rule> = {
   "tools/registry.ts": { may: [...BASE, "tools/tool.ts"], types: ["store/store.ts"] },
   "tools/render.ts": { types: ["call.ts", "tools/tool.ts"] },
   "tools/tool.ts": { may: BASE, types: ["tools/powers.ts"] },
-  "tools/": { may: ["tools/tool.ts", "tools/powers/database.ts", "util/"], types: ["call.ts", "errors.ts", "tools/powers.ts"], alone: true },
+  "tools/": {
+    may: ["tools/tool.ts", "tools/powers/database.ts", "util/"],
+    types: ["call.ts", "errors.ts", "tools/powers.ts"],
+    alone: true,
+  },
   "call.ts": { may: ["errors.ts"], types: ["tools/tool.ts"] },
   "errors.ts": {},
   "util/": { types: ["call.ts", "errors.ts"] },
   "version.ts": {},
-}; // prettier-ignore
+};
 
 /** The same seen from the other end: what few may touch. */
 const ONLY: Record<string, readonly string[]> = {
@@ -92,21 +332,57 @@ const ONLY: Record<string, readonly string[]> = {
   "run/powers/": ["app.ts", "app/powers.ts", "app/work.ts", "run/powers/"],
   "gate/stage.ts": ["approval/", "gate/", "limits/"],
   "gate/": ["app.ts", "app/", "engine.ts", "engine/", "gate/"],
-  "store/store.ts": ["app.ts", "app/", "approval/", "config/", "engine.ts", "engine/", "entry/", "external/", "governance/", "identity/", "ledger/", "limits/", "mode/", "record/", "relation/", "run/", "sink/", "store/", "tools/registry.ts", "agent/", "upstream/", "webhook/", "workflow/"],
+  "store/store.ts": [
+    "app.ts",
+    "app/",
+    "approval/",
+    "config/",
+    "engine.ts",
+    "engine/",
+    "entry/",
+    "external/",
+    "governance/",
+    "identity/",
+    "ledger/",
+    "limits/",
+    "mode/",
+    "record/",
+    "relation/",
+    "run/",
+    "sink/",
+    "store/",
+    "tools/registry.ts",
+    "agent/",
+    "upstream/",
+    "webhook/",
+    "workflow/",
+  ],
   "engine/replay.ts": ["app/", "entry/doors.ts"],
   "app.ts": ["cli/"],
-}; // prettier-ignore
+};
 
 /** Who may import a package, and why where it is more than one file. Types alone may be imported by the folder's others. */
 const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly why?: string }> = {
-  "@authzed/authzed-node": { owners: ["relation/spicedb.ts", "relation/spicedb/"], why: "the client of SpiceDB and its messages" },
-  "@marcbachmann/cel-js": { owners: ["relation/embedded/caveat.ts", "relation/embedded/parameter.ts"], why: "caveats and the types of their parameters" },
+  "@authzed/authzed-node": {
+    owners: ["relation/spicedb.ts", "relation/spicedb/"],
+    why: "the client of SpiceDB and its messages",
+  },
+  "@marcbachmann/cel-js": {
+    owners: ["relation/embedded/caveat.ts", "relation/embedded/parameter.ts"],
+    why: "caveats and the types of their parameters",
+  },
   "@anthropic-ai/sdk": { owners: ["model/anthropic.ts"] },
   "@clack/prompts": { owners: ["cli/terminal.ts"] },
   "@hono/node-server": { owners: ["entry/web.ts"] },
-  "@modelcontextprotocol/client": { owners: ["upstream/"], why: "one side of every connection upstream, loaded with the first" },
+  "@modelcontextprotocol/client": {
+    owners: ["upstream/"],
+    why: "one side of every connection upstream, loaded with the first",
+  },
   "@modelcontextprotocol/node": { owners: ["entry/mcp/sdk.ts"] },
-  "@modelcontextprotocol/server": { owners: ["entry/mcp/sdk.ts", "entry/stdio.ts"], why: "both load it late: the one for HTTP, the other for stdin and stdout" },
+  "@modelcontextprotocol/server": {
+    owners: ["entry/mcp/sdk.ts", "entry/stdio.ts"],
+    why: "both load it late: the one for HTTP, the other for stdin and stdout",
+  },
   "@opentelemetry/otlp-exporter-base": { owners: ["telemetry/export.ts"] },
   "@platformatic/kafka": { owners: ["sink/kafka.ts"] },
   "@trpc/server": { owners: ["entry/trpc.ts"] },
@@ -119,42 +395,139 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   croner: { owners: ["workflow/cron.ts"] },
   hono: { owners: ["entry/"], why: "each part of the site is a router of its own" },
   "ipaddr.js": { owners: ["egress/hosts.ts"] },
-  "jsonc-parser": { owners: ["cli/connect/", "upstream/intake/clients.ts"], why: "the configuration files of AI clients: edited, and read" },
+  "jsonc-parser": {
+    owners: ["cli/connect/", "upstream/intake/clients.ts"],
+    why: "the configuration files of AI clients: edited, and read",
+  },
   kysely: { owners: ["store/"], why: "one set of queries for both databases" },
   "libpg-query": { owners: ["database/guard-postgres.ts"] },
   linkedom: { owners: ["documents/readers/html.ts"] },
-  "lru-cache": { owners: ["identity/index.ts", "run/cache.ts"], why: "callers by their keys; answers that may be given again" },
+  "lru-cache": {
+    owners: ["identity/index.ts", "run/cache.ts"],
+    why: "callers by their keys; answers that may be given again",
+  },
   mammoth: { owners: ["documents/readers/docx.ts"] },
-  pg: { owners: ["database/postgres.ts", "store/postgres.ts"], why: "databases of others, and our own" },
+  pg: {
+    owners: ["database/postgres.ts", "store/postgres.ts"],
+    why: "databases of others, and our own",
+  },
   picocolors: { owners: ["cli/terminal.ts"] },
   pino: { owners: ["app.ts"] },
   "playwright-core": { owners: ["browser/chromium.ts"] },
   "quickjs-emscripten": { owners: ["codemode/code-thread.ts"] },
-  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
+  re2js: {
+    owners: [
+      "policy/rego/builtins/regex.ts",
+      "policy/rego/jsonschema/schema.ts",
+      "relation/embedded/caveat.ts",
+      "run/powers/files/search-matcher.ts",
+      "util/linear-pattern.ts",
+    ],
+    why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas",
+  },
   "structured-headers": { owners: ["entry/problem.ts"] },
-  unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
+  unbash: {
+    owners: ["governance/arguments/shell.ts", "util/shell-words.ts"],
+    why: "the judge of commands, and the words of one command; both read them alike",
+  },
   "smol-toml": { owners: ["cli/connect/edit.ts"] },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
-  yaml: { owners: ["config/file.ts", "external/document.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "upstream/config.ts", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
-}; // prettier-ignore
+  yaml: {
+    owners: [
+      "config/file.ts",
+      "external/document.ts",
+      "governance/yaml.ts",
+      "relation/playground.ts",
+      "policy/rego/annotations.ts",
+      "policy/rego/go/yaml.ts",
+    ],
+    why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins",
+  },
+  zod: {
+    owners: [
+      "browser/browser.ts",
+      "config.ts",
+      "config/",
+      "database/database.ts",
+      "egress/secrets.ts",
+      "documents/sandboxed.ts",
+      "entry/api/",
+      "model/model.ts",
+      "policy/policy.ts",
+      "relation/relation.ts",
+      "search/search.ts",
+      "sink/sink.ts",
+      "state/state.ts",
+      "store/store.ts",
+      "tools/",
+      "upstream/config.ts",
+      "util/web-shapes.ts",
+      "util/run-shape.ts",
+    ],
+    why: "schemas live beside their feature",
+  },
+};
 
 /** Modules of Node that reach out of the process: who owns the danger. */
 const DANGERS: Record<string, readonly string[]> = {
-  "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/", "upstream/stdio-direct.ts"],
+  "node:child_process": [
+    "cli/",
+    "database/children.ts",
+    "run/powers/host/",
+    "sandbox/",
+    "upstream/stdio-direct.ts",
+  ],
   "node:dgram": [],
   "node:dns": ["egress/check.ts"],
-  "node:fs": ["app/ledger.ts", "browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts", "upstream/stdio-folder.ts", "upstream/stdio-process.ts", "upstream/stdio-program-folders.ts", "upstream/stdio-program.ts"],
+  "node:fs": [
+    "app/ledger.ts",
+    "browser/",
+    "cli/",
+    "config.ts",
+    "config/",
+    "data-dir.ts",
+    "database/sqlite.ts",
+    "documents/",
+    "entry/docs.ts",
+    "governance/arguments/",
+    "governance/folder.ts",
+    "governance/territory.ts",
+    "ledger/checkpoint-file.ts",
+    "ledger/segments.ts",
+    "mode/machine.ts",
+    "record/process-figures.ts",
+    "run/powers/",
+    "sandbox/",
+    "store/sqlite.ts",
+    "upstream/stdio-folder.ts",
+    "upstream/stdio-process.ts",
+    "upstream/stdio-program-folders.ts",
+    "upstream/stdio-program.ts",
+  ],
   "node:http": ["egress/", "entry/"],
   "node:http2": [],
   "node:https": [],
   // The two below relation/ judge addresses; they connect to nothing.
-  "node:net": ["cli/doctor/", "egress/", "entry/http.ts", "relation/embedded/caveat.ts", "relation/embedded/parameter.ts", "sandbox/bubblewrap/"],
-  "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
+  "node:net": [
+    "cli/doctor/",
+    "egress/",
+    "entry/http.ts",
+    "relation/embedded/caveat.ts",
+    "relation/embedded/parameter.ts",
+    "sandbox/bubblewrap/",
+  ],
+  "node:sqlite": [
+    "cli/doctor/",
+    "data-dir.ts",
+    "database/sqlite-child.ts",
+    "database/sqlite-authorizer.ts",
+    "database/sqlite-catalogue.ts",
+    "store/",
+  ],
   "node:tls": ["egress/dial.ts"],
   "node:vm": [],
   "node:worker_threads": ["codemode/", "run/powers/files/", "store/", "telemetry/"],
-}; // prettier-ignore
+};
 
 /** Module-level values that change, each with its excuse. */
 const MUTABLE: Record<string, string> = {
@@ -182,11 +555,17 @@ const FILES = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .map((entry) => posix.relative(SRC, join(entry.parentPath, entry.name)))
   .sort();
 const SOURCES = new Map(
-  FILES.filter((file) => !isTest(file)).map((file) => [file, readFileSync(join(SRC, file), "utf8")]),
-); // prettier-ignore
+  FILES.filter((file) => !isTest(file)).map((file) => [
+    file,
+    readFileSync(join(SRC, file), "utf8"),
+  ]),
+);
 const PARSED = new Map(
-  [...SOURCES].map(([file, text]) => [file, ts.createSourceFile(file, text, ts.ScriptTarget.ESNext)]),
-); // prettier-ignore
+  [...SOURCES].map(([file, text]) => [
+    file,
+    ts.createSourceFile(file, text, ts.ScriptTarget.ESNext),
+  ]),
+);
 const IMPORTS = [...PARSED].flatMap(([file, source]) => importsOf(file, source));
 
 describe("the dependency direction", () => {
@@ -217,7 +596,11 @@ describe("the dependency direction", () => {
     expect(Object.keys(DIRECTION).filter((place) => !places.has(place))).toEqual([]);
     for (const [place, { may = [], types = [] }] of Object.entries(DIRECTION)) {
       for (const target of [...may, ...types])
-        expect([place, target, FILES.some((file) => within(file, target))]).toEqual([place, target, true]); // prettier-ignore
+        expect([place, target, FILES.some((file) => within(file, target))]).toEqual([
+          place,
+          target,
+          true,
+        ]);
     }
   });
 });
@@ -225,7 +608,9 @@ describe("the dependency direction", () => {
 describe("packages and Node", () => {
   test("each package has its owner, and more than one has a reason", () => {
     expect(IMPORTS.map(packageFault).filter((fault) => fault !== null)).toEqual([]);
-    const used = new Set(IMPORTS.filter((one) => one.kind === "package").map((one) => nameOf(one.to))); // prettier-ignore
+    const used = new Set(
+      IMPORTS.filter((one) => one.kind === "package").map((one) => nameOf(one.to)),
+    );
     expect(Object.keys(PACKAGES).filter((name) => !used.has(name))).toEqual([]);
     for (const [name, { owners, why }] of Object.entries(PACKAGES)) {
       const several = owners.length > 1 || owners.some((owner) => owner.endsWith("/"));
@@ -238,7 +623,9 @@ describe("packages and Node", () => {
   });
 
   test("the Rego interpreter stands alone", () => {
-    const outside = IMPORTS.filter((one) => one.from.startsWith("policy/rego/") && one.kind !== "file"); // prettier-ignore
+    const outside = IMPORTS.filter(
+      (one) => one.from.startsWith("policy/rego/") && one.kind !== "file",
+    );
     expect(new Set(outside.map((one) => one.to))).toEqual(new Set(["re2js", "yaml"]));
   });
 });
@@ -252,7 +639,9 @@ test("no file has more than 500 lines, migrations excepted", () => {
 });
 
 test("no module keeps state: two apps can live in one process", () => {
-  const found = [...PARSED].flatMap(([file, source]) => mutableNames(source).map((name) => `${file} ${name}`)); // prettier-ignore
+  const found = [...PARSED].flatMap(([file, source]) =>
+    mutableNames(source).map((name) => `${file} ${name}`),
+  );
   expect(found).toEqual(Object.keys(MUTABLE));
 });
 
@@ -282,7 +671,8 @@ test("the checks see what they must", () => {
     ["engine.ts", 'import { spawn } from "node:child_process";'],
     ["policy/rego/parse.ts", 'import { AppError } from "../../errors.ts";'],
   ];
-  for (const [from, code] of bad) expect([code, faults(from, code).length > 0]).toEqual([code, true]); // prettier-ignore
+  for (const [from, code] of bad)
+    expect([code, faults(from, code).length > 0]).toEqual([code, true]);
   const good: [string, string][] = [
     ["entry/rest.ts", 'import type { Engine } from "../engine.ts";'],
     ["entry/rest.ts", 'import { type Engine, type Explanation } from "../engine.ts";'],
@@ -297,7 +687,10 @@ test("the checks see what they must", () => {
   ];
   expect(circles(circle.map((one) => ({ ...one, kind: "file", typeOnly: false })))).not.toEqual([]);
   const state = "let a = 1; export const b = new Map<string, number>(), c = new Set([1]), d = 2;";
-  expect(mutableNames(ts.createSourceFile("x.ts", state, ts.ScriptTarget.ESNext))).toEqual(["a", "b"]); // prettier-ignore
+  expect(mutableNames(ts.createSourceFile("x.ts", state, ts.ScriptTarget.ESNext))).toEqual([
+    "a",
+    "b",
+  ]);
 });
 
 /** "gate/" for "gate/level.ts": the longest key of the table that fits. */
@@ -339,12 +732,17 @@ function packageFault({ from, to, kind, typeOnly }: Import): string | null {
 function dangerFault({ from, to, kind, typeOnly }: Import): string | null {
   if (kind !== "node" || to === null || typeOnly) return null;
   const owners = DANGERS[to.replace(/^(node:\w+)\/.*/, "$1")];
-  return owners?.some((owner) => within(from, owner)) === false ? `${from} may not import ${to}` : null; // prettier-ignore
+  return owners?.some((owner) => within(from, owner)) === false
+    ? `${from} may not import ${to}`
+    : null;
 }
 
 /** "@trpc/server" of "@trpc/server/rpc". */
 function nameOf(specifier: string | null): string {
-  return (specifier ?? "").split("/").slice(0, specifier?.startsWith("@") ? 2 : 1).join("/"); // prettier-ignore
+  return (specifier ?? "")
+    .split("/")
+    .slice(0, specifier?.startsWith("@") ? 2 : 1)
+    .join("/");
 }
 
 /** Circles between places, of what is loaded at run time. */
@@ -382,7 +780,8 @@ function importsOf(from: string, source: ts.SourceFile): Import[] {
     if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, onlyTypes(node.importClause));
     if (ts.isExportDeclaration(node) && node.moduleSpecifier)
       add(node.moduleSpecifier, node.isTypeOnly || allTypes(node.exportClause));
-    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true); // prettier-ignore
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, true);
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       add(node.arguments[0], false);
     ts.forEachChild(node, visit);

@@ -26,7 +26,9 @@ describe("the table", () => {
   });
 
   it("knows every number that a test names", () => {
-    const unknown = [...cited].flatMap(([file, ids]) => [...ids].filter((id) => !known.has(id)).map((id) => `${file}: ${id}`)); // prettier-ignore
+    const unknown = [...cited].flatMap(([file, ids]) =>
+      [...ids].filter((id) => !known.has(id)).map((id) => `${file}: ${id}`),
+    );
     expect(unknown).toEqual([]);
   });
 
@@ -72,7 +74,15 @@ describe("the checks", () => {
       it.fails.each(a)("R005", f);
       other("R903");
       expect("R904");`;
-    expect([...idsIn("x.test.ts", code)]).toEqual(["R001", "C2", "R002", "R003", "R004", "C10", "R005"]); // prettier-ignore
+    expect([...idsIn("x.test.ts", code)]).toEqual([
+      "R001",
+      "C2",
+      "R002",
+      "R003",
+      "R004",
+      "C10",
+      "R005",
+    ]);
   });
 });
 
@@ -80,13 +90,17 @@ function faultsOfDone(requirement: Requirement): string[] {
   if (requirement.state !== "done") return [];
   const { id, tests } = requirement;
   if (tests.length === 0) return [`${id} names no test`];
-  return tests.filter((file) => !cited.get(file)?.has(id)).map((file) => `${id}: no test in ${file} has it in its name`); // prettier-ignore
+  return tests
+    .filter((file) => !cited.get(file)?.has(id))
+    .map((file) => `${id}: no test in ${file} has it in its name`);
 }
 
 function faultsOfOpen(requirement: Requirement): string[] {
   if (requirement.state !== "open" || requirement.why) return [];
   const files = [...cited].filter(([, ids]) => ids.has(requirement.id)).map(([file]) => file);
-  return files.length === 0 ? [] : [`${requirement.id} is open without a reason, yet named in ${files.join(", ")}`]; // prettier-ignore
+  return files.length === 0
+    ? []
+    : [`${requirement.id} is open without a reason, yet named in ${files.join(", ")}`];
 }
 
 /** Rows of the tables, and the numbers that stand in the text below them. */
@@ -122,7 +136,8 @@ function idsIn(file: string, code: string): Set<string> {
 /** `it`, `test.skipIf(x)`, `describe.each(list)` and the like. */
 function isTest(called: ts.Expression): boolean {
   if (ts.isIdentifier(called)) return ["it", "test", "describe"].includes(called.text);
-  if (ts.isPropertyAccessExpression(called) || ts.isCallExpression(called)) return isTest(called.expression); // prettier-ignore
+  if (ts.isPropertyAccessExpression(called) || ts.isCallExpression(called))
+    return isTest(called.expression);
   return false;
 }
 

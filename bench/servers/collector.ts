@@ -68,7 +68,9 @@ function serve(socket: Socket): void {
 }
 
 function collected(): Collected {
-  const spans = kept.flatMap((message) => readTraces(message)).flatMap(({ scopeSpans }) => scopeSpans.map((scope) => scope.spans.length)); // prettier-ignore
+  const spans = kept
+    .flatMap((message) => readTraces(message))
+    .flatMap(({ scopeSpans }) => scopeSpans.map((scope) => scope.spans.length));
   return {
     bytes,
     messages,

@@ -9,7 +9,12 @@ announce(
     req.on("data", (chunk: Buffer) => chunks.push(chunk));
     req.on("end", () => {
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as EchoMessage;
-      const result = method === "tools/call" ? echoed(params) : method === "tools/list" ? listed() : discovered(); // prettier-ignore
+      const result =
+        method === "tools/call"
+          ? echoed(params)
+          : method === "tools/list"
+            ? listed()
+            : discovered();
       const answer = JSON.stringify({ jsonrpc: "2.0", id, result });
       res.writeHead(200, {
         "Content-Type": "application/json",

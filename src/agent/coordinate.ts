@@ -20,16 +20,29 @@ const SPLIT_TOKENS = 4_096;
 const LIFETIME_SECONDS = 300;
 const MAX_TASK = 4_000;
 
-export async function coordinate(call: Call, signal: AbortSignal, request: { objective: string; agents: readonly string[]; strategy: string; maxAgents: number }, p: { agents: Agents; ids: Ids; now: () => number }): Promise<Group> {
+export async function coordinate(
+  call: Call,
+  signal: AbortSignal,
+  request: { objective: string; agents: readonly string[]; strategy: string; maxAgents: number },
+  p: { agents: Agents; ids: Ids; now: () => number },
+): Promise<Group> {
   const { objective, agents: roles, strategy, maxAgents } = request;
   if (roles.length > maxAgents) {
     const message = `expected at most maxAgents (${maxAgents}) agents, got ${roles.length}`;
-    throw new AppError("BAD_REQUEST", "invalid_arguments", `agents: ${message}`, { remedy: "name fewer agents, or raise maxAgents", errors: [{ path: "/agents", message }] });
+    throw new AppError("BAD_REQUEST", "invalid_arguments", `agents: ${message}`, {
+      remedy: "name fewer agents, or raise maxAgents",
+      errors: [{ path: "/agents", message }],
+    });
   }
   const model = p.agents.requireModel()(call, signal);
   const answer = await model.generate({
     system: `You split an objective over ${roles.length} agents that work at the same time and do not see each other. ${STRATEGIES[strategy] ?? ""} Answer with JSON only: {"tasks": ["…"]}, one task for each agent, in their order.`,
-    messages: [{ role: "user", content: `Objective: ${objective}\n\nAgents:\n${roles.map((role, at) => `${at + 1}. ${role}`).join("\n")}` }],
+    messages: [
+      {
+        role: "user",
+        content: `Objective: ${objective}\n\nAgents:\n${roles.map((role, at) => `${at + 1}. ${role}`).join("\n")}`,
+      },
+    ],
     maxTokens: SPLIT_TOKENS,
     schema: schemaFor(roles.length),
   });
@@ -38,20 +51,32 @@ export async function coordinate(call: Call, signal: AbortSignal, request: { obj
   const assignments: { agentId: string; task: string }[] = [];
   try {
     for (const [at, task] of tasks.entries()) {
-      const { id } = await p.agents.spawn(call, { objective: `You are: ${roles[at] ?? ""}\n\n${task}\n\nThis is your part of: ${objective}`.slice(0, 2 * MAX_TASK), budget: {}, lifetimeSeconds: LIFETIME_SECONDS, groupId });
+      const { id } = await p.agents.spawn(call, {
+        objective:
+          `You are: ${roles[at] ?? ""}\n\n${task}\n\nThis is your part of: ${objective}`.slice(
+            0,
+            2 * MAX_TASK,
+          ),
+        budget: {},
+        lifetimeSeconds: LIFETIME_SECONDS,
+        groupId,
+      });
       assignments.push({ agentId: id, task });
     }
   } catch (cause) {
     // All of them or none.
-    for (const { agentId } of assignments) await p.agents.stop(call.caller, agentId, "the group could not be completed");
+    for (const { agentId } of assignments)
+      await p.agents.stop(call.caller, agentId, "the group could not be completed");
     throw cause;
   }
   return { groupId, assignments };
-} // prettier-ignore
+}
 
 const schemaFor = (count: number): JsonObject => ({
   type: "object",
-  properties: { tasks: { type: "array", items: { type: "string" }, minItems: count, maxItems: count } }, // prettier-ignore
+  properties: {
+    tasks: { type: "array", items: { type: "string" }, minItems: count, maxItems: count },
+  },
   required: ["tasks"],
   additionalProperties: false,
 });
@@ -64,6 +89,16 @@ function tasksIn(text: string, count: number): string[] {
   } catch {
     tasks = undefined;
   }
-  if (Array.isArray(tasks) && tasks.length === count && tasks.every((task) => typeof task === "string" && task.trim() !== "")) return tasks.map((task) => String(task).slice(0, MAX_TASK)); // prettier-ignore
-  throw new AppError("EXECUTION_FAILED", "upstream_protocol", `the model gave no list of ${count} tasks`, { remedy: "try again, say the objective more clearly, or spawn the agents one by one" }); // prettier-ignore
+  if (
+    Array.isArray(tasks) &&
+    tasks.length === count &&
+    tasks.every((task) => typeof task === "string" && task.trim() !== "")
+  )
+    return tasks.map((task) => String(task).slice(0, MAX_TASK));
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "upstream_protocol",
+    `the model gave no list of ${count} tasks`,
+    { remedy: "try again, say the objective more clearly, or spawn the agents one by one" },
+  );
 }

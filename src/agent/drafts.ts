@@ -36,39 +36,97 @@ export function createDrafts(p: DraftsPowers): Drafts {
       requireSchema("/schema", draft.schema);
       if (draft.outputSchema !== undefined) requireSchema("/outputSchema", draft.outputSchema);
       const tool = freezeTool({
-        id: draft.name, name: draft.name, wireName: draft.name.replace("/", "_"), displayName: draft.name, description: draft.description, category,
-        provider: "external", inputSchema: { ...draft.schema, additionalProperties: false }, outputSchema: draft.outputSchema ?? null,
+        id: draft.name,
+        name: draft.name,
+        wireName: draft.name.replace("/", "_"),
+        displayName: draft.name,
+        description: draft.description,
+        category,
+        provider: "external",
+        inputSchema: { ...draft.schema, additionalProperties: false },
+        outputSchema: draft.outputSchema ?? null,
         // What was proposed is for whoever reviews it.
-        risk: "dangerous", effects: "system_dangerous", requiresApproval: true, sandbox: "rw", requiresSandbox: true, escalations: [], timeoutMs: 60_000,
-        rateLimitPerHour: null, tags: ["drafted"], version: VERSION, requiredPermissions: [], deprecated: null, aliases: [], examples: [], idempotent: false,
-        openWorld: true, cacheable: false, enabled: true, linkState: "pending_link", touches: [], meters: [], route: null, native: null,
+        risk: "dangerous",
+        effects: "system_dangerous",
+        requiresApproval: true,
+        sandbox: "rw",
+        requiresSandbox: true,
+        escalations: [],
+        timeoutMs: 60_000,
+        rateLimitPerHour: null,
+        tags: ["drafted"],
+        version: VERSION,
+        requiredPermissions: [],
+        deprecated: null,
+        aliases: [],
+        examples: [],
+        idempotent: false,
+        openWorld: true,
+        cacheable: false,
+        enabled: true,
+        linkState: "pending_link",
+        touches: [],
+        meters: [],
+        route: null,
+        native: null,
       });
       if (p.registry.get(tool.name) ?? p.registry.get(tool.wireName)) throw taken(draft.name);
       const { tenantId, userId } = caller;
       try {
-        await p.toolDrafts.create({ name: tool.name, tenantId, userId, version: VERSION, pin: tool.pin, config: draft.config, proposedRisk: draft.risk ?? null, createdAt: p.now() });
+        await p.toolDrafts.create({
+          name: tool.name,
+          tenantId,
+          userId,
+          version: VERSION,
+          pin: tool.pin,
+          config: draft.config,
+          proposedRisk: draft.risk ?? null,
+          createdAt: p.now(),
+        });
       } catch (cause) {
         throw cause instanceof AlreadyExists ? taken(draft.name) : cause;
       }
       await p.registry.register(tool);
-      const warnings = ["it cannot be called: an administrator must link it first, and this release has no runner for drafted tools yet"];
-      if (draft.risk !== undefined && draft.risk !== "dangerous") warnings.push(`risk ${draft.risk} is only a proposal: it counts as dangerous until an administrator lowers it`);
+      const warnings = [
+        "it cannot be called: an administrator must link it first, and this release has no runner for drafted tools yet",
+      ];
+      if (draft.risk !== undefined && draft.risk !== "dangerous")
+        warnings.push(
+          `risk ${draft.risk} is only a proposal: it counts as dangerous until an administrator lowers it`,
+        );
       return { tool, warnings };
     },
   };
-} // prettier-ignore
+}
 
 function categoryOf(name: string): string {
   const category = NAME.exec(name)?.[1];
-  if (category !== undefined && (CATEGORIES as readonly string[]).includes(category)) return category; // prettier-ignore
-  throw new AppError("EXECUTION_FAILED", "name_invalid", `${JSON.stringify(name)} is no name for a tool`, { remedy: `expected category/name in a-z, 0-9 and _, the category one of ${CATEGORIES.join(", ")}` }); // prettier-ignore
+  if (category !== undefined && (CATEGORIES as readonly string[]).includes(category))
+    return category;
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "name_invalid",
+    `${JSON.stringify(name)} is no name for a tool`,
+    {
+      remedy: `expected category/name in a-z, 0-9 and _, the category one of ${CATEGORIES.join(", ")}`,
+    },
+  );
 }
 
 function requireSchema(path: string, schema: JsonObject): void {
   const fault = schemaFault(schema);
-  if (fault !== null) throw new AppError("EXECUTION_FAILED", "schema_invalid", `${path.slice(1)}: ${fault}`, { remedy: "send a JSON Schema of type object, at most 10 levels deep, without references and patterns" }); // prettier-ignore
+  if (fault !== null)
+    throw new AppError("EXECUTION_FAILED", "schema_invalid", `${path.slice(1)}: ${fault}`, {
+      remedy:
+        "send a JSON Schema of type object, at most 10 levels deep, without references and patterns",
+    });
 }
 
 function taken(name: string): AppError {
-  return new AppError("CONFLICT", "already_exists", `the tool name ${JSON.stringify(name)} is taken`, { remedy: "choose another name" }); // prettier-ignore
+  return new AppError(
+    "CONFLICT",
+    "already_exists",
+    `the tool name ${JSON.stringify(name)} is taken`,
+    { remedy: "choose another name" },
+  );
 }

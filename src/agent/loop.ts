@@ -1,15 +1,31 @@
 // An agent at work: the model is asked, what it asks for is called through the whole gate as the narrowed caller, until
 // it answers in words or something runs out.
-import { innerRequest, type Caller, type CallParent, type CallRequest, type JsonObject, type Outcome } from "../call.ts"; // prettier-ignore
+import {
+  innerRequest,
+  type Caller,
+  type CallParent,
+  type CallRequest,
+  type JsonObject,
+  type Outcome,
+} from "../call.ts";
 import { AppError, faultOf } from "../errors.ts";
 import type { AgentStatus } from "../store/store.ts";
-import type { Generated, GenerateRequest, ModelMessage, ModelToolCall } from "../tools/powers/model.ts"; // prettier-ignore
+import type {
+  Generated,
+  GenerateRequest,
+  ModelMessage,
+  ModelToolCall,
+} from "../tools/powers/model.ts";
 import type { Tool } from "../tools/tool.ts";
 
 export interface LoopEngine {
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
-  follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
-} // prettier-ignore
+  follow(
+    caller: Caller,
+    executionId: string,
+    wait: { ms: number; signal?: AbortSignal },
+  ): Promise<Outcome>;
+}
 
 export interface AgentAtWork {
   readonly id: string;
@@ -52,16 +68,29 @@ const SYSTEM =
 
 export async function work(agent: AgentAtWork): Promise<AgentEnd> {
   const messages: ModelMessage[] = [{ role: "user", content: agent.objective }];
-  const tools = agent.tools.map(({ wireName, description, inputSchema }) => ({ name: wireName, description, schema: inputSchema })); // prettier-ignore
+  const tools = agent.tools.map(({ wireName, description, inputSchema }) => ({
+    name: wireName,
+    description,
+    schema: inputSchema,
+  }));
   try {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
       const over = outOf(agent);
       if (over) return over;
       for (const said of agent.inbox()) messages.push({ role: "user", content: said });
       const maxTokens = Math.min(MAX_ANSWER_TOKENS, agent.left().tokens);
-      const answer = await agent.generate({ system: SYSTEM, messages, maxTokens, ...(tools.length > 0 ? { tools } : {}) }); // prettier-ignore
+      const answer = await agent.generate({
+        system: SYSTEM,
+        messages,
+        maxTokens,
+        ...(tools.length > 0 ? { tools } : {}),
+      });
       agent.spend({ tokens: answer.usage.input + answer.usage.output });
-      messages.push({ role: "assistant", content: answer.text, ...(answer.calls.length > 0 ? { calls: answer.calls } : {}) }); // prettier-ignore
+      messages.push({
+        role: "assistant",
+        content: answer.text,
+        ...(answer.calls.length > 0 ? { calls: answer.calls } : {}),
+      });
       if (answer.text !== "") await agent.say(answer.text);
       if (answer.calls.length === 0) {
         if (await hasMore(agent, messages)) continue;
@@ -69,8 +98,10 @@ export async function work(agent: AgentAtWork): Promise<AgentEnd> {
           ? { status: "failed", result: answer.text, event: "the model refused" }
           : { status: "success", result: answer.text, event: "answered" };
       }
-      for (const call of answer.calls) messages.push({ role: "tool", callId: call.id, content: await use(agent, call) }); // prettier-ignore
-      if (!(await agent.note(`called ${answer.calls.map(({ name }) => name).join(", ")}`))) return stopped(agent); // prettier-ignore
+      for (const call of answer.calls)
+        messages.push({ role: "tool", callId: call.id, content: await use(agent, call) });
+      if (!(await agent.note(`called ${answer.calls.map(({ name }) => name).join(", ")}`)))
+        return stopped(agent);
     }
     return { status: "failed", result: "", event: `gave up after ${MAX_TURNS} turns` };
   } catch (cause) {
@@ -89,19 +120,26 @@ async function hasMore(agent: AgentAtWork, messages: ModelMessage[]): Promise<bo
 
 function outOf(agent: AgentAtWork): AgentEnd | null {
   if (agent.signal.aborted) return stopped(agent);
-  if (agent.left().tokens <= 0) return { status: "failed", result: "", event: "its budget of tokens is used up" }; // prettier-ignore
+  if (agent.left().tokens <= 0)
+    return { status: "failed", result: "", event: "its budget of tokens is used up" };
   return null;
 }
 
 function stopped({ signal }: AgentAtWork): AgentEnd {
-  if (signal.reason === "timeout") return { status: "expired", result: "", event: "its lifetime is over" }; // prettier-ignore
-  return { status: "stopped", result: "", event: signal.reason === "shutdown" ? "stopped: the server was shutting down" : "stopped" }; // prettier-ignore
+  if (signal.reason === "timeout")
+    return { status: "expired", result: "", event: "its lifetime is over" };
+  return {
+    status: "stopped",
+    result: "",
+    event: signal.reason === "shutdown" ? "stopped: the server was shutting down" : "stopped",
+  };
 }
 
 /** What the model is told about one call: the output, or the fault with what to do. */
 async function use(agent: AgentAtWork, call: ModelToolCall): Promise<string> {
   if (agent.signal.aborted) throw new AppError("CANCELLED", "user", "the agent was stopped");
-  if (agent.left().toolCalls <= 0) return told({ error: "your budget of tool calls is used up: answer with what you have" }); // prettier-ignore
+  if (agent.left().toolCalls <= 0)
+    return told({ error: "your budget of tool calls is used up: answer with what you have" });
   agent.spend({ toolCalls: 1 });
   // Only tools it was shown have a name here; whatever else it asks for is judged under its own words, and not found.
   const name = agent.tools.find((tool) => tool.wireName === call.name)?.name ?? call.name;
@@ -115,9 +153,17 @@ async function use(agent: AgentAtWork, call: ModelToolCall): Promise<string> {
   try {
     let outcome = await agent.engine().execute(agent.caller, request);
     // A person may still agree; the agent's lifetime is the limit.
-    while (outcome.endedAt === null && !agent.signal.aborted) outcome = await agent.engine().follow(agent.caller, outcome.executionId, { ms: FOLLOW_MS, signal: agent.signal }); // prettier-ignore
+    while (outcome.endedAt === null && !agent.signal.aborted)
+      outcome = await agent
+        .engine()
+        .follow(agent.caller, outcome.executionId, { ms: FOLLOW_MS, signal: agent.signal });
     const { error } = outcome;
-    if (error) return told({ error: error.message, reason: error.reason, ...(error.remedy === undefined ? {} : { remedy: error.remedy }) }); // prettier-ignore
+    if (error)
+      return told({
+        error: error.message,
+        reason: error.reason,
+        ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+      });
     return told({ output: outcome.output });
   } finally {
     agent.running.count--;
@@ -126,5 +172,7 @@ async function use(agent: AgentAtWork, call: ModelToolCall): Promise<string> {
 
 function told(value: JsonObject): string {
   const text = JSON.stringify(value);
-  return text.length <= MAX_RESULT_CHARS ? text : `${text.slice(0, MAX_RESULT_CHARS)} … (cut: ${text.length} characters)`; // prettier-ignore
+  return text.length <= MAX_RESULT_CHARS
+    ? text
+    : `${text.slice(0, MAX_RESULT_CHARS)} … (cut: ${text.length} characters)`;
 }

@@ -26,22 +26,28 @@ export const drafter =
   (p: DraftPowers): Engines["draft"] =>
   async ({ policy, governance, relations }) => ({
     ...(policy ? { policies: await draftPolicies(p, policy) } : {}),
-    ...(governance ? { governance: p.governanceOf({ ...(await p.enforced("governance")).files, ...governance }) } : {}),
+    ...(governance
+      ? { governance: p.governanceOf({ ...(await p.enforced("governance")).files, ...governance }) }
+      : {}),
     ...(relations ? { relations: await draftRelations(p, relations[SCHEMA_FILE] ?? "") } : {}),
-  }); // prettier-ignore
+  });
 
 async function draftPolicies(p: DraftPowers, files: Files) {
   const engine = openEmbedded({ path: p.policyPath, now: p.now });
   const inForce = (await p.enforced("policy")).files;
   await engine.load("enforced", { version: "draft", files: replacing(inForce, files) });
-  await engine.setTools(Object.fromEntries(p.registry.all().map((tool) => [tool.name, { enabled: tool.enabled }]))); // prettier-ignore
+  await engine.setTools(
+    Object.fromEntries(p.registry.all().map((tool) => [tool.name, { enabled: tool.enabled }])),
+  );
   return createPolicies(engine);
 }
 
 /** A module takes the place of those of its package, whatever its file is called. */
 function replacing(inForce: Files, draft: Files): Files {
   const packages = new Set(Object.values(draft).map(packageOf));
-  const kept = Object.entries(inForce).filter(([, text]) => packageOf(text) === null || !packages.has(packageOf(text))); // prettier-ignore
+  const kept = Object.entries(inForce).filter(
+    ([, text]) => packageOf(text) === null || !packages.has(packageOf(text)),
+  );
   return { ...Object.fromEntries(kept), ...draft };
 }
 
@@ -49,7 +55,16 @@ const packageOf = (text: string): string | null => /^\s*package\s+(\S+)/m.exec(t
 
 async function draftRelations(p: DraftPowers, text: string): Promise<Relations> {
   if (p.relations.engine !== "embedded") {
-    throw new AppError("BAD_REQUEST", "invalid_input", "relations: a schema can be tried out only on relationships that are kept here, not in SpiceDB", { remedy: "try it with zed validate, or on an installation with embedded relations" }); // prettier-ignore
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      "relations: a schema can be tried out only on relationships that are kept here, not in SpiceDB",
+      { remedy: "try it with zed validate, or on an installation with embedded relations" },
+    );
   }
-  return openEmbeddedRelations({ store: { ...p.store, shared: false }, now: p.now, schema: { load: () => Promise.resolve(text) } }); // prettier-ignore
+  return openEmbeddedRelations({
+    store: { ...p.store, shared: false },
+    now: p.now,
+    schema: { load: () => Promise.resolve(text) },
+  });
 }

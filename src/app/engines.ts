@@ -36,9 +36,13 @@ export interface EnginesPowers {
   readonly now: () => number;
   /** Given in tests only: counters otherwise go by a clock that nobody sets. */
   readonly clock: { readonly now?: () => number };
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: JsonObject,
+  ) => Promise<void>;
   readonly log: Log;
-} // prettier-ignore
+}
 
 interface Log {
   info(fields: object, message: string): void;
@@ -92,8 +96,10 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
     await follower.ready;
 
     // What the store has in force counts; the files are for the first start (C5).
-    const inForce = async (kind: "governance" | "relations") => (await store.documents.inState(kind, "enforced")) ?? { version: 1, files: files[kind] }; // prettier-ignore
-    const schemaText = async (): Promise<string> => (await inForce("relations")).files[SCHEMA_FILE] ?? ""; // prettier-ignore
+    const inForce = async (kind: "governance" | "relations") =>
+      (await store.documents.inState(kind, "enforced")) ?? { version: 1, files: files[kind] };
+    const schemaText = async (): Promise<string> =>
+      (await inForce("relations")).files[SCHEMA_FILE] ?? "";
     const relations = opens(
       await openRelations(config.relations, { store, now, schema: { load: schemaText }, follower }),
     );
@@ -107,7 +113,12 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       dataDir: p.dataDir,
       configFiles: p.configFiles,
       governanceDir: folder,
-      ...placesOf({ workspace: config.workspace, workspacePerSession: config.workspacePerSession, dataDir: p.dataDir, localTenant: LOCAL_TENANT }), // prettier-ignore
+      ...placesOf({
+        workspace: config.workspace,
+        workspacePerSession: config.workspacePerSession,
+        dataDir: p.dataDir,
+        localTenant: LOCAL_TENANT,
+      }),
       defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
       known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
     };
@@ -119,12 +130,33 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
 
     const handlers = {
       governance: handler,
-      policy: policyDocuments({ engine: policyEngine, starter: readGovernanceFolder(packagedFolder()).policy, path: config.policyPath, now }), // prettier-ignore
+      policy: policyDocuments({
+        engine: policyEngine,
+        starter: readGovernanceFolder(packagedFolder()).policy,
+        path: config.policyPath,
+        now,
+      }),
       relations: relationsDocument(() => relations, store.documents),
     };
     const warn = (fields: object, message: string): void => log.warn(fields, message);
-    await importDocuments({ store, handlers, now, warn, note: (action, body) => p.note(action, SYSTEM, body as JsonObject) }, files); // prettier-ignore
-    const documents = createDocuments({ store, follower, handlers, now, warn, note: (action, actor, body) => p.note(action, actor, body as JsonObject) }); // prettier-ignore
+    await importDocuments(
+      {
+        store,
+        handlers,
+        now,
+        warn,
+        note: (action, body) => p.note(action, SYSTEM, body as JsonObject),
+      },
+      files,
+    );
+    const documents = createDocuments({
+      store,
+      follower,
+      handlers,
+      now,
+      warn,
+      note: (action, actor, body) => p.note(action, actor, body as JsonObject),
+    });
     await documents.start();
     if (relations.engine === "spicedb") await ensureSchema(relations, await schemaText());
     await tellTools(registry, policyEngine);
@@ -158,7 +190,19 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       enforced: documents.enforced,
       governanceOf: (texts) => createGovernanceHolder(texts, places, "draft").governance,
     });
-    return { draft, state, follower, relations, policyEngine, policies: createPolicies(policyEngine, () => follower.assertFresh()), governance, documents, mode, parts, close }; // prettier-ignore
+    return {
+      draft,
+      state,
+      follower,
+      relations,
+      policyEngine,
+      policies: createPolicies(policyEngine, () => follower.assertFresh()),
+      governance,
+      documents,
+      mode,
+      parts,
+      close,
+    };
   } catch (cause) {
     await close();
     throw cause;
@@ -174,7 +218,9 @@ async function ensureSchema(relations: Relations, text: string): Promise<void> {
 /** `data.tools` of the policies follows the registry. */
 async function tellTools(registry: Registry, policy: PolicyEngine): Promise<void> {
   const tell = (): void | Promise<void> =>
-    policy.setTools(Object.fromEntries(registry.all().map((tool) => [tool.name, { enabled: tool.enabled }]))); // prettier-ignore
+    policy.setTools(
+      Object.fromEntries(registry.all().map((tool) => [tool.name, { enabled: tool.enabled }])),
+    );
   // Neither engine rejects: one answers at once, the other tries again until its server has it.
   const told = (): void => void Promise.resolve(tell()).catch(() => undefined);
   registry.on("toolRegistered", told);

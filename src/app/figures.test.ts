@@ -4,12 +4,24 @@ import type { ApprovalRow, ApprovalVote } from "../store/store.ts";
 import type { SandboxStatus } from "../sandbox/sandbox.ts";
 import { noteDecision, sourcesOf } from "./figures.ts";
 
-const vote = (userId: string, decision: ApprovalVote["decision"]): ApprovalVote => ({ userId, decision, comment: null, at: 5_000 }); // prettier-ignore
+const vote = (userId: string, decision: ApprovalVote["decision"]): ApprovalVote => ({
+  userId,
+  decision,
+  comment: null,
+  at: 5_000,
+});
 
 describe("how long a question was open", () => {
   const waitedOf = (row: Partial<ApprovalRow>): number[] => {
     const waited: number[] = [];
-    const asked = { createdAt: 1_000, decidedAt: 5_000, needed: 2, votes: [], state: "expired", ...row } as unknown as ApprovalRow; // prettier-ignore
+    const asked = {
+      createdAt: 1_000,
+      decidedAt: 5_000,
+      needed: 2,
+      votes: [],
+      state: "expired",
+      ...row,
+    } as unknown as ApprovalRow;
     noteDecision({ decided: (ms) => waited.push(ms) }, asked);
     return waited;
   };

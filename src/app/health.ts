@@ -25,8 +25,11 @@ export function healthOf(
     const reason = await Promise.race([ping(), late]).then(
       () => null,
       // Anybody may look here, so what the database says of it stays in the log.
-      (cause: unknown) => (cause instanceof HistoryBehind ? "history cannot be written: the log is ahead of it" : `the ${name} does not answer`),
-    ); // prettier-ignore
+      (cause: unknown) =>
+        cause instanceof HistoryBehind
+          ? "history cannot be written: the log is ahead of it"
+          : `the ${name} does not answer`,
+    );
     clearTimeout(timer);
     const ms = Math.round((performance.now() - began) * 100) / 100;
     return { name, ok: reason === null, ms, ...(reason === null ? {} : { reason }) };
@@ -36,7 +39,12 @@ export function healthOf(
       const checks = await Promise.all(parts.map(look));
       // An allow list that lets everything through is shown: nobody should have it without knowing (C6).
       if (allowlist.state === "on" && allowlist.entries.includes("*"))
-        checks.push({ name: "allowlist", ok: true, ms: 0, reason: "TOOL_WHITELIST is *: every tool is on it" }); // prettier-ignore
+        checks.push({
+          name: "allowlist",
+          ok: true,
+          ms: 0,
+          reason: "TOOL_WHITELIST is *: every tool is on it",
+        });
       // Only tools that start programs need it; they say so themselves, and the house stays open.
       const box = sandbox?.();
       if (box !== undefined) {
@@ -52,6 +60,9 @@ export function healthOf(
 }
 
 function sandboxReason({ ready, reason, fix, limits }: Sandbox["status"]): string | null {
-  if (!ready) return `tools that start programs refuse: ${reason ?? "no sandbox"}${fix === null ? "" : `; ${fix}`}`; // prettier-ignore
-  return limits === "weak" ? "weak limits: no control group can be had, so memory is not limited" : null; // prettier-ignore
+  if (!ready)
+    return `tools that start programs refuse: ${reason ?? "no sandbox"}${fix === null ? "" : `; ${fix}`}`;
+  return limits === "weak"
+    ? "weak limits: no control group can be had, so memory is not limited"
+    : null;
 }

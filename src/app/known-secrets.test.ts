@@ -14,7 +14,20 @@ test("keys, named secrets, passwords in addresses and headers are found, and not
     approvals: { webhook: { url: "https://h.example", secret: "whsec_1" } },
     telemetry: { otlp: { headers: "x-key=collector%20key,other=second-key" } },
   };
-  expect(new Set(secretsOf(config))).toEqual(new Set(["p%40ss-word-1", "p@ss-word-1", "admin-key-admin-key-admin-key-1234", "brave-key-1", "model-key-1", "ticket-secret-1", "whsec_1", "collector%20key", "collector key", "second-key"])); // prettier-ignore
+  expect(new Set(secretsOf(config))).toEqual(
+    new Set([
+      "p%40ss-word-1",
+      "p@ss-word-1",
+      "admin-key-admin-key-admin-key-1234",
+      "brave-key-1",
+      "model-key-1",
+      "ticket-secret-1",
+      "whsec_1",
+      "collector%20key",
+      "collector key",
+      "second-key",
+    ]),
+  );
 });
 
 test("T49: what the server itself knows is masked in answers, records and tags alike, however it is spelt", async () => {
@@ -24,7 +37,13 @@ test("T49: what the server itself knows is masked in answers, records and tags a
   });
   try {
     const serverSecret = await app.app.store.facts.get("server.secret");
-    const told = [value, Buffer.from(`me:${value}`).toString("base64"), encodeURIComponent(value), app.cliKey, String(serverSecret)]; // prettier-ignore
+    const told = [
+      value,
+      Buffer.from(`me:${value}`).toString("base64"),
+      encodeURIComponent(value),
+      app.cliKey,
+      String(serverSecret),
+    ];
     const sent = await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { text: told.join(" | ") } },
     });

@@ -23,7 +23,15 @@ interface Parts {
   readonly onRolledBack: () => void;
 }
 
-export function openLedger({ store, dataDir, settings, now, note, log, onRolledBack }: Parts): Ledger {
+export function openLedger({
+  store,
+  dataDir,
+  settings,
+  now,
+  note,
+  log,
+  onRolledBack,
+}: Parts): Ledger {
   return createLedger({
     store,
     dataDir: dataDir.path,
@@ -36,22 +44,38 @@ export function openLedger({ store, dataDir, settings, now, note, log, onRolledB
     report: (fields, message) => log.error(fields, message),
     onRolledBack,
   });
-} // prettier-ignore
+}
 
 /** Checks the ledger of a data directory that no server uses. Nothing is written to it. */
-export async function verifyOffline(config: Pick<Config, "dataDir" | "store">, question: LiveVerify): Promise<LiveVerdict> {
+export async function verifyOffline(
+  config: Pick<Config, "dataDir" | "store">,
+  question: LiveVerify,
+): Promise<LiveVerdict> {
   const [, name] = /^sqlite:(.+)$/.exec(config.store) ?? [];
   if (name !== undefined && !existsSync(resolve(config.dataDir, name)))
-    throw new AppError("NOT_FOUND", "unknown", `there is no ledger in ${config.dataDir}`, { remedy: "name the data directory with --data-dir, or an export with --file" });
+    throw new AppError("NOT_FOUND", "unknown", `there is no ledger in ${config.dataDir}`, {
+      remedy: "name the data directory with --data-dir, or an export with --file",
+    });
   const dataDir = openDataDir(config.dataDir);
   try {
-    const store = await openStore(config.store, { dataDir: dataDir.path, instanceId: dataDir.instanceId });
+    const store = await openStore(config.store, {
+      dataDir: dataDir.path,
+      instanceId: dataDir.instanceId,
+    });
     try {
-      return await verifyLive({ store, segments: segmentFiles(dataDir.path), checkpointFile: checkpointFile(dataDir.path), instanceId: dataDir.instanceId }, question);
+      return await verifyLive(
+        {
+          store,
+          segments: segmentFiles(dataDir.path),
+          checkpointFile: checkpointFile(dataDir.path),
+          instanceId: dataDir.instanceId,
+        },
+        question,
+      );
     } finally {
       await store.close();
     }
   } finally {
     dataDir.release();
   }
-} // prettier-ignore
+}

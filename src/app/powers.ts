@@ -63,8 +63,11 @@ export interface PowersParts {
   readonly work: WorkParts;
   readonly ids: Ids;
   readonly now: () => number;
-  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
-} // prettier-ignore
+  readonly log: {
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
 
 export interface OpenedPowers {
   readonly powersFor: PowersFor;
@@ -84,7 +87,12 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const documents = sandboxedDocuments(sandbox);
   const clock = clockPower(p.now);
   const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
-  const databases = await openDatabases({ connections: p.config.databases, store: p.config.store, dataDir: p.dataDir, workspace: p.config.workspace }); // prettier-ignore
+  const databases = await openDatabases({
+    connections: p.config.databases,
+    store: p.config.store,
+    dataDir: p.dataDir,
+    workspace: p.config.workspace,
+  });
   opened.push(databases);
   await sweepScratch(join(p.dataDir, SCRATCH_FOLDER), p.now());
   const threads = searchThreads();
@@ -93,35 +101,75 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const staging = openStaging(p.dataDir);
   opened.unshift(staging); // closed last: what still runs has its folders there
   const programs = processPower({
-    sandbox, egress: p.egress, rulesFor, files, staging,
+    sandbox,
+    egress: p.egress,
+    rulesFor,
+    files,
+    staging,
     hostsFor: (call) => p.governance.hostsFor(call),
     isVariableDenied: (name) => p.governance.isVariableDenied(name),
     packages: tenantPackages(p.dataDir, staging, p.config.packages),
     limits: { files: 50_000, bytes: 1_073_741_824 },
     node: process.execPath,
-  }); // prettier-ignore
+  });
   const snippets = createPrograms();
   opened.push(snippets);
   const browsers = openBrowsers({
-    config: p.config.browser, sandbox, egress: p.egress, path: process.env["PATH"] ?? "",
+    config: p.config.browser,
+    sandbox,
+    egress: p.egress,
+    path: process.env["PATH"] ?? "",
     newId: () => `browser_${p.ids.hex(16)}`,
     report: (cause) => p.log.warn({ err: cause }, "a browser misbehaved"),
-  }); // prettier-ignore
+  });
   opened.push(browsers);
   const vault = openVault(p.config.secrets);
-  const search = searchPower({ egress: p.egress, provider: () => openSearch(p.config.search), rulesFor: rulesForOperator }); // prettier-ignore
-  const model = modelPower({ models: openModels(p.config.models), egress: p.egress, rulesFor: rulesForOperator, tracing: p.tracing }); // prettier-ignore
-  const answers = Object.values(p.config.models).some(({ abilities }) => abilities.includes("generate")); // prettier-ignore
-  const work = await openWork({ ...p.work, configured: answers ? model : null, registry: p.registry, store: p.store, engine: p.engine, ids: p.ids, now: p.now, log: p.log }); // prettier-ignore
+  const search = searchPower({
+    egress: p.egress,
+    provider: () => openSearch(p.config.search),
+    rulesFor: rulesForOperator,
+  });
+  const model = modelPower({
+    models: openModels(p.config.models),
+    egress: p.egress,
+    rulesFor: rulesForOperator,
+    tracing: p.tracing,
+  });
+  const answers = Object.values(p.config.models).some(({ abilities }) =>
+    abilities.includes("generate"),
+  );
+  const work = await openWork({
+    ...p.work,
+    configured: answers ? model : null,
+    registry: p.registry,
+    store: p.store,
+    engine: p.engine,
+    ids: p.ids,
+    now: p.now,
+    log: p.log,
+  });
   opened.push(work);
   const powersFor = nativePowers({
     ...work.sources,
-    fetch: fetchPower({ egress: p.egress, rulesFor: (call) => p.governance.hostsFor(call), vault, search, documents, hostMatches }), // prettier-ignore
+    fetch: fetchPower({
+      egress: p.egress,
+      rulesFor: (call) => p.governance.hostsFor(call),
+      vault,
+      search,
+      documents,
+      hostMatches,
+    }),
     secrets: () => vault.power,
     browser: browserPower({
-      browsers, files, documents, fill, fits, now: p.now, ...(answers && { model }),
+      browsers,
+      files,
+      documents,
+      fill,
+      fits,
+      now: p.now,
+      ...(answers && { model }),
       rulesFor: (call) => p.governance.hostsFor(call),
-    }), // prettier-ignore
+    }),
     process: programs,
     model,
     database: databasePower({ databases }),
@@ -135,9 +183,16 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     engine: enginePower(p.engine, p.now),
     code: codePower(snippets),
     host: hostPower({
-      name: "ostiary", version: VERSION, mode: p.mode, health: p.health, rulesFor, dataDir: p.dataDir, log: p.logRing,
-      visibleEnv: p.config.tools.visibleEnv, now: p.now,
-    }), // prettier-ignore
+      name: "ostiary",
+      version: VERSION,
+      mode: p.mode,
+      health: p.health,
+      rulesFor,
+      dataDir: p.dataDir,
+      log: p.logRing,
+      visibleEnv: p.config.tools.visibleEnv,
+      now: p.now,
+    }),
     clock: () => clock,
   });
   return {

@@ -24,7 +24,13 @@ export const replayer =
     for (;;) {
       const limit = Math.min(PAGE, last - records.length);
       const oldest = records.at(-1);
-      const page = limit === 0 ? [] : await p.executions.list({ tenantId: caller.tenantId, from }, { limit, ...(oldest ? { after: oldest } : {}) }); // prettier-ignore
+      const page =
+        limit === 0
+          ? []
+          : await p.executions.list(
+              { tenantId: caller.tenantId, from },
+              { limit, ...(oldest ? { after: oldest } : {}) },
+            );
       records.push(...page);
       if (page.length < limit || limit === 0) break;
     }

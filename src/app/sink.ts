@@ -15,7 +15,10 @@ export async function openRelay(
 /** For `/readyz`. A sink that is down keeps no call from being made. */
 export function sinkReport({ pending, lastError, lastSuccess, relaying }: RelayFigures): string {
   const waiting = pending === 1 ? "1 event waits" : `${pending} events wait`;
-  const last = lastSuccess === null ? "none was sent by this server yet" : `the last was sent at ${new Date(lastSuccess).toISOString()}`; // prettier-ignore
+  const last =
+    lastSuccess === null
+      ? "none was sent by this server yet"
+      : `the last was sent at ${new Date(lastSuccess).toISOString()}`;
   if (lastError !== null) return `events are not sent on: ${lastError}; ${waiting}, ${last}`;
   return relaying ? `${waiting}, ${last}` : `another server sends events on; ${waiting}`;
 }

@@ -47,14 +47,21 @@ export interface UpstreamParts {
   readonly tenantId: string;
   /** `mcpServers` of the settings, and the folder they lie in. */
   readonly configured: Omit<Configured, "tenantId">;
-  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly checkOutput: (
+    schema: JsonObject,
+    output: Json,
+  ) => readonly { path: string; message: string }[] | null;
   readonly ids: Ids;
   readonly now: () => number;
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: JsonObject,
+  ) => Promise<void>;
   readonly report: (call: Call, cause: unknown) => void;
   readonly background: (work: Promise<unknown>) => void;
   readonly log: { warn(fields: object, message: string): void };
-} // prettier-ignore
+}
 
 export interface OpenedUpstream {
   readonly upstreams: Upstreams;
@@ -76,13 +83,30 @@ export interface OpenedUpstream {
 export function openUpstream(p: UpstreamParts): OpenedUpstream {
   const { store, registry, egress, masker, now, note } = p;
   const addresses = addressesAt(p.baseUrl);
-  const credentials = openCredentials({ ...addresses, store, serverSecret: p.serverSecret, masker, egress, masked: masker.told, ids: p.ids, now });
+  const credentials = openCredentials({
+    ...addresses,
+    store,
+    serverSecret: p.serverSecret,
+    masker,
+    egress,
+    masked: masker.told,
+    ids: p.ids,
+    now,
+  });
   const verdicts = createVerdicts(now);
   let revision = 0;
   // Nothing of it is loaded before there is a server.
   const connect: Connect = async (row, credential, options) => {
-    const [{ connect: open }, { openStdio }] = await Promise.all([import("../upstream/connect.ts"), import("../upstream/stdio.ts")]);
-    const powers = { egress, verdicts, openStdio: (...of: [typeof row, typeof credential, typeof options.events]) => openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir }) };
+    const [{ connect: open }, { openStdio }] = await Promise.all([
+      import("../upstream/connect.ts"),
+      import("../upstream/stdio.ts"),
+    ]);
+    const powers = {
+      egress,
+      verdicts,
+      openStdio: (...of: [typeof row, typeof credential, typeof options.events]) =>
+        openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir }),
+    };
     return open(row, credential, { ...options, powers });
   };
   const upstreams = openUpstreams({
@@ -96,35 +120,72 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     onStatus(server, status, reason) {
       revision++;
       p.onStatus();
-      p.background(note("upstream.status", { tenantId: p.tenantId, userId: "system" }, { server, status, reason }));
+      p.background(
+        note(
+          "upstream.status",
+          { tenantId: p.tenantId, userId: "system" },
+          { server, status, reason },
+        ),
+      );
       // What it offers may have changed while it was away.
       if (status === "up") opened.lookSoon(server);
     },
     onDrift: (server) => opened.lookSoon(server),
     report: (fields, message) => p.log.warn(fields, message),
   });
-  const review = createReview({ store, registry, now, note, toolsChanged: () => p.follower.changed("tools") });
+  const review = createReview({
+    store,
+    registry,
+    now,
+    note,
+    toolsChanged: () => p.follower.changed("tools"),
+  });
   const opened = openDesk({
-    store, upstreams, credentials, review, directory: p.directory, relations: p.relations, follower: p.follower, now, note, configured: { ...p.configured, tenantId: p.tenantId },
-    removeFolders: async (server) => (await import("../upstream/stdio-folder.ts")).removeFolders(server, p.dataDir),
-    resolveProgram: async (...of) => (await import("../upstream/stdio-program.ts")).resolveProgram(...of),
+    store,
+    upstreams,
+    credentials,
+    review,
+    directory: p.directory,
+    relations: p.relations,
+    follower: p.follower,
+    now,
+    note,
+    configured: { ...p.configured, tenantId: p.tenantId },
+    removeFolders: async (server) =>
+      (await import("../upstream/stdio-folder.ts")).removeFolders(server, p.dataDir),
+    resolveProgram: async (...of) =>
+      (await import("../upstream/stdio-program.ts")).resolveProgram(...of),
     report: (fields, message) => p.log.warn(fields, message),
   });
   const common = { masker, checkOutput: p.checkOutput, report: p.report };
   return {
     upstreams,
     desk: opened.desk,
-    apis: createApiDesk({ servers: opened.desk, importApi: async (source, signal) => (await import("../external/import.ts")).apiImporter({ egress })(source, signal) }),
+    apis: createApiDesk({
+      servers: opened.desk,
+      importApi: async (source, signal) =>
+        (await import("../external/import.ts")).apiImporter({ egress })(source, signal),
+    }),
     credentials,
-    logins: createLoginDesk({ servers: store.servers, logins: credentials.logins, addresses, note, lookSoon: opened.lookSoon }),
+    logins: createLoginDesk({
+      servers: store.servers,
+      logins: credentials.logins,
+      addresses,
+      note,
+      lookSoon: opened.lookSoon,
+    }),
     runners: {
       mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
-      external: externalRunner({ ...common, call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }) }),
+      external: externalRunner({
+        ...common,
+        call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }),
+      }),
     },
-    figures: () => upstreams.names().map((name) => {
-      const health = upstreams.health(name);
-      return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
-    }),
+    figures: () =>
+      upstreams.names().map((name) => {
+        const health = upstreams.health(name);
+        return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
+      }),
     isAway: (server) => upstreams.health(server)?.status === "down",
     revision: () => revision,
     async start() {
@@ -136,4 +197,4 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
       await upstreams.close();
     },
   };
-} // prettier-ignore
+}

@@ -5,7 +5,10 @@ import type { Action, Store } from "../store/store.ts";
 import type { Ids } from "../util/ids.ts";
 import { openWebhooks, type OpenedWebhooks, type WebhookPowers } from "../webhook/index.ts";
 
-type Given = Omit<WebhookPowers, "privateHosts" | "retryWaitsMs" | "disableAfterDays" | "configured">; // prettier-ignore
+type Given = Omit<
+  WebhookPowers,
+  "privateHosts" | "retryWaitsMs" | "disableAfterDays" | "configured"
+>;
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
@@ -29,14 +32,21 @@ function msOf(wait: string): number {
 export interface LowPowers {
   readonly facts: Pick<Store["facts"], "putIfAbsent">;
   readonly ids: Pick<Ids, "hex">;
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: Omit<LowBudget, "tenantId">) => Promise<void>;
-} // prettier-ignore
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: Omit<LowBudget, "tenantId">,
+  ) => Promise<void>;
+}
 
 /** Once per tenant, month and metric, however many servers notice it and however often they start. */
 export const lowNoter =
   (p: LowPowers) =>
   async ({ tenantId, ...low }: LowBudget): Promise<void> => {
     const mine = p.ids.hex(8);
-    const first = await p.facts.putIfAbsent(`budget.low ${tenantId} ${low.period} ${low.metric}`, mine); // prettier-ignore
+    const first = await p.facts.putIfAbsent(
+      `budget.low ${tenantId} ${low.period} ${low.metric}`,
+      mine,
+    );
     if (first === mine) await p.note("budget.low", { tenantId, userId: "system" }, low);
   };

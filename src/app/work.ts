@@ -21,12 +21,19 @@ export interface WorkParts {
   /** A caller as they are today; null when user or key is gone. */
   readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
   /** A caller's own schema: null when the value fits. Nothing of it is kept. */
-  readonly validate: (schema: JsonObject, value: unknown) => readonly { path: string; message: string }[] | null;
+  readonly validate: (
+    schema: JsonObject,
+    value: unknown,
+  ) => readonly { path: string; message: string }[] | null;
   /** Durable, and told to whoever listens. */
-  readonly note: (action: Action, who: Pick<Caller, "tenantId" | "userId">, body: JsonObject) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: Pick<Caller, "tenantId" | "userId">,
+    body: JsonObject,
+  ) => Promise<void>;
   /** Instead of the configured one. */
   readonly model?: AgentModel;
-} // prettier-ignore
+}
 
 export interface WorkPowers extends WorkParts {
   readonly store: Store;
@@ -36,8 +43,11 @@ export interface WorkPowers extends WorkParts {
   readonly configured: AgentModel | null;
   readonly ids: Ids;
   readonly now: () => number;
-  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
-} // prettier-ignore
+  readonly log: {
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
 
 export interface Work {
   readonly sources: Pick<PowerSources, "workflows" | "agents">;
@@ -55,9 +65,26 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   const background = (work: Promise<unknown>): void => {
     work.catch((cause: unknown) => p.log.error({ err: cause }, "background work failed"));
   };
-  const workflows = createWorkflows({ store, engine, callerAgain, validate, instanceId, ids, now, background }); // prettier-ignore
+  const workflows = createWorkflows({
+    store,
+    engine,
+    callerAgain,
+    validate,
+    instanceId,
+    ids,
+    now,
+    background,
+  });
   const plans = createPlans({ plans: store.plans, ids, now });
-  const agents = createAgents({ agents: store.agents, engine, model: () => p.model ?? p.configured, instanceId, ids, now, background }); // prettier-ignore
+  const agents = createAgents({
+    agents: store.agents,
+    engine,
+    model: () => p.model ?? p.configured,
+    instanceId,
+    ids,
+    now,
+    background,
+  });
   const questions = createQuestions({
     questions: store.questions,
     shared: store.shared,
@@ -71,14 +98,30 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that a crash left open");
   const leftAgents = await agents.recover();
   if (leftAgents > 0) p.log.warn({ agents: leftAgents }, "closed agents that a crash left open");
-  const scheduler = createScheduler({ schedules: store.schedules, engine, callerAgain, now, report: (message, fields) => p.log.error(fields, message) }); // prettier-ignore
+  const scheduler = createScheduler({
+    schedules: store.schedules,
+    engine,
+    callerAgain,
+    now,
+    report: (message, fields) => p.log.error(fields, message),
+  });
   scheduler.start();
-  const sweep = setInterval(() => background(store.memory.sweep(now() - KEPT_AFTER_EXPIRY_MS, SWEPT_AT_ONCE)), SWEEP_EVERY_MS); // prettier-ignore
+  const sweep = setInterval(
+    () => background(store.memory.sweep(now() - KEPT_AFTER_EXPIRY_MS, SWEPT_AT_ONCE)),
+    SWEEP_EVERY_MS,
+  );
   sweep.unref();
   return {
     sources: {
       workflows: workflowsPower({ workflows, plans, now }),
-      agents: agentsPower({ agents, questions, drafts, now, coordinate: (call, signal, request) => coordinate(call, signal, request, { agents, ids, now }) }), // prettier-ignore
+      agents: agentsPower({
+        agents,
+        questions,
+        drafts,
+        now,
+        coordinate: (call, signal, request) =>
+          coordinate(call, signal, request, { agents, ids, now }),
+      }),
     },
     questions,
     async close() {

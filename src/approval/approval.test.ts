@@ -1,5 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { agent, asks, type Desk, endEvent, openDesk, otherPin, person, T0, writeTool } from "../../test/fixtures/approvals.ts"; // prettier-ignore
+import {
+  agent,
+  asks,
+  type Desk,
+  endEvent,
+  openDesk,
+  otherPin,
+  person,
+  T0,
+  writeTool,
+} from "../../test/fixtures/approvals.ts";
 import { testCaller, testTool } from "../../test/fixtures/gate.ts";
 import type { AppError } from "../errors.ts";
 import { bindingOf, boundOf } from "./binding.ts";
@@ -20,7 +30,10 @@ const fault = (work: Promise<unknown>) =>
     () => expect.unreachable("it was allowed"),
     (cause: unknown) => (cause as AppError).fault,
   );
-const subjectOf = (call: ReturnType<Desk["call"]>, approvalId: string) => ({ ...call, grant: { approvalId } }); // prettier-ignore
+const subjectOf = (call: ReturnType<Desk["call"]>, approvalId: string) => ({
+  ...call,
+  grant: { approvalId },
+});
 const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe("the binding", () => {
@@ -87,14 +100,23 @@ describe("asking", () => {
     expect(desk.noted.map((note) => note.action)).toEqual(["approval.requested"]);
     expect(JSON.stringify(desk.noted)).not.toContain("hunter2");
     expect(desk.told).toEqual(["requested pending"]);
-    expect(await desk.parts.approvals.ofExecution(call.id)).toEqual({ id: row.id, state: "pending", expiresAt: row.expiresAt, holdSeconds: 45 }); // prettier-ignore
+    expect(await desk.parts.approvals.ofExecution(call.id)).toEqual({
+      id: row.id,
+      state: "pending",
+      expiresAt: row.expiresAt,
+      holdSeconds: 45,
+    });
     expect(await desk.parts.approvals.ofExecution("exec_x")).toBeNull();
   });
 
   test("the same call of the same caller joins; another one asks anew", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    const again = await desk.parts.approvals.request(desk.call({ content: "hi", path: "a.md" }), asks, []); // prettier-ignore
+    const again = await desk.parts.approvals.request(
+      desk.call({ content: "hi", path: "a.md" }),
+      asks,
+      [],
+    );
     expect(again).toMatchObject({ joined: true, row: { id: row.id } });
     expect((await desk.held({ path: "b.md", content: "hi" })).row.id).not.toBe(row.id);
     expect(desk.noted.length).toBe(2);
@@ -107,11 +129,17 @@ describe("asking", () => {
     );
     const refused = asked.filter((one) => one.status === "rejected");
     expect(refused.length).toBe(497);
-    expect((refused[0]?.reason as AppError).fault).toMatchObject({ code: "TOO_MANY_REQUESTS", reason: "concurrency", retryAfterSeconds: 30 }); // prettier-ignore
+    expect((refused[0]?.reason as AppError).fault).toMatchObject({
+      code: "TOO_MANY_REQUESTS",
+      reason: "concurrency",
+      retryAfterSeconds: 30,
+    });
     expect(await desk.store.approvals.pendingOf("local", "bot")).toBe(3);
     // One of those that wait may be joined all the same, and somebody else may ask.
     expect((await desk.held({ path: "0.md", content: "x" })).row.state).toBe("pending");
-    expect((await desk.held({ path: "z", content: "x" }, { caller: testCaller() })).row.state).toBe("pending"); // prettier-ignore
+    expect((await desk.held({ path: "z", content: "x" }, { caller: testCaller() })).row.state).toBe(
+      "pending",
+    );
   });
 
   test("one that ran out is ended, not joined", async () => {
@@ -120,7 +148,9 @@ describe("asking", () => {
     desk.clock += 600_001;
     const again = await desk.held();
     expect(again.row.id).not.toBe(row.id);
-    expect(desk.refused).toMatchObject([{ executionId: call.id, fault: { reason: "approval_not_presented" } }]); // prettier-ignore
+    expect(desk.refused).toMatchObject([
+      { executionId: call.id, fault: { reason: "approval_not_presented" } },
+    ]);
     expect(desk.noted.map((note) => note.action)).toContain("approval.not_presented");
     await desk.parts.desk.show(person("ada"), again.row.id);
     desk.clock += 600_001;
@@ -154,7 +184,9 @@ describe("asking", () => {
     const call = desk.call();
     expect(desk.parts.approvals.terms(call, asks)).toEqual(desk.rules);
     await desk.parts.approvals.request(call, [{ reason: "tool_asks", message: "always" }], []);
-    expect((await desk.store.approvals.ofExecution(call.id))?.reasons).toEqual([{ reason: "tool_asks", message: "always" }]); // prettier-ignore
+    expect((await desk.store.approvals.ofExecution(call.id))?.reasons).toEqual([
+      { reason: "tool_asks", message: "always" },
+    ]);
     desk.tool = testTool();
     expect(await desk.parts.approvals.ofExecution(call.id)).toMatchObject({ holdSeconds: 0 });
   });
@@ -174,8 +206,13 @@ describe("asking", () => {
     expect(await withdraw(agent, "exec_x")).toBe(false);
     expect(await withdraw(agent, call.id)).toBe(true);
     expect(await withdraw(agent, call.id)).toBe(false);
-    expect(await desk.store.approvals.get(row.id)).toMatchObject({ state: "cancelled", sealed: null }); // prettier-ignore
-    expect(desk.refused).toMatchObject([{ executionId: call.id, fault: { code: "CANCELLED", reason: "user" } }]); // prettier-ignore
+    expect(await desk.store.approvals.get(row.id)).toMatchObject({
+      state: "cancelled",
+      sealed: null,
+    });
+    expect(desk.refused).toMatchObject([
+      { executionId: call.id, fault: { code: "CANCELLED", reason: "user" } },
+    ]);
     expect(desk.noted.at(-1)).toMatchObject({ action: "approval.cancelled", userId: "bot" });
   });
 });
@@ -196,7 +233,10 @@ describe("using a yes", () => {
     );
     expect(uses.filter((use) => use.ok).length).toBe(1);
     expect(uses.filter((use) => !use.ok).every((use) => !use.ok && use.why === "used")).toBe(true);
-    expect(await desk.store.approvals.get(row.id)).toMatchObject({ state: "consumed", sealed: null }); // prettier-ignore
+    expect(await desk.store.approvals.get(row.id)).toMatchObject({
+      state: "consumed",
+      sealed: null,
+    });
     expect(desk.noted.filter((note) => note.action === "approval.consumed").length).toBe(1);
     expect(await desk.parts.approvals.use(subject, subject.grant)).toMatchObject({ why: "used" });
   });
@@ -229,7 +269,9 @@ describe("using a yes", () => {
     const grant = { approvalId: row.id };
     const no = { ok: false, why: "not_approved" };
     expect(await use({ ...call, id: "exec_other" }, grant)).toMatchObject(no);
-    expect(await use({ ...call, caller: { ...agent, tenantId: "other" } }, grant)).toMatchObject(no); // prettier-ignore
+    expect(await use({ ...call, caller: { ...agent, tenantId: "other" } }, grant)).toMatchObject(
+      no,
+    );
     expect(await use(call, { approvalId: "apr_x" })).toMatchObject(no);
     const pending = await desk.held({ path: "p", content: "p" });
     expect(await use(pending.call, { approvalId: pending.row.id })).toMatchObject(no);
@@ -243,7 +285,9 @@ describe("using a yes", () => {
     const desk = await open();
     const { call, row } = await approved(desk);
     Object.assign(desk.powers, { note: () => Promise.reject(new Error("disk full")) });
-    await expect(desk.parts.approvals.use(call, { approvalId: row.id })).rejects.toThrow("disk full"); // prettier-ignore
+    await expect(desk.parts.approvals.use(call, { approvalId: row.id })).rejects.toThrow(
+      "disk full",
+    );
   });
 
   test("the call is opened again as it was, by its caller as they are today", async () => {
@@ -252,7 +296,15 @@ describe("using a yes", () => {
     const { call, row } = await approved(desk, args);
     desk.callerNow = { ...agent, level: "admin" };
     const again = await desk.parts.approvals.reopen(row.id);
-    expect(again).toMatchObject({ id: call.id, arguments: args, caller: { level: "admin" }, tool: { name: "file/scribble" }, grant: { approvalId: row.id }, sessionId: "s1", startedAt: expect.any(Number) as number }); // prettier-ignore
+    expect(again).toMatchObject({
+      id: call.id,
+      arguments: args,
+      caller: { level: "admin" },
+      tool: { name: "file/scribble" },
+      grant: { approvalId: row.id },
+      sessionId: "s1",
+      startedAt: expect.any(Number) as number,
+    });
   });
 
   test("there is nothing to open while it is pending, or not on record yet", async () => {
@@ -260,7 +312,12 @@ describe("using a yes", () => {
     const { row } = await desk.parts.approvals.request(desk.call(), asks, []);
     expect(await desk.parts.approvals.reopen(row.id)).toBeNull();
     expect(await desk.parts.approvals.reopen("apr_x")).toBeNull();
-    await desk.store.approvals.vote(row.id, { userId: "ada", decision: "approve", comment: null, at: T0 }); // prettier-ignore
+    await desk.store.approvals.vote(row.id, {
+      userId: "ada",
+      decision: "approve",
+      comment: null,
+      at: T0,
+    });
     expect(await desk.parts.approvals.reopen(row.id)).toBeNull();
     expect((await desk.store.approvals.get(row.id))?.state).toBe("approved");
   });
@@ -279,9 +336,19 @@ describe("using a yes", () => {
 
   test("a seal that cannot be opened ends it", async () => {
     const desk = await open();
-    const row = { ...(await desk.held()).row, id: "apr_other", executionId: "exec_1", binding: "b" }; // prettier-ignore
+    const row = {
+      ...(await desk.held()).row,
+      id: "apr_other",
+      executionId: "exec_1",
+      binding: "b",
+    };
     await desk.store.approvals.request(row);
-    await desk.store.approvals.vote("apr_other", { userId: "ada", decision: "approve", comment: null, at: T0 }); // prettier-ignore
+    await desk.store.approvals.vote("apr_other", {
+      userId: "ada",
+      decision: "approve",
+      comment: null,
+      at: T0,
+    });
     expect(await desk.parts.approvals.reopen("apr_other")).toBeNull();
     expect(desk.reported).toEqual(["a waiting call cannot be read"]);
     expect(desk.refused[0]?.fault.reason).toBe("approval_changed");
@@ -314,14 +381,19 @@ describe("waiting", () => {
   });
 
   test("where others write too, a lost notice costs a second", async () => {
-    const lost = { publish: () => Promise.reject(new Error("gone")), subscribe: () => () => undefined }; // prettier-ignore
+    const lost = {
+      publish: () => Promise.reject(new Error("gone")),
+      subscribe: () => () => undefined,
+    };
     const desk = await open({ state: lost }, { shared: true });
     const { call, row } = await desk.held();
     const wait = desk.parts.approvals.settled(call.id, 60_000);
     await tick();
     await desk.store.approvals.end(row.id, "pending", "cancelled", T0);
     await wait;
-    await desk.held({ path: "b", content: "b" }).then(({ row: other }) => desk.parts.desk.decline(person("ada"), other.id, {})); // prettier-ignore
+    await desk
+      .held({ path: "b", content: "b" })
+      .then(({ row: other }) => desk.parts.desk.decline(person("ada"), other.id, {}));
     await tick();
     expect(desk.reported).toEqual(["notice of an approval was lost"]);
   });
@@ -339,13 +411,21 @@ describe("sweeping", () => {
     expect(rounds[0] + rounds[1]).toBe(2);
     expect((await desk.store.approvals.get(seen.row.id))?.state).toBe("expired");
     expect((await desk.store.approvals.get(unseen.row.id))?.state).toBe("not_presented");
-    expect(desk.refused.map(({ fault: { reason } }) => reason).sort()).toEqual(["approval_expired", "approval_not_presented"]); // prettier-ignore
+    expect(desk.refused.map(({ fault: { reason } }) => reason).sort()).toEqual([
+      "approval_expired",
+      "approval_not_presented",
+    ]);
   });
 
   test("an approved call that nobody went on with is taken up", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    await desk.store.approvals.vote(row.id, { userId: "ada", decision: "approve", comment: null, at: T0 }); // prettier-ignore
+    await desk.store.approvals.vote(row.id, {
+      userId: "ada",
+      decision: "approve",
+      comment: null,
+      at: T0,
+    });
     await desk.parts.sweep();
     expect(desk.wentOn).toEqual([]);
     desk.clock += 10_001;
@@ -354,16 +434,21 @@ describe("sweeping", () => {
   });
 
   test("a yes that came before the record is tried again; one that was refused is dropped", async () => {
-    const desk = await open({}, {
-      goOn: async (self, id) => {
-        if (self.wentOn.length < 3) return;
-        const row = await self.store.approvals.get(id);
-        await self.store.log.append(endEvent(row?.executionId ?? "", T0));
+    const desk = await open(
+      {},
+      {
+        goOn: async (self, id) => {
+          if (self.wentOn.length < 3) return;
+          const row = await self.store.approvals.get(id);
+          await self.store.log.append(endEvent(row?.executionId ?? "", T0));
+        },
       },
-    }); // prettier-ignore
+    );
     const { row } = await desk.held();
     await desk.parts.desk.approve(person("ada"), row.id, {});
-    await expect.poll(async () => (await desk.store.approvals.get(row.id))?.state).toBe("cancelled"); // prettier-ignore
+    await expect
+      .poll(async () => (await desk.store.approvals.get(row.id))?.state)
+      .toBe("cancelled");
     expect(desk.wentOn.length).toBe(3);
     expect(desk.refused).toEqual([]);
     // Whoever opens it now finds it over.
@@ -393,7 +478,12 @@ describe("sweeping", () => {
   test("an ended execution drops its yes when it is opened again", async () => {
     const desk = await open();
     const { call, row } = await desk.held();
-    await desk.store.approvals.vote(row.id, { userId: "ada", decision: "approve", comment: null, at: T0 }); // prettier-ignore
+    await desk.store.approvals.vote(row.id, {
+      userId: "ada",
+      decision: "approve",
+      comment: null,
+      at: T0,
+    });
     await desk.store.log.append(endEvent(call.id, T0));
     expect(await desk.parts.approvals.reopen(row.id)).toBeNull();
     expect((await desk.store.approvals.get(row.id))?.state).toBe("cancelled");
@@ -401,14 +491,26 @@ describe("sweeping", () => {
 
   test("half-done work of a crash is mended", async () => {
     const desk = await open();
-    const unheld = await desk.parts.approvals.request(desk.call({ path: "1", content: "" }), asks, []); // prettier-ignore
+    const unheld = await desk.parts.approvals.request(
+      desk.call({ path: "1", content: "" }),
+      asks,
+      [],
+    );
     const unended = await desk.held({ path: "2", content: "" });
-    await desk.store.approvals.vote(unended.row.id, { userId: "ada", decision: "decline", comment: "no!", at: T0 }); // prettier-ignore
+    await desk.store.approvals.vote(unended.row.id, {
+      userId: "ada",
+      decision: "decline",
+      comment: "no!",
+      at: T0,
+    });
     expect(await desk.parts.sweep()).toBe(0);
     desk.clock += 60_001;
     expect(await desk.parts.sweep()).toBe(2);
     expect((await desk.store.approvals.get(unheld.row.id))?.state).toBe("cancelled");
-    expect(desk.refused).toContainEqual({ executionId: unended.call.id, fault: expect.objectContaining({ message: "Approval denied by user: no!" }) as object }); // prettier-ignore
+    expect(desk.refused).toContainEqual({
+      executionId: unended.call.id,
+      fault: expect.objectContaining({ message: "Approval denied by user: no!" }) as object,
+    });
     expect(await desk.parts.sweep()).toBe(0);
   });
 

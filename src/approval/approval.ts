@@ -9,12 +9,25 @@ export interface ApprovalGate {
    * Uses the grant up: exactly one call of all that try passes. `changed` names what no longer is as it was approved
    * (caller, tool, arguments, policy).
    */
-  use(subject: Subject, grant: Grant): Promise<{ ok: true } | { ok: false; why: "expired" | "used" | "not_approved" | "changed"; changed: readonly string[] }>;
+  use(
+    subject: Subject,
+    grant: Grant,
+  ): Promise<
+    | { ok: true }
+    | {
+        ok: false;
+        why: "expired" | "used" | "not_approved" | "changed";
+        changed: readonly string[];
+      }
+  >;
   /** The standing rule that makes asking needless for this call, or null. */
   covers(subject: Subject): string | null | Promise<string | null>;
   /** How a held call would wait: for the verdict's text. */
-  terms(subject: Subject, asks: readonly Ask[]): { approvals: number; expiresInSeconds: number; holdSeconds: number };
-} // prettier-ignore
+  terms(
+    subject: Subject,
+    asks: readonly Ask[],
+  ): { approvals: number; expiresInSeconds: number; holdSeconds: number };
+}
 
 /** What the engine asks when the last stage said hold. */
 export interface Approvals extends ApprovalGate {
@@ -22,7 +35,11 @@ export interface Approvals extends ApprovalGate {
    * Durable when it resolves: the question, and the call that waits for it. The same caller's same call joins the one
    * that is pending already (`joined`). TOO_MANY_REQUESTS / concurrency when this caller has too many open.
    */
-  request(call: Call, asks: readonly Ask[], gates: readonly Verdict[]): Promise<{ row: ApprovalRow; joined: boolean }>;
+  request(
+    call: Call,
+    asks: readonly Ask[],
+    gates: readonly Verdict[],
+  ): Promise<{ row: ApprovalRow; joined: boolean }>;
   /**
    * The call a granted approval stands for, with the approver's edits, asked by the requester as they are today. Null when
    * there is nothing to go on with: not approved, or not theirs to run any more (then the execution has been refused).
@@ -33,7 +50,7 @@ export interface Approvals extends ApprovalGate {
   ofExecution(executionId: string): Promise<ApprovalNotice | null>;
   /** The requester gives up: the approval ends as cancelled. False when it was not pending. */
   withdraw(caller: Caller, executionId: string): Promise<boolean>;
-} // prettier-ignore
+}
 
 /** What people do with approvals: the API, the command line, later the console. */
 export interface ApprovalDesk {
@@ -41,7 +58,10 @@ export interface ApprovalDesk {
    * Those the caller may decide, and the caller's own, newest first; being listed to somebody who may decide counts as
    * presented. `next` is the id to pass as `after`.
    */
-  list(caller: Caller, filter: { state?: ApprovalRow["state"]; mine?: boolean; limit: number; after?: string }): Promise<{ items: readonly ApprovalView[]; next: string | null }>;
+  list(
+    caller: Caller,
+    filter: { state?: ApprovalRow["state"]; mine?: boolean; limit: number; after?: string },
+  ): Promise<{ items: readonly ApprovalView[]; next: string | null }>;
   /** NOT_FOUND for everybody else. */
   show(caller: Caller, id: string): Promise<ApprovalView>;
   /**
@@ -50,9 +70,17 @@ export interface ApprovalDesk {
    * With `version` it counts only while nobody edited what the voter read. Once enough people agreed, the call goes on by
    * itself.
    */
-  approve(caller: Caller, id: string, vote: { comment?: string; arguments?: JsonObject; version?: string }): Promise<ApprovalView>;
-  decline(caller: Caller, id: string, vote: { comment?: string; version?: string }): Promise<ApprovalView>;
-} // prettier-ignore
+  approve(
+    caller: Caller,
+    id: string,
+    vote: { comment?: string; arguments?: JsonObject; version?: string },
+  ): Promise<ApprovalView>;
+  decline(
+    caller: Caller,
+    id: string,
+    vote: { comment?: string; version?: string },
+  ): Promise<ApprovalView>;
+}
 
 export type RuleMatch = StandingRuleRow["matches"][number];
 
@@ -62,11 +90,15 @@ export interface StandingRules {
    * From an approval that was granted, by somebody who may decide it. Without `matches` it covers exactly the same
    * arguments. Effective before it is acknowledged, as is `revoke`.
    */
-  draft(caller: Caller, approvalId: string, rule: { expiresInSeconds: number; matches?: readonly RuleMatch[] }): Promise<StandingRuleRow>;
+  draft(
+    caller: Caller,
+    approvalId: string,
+    rule: { expiresInSeconds: number; matches?: readonly RuleMatch[] },
+  ): Promise<StandingRuleRow>;
   /** Active ones: those the caller may decide about, and those about the caller. */
   list(caller: Caller): Promise<readonly StandingRuleRow[]>;
   revoke(caller: Caller, id: string): Promise<StandingRuleRow>;
-} // prettier-ignore
+}
 
 export interface ApprovalView extends Omit<ApprovalRow, "sealed" | "editedSealed" | "binding"> {
   /** Changes with every edit. */

@@ -37,7 +37,16 @@ export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): 
 /** SHA-256 over the canonical form (RFC 8785): equal calls give equal text, whatever the order of their keys. */
 export function bindingOf(bound: Bound, args: JsonObject): string {
   const { tenantId, requester, keyId, capsuleId, toolName, toolPin, policyVersion } = bound;
-  const text = canonicalJson({ tenantId, requester, keyId, capsuleId, toolName, toolPin, policyVersion, arguments: args }); // prettier-ignore
+  const text = canonicalJson({
+    tenantId,
+    requester,
+    keyId,
+    capsuleId,
+    toolName,
+    toolPin,
+    policyVersion,
+    arguments: args,
+  });
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -49,7 +58,13 @@ export function differences(
 ): string[] {
   const now = boundOf(subject, policyVersion);
   const changed: string[] = [];
-  if (now.tenantId !== row.tenantId || now.requester !== row.requester || now.keyId !== row.keyId || now.capsuleId !== row.capsuleId) changed.push("caller"); // prettier-ignore
+  if (
+    now.tenantId !== row.tenantId ||
+    now.requester !== row.requester ||
+    now.keyId !== row.keyId ||
+    now.capsuleId !== row.capsuleId
+  )
+    changed.push("caller");
   if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
   // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as it was.
   if (bindingOf(row, subject.arguments) !== row.binding) changed.push("arguments");

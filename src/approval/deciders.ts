@@ -9,7 +9,10 @@ export type Refusal = AppError;
 
 export interface Deciders {
   /** Null: may decide it. The row is of the caller's tenant. */
-  refusal(caller: Caller, row: Pick<ApprovalRow, "requester" | "toolName">): Promise<Refusal | null>; // prettier-ignore
+  refusal(
+    caller: Caller,
+    row: Pick<ApprovalRow, "requester" | "toolName">,
+  ): Promise<Refusal | null>;
   /** May this caller decide anything at all? Agents never do. */
   isPerson(caller: Caller): boolean;
 }
@@ -23,14 +26,32 @@ export function createDeciders({ relations }: Pick<ApprovalPowers, "relations">)
     isPerson,
     async refusal(caller, { requester, toolName }) {
       if (caller.userId === requester) {
-        return new AppError("FORBIDDEN", "own_approval", "whoever asks cannot agree to it", { remedy: "let somebody else decide" }); // prettier-ignore
+        return new AppError("FORBIDDEN", "own_approval", "whoever asks cannot agree to it", {
+          remedy: "let somebody else decide",
+        });
       }
-      const { has } = await relations.check({ resource: { type: "tool", id: toolName }, permission: "approve", subject: { type: "user", id: caller.userId } }); // prettier-ignore
+      const { has } = await relations.check({
+        resource: { type: "tool", id: toolName },
+        permission: "approve",
+        subject: { type: "user", id: caller.userId },
+      });
       if (has !== "yes") {
-        return new AppError("FORBIDDEN", "permission_missing", `${caller.userId} may not approve ${toolName}`, { remedy: `ask an administrator: ostiary relations write tool:${toolName}#approver@user:${caller.userId}` }); // prettier-ignore
+        return new AppError(
+          "FORBIDDEN",
+          "permission_missing",
+          `${caller.userId} may not approve ${toolName}`,
+          {
+            remedy: `ask an administrator: ostiary relations write tool:${toolName}#approver@user:${caller.userId}`,
+          },
+        );
       }
       if (!isPerson(caller)) {
-        return new AppError("FORBIDDEN", "scope_missing", "this credential cannot decide approvals", { remedy: "sign in to the console (ostiary open), or use a key with scope tool:approve" }); // prettier-ignore
+        return new AppError(
+          "FORBIDDEN",
+          "scope_missing",
+          "this credential cannot decide approvals",
+          { remedy: "sign in to the console (ostiary open), or use a key with scope tool:approve" },
+        );
       }
       return null;
     },

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { agent, type Desk, openDesk, otherPin, person, writeTool } from "../../test/fixtures/approvals.ts"; // prettier-ignore
+import {
+  agent,
+  type Desk,
+  openDesk,
+  otherPin,
+  person,
+  writeTool,
+} from "../../test/fixtures/approvals.ts";
 import { testCaller } from "../../test/fixtures/gate.ts";
 import type { JsonObject } from "../call.ts";
 import type { AppError } from "../errors.ts";
@@ -39,9 +46,13 @@ describe("who may decide", () => {
     }
     const agentOfAda = testCaller({ userId: "ada", scopes: ["agent:execute:dangerous"] });
     expect(await words(approve(agentOfAda, row.id, {}))).toBe("FORBIDDEN / scope_missing");
-    expect(await words(approve({ ...ada, via: "anonymous" }, row.id, {}))).toBe("FORBIDDEN / scope_missing"); // prettier-ignore
+    expect(await words(approve({ ...ada, via: "anonymous" }, row.id, {}))).toBe(
+      "FORBIDDEN / scope_missing",
+    );
     expect(await words(approve(person("eve"), row.id, {}))).toBe("NOT_FOUND / unknown");
-    expect(await words(approve({ ...ada, tenantId: "other" }, row.id, {}))).toBe("NOT_FOUND / unknown"); // prettier-ignore
+    expect(await words(approve({ ...ada, tenantId: "other" }, row.id, {}))).toBe(
+      "NOT_FOUND / unknown",
+    );
     expect(await words(approve(ada, "apr_x", {}))).toBe("NOT_FOUND / unknown");
     expect((await desk.store.approvals.get(row.id))?.state).toBe("pending");
     expect(desk.wentOn).toEqual([]);
@@ -66,7 +77,9 @@ describe("who may decide", () => {
     await expect(desk.parts.desk.approve(ada, row.id, {})).rejects.toThrow("down");
     const conditional = await open({ relations: { check: () => ({ has: "conditional" }) } });
     const other = await conditional.held();
-    expect(await words(conditional.parts.desk.approve(ada, other.row.id, {}))).toBe("NOT_FOUND / unknown"); // prettier-ignore
+    expect(await words(conditional.parts.desk.approve(ada, other.row.id, {}))).toBe(
+      "NOT_FOUND / unknown",
+    );
   });
 });
 
@@ -75,11 +88,19 @@ describe("deciding", () => {
     const desk = await open();
     const { row } = await desk.held();
     const view = await desk.parts.desk.approve(ada, row.id, { comment: "fine" });
-    expect(view).toMatchObject({ state: "approved", mayDecide: false, votes: [{ userId: "ada", decision: "approve", comment: "fine" }] }); // prettier-ignore
+    expect(view).toMatchObject({
+      state: "approved",
+      mayDecide: false,
+      votes: [{ userId: "ada", decision: "approve", comment: "fine" }],
+    });
     expect(view).not.toHaveProperty("sealed");
     expect(view).not.toHaveProperty("binding");
     expect(desk.wentOn).toEqual([row.id]);
-    expect(desk.noted.map(({ action, userId }) => `${action} ${userId}`)).toEqual(["approval.requested bot", "approval.voted ada", "approval.approved ada"]); // prettier-ignore
+    expect(desk.noted.map(({ action, userId }) => `${action} ${userId}`)).toEqual([
+      "approval.requested bot",
+      "approval.voted ada",
+      "approval.approved ada",
+    ]);
     expect(desk.told).toEqual(["requested pending", "decided approved"]);
     expect(await words(desk.parts.desk.decline(bea, row.id, {}))).toBe("CONFLICT / stale");
   });
@@ -90,8 +111,15 @@ describe("deciding", () => {
     const view = await desk.parts.desk.decline(ada, row.id, { comment: "not on a Friday" });
     expect(view.state).toBe("declined");
     expect(desk.refused).toMatchObject([
-      { executionId: call.id, fault: { code: "FORBIDDEN", reason: "approval_declined", message: "Approval denied by user: not on a Friday" } },
-    ]); // prettier-ignore
+      {
+        executionId: call.id,
+        fault: {
+          code: "FORBIDDEN",
+          reason: "approval_declined",
+          message: "Approval denied by user: not on a Friday",
+        },
+      },
+    ]);
     expect(desk.wentOn).toEqual([]);
     const plain = await desk.held({ path: "b", content: "b" });
     await desk.parts.desk.decline(ada, plain.row.id, {});
@@ -107,7 +135,11 @@ describe("deciding", () => {
     const { approve, decline } = desk.parts.desk;
     expect(await approve(ada, row.id, {})).toMatchObject({ state: "pending", needed: 2 });
     const again = await fault(approve(ada, row.id, {}));
-    expect(again).toMatchObject({ code: "CONFLICT", reason: "stale", message: expect.stringContaining("your vote already") as string }); // prettier-ignore
+    expect(again).toMatchObject({
+      code: "CONFLICT",
+      reason: "stale",
+      message: expect.stringContaining("your vote already") as string,
+    });
     expect(desk.wentOn).toEqual([]);
     expect(await approve(bea, row.id, {})).toMatchObject({ state: "approved" });
     expect(desk.wentOn).toEqual([row.id]);
@@ -132,7 +164,10 @@ describe("deciding", () => {
     const { row } = await desk.held();
     desk.clock += 600_000;
     const late = await fault(desk.parts.desk.approve(ada, row.id, {}));
-    expect(late).toMatchObject({ code: "CONFLICT", message: expect.stringContaining("ran out at 2026-11-01T00:10") as string }); // prettier-ignore
+    expect(late).toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringContaining("ran out at 2026-11-01T00:10") as string,
+    });
   });
 });
 
@@ -142,14 +177,22 @@ describe("editing before approving", () => {
     const { call, row } = await desk.held({ path: "a.md", content: "rm", password: "hunter2" });
     const edit = { path: "a.md", content: "ls", password: "[masked]" };
     const view = await desk.parts.desk.approve(ada, row.id, { arguments: edit });
-    expect(view).toMatchObject({ state: "approved", arguments: { content: "rm" }, editedArguments: { ...edit, password: view.arguments["password"] } }); // prettier-ignore
+    expect(view).toMatchObject({
+      state: "approved",
+      arguments: { content: "rm" },
+      editedArguments: { ...edit, password: view.arguments["password"] },
+    });
     const again = await desk.parts.approvals.reopen(row.id);
     expect(again?.arguments).toEqual({ path: "a.md", content: "ls", password: "hunter2" });
     const grant = { approvalId: row.id };
     expect(await desk.parts.approvals.use(call, grant)).toMatchObject({ changed: ["arguments"] });
-    expect(await desk.parts.approvals.use({ ...call, arguments: again?.arguments ?? {} }, grant)).toEqual({ ok: true }); // prettier-ignore
+    expect(
+      await desk.parts.approvals.use({ ...call, arguments: again?.arguments ?? {} }, grant),
+    ).toEqual({ ok: true });
     expect(JSON.stringify(desk.noted)).not.toContain("hunter2");
-    expect(desk.noted.find(({ action }) => action === "approval.voted")?.body).toMatchObject({ editedArguments: { content: "ls" } }); // prettier-ignore
+    expect(desk.noted.find(({ action }) => action === "approval.voted")?.body).toMatchObject({
+      editedArguments: { content: "ls" },
+    });
   });
 
   test("edited arguments must fit the schema; a mask needs something behind it", async () => {
@@ -157,20 +200,30 @@ describe("editing before approving", () => {
     const { row } = await desk.held();
     const { approve } = desk.parts.desk;
     const wrong = await fault(approve(ada, row.id, { arguments: { path: 1, content: "x" } }));
-    expect(wrong).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments", errors: [{ path: "/path" }] }); // prettier-ignore
-    const masked = await fault(approve(ada, row.id, { arguments: { path: "a.md", content: "x", password: "[masked]" } })); // prettier-ignore
+    expect(wrong).toMatchObject({
+      code: "BAD_REQUEST",
+      reason: "invalid_arguments",
+      errors: [{ path: "/path" }],
+    });
+    const masked = await fault(
+      approve(ada, row.id, { arguments: { path: "a.md", content: "x", password: "[masked]" } }),
+    );
     expect(masked.errors).toMatchObject([{ path: "/password" }]);
     const root = await fault(approve(ada, row.id, { arguments: {} }));
     expect(root.message).toContain("/path");
     expect((await desk.store.approvals.get(row.id))?.votes).toEqual([]);
     desk.tool = otherPin(writeTool);
-    expect(await words(approve(ada, row.id, { arguments: { path: "b", content: "x" } }))).toBe("CONFLICT / stale"); // prettier-ignore
+    expect(await words(approve(ada, row.id, { arguments: { path: "b", content: "x" } }))).toBe(
+      "CONFLICT / stale",
+    );
   });
 
   test("an edit that changes nothing is none", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    const view = await desk.parts.desk.approve(ada, row.id, { arguments: { content: "hi", path: "a.md" } }); // prettier-ignore
+    const view = await desk.parts.desk.approve(ada, row.id, {
+      arguments: { content: "hi", path: "a.md" },
+    });
     expect(view).toMatchObject({ state: "approved", editedArguments: null });
   });
 
@@ -186,8 +239,13 @@ describe("editing before approving", () => {
     expect(edited.version).not.toBe(version);
     expect(await words(approve(cleo, row.id, { version }))).toBe("CONFLICT / stale");
     expect(await words(decline(cleo, row.id, { version }))).toBe("CONFLICT / stale");
-    expect(await approve(ada, row.id, { version: edited.version })).toMatchObject({ state: "approved" }); // prettier-ignore
-    expect((await desk.parts.approvals.reopen(row.id))?.arguments).toEqual({ path: "b", content: "x" }); // prettier-ignore
+    expect(await approve(ada, row.id, { version: edited.version })).toMatchObject({
+      state: "approved",
+    });
+    expect((await desk.parts.approvals.reopen(row.id))?.arguments).toEqual({
+      path: "b",
+      content: "x",
+    });
     // The caller's repeat still joins nothing: what was asked is decided.
     expect((await desk.held()).row.id).not.toBe(row.id);
   });
@@ -217,12 +275,17 @@ describe("editing before approving", () => {
     const back = (edited: JsonObject) => unmask(edited, original, masker);
     expect(back(shown)).toEqual({ arguments: original, faults: [] });
     const shorter = { ...shown, command: shown.command.replace("--to x ", "") };
-    expect(back(shorter)).toEqual({ arguments: { ...original, command: `push ${token}` }, faults: [] }); // prettier-ignore
+    expect(back(shorter)).toEqual({
+      arguments: { ...original, command: `push ${token}` },
+      faults: [],
+    });
     const moved = { ...shown, password: shown.other_password };
     expect(back(moved).faults).toMatchObject([{ path: "/password" }]);
     const invented = { ...shown, command: "push [masked:000000000000]" };
     expect(back(invented).faults).toMatchObject([{ path: "/command" }]);
-    expect(back({ ...shown, retries: "say [masked] twice" }).faults).toMatchObject([{ path: "/retries", message: expect.stringContaining("[masked]") as string }]); // prettier-ignore
+    expect(back({ ...shown, retries: "say [masked] twice" }).faults).toMatchObject([
+      { path: "/retries", message: expect.stringContaining("[masked]") as string },
+    ]);
   });
 
   test("a caller's own words that read like a mask stay what they are", () => {
@@ -237,9 +300,14 @@ describe("editing before approving", () => {
     const shown = { list: [{ token: "[masked]" }, "c"], "a/b": { secret: "[masked]" }, none: 1 };
     const masker = createMasker({ key: new Uint8Array(32) });
     const back = (edited: JsonObject) => unmask(edited, original, masker);
-    expect(back(shown)).toEqual({ arguments: { list: [{ token: "t1" }, "c"], "a/b": { secret: { x: 1 } }, none: 1 }, faults: [] }); // prettier-ignore
-    expect(back({ "a/b": { c: "[masked]" }, none: "[masked]" }).faults.map(({ path }) => path)).toEqual(["/a~1b/c", "/none"]); // prettier-ignore
-    expect(back({ list: { x: "[masked]" }, none: { y: "[masked]" } }).faults.length).toBe(2); // prettier-ignore
+    expect(back(shown)).toEqual({
+      arguments: { list: [{ token: "t1" }, "c"], "a/b": { secret: { x: 1 } }, none: 1 },
+      faults: [],
+    });
+    expect(
+      back({ "a/b": { c: "[masked]" }, none: "[masked]" }).faults.map(({ path }) => path),
+    ).toEqual(["/a~1b/c", "/none"]);
+    expect(back({ list: { x: "[masked]" }, none: { y: "[masked]" } }).faults.length).toBe(2);
   });
 });
 
@@ -248,13 +316,21 @@ describe("seeing", () => {
     const desk = await open();
     const mine = await desk.held({ path: "1", content: "" });
     desk.clock += 1;
-    const other = await desk.held({ path: "2", content: "" }, { caller: testCaller({ userId: "bot2" }) }); // prettier-ignore
+    const other = await desk.held(
+      { path: "2", content: "" },
+      { caller: testCaller({ userId: "bot2" }) },
+    );
     const { list, show } = desk.parts.desk;
     const own = await list(agent, { limit: 10 });
-    expect(own.items.map((item) => [item.id, item.mayDecide, item.mayNot])).toEqual([[mine.row.id, false, "whoever asks cannot agree to it"]]); // prettier-ignore
+    expect(own.items.map((item) => [item.id, item.mayDecide, item.mayNot])).toEqual([
+      [mine.row.id, false, "whoever asks cannot agree to it"],
+    ]);
     expect((await desk.store.approvals.get(mine.row.id))?.presentedAt).toBeNull();
     const inbox = await list(ada, { limit: 10, state: "pending" });
-    expect(inbox.items.map((item) => [item.id, item.mayDecide])).toEqual([[other.row.id, true], [mine.row.id, true]]); // prettier-ignore
+    expect(inbox.items.map((item) => [item.id, item.mayDecide])).toEqual([
+      [other.row.id, true],
+      [mine.row.id, true],
+    ]);
     expect(inbox.next).toBeNull();
     expect((await desk.store.approvals.get(mine.row.id))?.presentedAt).toBe(desk.clock);
     expect((await list(ada, { limit: 10, mine: true })).items).toEqual([]);
@@ -262,7 +338,10 @@ describe("seeing", () => {
     expect((await list(ada, { limit: 10, state: "approved" })).items).toEqual([]);
     expect(await show(agent, mine.row.id)).toMatchObject({ mayDecide: false });
     await desk.parts.desk.decline(ada, mine.row.id, {});
-    expect(await show(bea, mine.row.id)).toMatchObject({ mayDecide: false, mayNot: "it is declined already" }); // prettier-ignore
+    expect(await show(bea, mine.row.id)).toMatchObject({
+      mayDecide: false,
+      mayNot: "it is declined already",
+    });
   });
 
   test("pages go on where they ended", async () => {
@@ -270,7 +349,10 @@ describe("seeing", () => {
     desk.approvers.delete("ada");
     for (let i = 0; i < 120; i++) {
       desk.clock += 1;
-      await desk.held({ path: `${i}`, content: "" }, i % 2 ? {} : { caller: testCaller({ userId: "bot2" }) }); // prettier-ignore
+      await desk.held(
+        { path: `${i}`, content: "" },
+        i % 2 ? {} : { caller: testCaller({ userId: "bot2" }) },
+      );
     }
     const { list } = desk.parts.desk;
     const seen: string[] = [];
@@ -283,6 +365,8 @@ describe("seeing", () => {
     expect(seen).toEqual(Array.from({ length: 120 }, (_, i) => String(119 - i)));
     const mine = await list(agent, { limit: 60 });
     expect([mine.items.length, mine.next]).toEqual([60, null]);
-    expect(await words(list(bea, { limit: 1, after: "apr_x" }))).toBe("BAD_REQUEST / invalid_input"); // prettier-ignore
+    expect(await words(list(bea, { limit: 1, after: "apr_x" }))).toBe(
+      "BAD_REQUEST / invalid_input",
+    );
   });
 });

@@ -36,21 +36,28 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   const { approvals } = p.store;
 
   /** The row and whether this caller may decide it; NOT_FOUND for whoever has nothing to do with it. */
-  const seen = async (caller: Caller, id: string): Promise<{ row: ApprovalRow; refusal: Refusal | null }> => {
+  const seen = async (
+    caller: Caller,
+    id: string,
+  ): Promise<{ row: ApprovalRow; refusal: Refusal | null }> => {
     const row = await approvals.get(id);
     if (row?.tenantId !== caller.tenantId) throw notFound(id);
     const refusal = await deciders.refusal(caller, row);
     // Whoever could decide with another credential is told so; to anybody else it does not exist (T6).
     if (refusal?.fault.reason === "permission_missing") throw notFound(id);
     return { row, refusal };
-  }; // prettier-ignore
+  };
 
   const kept = (comment: string | undefined): string | null =>
     comment === undefined ? null : p.masker.text(comment);
 
   const present = async (rows: readonly ApprovalRow[]): Promise<void> => {
     const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
-    if (unseen.length > 0) await approvals.presented(unseen.map((row) => row.id), p.now()); // prettier-ignore
+    if (unseen.length > 0)
+      await approvals.presented(
+        unseen.map((row) => row.id),
+        p.now(),
+      );
   };
 
   const decidable = async (
@@ -71,9 +78,21 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     const { arguments: args, faults } = unmask(wanted, call.arguments, p.masker);
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
     const tool = p.registry.get(row.toolName);
-    if (tool?.pin !== row.toolPin) throw new AppError("CONFLICT", "stale", `${row.toolName} is no longer the tool that was asked for`, { remedy: "deny it; the caller may ask again" }); // prettier-ignore
+    if (tool?.pin !== row.toolPin)
+      throw new AppError(
+        "CONFLICT",
+        "stale",
+        `${row.toolName} is no longer the tool that was asked for`,
+        { remedy: "deny it; the caller may ask again" },
+      );
     const errors = faults.length > 0 ? faults : p.validate(tool, args);
-    if (errors) throw new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors[0]?.path}: ${errors[0]?.message}`, { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` }); // prettier-ignore
+    if (errors)
+      throw new AppError(
+        "BAD_REQUEST",
+        "invalid_arguments",
+        `Input validation failed: ${errors[0]?.path}: ${errors[0]?.message}`,
+        { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
+      );
     return {
       arguments: p.masker.value(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
@@ -81,21 +100,41 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     };
   };
 
-  const vote = async (caller: Caller, row: ApprovalRow, one: ApprovalVote, edit?: Edit): Promise<ApprovalRow> => {
+  const vote = async (
+    caller: Caller,
+    row: ApprovalRow,
+    one: ApprovalVote,
+    edit?: Edit,
+  ): Promise<ApprovalRow> => {
     const after = await approvals.vote(row.id, one, edit, row.binding);
     if (after === null) {
       const now = (await approvals.get(row.id)) as ApprovalRow; // rows are never deleted
-      throw now.state === "pending" && now.binding !== row.binding ? edited(now) : stale(now, caller);
+      throw now.state === "pending" && now.binding !== row.binding
+        ? edited(now)
+        : stale(now, caller);
     }
     const { id: approvalId, executionId, toolName, requester } = row;
     const { decision, comment } = one;
     const body = { approvalId, executionId, toolName, requester, decision, comment };
-    await p.note("approval.voted", caller, edit ? { ...body, editedArguments: edit.arguments, version: seal.version(edit.binding) } : body);
+    await p.note(
+      "approval.voted",
+      caller,
+      edit
+        ? { ...body, editedArguments: edit.arguments, version: seal.version(edit.binding) }
+        : body,
+    );
     if (after.state === "approved" || after.state === "declined") {
-      await p.note(`approval.${after.state}`, caller, { approvalId, executionId, toolName, requester, votes: after.votes.map(({ userId }) => userId), needed: after.needed });
+      await p.note(`approval.${after.state}`, caller, {
+        approvalId,
+        executionId,
+        toolName,
+        requester,
+        votes: after.votes.map(({ userId }) => userId),
+        needed: after.needed,
+      });
     }
     return after;
-  }; // prettier-ignore
+  };
 
   const viewOf = (row: ApprovalRow, refusal: Refusal | null): ApprovalView => {
     const { sealed: _sealed, editedSealed: _edited, binding, ...rest } = row;
@@ -109,14 +148,21 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   return {
     async list(caller, { state, mine, limit, after }) {
       const onlyMine = mine === true || !deciders.isPerson(caller);
-      const filter = { tenantId: caller.tenantId, ...(onlyMine ? { requester: caller.userId } : {}), ...(state === undefined ? {} : { state }) }; // prettier-ignore
+      const filter = {
+        tenantId: caller.tenantId,
+        ...(onlyMine ? { requester: caller.userId } : {}),
+        ...(state === undefined ? {} : { state }),
+      };
       let last = after === undefined ? null : await approvals.get(after);
       if (after !== undefined && last?.tenantId !== caller.tenantId) throw badCursor();
       const found: { row: ApprovalRow; refusal: Refusal | null }[] = [];
       const byTool = new Map<string, Refusal | null>();
       let more = true;
       for (let scanned = 0; more && found.length < limit && scanned < MAX_SCANNED;) {
-        const page = await approvals.list(filter, { limit: BATCH, ...(last ? { after: { createdAt: last.createdAt, id: last.id } } : {}) }); // prettier-ignore
+        const page = await approvals.list(filter, {
+          limit: BATCH,
+          ...(last ? { after: { createdAt: last.createdAt, id: last.id } } : {}),
+        });
         more = page.length === BATCH;
         for (const row of page) {
           if (found.length === limit) {
@@ -133,7 +179,10 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         }
       }
       await present(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
-      return { items: found.map(({ row, refusal }) => viewOf(row, refusal)), next: more && last ? last.id : null }; // prettier-ignore
+      return {
+        items: found.map(({ row, refusal }) => viewOf(row, refusal)),
+        next: more && last ? last.id : null,
+      };
     },
 
     async show(caller, id) {
@@ -146,7 +195,12 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       const row = await decidable(caller, id, version);
       const edit = wanted === undefined ? undefined : editOf(row, wanted);
       await present([row]);
-      const one = { userId: caller.userId, decision: "approve", comment: kept(comment), at: p.now() } as const; // prettier-ignore
+      const one = {
+        userId: caller.userId,
+        decision: "approve",
+        comment: kept(comment),
+        at: p.now(),
+      } as const;
       const after = await vote(caller, row, one, edit);
       if (after.state === "approved") {
         waiting.wake(after.executionId);
@@ -159,7 +213,12 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     async decline(caller, id, { comment, version }) {
       const row = await decidable(caller, id, version);
       await present([row]);
-      const one = { userId: caller.userId, decision: "decline", comment: kept(comment), at: p.now() } as const; // prettier-ignore
+      const one = {
+        userId: caller.userId,
+        decision: "decline",
+        comment: kept(comment),
+        at: p.now(),
+      } as const;
       const after = await vote(caller, row, one);
       await ending.ended(after, faultOf("declined", after));
       return viewOf(after, null);
@@ -174,7 +233,11 @@ const notFound = (id: string): AppError =>
 
 function stale({ id, state, expiresAt, votes }: ApprovalRow, caller?: Caller): AppError {
   const voted = state === "pending" && votes.some((vote) => vote.userId === caller?.userId);
-  const what = voted ? "has your vote already" : state === "pending" ? `ran out at ${new Date(expiresAt).toISOString()}` : `is ${state} already`; // prettier-ignore
+  const what = voted
+    ? "has your vote already"
+    : state === "pending"
+      ? `ran out at ${new Date(expiresAt).toISOString()}`
+      : `is ${state} already`;
   return new AppError("CONFLICT", "stale", `approval ${id} ${what}`, {
     remedy: voted ? "wait for the others" : "nothing is left to decide",
   });

@@ -89,6 +89,10 @@ export function faultOf(state: End | "declined", row: ApprovalRow): Fault {
         remedy: "make sure that an approver looks (ostiary approvals watch), then call again",
       };
     case "cancelled":
-      return { code: "CANCELLED", reason: "user", message: "The request for approval was withdrawn" }; // prettier-ignore
+      return {
+        code: "CANCELLED",
+        reason: "user",
+        message: "The request for approval was withdrawn",
+      };
   }
 }

@@ -10,12 +10,18 @@ import { type Seal, sealedIn, waitingCall } from "./seal.ts";
 import { inTurn } from "./turns.ts";
 import type { Waiting } from "./waiting.ts";
 
-type Side = Pick<Approvals, "use" | "terms" | "request" | "reopen" | "settled" | "ofExecution" | "withdraw">; // prettier-ignore
+type Side = Pick<
+  Approvals,
+  "use" | "terms" | "request" | "reopen" | "settled" | "ofExecution" | "withdraw"
+>;
 
 /** A row whose execution got no record by then belongs to a process that died in between. */
 export const UNHELD_AFTER_MS = 60_000;
 
-export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Waiting; ending: Ending }): Side {
+export function createHold(
+  p: ApprovalPowers,
+  parts: { seal: Seal; waiting: Waiting; ending: Ending },
+): Side {
   const { seal, waiting, ending } = parts;
   const { approvals, executions } = p.store;
   const oneByOne = inTurn();
@@ -36,7 +42,11 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,
       risk: tool.risk,
-      reasons: asks.map(({ reason, message, rule }) => ({ reason, message: p.masker.text(message), ...(rule === undefined ? {} : { rule }) })),
+      reasons: asks.map(({ reason, message, rule }) => ({
+        reason,
+        message: p.masker.text(message),
+        ...(rule === undefined ? {} : { rule }),
+      })),
       state: "pending",
       needed: rules.approvals,
       votes: [],
@@ -51,12 +61,20 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
     const { tenantId, requester } = row;
     if ((await approvals.pendingOf(tenantId, requester)) < p.maxPending) return;
     // One more of the same asks nothing new.
-    const open = await approvals.list({ tenantId, requester, state: "pending" }, { limit: p.maxPending });
+    const open = await approvals.list(
+      { tenantId, requester, state: "pending" },
+      { limit: p.maxPending },
+    );
     if (open.some((other) => other.binding === row.binding)) return;
-    throw new AppError("TOO_MANY_REQUESTS", "concurrency", `${requester} has ${p.maxPending} calls waiting for approval already`, {
-      remedy: "wait until some of them are decided, or withdraw them: ostiary runs cancel <id>",
-      retryAfterSeconds: 30,
-    });
+    throw new AppError(
+      "TOO_MANY_REQUESTS",
+      "concurrency",
+      `${requester} has ${p.maxPending} calls waiting for approval already`,
+      {
+        remedy: "wait until some of them are decided, or withdraw them: ostiary runs cancel <id>",
+        retryAfterSeconds: 30,
+      },
+    );
   };
 
   const request = async (row: ApprovalRow): Promise<{ row: ApprovalRow; joined: boolean }> => {
@@ -74,7 +92,12 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
 
   /** What was to be gone on with cannot be: it ends here, and the execution with it. */
   const giveUp = async (row: ApprovalRow, message: string): Promise<null> => {
-    const fault: Fault = { code: "FORBIDDEN", reason: "approval_changed", message, remedy: "call again: a new approval is asked for" };
+    const fault: Fault = {
+      code: "FORBIDDEN",
+      reason: "approval_changed",
+      message,
+      remedy: "call again: a new approval is asked for",
+    };
     await ending.end(row, "cancelled", { fault });
     return null;
   };
@@ -86,8 +109,30 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       const made = newRow(call, asks);
       const answer = await oneByOne(`${made.tenantId}\n${made.requester}`, () => request(made));
       if (answer.joined) return answer;
-      const { id, executionId, toolName, toolPin, policyVersion, risk, reasons, needed, expiresAt } = answer.row;
-      const body = { approvalId: id, executionId, toolName, toolPin, policyVersion, version: seal.version(answer.row.binding), risk, reasons, needed, expiresAt, arguments: answer.row.arguments };
+      const {
+        id,
+        executionId,
+        toolName,
+        toolPin,
+        policyVersion,
+        risk,
+        reasons,
+        needed,
+        expiresAt,
+      } = answer.row;
+      const body = {
+        approvalId: id,
+        executionId,
+        toolName,
+        toolPin,
+        policyVersion,
+        version: seal.version(answer.row.binding),
+        risk,
+        reasons,
+        needed,
+        expiresAt,
+        arguments: answer.row.arguments,
+      };
       try {
         await p.note("approval.requested", call.caller, body);
       } catch (cause) {
@@ -114,7 +159,11 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
         return null;
       }
       const caller = await p.callerAgain(row.requester, row.keyId);
-      if (caller === null) return giveUp(row, "what it was approved for has changed since: caller (the user or the key is gone)");
+      if (caller === null)
+        return giveUp(
+          row,
+          "what it was approved for has changed since: caller (the user or the key is gone)",
+        );
       const waiting = opened(row);
       if (waiting === null) return giveUp(row, "the waiting call cannot be read any more");
       const known = p.registry.get(row.toolName);
@@ -122,28 +171,63 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       // The time a person took is not the call's: its deadline and its duration begin now (C17).
       // A span of its own in the same trace: the one that asked has ended.
       const trace = { ...waiting.trace, spanId: p.ids.hex(8), parentSpanId: waiting.trace.spanId };
-      return { ...waiting, id: row.executionId, action: "execute", caller, tool, grant: { approvalId }, trace, startedAt: p.now(), onProgress: null, client: null };
+      return {
+        ...waiting,
+        id: row.executionId,
+        action: "execute",
+        caller,
+        tool,
+        grant: { approvalId },
+        trace,
+        startedAt: p.now(),
+        onProgress: null,
+        client: null,
+      };
     },
 
     async use(subject, { approvalId }) {
       const row = await approvals.get(approvalId);
-      const no = (why: "expired" | "used" | "not_approved") => ({ ok: false as const, why, changed: [] });
-      if (row === null || row.tenantId !== subject.caller.tenantId || row.executionId !== subject.id) return no("not_approved");
+      const no = (why: "expired" | "used" | "not_approved") => ({
+        ok: false as const,
+        why,
+        changed: [],
+      });
+      if (
+        row === null ||
+        row.tenantId !== subject.caller.tenantId ||
+        row.executionId !== subject.id
+      )
+        return no("not_approved");
       if (row.state === "consumed") return no("used");
-      if (row.state === "expired" || (row.state === "approved" && row.expiresAt <= p.now())) return no("expired");
+      if (row.state === "expired" || (row.state === "approved" && row.expiresAt <= p.now()))
+        return no("expired");
       if (row.state !== "approved") return no("not_approved");
       const changed = differences(row, subject, p.policyVersion());
       if (changed.length > 0) {
-        p.report("a call is not what was approved", { approvalId, executionId: row.executionId, changed });
+        p.report("a call is not what was approved", {
+          approvalId,
+          executionId: row.executionId,
+          changed,
+        });
         return { ok: false, why: "changed", changed };
       }
       if (!(await approvals.consume(row.id, row.binding, p.now()))) return no("used");
-      await p.note("approval.consumed", subject.caller, { approvalId, executionId: row.executionId, toolName: row.toolName, version: seal.version(row.binding) });
+      await p.note("approval.consumed", subject.caller, {
+        approvalId,
+        executionId: row.executionId,
+        toolName: row.toolName,
+        version: seal.version(row.binding),
+      });
       return { ok: true };
     },
 
     settled: (executionId, waitMs, signal) =>
-      waiting.until(executionId, async () => (await approvals.ofExecution(executionId))?.state !== "pending", waitMs, signal),
+      waiting.until(
+        executionId,
+        async () => (await approvals.ofExecution(executionId))?.state !== "pending",
+        waitMs,
+        signal,
+      ),
 
     async ofExecution(executionId) {
       const row = await approvals.ofExecution(executionId);
@@ -155,7 +239,12 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
 
     async withdraw(caller, executionId) {
       const row = await approvals.ofExecution(executionId);
-      if (row?.state !== "pending" || row.requester !== caller.userId || row.tenantId !== caller.tenantId) return false;
+      if (
+        row?.state !== "pending" ||
+        row.requester !== caller.userId ||
+        row.tenantId !== caller.tenantId
+      )
+        return false;
       return ending.end(row, "cancelled", { by: caller });
     },
   };
@@ -168,7 +257,7 @@ export function createHold(p: ApprovalPowers, parts: { seal: Seal; waiting: Wait
       return null;
     }
   }
-} // prettier-ignore
+}
 
 function toolOf({ tool, requestedName }: Pick<Call, "tool" | "requestedName">) {
   if (tool) return tool;

@@ -64,17 +64,33 @@ type Fault = Omit<FieldFault, "path">;
 
 function faultOf(match: RuleMatch, shown: JsonObject, mayGlob: boolean): Fault | null {
   const { pointer, equals, glob } = match;
-  if (!POINTER.test(pointer)) return { message: `expected a JSON pointer such as /path, got ${JSON.stringify(pointer)}` }; // prettier-ignore
-  if ((equals === undefined) === (glob === undefined)) return { message: "expected either equals or glob" }; // prettier-ignore
-  if (glob !== undefined && (glob.length === 0 || glob.length > MAX_GLOB)) return { message: `expected a glob of 1 to ${MAX_GLOB} characters` }; // prettier-ignore
-  if (glob !== undefined && !mayGlob) return { message: "a tool that can do anything is covered by equal arguments only", suggestion: "use equals" }; // prettier-ignore
+  if (!POINTER.test(pointer))
+    return { message: `expected a JSON pointer such as /path, got ${JSON.stringify(pointer)}` };
+  if ((equals === undefined) === (glob === undefined))
+    return { message: "expected either equals or glob" };
+  if (glob !== undefined && (glob.length === 0 || glob.length > MAX_GLOB))
+    return { message: `expected a glob of 1 to ${MAX_GLOB} characters` };
+  if (glob !== undefined && !mayGlob)
+    return {
+      message: "a tool that can do anything is covered by equal arguments only",
+      suggestion: "use equals",
+    };
   const value = valueAt(shown, pointer);
-  if (value !== undefined && hasMask(value)) return { message: "is masked, and a rule must not hold a secret", suggestion: "leave it out" }; // prettier-ignore
-  if (!compileMatches([match])(shown)) return { message: "does not fit the call it is drafted from", suggestion: `the call has ${JSON.stringify(value) ?? "nothing"} there` }; // prettier-ignore
+  if (value !== undefined && hasMask(value))
+    return { message: "is masked, and a rule must not hold a secret", suggestion: "leave it out" };
+  if (!compileMatches([match])(shown))
+    return {
+      message: "does not fit the call it is drafted from",
+      suggestion: `the call has ${JSON.stringify(value) ?? "nothing"} there`,
+    };
   return null;
 }
 
 export function hasMask(value: Json): boolean {
   if (typeof value === "string") return holdsMask(value);
-  return typeof value === "object" && value !== null && Object.values(value).some((inner: Json) => hasMask(inner)); // prettier-ignore
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).some((inner: Json) => hasMask(inner))
+  );
 }

@@ -19,7 +19,10 @@ export interface Who {
 export type Told = "requested" | "decided";
 
 export interface ApprovalPowers {
-  readonly store: Pick<Store, "approvals" | "standingRules" | "executions" | "revisions" | "shared">; // prettier-ignore
+  readonly store: Pick<
+    Store,
+    "approvals" | "standingRules" | "executions" | "revisions" | "shared"
+  >;
   readonly serverSecret: string;
   /** Version of the policy set in force. */
   readonly policyVersion: () => string;

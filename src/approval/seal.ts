@@ -44,6 +44,16 @@ export const sealedIn = (row: Pick<ApprovalRow, "sealed" | "editedSealed">): str
   String(row.editedSealed ?? row.sealed);
 
 export function waitingCall(call: Omit<Call, "signal">, args: JsonObject): WaitingCall {
-  const { requestedName, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace } = call; // prettier-ignore
-  return { requestedName, arguments: args, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace }; // prettier-ignore
+  const { requestedName, timeoutMs, sessionId, metadata, idempotencyKey, entry, ip, trace } = call;
+  return {
+    requestedName,
+    arguments: args,
+    timeoutMs,
+    sessionId,
+    metadata,
+    idempotencyKey,
+    entry,
+    ip,
+    trace,
+  };
 }

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { agent, type Desk, openDesk, otherPin, person, writeTool } from "../../test/fixtures/approvals.ts"; // prettier-ignore
+import {
+  agent,
+  type Desk,
+  openDesk,
+  otherPin,
+  person,
+  writeTool,
+} from "../../test/fixtures/approvals.ts";
 import { testCaller } from "../../test/fixtures/gate.ts";
 import type { JsonObject } from "../call.ts";
 import type { AppError } from "../errors.ts";
@@ -38,7 +45,13 @@ describe("standing rules", () => {
     const { covers } = desk.parts.approvals;
     expect(await covers(desk.call())).toBeNull();
     const rule = await draft(ada, from, { expiresInSeconds: HOUR });
-    expect(rule).toMatchObject({ userId: "bot", toolName: "file/scribble", fromApproval: from, createdBy: "ada", matches: [{ pointer: "", equals: { path: "a.md", content: "hi" } }] }); // prettier-ignore
+    expect(rule).toMatchObject({
+      userId: "bot",
+      toolName: "file/scribble",
+      fromApproval: from,
+      createdBy: "ada",
+      matches: [{ pointer: "", equals: { path: "a.md", content: "hi" } }],
+    });
     expect(rule.id).toMatch(/^rul_/);
     expect(await covers(desk.call())).toBe(rule.id);
     expect(covers(desk.call({ content: "hi", path: "a.md" }))).toBe(rule.id); // remembered: no promise
@@ -95,8 +108,19 @@ describe("standing rules", () => {
     const { covers } = desk.parts.approvals;
     const path = (text: string) => covers(desk.call({ path: text, content: "anything" }));
     expect(await path("notes/b.md")).toBe(rule.id);
-    for (const other of ["notes/b.txt", "notes/x/b.md", "x/notes/b.md", "notes/../b.md", "notes/..", ""]) expect(path(other)).toBeNull(); // prettier-ignore
-    const any = await desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR, matches: [] }); // prettier-ignore
+    for (const other of [
+      "notes/b.txt",
+      "notes/x/b.md",
+      "x/notes/b.md",
+      "notes/../b.md",
+      "notes/..",
+      "",
+    ])
+      expect(path(other)).toBeNull();
+    const any = await desk.parts.desk.rules.draft(ada, from, {
+      expiresInSeconds: HOUR,
+      matches: [],
+    });
     expect(await path("elsewhere")).toBe(any.id);
   });
 
@@ -108,22 +132,43 @@ describe("standing rules", () => {
       (await fault(draft(ada, from, rule))).errors?.map(
         ({ path, message }) => `${path} ${message}`,
       );
-    const near = async (matches: Parameters<typeof draft>[2]["matches"]) => errors({ expiresInSeconds: 60, ...(matches ? { matches } : {}) }); // prettier-ignore
+    const near = async (matches: Parameters<typeof draft>[2]["matches"]) =>
+      errors({ expiresInSeconds: 60, ...(matches ? { matches } : {}) });
     for (const seconds of [0, 1.5, 30 * 86_400 + 1])
-      expect(await errors({ expiresInSeconds: seconds, matches: [] })).toMatchObject([/\/expiresInSeconds .*30 days/].map((text) => expect.stringMatching(text) as string)); // prettier-ignore
-    expect(await near(undefined)).toEqual(["/matches the call's arguments hold secrets, which a rule must not"]); // prettier-ignore
-    expect(await near([{ pointer: "/password", glob: "*" }])).toEqual(["/matches/0 is masked, and a rule must not hold a secret"]); // prettier-ignore
-    expect(await near([{ pointer: "path", equals: 1 }, { pointer: "/path" }, { pointer: "/path", equals: "a", glob: "a" }])).toEqual([
+      expect(await errors({ expiresInSeconds: seconds, matches: [] })).toMatchObject(
+        [/\/expiresInSeconds .*30 days/].map((text) => expect.stringMatching(text) as string),
+      );
+    expect(await near(undefined)).toEqual([
+      "/matches the call's arguments hold secrets, which a rule must not",
+    ]);
+    expect(await near([{ pointer: "/password", glob: "*" }])).toEqual([
+      "/matches/0 is masked, and a rule must not hold a secret",
+    ]);
+    expect(
+      await near([
+        { pointer: "path", equals: 1 },
+        { pointer: "/path" },
+        { pointer: "/path", equals: "a", glob: "a" },
+      ]),
+    ).toEqual([
       '/matches/0 expected a JSON pointer such as /path, got "path"',
       "/matches/1 expected either equals or glob",
       "/matches/2 expected either equals or glob",
-    ]); // prettier-ignore
-    expect(await near([{ pointer: "/path", glob: "" }, { pointer: "/path", equals: "b.md" }, { pointer: "/nope", glob: "*" }])).toEqual([
+    ]);
+    expect(
+      await near([
+        { pointer: "/path", glob: "" },
+        { pointer: "/path", equals: "b.md" },
+        { pointer: "/nope", glob: "*" },
+      ]),
+    ).toEqual([
       "/matches/0 expected a glob of 1 to 500 characters",
       "/matches/1 does not fit the call it is drafted from",
       "/matches/2 does not fit the call it is drafted from",
-    ]); // prettier-ignore
-    expect(await near(Array.from({ length: 51 }, () => ({ pointer: "/path", equals: "a.md" })))).toEqual(["/matches expected at most 50"]); // prettier-ignore
+    ]);
+    expect(
+      await near(Array.from({ length: 51 }, () => ({ pointer: "/path", equals: "a.md" }))),
+    ).toEqual(["/matches expected at most 50"]);
     expect(await desk.parts.desk.rules.list(ada)).toEqual([]);
   });
 
@@ -133,8 +178,13 @@ describe("standing rules", () => {
     const from = await granted(desk);
     const { draft } = desk.parts.desk.rules;
     const more = { expiresInSeconds: HOUR };
-    expect((await fault(draft(ada, from, { ...more, matches: [] }))).errors?.[0]?.message).toContain("equal arguments only"); // prettier-ignore
-    expect((await fault(draft(ada, from, { ...more, matches: [{ pointer: "/path", glob: "*.md" }] }))).errors?.[0]?.message).toContain("equal arguments only"); // prettier-ignore
+    expect(
+      (await fault(draft(ada, from, { ...more, matches: [] }))).errors?.[0]?.message,
+    ).toContain("equal arguments only");
+    expect(
+      (await fault(draft(ada, from, { ...more, matches: [{ pointer: "/path", glob: "*.md" }] })))
+        .errors?.[0]?.message,
+    ).toContain("equal arguments only");
     expect(await draft(ada, from, more)).toMatchObject({ matches: [{ pointer: "" }] });
   });
 
@@ -143,8 +193,14 @@ describe("standing rules", () => {
     const { draft } = desk.parts.desk.rules;
     const { row } = await desk.held();
     const rule = { expiresInSeconds: HOUR };
-    expect(await fault(draft(ada, row.id, rule))).toMatchObject({ code: "CONFLICT", reason: "stale" }); // prettier-ignore
-    expect(await fault(draft(agent, row.id, rule))).toMatchObject({ code: "FORBIDDEN", reason: "own_approval" }); // prettier-ignore
+    expect(await fault(draft(ada, row.id, rule))).toMatchObject({
+      code: "CONFLICT",
+      reason: "stale",
+    });
+    expect(await fault(draft(agent, row.id, rule))).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "own_approval",
+    });
     expect(await fault(draft(person("eve"), row.id, rule))).toMatchObject({ code: "NOT_FOUND" });
     await desk.parts.desk.decline(ada, row.id, {});
     expect((await fault(draft(ada, row.id, rule))).code).toBe("CONFLICT");
@@ -152,7 +208,10 @@ describe("standing rules", () => {
     const two = await desk.held({ path: "2", content: "" });
     await desk.parts.desk.approve(ada, two.row.id, {});
     await desk.parts.desk.approve(person("bea"), two.row.id, {});
-    expect(await fault(draft(ada, two.row.id, rule))).toMatchObject({ code: "FORBIDDEN", reason: "permission_missing" }); // prettier-ignore
+    expect(await fault(draft(ada, two.row.id, rule))).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "permission_missing",
+    });
   });
 
   test("there is an end to their number", async () => {
@@ -160,12 +219,16 @@ describe("standing rules", () => {
     const from = await granted(desk);
     const rule = await desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR });
     desk.store.standingRules.active = async () => Array.from({ length: 1_000 }, () => rule);
-    expect(await fault(desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR }))).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
+    expect(
+      await fault(desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR })),
+    ).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
   });
 
   test("what was read before a change is not remembered after it", async () => {
     const desk = await open();
-    const rule = await desk.parts.desk.rules.draft(ada, await granted(desk), { expiresInSeconds: HOUR }); // prettier-ignore
+    const rule = await desk.parts.desk.rules.draft(ada, await granted(desk), {
+      expiresInSeconds: HOUR,
+    });
     const early = desk.parts.approvals.covers(desk.call());
     await desk.parts.desk.rules.revoke(ada, rule.id);
     await early;
@@ -177,7 +240,8 @@ test("pointers reach into objects and lists, and nothing inherited", () => {
   const args = { "a/b": { "c~": [1, { d: 2 }] }, s: "x" };
   expect(valueAt(args, "")).toBe(args);
   expect(valueAt(args, "/a~1b/c~0/1/d")).toBe(2);
-  for (const none of ["/a", "/s/length", "/constructor", "/a~1b/c~0/2", "/s/0/1"]) expect(valueAt(args, none)).toBeUndefined(); // prettier-ignore
+  for (const none of ["/a", "/s/length", "/constructor", "/a~1b/c~0/2", "/s/0/1"])
+    expect(valueAt(args, none)).toBeUndefined();
   expect(compileMatches([{ pointer: "/s", glob: "?" }])(args)).toBe(true);
   expect(compileMatches([{ pointer: "/a~1b", glob: "*" }])(args)).toBe(false);
   expect(compileMatches([{ pointer: "/s", glob: "*" }])({ s: "x/y" })).toBe(false);

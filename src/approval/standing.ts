@@ -40,14 +40,21 @@ export function createStanding(
     known.delete(tenantId);
   };
 
-  const covering = (rules: readonly Loaded[], { caller, tool, arguments: args }: Subject): string | null => {
+  const covering = (
+    rules: readonly Loaded[],
+    { caller, tool, arguments: args }: Subject,
+  ): string | null => {
     const now = p.now();
     const rule = rules.find(
       ({ row, fits }) =>
-        row.userId === caller.userId && row.toolName === tool?.name && row.toolPin === tool.pin && row.expiresAt > now && fits(args),
+        row.userId === caller.userId &&
+        row.toolName === tool?.name &&
+        row.toolPin === tool.pin &&
+        row.expiresAt > now &&
+        fits(args),
     );
     return rule?.row.id ?? null;
-  }; // prettier-ignore
+  };
 
   const mayNot = async (caller: Caller, row: StandingRuleRow) =>
     caller.role === "admin" && deciders.isPerson(caller)
@@ -60,7 +67,9 @@ export function createStanding(
       if (subject.tool === null || p.governance.approvalRules(subject.tool).approvals > 1)
         return null;
       const rules = known.get(subject.caller.tenantId);
-      return rules ? covering(rules, subject) : load(subject.caller.tenantId).then((fresh) => covering(fresh, subject)); // prettier-ignore
+      return rules
+        ? covering(rules, subject)
+        : load(subject.caller.tenantId).then((fresh) => covering(fresh, subject));
     },
 
     async draft(caller, approvalId, { expiresInSeconds, matches }) {
@@ -70,10 +79,21 @@ export function createStanding(
       assertGranted(approval);
       const shown = approval.editedArguments ?? approval.arguments;
       const tool = p.registry.get(approval.toolName);
-      const faults = draftFaults(expiresInSeconds, matches, shown, tool?.effects !== "system_dangerous"); // prettier-ignore
+      const faults = draftFaults(
+        expiresInSeconds,
+        matches,
+        shown,
+        tool?.effects !== "system_dangerous",
+      );
       if (faults.length > 0) throw invalid(faults);
       const active = await standingRules.active(caller.tenantId, p.now());
-      if (active.length >= MAX_RULES) throw new AppError("CONFLICT", "already_exists", `there are ${MAX_RULES} standing rules already`, { remedy: "revoke some: ostiary approvals rules" }); // prettier-ignore
+      if (active.length >= MAX_RULES)
+        throw new AppError(
+          "CONFLICT",
+          "already_exists",
+          `there are ${MAX_RULES} standing rules already`,
+          { remedy: "revoke some: ostiary approvals rules" },
+        );
       const now = p.now();
       const row: StandingRuleRow = {
         id: p.ids.handle("rul", now),
@@ -89,7 +109,15 @@ export function createStanding(
         revokedAt: null,
       };
       // On record before it can count.
-      await p.note("approval.rule_created", caller, { ruleId: row.id, fromApproval: row.fromApproval, userId: row.userId, toolName: row.toolName, toolPin: row.toolPin, matches: row.matches, expiresAt: row.expiresAt }); // prettier-ignore
+      await p.note("approval.rule_created", caller, {
+        ruleId: row.id,
+        fromApproval: row.fromApproval,
+        userId: row.userId,
+        toolName: row.toolName,
+        toolPin: row.toolPin,
+        matches: row.matches,
+        expiresAt: row.expiresAt,
+      });
       await standingRules.create(row);
       changed(caller.tenantId);
       return row;
@@ -113,13 +141,19 @@ export function createStanding(
         row.revokedAt !== null ||
         (refusal && !isAboutCaller)
       ) {
-        throw new AppError("NOT_FOUND", "unknown", `Rule '${id}' not found`, { remedy: "list them: ostiary approvals rules" }); // prettier-ignore
+        throw new AppError("NOT_FOUND", "unknown", `Rule '${id}' not found`, {
+          remedy: "list them: ostiary approvals rules",
+        });
       }
       // Whoever a rule is for may always give it up.
       const at = p.now();
       await standingRules.revoke(id, at);
       changed(caller.tenantId);
-      await p.note("approval.rule_revoked", caller, { ruleId: id, toolName: row.toolName, userId: row.userId }); // prettier-ignore
+      await p.note("approval.rule_revoked", caller, {
+        ruleId: id,
+        toolName: row.toolName,
+        userId: row.userId,
+      });
       return { ...row, revokedAt: at };
     },
   };
@@ -127,10 +161,20 @@ export function createStanding(
 
 function assertGranted({ id, state, needed }: ApprovalView): void {
   if (state !== "approved" && state !== "consumed") {
-    throw new AppError("CONFLICT", "stale", `approval ${id} is ${state}; a rule is drafted from one that was granted`, { remedy: "approve it first" }); // prettier-ignore
+    throw new AppError(
+      "CONFLICT",
+      "stale",
+      `approval ${id} is ${state}; a rule is drafted from one that was granted`,
+      { remedy: "approve it first" },
+    );
   }
   if (needed > 1) {
-    throw new AppError("FORBIDDEN", "permission_missing", `approval ${id} needed ${needed} people; one person's rule cannot stand in for them`, { remedy: "change the governance files instead" }); // prettier-ignore
+    throw new AppError(
+      "FORBIDDEN",
+      "permission_missing",
+      `approval ${id} needed ${needed} people; one person's rule cannot stand in for them`,
+      { remedy: "change the governance files instead" },
+    );
   }
 }
 
@@ -146,14 +190,26 @@ function draftFaults(
     expiresInSeconds < 1 ||
     expiresInSeconds > MAX_LIFE_SECONDS
   ) {
-    faults.push({ path: "/expiresInSeconds", message: `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)` }); // prettier-ignore
+    faults.push({
+      path: "/expiresInSeconds",
+      message: `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`,
+    });
   }
   if (matches === undefined) {
-    if (hasMask(shown)) faults.push({ path: "/matches", message: "the call's arguments hold secrets, which a rule must not", suggestion: "name the arguments that count" }); // prettier-ignore
+    if (hasMask(shown))
+      faults.push({
+        path: "/matches",
+        message: "the call's arguments hold secrets, which a rule must not",
+        suggestion: "name the arguments that count",
+      });
   } else if (matches.length > MAX_MATCHES) {
     faults.push({ path: "/matches", message: `expected at most ${MAX_MATCHES}` });
   } else if (matches.length === 0 && !mayGlob) {
-    faults.push({ path: "/matches", message: "a tool that can do anything is covered by equal arguments only", suggestion: "leave matches out: exactly the same arguments" }); // prettier-ignore
+    faults.push({
+      path: "/matches",
+      message: "a tool that can do anything is covered by equal arguments only",
+      suggestion: "leave matches out: exactly the same arguments",
+    });
   } else {
     faults.push(...matchFaults(matches, shown, mayGlob));
   }
@@ -162,5 +218,10 @@ function draftFaults(
 
 function invalid(errors: readonly FieldFault[]): AppError {
   const [first] = errors;
-  return new AppError("BAD_REQUEST", "invalid_input", `Input validation failed: ${first?.path}: ${first?.message}`, { errors, remedy: first?.suggestion ?? "correct the fields listed in errors" }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `Input validation failed: ${first?.path}: ${first?.message}`,
+    { errors, remedy: first?.suggestion ?? "correct the fields listed in errors" },
+  );
 }

@@ -48,14 +48,22 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
   const carryOn = (id: string): void => {
     if (underWay.has(id)) return;
     underWay.add(id);
-    tryOn(id).catch((cause: unknown) => p.report("an approved call could not go on", { approvalId: id, err: cause }));
+    tryOn(id).catch((cause: unknown) =>
+      p.report("an approved call could not go on", { approvalId: id, err: cause }),
+    );
   };
 
   const expire = (row: ApprovalRow): Promise<boolean> =>
-    ending.end(row, row.state === "pending" && row.presentedAt === null ? "not_presented" : "expired");
+    ending.end(
+      row,
+      row.state === "pending" && row.presentedAt === null ? "not_presented" : "expired",
+    );
 
   /** Each by itself: one that cannot be ended must not keep the others. */
-  const each = async (rows: readonly ApprovalRow[], work: (row: ApprovalRow) => Promise<boolean>): Promise<number> => {
+  const each = async (
+    rows: readonly ApprovalRow[],
+    work: (row: ApprovalRow) => Promise<boolean>,
+  ): Promise<number> => {
     let done = 0;
     for (const row of rows) {
       try {
@@ -72,7 +80,9 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
     async sweep() {
       const now = p.now();
       let done = await each(await approvals.overdue(now, BATCH), expire);
-      done += await each(await approvals.unheld(now - UNHELD_AFTER_MS, BATCH), (row) => ending.end(row, "cancelled"));
+      done += await each(await approvals.unheld(now - UNHELD_AFTER_MS, BATCH), (row) =>
+        ending.end(row, "cancelled"),
+      );
       done += await each(await approvals.unended(now - UNHELD_AFTER_MS, BATCH), async (row) => {
         await p.refuse(row.executionId, faultOf(row.state as "declined", row));
         return true;
@@ -82,4 +92,4 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
       return done + stranded.length;
     },
   };
-} // prettier-ignore
+}

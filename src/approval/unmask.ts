@@ -10,21 +10,43 @@ export interface Unmasked {
   readonly faults: readonly FieldFault[];
 }
 
-export function unmask(edited: JsonObject, original: JsonObject, masker: Pick<Masker, "value" | "secretsIn">): Unmasked {
+export function unmask(
+  edited: JsonObject,
+  original: JsonObject,
+  masker: Pick<Masker, "value" | "secretsIn">,
+): Unmasked {
   const faults: FieldFault[] = [];
   const shown = masker.value(original);
   const foreign = (path: string, mask: string): void => {
-    faults.push({ path, message: `${mask} stands for a value that the call did not have`, suggestion: "write the value itself, or leave the field out" });
+    faults.push({
+      path,
+      message: `${mask} stands for a value that the call did not have`,
+      suggestion: "write the value itself, or leave the field out",
+    });
   };
   /** `before` is what the call has at this place, `seen` what was shown of it. */
-  const restore = (value: Json, before: Json | undefined, seen: Json | undefined, path: string): Json => {
+  const restore = (
+    value: Json,
+    before: Json | undefined,
+    seen: Json | undefined,
+    path: string,
+  ): Json => {
     if (typeof value === "string") return restored(value, before, seen, path);
     if (typeof value !== "object" || value === null) return value;
-    const inner = (one: Json, key: string): Json => restore(one, child(before, key), child(seen, key), `${path}/${escaped(key)}`);
-    if (Array.isArray(value)) return (value as readonly Json[]).map((one, index) => inner(one, String(index)));
-    return Object.fromEntries(Object.entries(value as JsonObject).map(([key, one]) => [key, inner(one, key)]));
+    const inner = (one: Json, key: string): Json =>
+      restore(one, child(before, key), child(seen, key), `${path}/${escaped(key)}`);
+    if (Array.isArray(value))
+      return (value as readonly Json[]).map((one, index) => inner(one, String(index)));
+    return Object.fromEntries(
+      Object.entries(value as JsonObject).map(([key, one]) => [key, inner(one, key)]),
+    );
   };
-  const restored = (value: string, before: Json | undefined, seen: Json | undefined, path: string): Json => {
+  const restored = (
+    value: string,
+    before: Json | undefined,
+    seen: Json | undefined,
+    path: string,
+  ): Json => {
     if (!holdsMask(value)) return value;
     const has = before !== undefined && before !== null;
     if (has && (value === seen || value === MASK)) return before;
@@ -43,7 +65,7 @@ export function unmask(edited: JsonObject, original: JsonObject, masker: Pick<Ma
     });
   };
   return { arguments: restore(edited, original, shown, "") as JsonObject, faults };
-} // prettier-ignore
+}
 
 const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 

@@ -5,14 +5,23 @@ export interface Waiting {
   /** Tells everybody who waits for this execution, on every instance. */
   wake(executionId: string): void;
   /** Resolves when `isOver` says so, the time is over or the signal fires. */
-  until(executionId: string, isOver: () => Promise<boolean>, ms: number, signal?: AbortSignal): Promise<void>;
+  until(
+    executionId: string,
+    isOver: () => Promise<boolean>,
+    ms: number,
+    signal?: AbortSignal,
+  ): Promise<void>;
   close(): void;
-} // prettier-ignore
+}
 
 const CHANNEL = "approvals";
 const LOOK_EVERY_MS = 1_000;
 
-export function createWaiting({ state, shared, report }: {
+export function createWaiting({
+  state,
+  shared,
+  report,
+}: {
   readonly state: Pick<State, "publish" | "subscribe">;
   readonly shared: boolean;
   readonly report: (message: string, fields: Record<string, unknown>) => void;
@@ -36,7 +45,9 @@ export function createWaiting({ state, shared, report }: {
     wake(executionId) {
       wakeHere(executionId);
       // A lost notice costs a second, no more.
-      Promise.resolve(state.publish(CHANNEL, executionId)).catch((cause: unknown) => report("notice of an approval was lost", { err: cause }));
+      Promise.resolve(state.publish(CHANNEL, executionId)).catch((cause: unknown) =>
+        report("notice of an approval was lost", { err: cause }),
+      );
     },
     async until(executionId, isOver, ms, signal) {
       const end = performance.now() + ms;
@@ -62,4 +73,4 @@ export function createWaiting({ state, shared, report }: {
     },
     close: unsubscribe,
   };
-} // prettier-ignore
+}

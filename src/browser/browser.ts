@@ -4,11 +4,30 @@ import type { EgressRules } from "../egress/egress.ts";
 import type { BrowserPower, BrowserSession } from "../tools/powers/browser.ts";
 
 export const browserConfig = z.strictObject({
-  executable: z.string().min(1).optional().describe("The Chromium to use. Default: the first one on PATH or in a usual place."),
-  idleSeconds: z.int().min(1).max(86_400).default(900).describe("A browser session without a call ends after this many seconds."),
-  maxSessionsPerCaller: z.int().min(1).max(100).default(3).describe("Browser sessions one caller may have open."),
-  maxSessions: z.int().min(1).max(10_000).default(20).describe("Browser sessions this server may have open; each is a Chromium of its own."),
-}); // prettier-ignore
+  executable: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The Chromium to use. Default: the first one on PATH or in a usual place."),
+  idleSeconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(900)
+    .describe("A browser session without a call ends after this many seconds."),
+  maxSessionsPerCaller: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(3)
+    .describe("Browser sessions one caller may have open."),
+  maxSessions: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(20)
+    .describe("Browser sessions this server may have open; each is a Chromium of its own."),
+});
 export type BrowserConfig = z.output<typeof browserConfig>;
 
 /** Whose session it is. Another's is answered like one that never existed. */
@@ -43,10 +62,18 @@ export interface Browsers {
   /** The handle is good for this call only. */
   session(use: Use, sessionId: string): BrowserHandle;
   /** `receive` is given each download before its folder goes. False: it was closed already. */
-  end(use: Use, sessionId: string, receive: (download: Download) => Promise<void>): Promise<boolean>;
-  diagram: (source: string, options: Parameters<BrowserPower["diagram"]>[1], signal: AbortSignal) => ReturnType<BrowserPower["diagram"]>;
+  end(
+    use: Use,
+    sessionId: string,
+    receive: (download: Download) => Promise<void>,
+  ): Promise<boolean>;
+  diagram: (
+    source: string,
+    options: Parameters<BrowserPower["diagram"]>[1],
+    signal: AbortSignal,
+  ) => ReturnType<BrowserPower["diagram"]>;
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 /** What the power adds to: it knows documents and models, the driver does not. */
 export interface BrowserHandle extends Omit<BrowserSession, "extract"> {

@@ -56,7 +56,11 @@ const START_MS = 30_000;
 const CLOSE_MS = 3_000;
 
 /** Without `network` there is none. */
-export async function startChromium(p: ChromiumParts, signal: AbortSignal, network?: (connection: Duplex) => void): Promise<RunningChromium> {
+export async function startChromium(
+  p: ChromiumParts,
+  signal: AbortSignal,
+  network?: (connection: Duplex) => void,
+): Promise<RunningChromium> {
   if (signal.aborted) throw cancelled();
   const { sandbox } = p;
   const program = p.program();
@@ -71,7 +75,16 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
     const downloads = join(folder, "downloads");
     const owner = ownUser();
     const mounts = await mountsOf({ folder, downloads, program, owner });
-    launcher = await sandbox.launcher({ program, cwd: "/tmp", env: {}, mounts, limits: LIMITS, localSockets: true, ...(owner && { owner }), ...(network && { network }) });
+    launcher = await sandbox.launcher({
+      program,
+      cwd: "/tmp",
+      env: {},
+      mounts,
+      limits: LIMITS,
+      localSockets: true,
+      ...(owner && { owner }),
+      ...(network && { network }),
+    });
     const starting = chromium.launch({
       executablePath: launcher.path,
       args: FLAGS,
@@ -84,7 +97,12 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
     });
     const browser = await until(starting, signal).catch((cause: unknown) => {
       // Whoever gave up does not wait for what still comes.
-      starting.then((late) => late.close(), () => undefined).catch(p.report);
+      starting
+        .then(
+          (late) => late.close(),
+          () => undefined,
+        )
+        .catch(p.report);
       throw cause;
     });
     const close = async () => {
@@ -96,9 +114,12 @@ export async function startChromium(p: ChromiumParts, signal: AbortSignal, netwo
     removeBox().catch(p.report);
     if (cause instanceof AppError || signal.aborted) throw cause;
     p.report(cause);
-    throw browserMissing(`Chromium did not start: ${firstLine(cause)}`, "see ostiary doctor and the server's log");
+    throw browserMissing(
+      `Chromium did not start: ${firstLine(cause)}`,
+      "see ostiary doctor and the server's log",
+    );
   }
-} // prettier-ignore
+}
 
 /** A browser that does not want to end is ended with its box. */
 function endBrowser(browser: Browser): Promise<unknown> {
@@ -109,7 +130,17 @@ function endBrowser(browser: Browser): Promise<unknown> {
 }
 
 /** The driver keeps its profile below the system's temporary folder, which exists inside under the same name. */
-async function mountsOf({ folder, downloads, program, owner }: { folder: string; downloads: string; program: string; owner: User | null }): Promise<SandboxMount[]> {
+async function mountsOf({
+  folder,
+  downloads,
+  program,
+  owner,
+}: {
+  folder: string;
+  downloads: string;
+  program: string;
+  owner: User | null;
+}): Promise<SandboxMount[]> {
   const mounts: SandboxMount[] = [];
   const share = async (host: string, at: string) => {
     await mkdir(host, { mode: 0o700 });
@@ -123,7 +154,7 @@ async function mountsOf({ folder, downloads, program, owner }: { folder: string;
   const home = dirname(program);
   if (!home.startsWith("/usr/")) mounts.push({ host: home, at: home, access: "ro" });
   return mounts;
-} // prettier-ignore
+}
 
 interface User {
   readonly uid: number;
@@ -145,6 +176,9 @@ async function loadPlaywright(): Promise<{ readonly chromium: BrowserType }> {
     // Nearly a second of loading: only for whoever uses a browser.
     return await import("playwright-core");
   } catch {
-    throw browserMissing("the package playwright-core is not installed", "npm install playwright-core beside Ostiary"); // prettier-ignore
+    throw browserMissing(
+      "the package playwright-core is not installed",
+      "npm install playwright-core beside Ostiary",
+    );
   }
 }

@@ -26,7 +26,13 @@ export function createDownloads(folder: string): Downloads {
         return;
       }
       const name = plainName(download.suggestedFilename());
-      found.push({ name, file: download.path().then((path) => join(folder, basename(path)), () => null) });
+      found.push({
+        name,
+        file: download.path().then(
+          (path) => join(folder, basename(path)),
+          () => null,
+        ),
+      });
     },
     async each(signal, receive) {
       const late = new Promise<null>((resolve) => setTimeout(resolve, UNDER_WAY_MS, null).unref());
@@ -36,10 +42,14 @@ export function createDownloads(folder: string): Downloads {
       }
     },
   };
-} // prettier-ignore
+}
 
 /** Regular files only, no link, no pipe, up to a size. */
-async function readOut(path: string, name: string, receive: (download: Download) => Promise<void>): Promise<void> {
+async function readOut(
+  path: string,
+  name: string,
+  receive: (download: Download) => Promise<void>,
+): Promise<void> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
   if (!file) return;
@@ -50,7 +60,7 @@ async function readOut(path: string, name: string, receive: (download: Download)
   } finally {
     await file.close();
   }
-} // prettier-ignore
+}
 
 /** The last part of whatever the server called it, in harmless letters. */
 function plainName(suggested: string): string {

@@ -4,7 +4,21 @@ interface Box {
   readonly width: number;
   readonly height: number;
 }
-declare const document: { getElementById(id: string): { innerHTML: string; querySelector(selector: string): { style: { maxWidth: string }; getBoundingClientRect(): Box; viewBox?: { baseVal?: Box }; setAttribute(name: string, value: string): void } | null } | null }; // prettier-ignore
+declare const document: {
+  getElementById(
+    id: string,
+  ): {
+    innerHTML: string;
+    querySelector(
+      selector: string,
+    ): {
+      style: { maxWidth: string };
+      getBoundingClientRect(): Box;
+      viewBox?: { baseVal?: Box };
+      setAttribute(name: string, value: string): void;
+    } | null;
+  } | null;
+};
 declare const mermaid: {
   initialize(settings: object): void;
   parse(source: string): Promise<unknown>;
@@ -14,8 +28,21 @@ declare const mermaid: {
 type Drawn =
   { svg: string; width: number; height: number } | { error: string; line: number | null };
 
-export async function drawDiagram({ source, theme }: { source: string; theme: string }): Promise<Drawn> {
-  mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme, suppressErrorRendering: true, htmlLabels: false, flowchart: { htmlLabels: false } });
+export async function drawDiagram({
+  source,
+  theme,
+}: {
+  source: string;
+  theme: string;
+}): Promise<Drawn> {
+  mermaid.initialize({
+    startOnLoad: false,
+    securityLevel: "strict",
+    theme,
+    suppressErrorRendering: true,
+    htmlLabels: false,
+    flowchart: { htmlLabels: false },
+  });
   try {
     await mermaid.parse(source);
     const { svg } = await mermaid.render("drawn", source);
@@ -32,10 +59,14 @@ export async function drawDiagram({ source, theme }: { source: string; theme: st
     }
     return { svg, width: box?.width ?? 0, height: box?.height ?? 0 };
   } catch (cause) {
-    const { message, str, hash } = cause as { message?: string; str?: string; hash?: { loc?: { first_line?: number }; line?: number } };
+    const { message, str, hash } = cause as {
+      message?: string;
+      str?: string;
+      hash?: { loc?: { first_line?: number }; line?: number };
+    };
     const text = String(message ?? str ?? cause);
     const told = /line:? (\d+)/i.exec(text)?.[1];
     const line = told !== undefined ? Number(told) : (hash?.loc?.first_line ?? null);
     return { error: text, line };
   }
-} // prettier-ignore
+}

@@ -32,6 +32,10 @@ test.each([
     findChromium(setting, folder);
     expect.unreachable();
   } catch (cause) {
-    expect((cause as AppError).fault).toMatchObject({ code: "UNAVAILABLE", reason: "browser_missing", remedy: expect.stringContaining("install Chromium") }); // prettier-ignore
+    expect((cause as AppError).fault).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "browser_missing",
+      remedy: expect.stringContaining("install Chromium"),
+    });
   }
 });

@@ -13,10 +13,16 @@ export const egressBlocked = (message: string, remedy: string): AppError =>
 
 /** The same words for a session of somebody else and for one that never was. */
 export const noSession = (sessionId: string): AppError =>
-  new AppError("NOT_FOUND", "unknown", `no browser session ${quoted(sessionId)}`, { remedy: "open one with browser/open" }); // prettier-ignore
+  new AppError("NOT_FOUND", "unknown", `no browser session ${quoted(sessionId)}`, {
+    remedy: "open one with browser/open",
+  });
 
 export const sessionClosed = (why: string): AppError =>
-  fault("session_closed", `the browser session has ended: ${why}`, "open a new one with browser/open"); // prettier-ignore
+  fault(
+    "session_closed",
+    `the browser session has ended: ${why}`,
+    "open a new one with browser/open",
+  );
 
 export const badArgument = (path: string, message: string, remedy: string): AppError =>
   new AppError("BAD_REQUEST", "invalid_arguments", message, {
@@ -25,7 +31,9 @@ export const badArgument = (path: string, message: string, remedy: string): AppE
   });
 
 export const cancelled = (): AppError =>
-  new AppError("CANCELLED", "user", "the call ended before the browser was done", { remedy: "repeat the call" }); // prettier-ignore
+  new AppError("CANCELLED", "user", "the call ended before the browser was done", {
+    remedy: "repeat the call",
+  });
 
 export const quoted = (text: string): string =>
   JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -19,10 +19,20 @@ export interface Guard {
 
 /** Where Chromium goes by itself, whatever its flags say: no page has asked for that. */
 const OWN_SERVICES: ReadonlySet<string> = new Set([
-  "android.clients.google.com", "clients1.google.com", "clients2.google.com", "clients3.google.com", "clients4.google.com",
-  "clientservices.googleapis.com", "content-autofill.googleapis.com", "edgedl.me.gvt1.com", "mtalk.google.com",
-  "optimizationguide-pa.googleapis.com", "redirector.gvt1.com", "safebrowsing.googleapis.com", "update.googleapis.com",
-]); // prettier-ignore
+  "android.clients.google.com",
+  "clients1.google.com",
+  "clients2.google.com",
+  "clients3.google.com",
+  "clients4.google.com",
+  "clientservices.googleapis.com",
+  "content-autofill.googleapis.com",
+  "edgedl.me.gvt1.com",
+  "mtalk.google.com",
+  "optimizationguide-pa.googleapis.com",
+  "redirector.gvt1.com",
+  "safebrowsing.googleapis.com",
+  "update.googleapis.com",
+]);
 const REMEMBERED_MS = 5_000;
 const MAX_REMEMBERED = 1_000;
 
@@ -87,11 +97,14 @@ export function createGuard(egress: Egress, first: EgressRules, lifetime: AbortS
           const redirected = redirectedRequestId !== undefined;
           if (!redirected || (await mayGo(request.url, frameId === frameTree.frame.id)))
             await session.send("Fetch.continueRequest", { requestId });
-          else await session.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" });
+          else
+            await session.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" });
         };
         answer().catch(() => undefined);
       });
-      await session.send("Fetch.enable", { patterns: [{ urlPattern: "*", resourceType: "Document" }] });
+      await session.send("Fetch.enable", {
+        patterns: [{ urlPattern: "*", resourceType: "Document" }],
+      });
     },
     takeRefusal() {
       const taken = refusal;
@@ -99,7 +112,7 @@ export function createGuard(egress: Egress, first: EgressRules, lifetime: AbortS
       return taken;
     },
   };
-} // prettier-ignore
+}
 
 /** A popup's first request has no frame yet; it is the top of its own page. */
 function isTop(request: Request): boolean {
@@ -114,8 +127,11 @@ function isTop(request: Request): boolean {
 function httpUrl(given: string): URL {
   const url = URL.parse(given);
   if (url && /^https?:$/.test(url.protocol)) return url;
-  throw egressBlocked(`${quoted(given)} is no http or https address`, "a browser goes to http:// and https:// addresses only"); // prettier-ignore
+  throw egressBlocked(
+    `${quoted(given)} is no http or https address`,
+    "a browser goes to http:// and https:// addresses only",
+  );
 }
 
 const unjudged = (url: string): AppError =>
-  egressBlocked(`the egress guard could not judge ${quoted(url)}`, "try again later"); // prettier-ignore
+  egressBlocked(`the egress guard could not judge ${quoted(url)}`, "try again later");

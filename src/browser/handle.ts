@@ -14,7 +14,10 @@ const MARGIN_MS = 1_000;
 
 export function handleOf(session: LiveSession, use: Use, touched: () => void): BrowserHandle {
   const { signal } = use;
-  const turn = async <T>(action: (page: Page) => Promise<T>, options?: { withDialog: true }): Promise<T> => {
+  const turn = async <T>(
+    action: (page: Page) => Promise<T>,
+    options?: { withDialog: true },
+  ): Promise<T> => {
     try {
       return await session.run(use, action, options);
     } finally {
@@ -23,19 +26,27 @@ export function handleOf(session: LiveSession, use: Use, touched: () => void): B
   };
   return {
     navigate: (target, waitUntil) =>
-      turn(async (page) => {
-        // Whoever goes elsewhere does not want to answer.
-        await session.dialog.current?.dismiss().catch(() => undefined);
-        session.dialog.current = null;
-        return navigate(session, page, target, waitUntil, signal);
-      }, { withDialog: true }),
+      turn(
+        async (page) => {
+          // Whoever goes elsewhere does not want to answer.
+          await session.dialog.current?.dismiss().catch(() => undefined);
+          session.dialog.current = null;
+          return navigate(session, page, target, waitUntil, signal);
+        },
+        { withDialog: true },
+      ),
     click: (selector, options) =>
       selector === "dialog=accept" || selector === "dialog=dismiss"
-        ? turn((page) => answerDialog(session, page, { accept: selector === "dialog=accept" }, signal), { withDialog: true })
+        ? turn(
+            (page) => answerDialog(session, page, { accept: selector === "dialog=accept" }, signal),
+            { withDialog: true },
+          )
         : turn((page) => click(session, page, selector, options, signal)),
     type: (selector, text, options) =>
       selector === "dialog=prompt"
-        ? turn((page) => answerDialog(session, page, { accept: true, text }, signal), { withDialog: true })
+        ? turn((page) => answerDialog(session, page, { accept: true, text }, signal), {
+            withDialog: true,
+          })
         : turn((page) => type(session, page, { selector, text, ...options }, signal)),
     select: (selector, choice) => turn((page) => select(page, selector, choice, signal)),
     scroll: (options) => turn((page) => scroll(page, options, signal)),
@@ -49,7 +60,11 @@ export function handleOf(session: LiveSession, use: Use, touched: () => void): B
     facts: (selector) => turn((page) => facts(page, selector, signal)),
     screenshot: (options) => turn((page) => screenshot(page, options, signal)),
     observe: (options) =>
-      turn(async (page) => ({ url: page.url(), title: await titleOf(page), ...(await observe(page, options, signal)) })),
+      turn(async (page) => ({
+        url: page.url(),
+        title: await titleOf(page),
+        ...(await observe(page, options, signal)),
+      })),
     tabs: (action) =>
       turn(async () => {
         switch (action.action) {
@@ -58,7 +73,8 @@ export function handleOf(session: LiveSession, use: Use, touched: () => void): B
           case "open": {
             if (action.url !== undefined) await session.guard.check(action.url, signal);
             const page = await session.tabs.open();
-            if (action.url !== undefined) await navigate(session, page, { url: action.url }, "load", signal);
+            if (action.url !== undefined)
+              await navigate(session, page, { url: action.url }, "load", signal);
             break;
           }
           case "switch":
@@ -72,4 +88,4 @@ export function handleOf(session: LiveSession, use: Use, touched: () => void): B
       }),
     takeHosts: () => session.takeHosts(),
   };
-} // prettier-ignore
+}

@@ -32,7 +32,11 @@ export async function locateOne(
     await pause(POLL_MS, signal);
   }
   if ((await counted(all, selector)) === 0) throw notFound(selector);
-  throw fault("not_visible", `${quoted(selector)} is on the page but not visible`, "scroll, open what hides it, or take browser/observe to see what can be reached"); // prettier-ignore
+  throw fault(
+    "not_visible",
+    `${quoted(selector)} is on the page but not visible`,
+    "scroll, open what hides it, or take browser/observe to see what can be reached",
+  );
 }
 
 /** Everything it matches, visible or not, at least one. */
@@ -56,17 +60,27 @@ async function counted(locator: Locator, selector: string): Promise<number> {
   } catch (cause) {
     const text = firstLine(cause);
     if (/selector|token|parsing|role|attribute|unexpected/i.test(text))
-      throw badArgument("/selector", `${quoted(selector)} is no selector: ${text}`, "use CSS, text=…, role=button[name=\"…\"], or ref=… from browser/observe"); // prettier-ignore
+      throw badArgument(
+        "/selector",
+        `${quoted(selector)} is no selector: ${text}`,
+        'use CSS, text=…, role=button[name="…"], or ref=… from browser/observe',
+      );
     throw cause;
   }
 }
 
 function notFound(selector: string): Error {
-  const remedy = selector.startsWith("ref=") ? "refs hold until the page changes: observe it again" : "look at the page with browser/observe and use a ref, or wait for it with browser/wait"; // prettier-ignore
+  const remedy = selector.startsWith("ref=")
+    ? "refs hold until the page changes: observe it again"
+    : "look at the page with browser/observe and use a ref, or wait for it with browser/wait";
   return fault("selector_not_found", `nothing on the page matches ${quoted(selector)}`, remedy);
 }
 
 async function ambiguous(locator: Locator, selector: string, count: number): Promise<Error> {
   const listed = await locator.evaluateAll(describeElements, LISTED);
-  return fault("selector_ambiguous", `${quoted(selector)} matches ${count} elements: ${listed.join(" · ")}`, "be more specific, or take a ref from browser/observe"); // prettier-ignore
+  return fault(
+    "selector_ambiguous",
+    `${quoted(selector)} matches ${count} elements: ${listed.join(" · ")}`,
+    "be more specific, or take a ref from browser/observe",
+  );
 }

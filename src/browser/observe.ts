@@ -25,29 +25,64 @@ interface Seen {
 }
 
 const SHOWN = new Set([
-  "button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton",
-  "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem", "gridcell", "heading", "img", "alert", "status", "dialog", "alertdialog",
-]); // prettier-ignore
+  "button",
+  "link",
+  "textbox",
+  "searchbox",
+  "combobox",
+  "listbox",
+  "checkbox",
+  "radio",
+  "switch",
+  "slider",
+  "spinbutton",
+  "tab",
+  "menuitem",
+  "menuitemcheckbox",
+  "menuitemradio",
+  "option",
+  "treeitem",
+  "gridcell",
+  "heading",
+  "img",
+  "alert",
+  "status",
+  "dialog",
+  "alertdialog",
+]);
 const PASSIVE = new Set(["heading", "img", "alert", "status", "dialog", "alertdialog"]);
 const NAME_LENGTH = 300;
 const VALUE_LENGTH = 1_000;
 
-export async function observe(page: Page, options: { maxElements: number; instruction?: string }, signal: AbortSignal): Promise<{ elements: Element[]; truncated: boolean }> {
+export async function observe(
+  page: Page,
+  options: { maxElements: number; instruction?: string },
+  signal: AbortSignal,
+): Promise<{ elements: Element[]; truncated: boolean }> {
   const snapshot: unknown = await page.ariaSnapshotJSON({ mode: "ai", timeout: 0, signal });
   const secrets = await secretsIn(page);
   const elements: Element[] = [];
   collect(Array.isArray(snapshot) ? snapshot : [snapshot], secrets, elements);
-  const ordered = options.instruction === undefined ? elements : byRelevance(elements, options.instruction);
-  return { elements: ordered.slice(0, options.maxElements), truncated: ordered.length > options.maxElements };
-} // prettier-ignore
+  const ordered =
+    options.instruction === undefined ? elements : byRelevance(elements, options.instruction);
+  return {
+    elements: ordered.slice(0, options.maxElements),
+    truncated: ordered.length > options.maxElements,
+  };
+}
 
 function collect(nodes: readonly unknown[], secrets: ReadonlySet<string>, into: Element[]): void {
   for (const node of nodes) {
     if (typeof node !== "object" || node === null) continue;
     const { role, ref, disabled, cursor, children, ...seen } = node as Seen;
-    if (typeof role === "string" && typeof ref === "string" && (SHOWN.has(role) || cursor === "pointer")) {
+    if (
+      typeof role === "string" &&
+      typeof ref === "string" &&
+      (SHOWN.has(role) || cursor === "pointer")
+    ) {
       const value = valueOf({ ...seen, role, children });
-      const name = typeof seen.name === "string" ? seen.name : value === undefined ? textIn(node) : "";
+      const name =
+        typeof seen.name === "string" ? seen.name : value === undefined ? textIn(node) : "";
       into.push({
         ref: `ref=${ref}`,
         role,
@@ -58,26 +93,48 @@ function collect(nodes: readonly unknown[], secrets: ReadonlySet<string>, into: 
     }
     if (Array.isArray(children)) collect(children, secrets, into);
   }
-} // prettier-ignore
+}
 
 function valueOf({ role, text, checked, pressed, selected, children }: Seen): string | undefined {
-  for (const state of [checked, pressed, selected]) if (state !== undefined) return state === true ? "true" : state === false ? "false" : "mixed"; // prettier-ignore
+  for (const state of [checked, pressed, selected])
+    if (state !== undefined) return state === true ? "true" : state === false ? "false" : "mixed";
   if (role === "combobox" || role === "listbox") {
-    const chosen = (Array.isArray(children) ? (children as Seen[]) : []).filter((child) => child.selected === true);
+    const chosen = (Array.isArray(children) ? (children as Seen[]) : []).filter(
+      (child) => child.selected === true,
+    );
     if (chosen.length > 0) return chosen.map((child) => String(child.name as string)).join(", ");
   }
-  return /^(textbox|searchbox|combobox|spinbutton|slider)$/.test(String(role)) && typeof text === "string" ? text : undefined;
-} // prettier-ignore
+  return /^(textbox|searchbox|combobox|spinbutton|slider)$/.test(String(role)) &&
+    typeof text === "string"
+    ? text
+    : undefined;
+}
 
 function textIn(node: Seen): string {
   if (typeof node.text === "string") return node.text;
   const children: readonly unknown[] = Array.isArray(node.children) ? node.children : [];
-  return children.map((child) => (typeof child === "string" ? child : typeof child === "object" && child !== null ? textIn(child) : "")).join(" ").trim();
-} // prettier-ignore
+  return children
+    .map((child) =>
+      typeof child === "string"
+        ? child
+        : typeof child === "object" && child !== null
+          ? textIn(child)
+          : "",
+    )
+    .join(" ")
+    .trim();
+}
 
 async function secretsIn(page: Page): Promise<ReadonlySet<string>> {
   const fields = 'input[type="password" i], input[autocomplete*="password" i]';
-  const found = await Promise.all(page.frames().map((frame) => frame.locator(fields).evaluateAll(secretValues).catch(() => []))); // prettier-ignore
+  const found = await Promise.all(
+    page.frames().map((frame) =>
+      frame
+        .locator(fields)
+        .evaluateAll(secretValues)
+        .catch(() => []),
+    ),
+  );
   return new Set(found.flat());
 }
 
@@ -85,7 +142,9 @@ async function secretsIn(page: Page): Promise<ReadonlySet<string>> {
 function byRelevance(elements: readonly Element[], instruction: string): Element[] {
   const words = new Set(wordsOf(instruction));
   const score = ({ role, name, value }: Element) => {
-    const shared = wordsOf(`${role} ${name} ${value ?? ""}`).filter((word) => words.has(word)).length; // prettier-ignore
+    const shared = wordsOf(`${role} ${name} ${value ?? ""}`).filter((word) =>
+      words.has(word),
+    ).length;
     return shared === 0 || PASSIVE.has(role) ? shared : shared + 0.5;
   };
   return elements

@@ -9,21 +9,38 @@ const MAX_BYTES = 10_485_760;
 /** Chromium draws nothing beyond this in one picture. */
 const MAX_PIXELS = 16_384;
 
-export async function screenshot(page: Page, options: Parameters<BrowserSession["screenshot"]>[0], signal: AbortSignal) {
+export async function screenshot(
+  page: Page,
+  options: Parameters<BrowserSession["screenshot"]>[0],
+  signal: AbortSignal,
+) {
   const { fullPage, selector, format, quality } = options;
-  const shot = { type: format, ...(format === "jpeg" && { quality }), animations: "disabled", timeout: 0, signal } as const;
+  const shot = {
+    type: format,
+    ...(format === "jpeg" && { quality }),
+    animations: "disabled",
+    timeout: 0,
+    signal,
+  } as const;
   if (fullPage && selector === undefined) {
     const height = await page.evaluate(pageHeight);
     if (height > MAX_PIXELS) throw tooLarge(`the page is ${height} pixels high`);
   }
   const target = selector === undefined ? null : await locateOne(page, selector, signal);
-  const bytes = target ? await target.screenshot(shot) : await page.screenshot({ ...shot, fullPage });
-  if (bytes.length > MAX_BYTES) throw tooLarge(`the picture takes ${bytes.length} bytes, at most ${MAX_BYTES} are returned`);
+  const bytes = target
+    ? await target.screenshot(shot)
+    : await page.screenshot({ ...shot, fullPage });
+  if (bytes.length > MAX_BYTES)
+    throw tooLarge(`the picture takes ${bytes.length} bytes, at most ${MAX_BYTES} are returned`);
   return { bytes, ...sizeOf(bytes), mime: `image/${format}` };
-} // prettier-ignore
+}
 
 const tooLarge = (what: string) =>
-  fault("too_large", what, "take the visible part only, one element, or format jpeg with a lower quality"); // prettier-ignore
+  fault(
+    "too_large",
+    what,
+    "take the visible part only, one element, or format jpeg with a lower quality",
+  );
 
 /** Width and height out of the header of a PNG or JPEG. */
 export function sizeOf(picture: Uint8Array): { width: number; height: number } {

@@ -19,21 +19,33 @@ let sessionId: string;
 beforeAll(async () => {
   web = await openWeb({
     answer(req, res) {
-      if (req.url === "/away") res.writeHead(302, { location: "http://other.example.org/redirected" }).end();
+      if (req.url === "/away")
+        res.writeHead(302, { location: "http://other.example.org/redirected" }).end();
       else res.setHeader("content-type", "text/html").end(PAGE);
       return true;
     },
-  }); // prettier-ignore
-  const rules = Object.fromEntries(["open", "navigate", "click"].map((name) => [`browser/${name}: { hosts: { policy: public } }`, `browser/${name}: { ${LISTED} }`])); // prettier-ignore
-  bench = await openBench({ egress: web.egress, rules: { ...rules, "[localhost, ": "[blocked.example.com, localhost, " } }); // prettier-ignore
-  if (canBrowse()) sessionId = (await bench.run(open, { url: "http://listed.example.org/" }))["sessionId"] as string; // prettier-ignore
+  });
+  const rules = Object.fromEntries(
+    ["open", "navigate", "click"].map((name) => [
+      `browser/${name}: { hosts: { policy: public } }`,
+      `browser/${name}: { ${LISTED} }`,
+    ]),
+  );
+  bench = await openBench({
+    egress: web.egress,
+    rules: { ...rules, "[localhost, ": "[blocked.example.com, localhost, " },
+  });
+  if (canBrowse())
+    sessionId = (await bench.run(open, { url: "http://listed.example.org/" }))[
+      "sessionId"
+    ] as string;
 }, 60_000);
 afterAll(async () => {
   await bench.close();
   await web.close();
 }, 30_000);
 
-const reached = (path: string) => web.seen.filter((line) => line.endsWith(` ${path}`)); // prettier-ignore
+const reached = (path: string) => web.seen.filter((line) => line.endsWith(` ${path}`));
 
 describe.skipIf(!canBrowse())("under the policy list", { timeout: 60_000 }, () => {
   test("a page of a listed host loads, with pictures of others, but for blocked ones", async () => {
@@ -51,7 +63,9 @@ describe.skipIf(!canBrowse())("under the policy list", { timeout: 60_000 }, () =
   test("an address of another host is refused", async () => {
     const fault = await bench.fault(navigate, { sessionId, url: "http://other.example.org/page" });
     expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "egress_blocked" });
-    expect(await bench.fault(open, { url: "http://other.example.org/page" })).toMatchObject({ reason: "egress_blocked" }); // prettier-ignore
+    expect(await bench.fault(open, { url: "http://other.example.org/page" })).toMatchObject({
+      reason: "egress_blocked",
+    });
   });
 
   test.each(["link", "redirect", "popup"])("a %s to another host does not arrive", async (name) => {

@@ -9,10 +9,19 @@ const MAX_CHARS = 4_000_000;
 const MAX_ENTRIES = 5_000;
 const MAX_ROWS = 10_000;
 
-export async function extract(page: Page, options: { type: ExtractType; selector?: string }, signal: AbortSignal): Promise<{ url: string; data: Json }> {
-  const part = await partOf(page, options.selector, options.type === "html" || options.type === "attributes" ? "html" : "body", signal);
+export async function extract(
+  page: Page,
+  options: { type: ExtractType; selector?: string },
+  signal: AbortSignal,
+): Promise<{ url: string; data: Json }> {
+  const part = await partOf(
+    page,
+    options.selector,
+    options.type === "html" || options.type === "attributes" ? "html" : "body",
+    signal,
+  );
   return { url: page.url(), data: await read(part, options.type) };
-} // prettier-ignore
+}
 
 async function read(part: Locator, type: ExtractType): Promise<Json> {
   switch (type) {
@@ -31,12 +40,23 @@ async function read(part: Locator, type: ExtractType): Promise<Json> {
   }
 }
 
-export async function facts(page: Page, selector: string | undefined, signal: AbortSignal): Promise<{ url: string; facts: PageFacts }> {
+export async function facts(
+  page: Page,
+  selector: string | undefined,
+  signal: AbortSignal,
+): Promise<{ url: string; facts: PageFacts }> {
   const part = await partOf(page, selector, "body", signal);
   const found = await part.evaluateAll(factsOf, MAX_ENTRIES);
   const tables = await part.evaluateAll(tablesOf, MAX_ROWS);
   return { url: page.url(), facts: { ...found, tables } };
-} // prettier-ignore
+}
 
-const partOf = (page: Page, selector: string | undefined, whole: string, signal: AbortSignal): Promise<Locator> =>
-  selector === undefined ? Promise.resolve(page.locator(`css=${whole}`).first()) : locateAll(page, selector, signal); // prettier-ignore
+const partOf = (
+  page: Page,
+  selector: string | undefined,
+  whole: string,
+  signal: AbortSignal,
+): Promise<Locator> =>
+  selector === undefined
+    ? Promise.resolve(page.locator(`css=${whole}`).first())
+    : locateAll(page, selector, signal);

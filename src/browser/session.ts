@@ -31,7 +31,12 @@ export interface SessionParts extends ChromiumParts {
   readonly onEnd: (id: string, why: AppError) => void;
 }
 
-export async function openSession(id: string, use: Use, options: OpenOptions, p: SessionParts): Promise<LiveSession> {
+export async function openSession(
+  id: string,
+  use: Use,
+  options: OpenOptions,
+  p: SessionParts,
+): Promise<LiveSession> {
   const life = new AbortController();
   const hosts = new Set<string>();
   const guard = createGuard(p.egress, use.rules, life.signal);
@@ -64,7 +69,15 @@ export async function openSession(id: string, use: Use, options: OpenOptions, p:
   try {
     chromium.browser.on("disconnected", () => die("the browser crashed or was ended"));
     const { viewport, locale, userAgent } = options;
-    const context = await until(chromium.browser.newContext({ viewport, locale, ...(userAgent !== undefined && { userAgent }), acceptDownloads: true }), use.signal);
+    const context = await until(
+      chromium.browser.newContext({
+        viewport,
+        locale,
+        ...(userAgent !== undefined && { userAgent }),
+        acceptDownloads: true,
+      }),
+      use.signal,
+    );
     await guard.watch(context);
     const dialog = watchDialogs(context);
     const downloads = createDownloads(chromium.downloads);
@@ -73,12 +86,23 @@ export async function openSession(id: string, use: Use, options: OpenOptions, p:
       page.on("download", (download) => downloads.add(download));
       await guard.watchPage(page);
     });
-    return { id, owner: use.owner, guard, tabs, downloads, dialog, end, ended: () => why, run: oneAtATime({ life: life.signal, ended: () => why, dialog, guard, tabs }), takeHosts: () => take(hosts) };
+    return {
+      id,
+      owner: use.owner,
+      guard,
+      tabs,
+      downloads,
+      dialog,
+      end,
+      ended: () => why,
+      run: oneAtATime({ life: life.signal, ended: () => why, dialog, guard, tabs }),
+      takeHosts: () => take(hosts),
+    };
   } catch (cause) {
     await end("it could not be opened");
     throw cause;
   }
-} // prettier-ignore
+}
 
 interface DialogWatch {
   current: Dialog | null;
@@ -101,9 +125,16 @@ function watchDialogs(context: BrowserContext): DialogWatch {
 }
 
 export function dialogOpen(dialog: Dialog): AppError {
-  const answer = dialog.type() === "prompt" ? "browser/type with selector dialog=prompt, or browser/click with selector dialog=dismiss" : "browser/click with selector dialog=accept or dialog=dismiss";
-  return fault("dialog_open", `the page waits for an answer to its ${dialog.type()} dialog: ${quoted(dialog.message())}`, `answer it with ${answer}`);
-} // prettier-ignore
+  const answer =
+    dialog.type() === "prompt"
+      ? "browser/type with selector dialog=prompt, or browser/click with selector dialog=dismiss"
+      : "browser/click with selector dialog=accept or dialog=dismiss";
+  return fault(
+    "dialog_open",
+    `the page waits for an answer to its ${dialog.type()} dialog: ${quoted(dialog.message())}`,
+    `answer it with ${answer}`,
+  );
+}
 
 interface Turns {
   readonly life: AbortSignal;

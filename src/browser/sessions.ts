@@ -33,14 +33,24 @@ export function openBrowsers(p: BrowsersParts): Browsers {
   const ended = new Map<string, { owner: Owner; why: AppError }>();
   const opening = new Map<string, number>();
   let closed = false;
-  const chromium = { sandbox: p.sandbox, program: () => findChromium(p.config.executable, p.path), report: p.report };
+  const chromium = {
+    sandbox: p.sandbox,
+    program: () => findChromium(p.config.executable, p.path),
+    report: p.report,
+  };
   const idleMs = p.config.idleSeconds * 1_000;
 
   const stayAwake = (id: string) => {
     const entry = live.get(id);
     if (!entry) return;
     if (entry.idle) clearTimeout(entry.idle);
-    entry.idle = setTimeout(() => void entry.session.end(`it was not used for ${p.config.idleSeconds} seconds`).catch(p.report), idleMs);
+    entry.idle = setTimeout(
+      () =>
+        void entry.session
+          .end(`it was not used for ${p.config.idleSeconds} seconds`)
+          .catch(p.report),
+      idleMs,
+    );
     entry.idle.unref();
   };
   const forget = (id: string, owner: Owner, why: AppError) => {
@@ -59,30 +69,66 @@ export function openBrowsers(p: BrowsersParts): Browsers {
   };
   const requireRoom = (key: string) => {
     const { maxSessionsPerCaller: most, maxSessions } = p.config;
-    const own = [...live.values()].filter(({ session }) => keyOf(session.owner) === key).length + (opening.get(key) ?? 0);
-    if (own >= most) throw new AppError("TOO_MANY_REQUESTS", "concurrency", `${own} browser sessions are open, the most one caller may have`, { remedy: "close one with browser/close" });
+    const own =
+      [...live.values()].filter(({ session }) => keyOf(session.owner) === key).length +
+      (opening.get(key) ?? 0);
+    if (own >= most)
+      throw new AppError(
+        "TOO_MANY_REQUESTS",
+        "concurrency",
+        `${own} browser sessions are open, the most one caller may have`,
+        { remedy: "close one with browser/close" },
+      );
     const all = live.size + [...opening.values()].reduce((sum, count) => sum + count, 0);
-    if (all >= maxSessions) throw new AppError("UNAVAILABLE", "resource_exhausted", `${all} browser sessions are open on this server, the most it may have`, { remedy: "try again later" });
+    if (all >= maxSessions)
+      throw new AppError(
+        "UNAVAILABLE",
+        "resource_exhausted",
+        `${all} browser sessions are open on this server, the most it may have`,
+        { remedy: "try again later" },
+      );
   };
 
   return {
     async open(use, options) {
-      if (closed) throw new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", { remedy: "try again later" });
+      if (closed)
+        throw new AppError("UNAVAILABLE", "shutting_down", "the server is shutting down", {
+          remedy: "try again later",
+        });
       // What may not be gone to needs no browser.
-      if (options.url !== undefined) await createGuard(p.egress, use.rules, use.signal).check(options.url, use.signal);
+      if (options.url !== undefined)
+        await createGuard(p.egress, use.rules, use.signal).check(options.url, use.signal);
       const key = keyOf(use.owner);
       requireRoom(key);
       opening.set(key, (opening.get(key) ?? 0) + 1);
       const id = p.newId();
       try {
-        const session = await openSession(id, use, options, { ...chromium, egress: p.egress, onEnd: (one, why) => forget(one, use.owner, why) });
+        const session = await openSession(id, use, options, {
+          ...chromium,
+          egress: p.egress,
+          onEnd: (one, why) => forget(one, use.owner, why),
+        });
         if (closed || use.signal.aborted) await session.end("the call that opened it has ended");
         else live.set(id, { session, idle: null });
         const { url } = options;
         try {
-          const at = url === undefined ? null : await session.run(use, (page) => navigate(session, page, { url }, "load", use.signal));
+          const at =
+            url === undefined
+              ? null
+              : await session.run(use, (page) =>
+                  navigate(session, page, { url }, "load", use.signal),
+                );
           const tabId = session.tabs.idOf(session.tabs.active()) ?? "";
-          return { sessionId: id, tabId, ...(at && { url: at.url, title: at.title, ...(at.status !== null && { status: at.status }) }), expiresAt: use.now + idleMs };
+          return {
+            sessionId: id,
+            tabId,
+            ...(at && {
+              url: at.url,
+              title: at.title,
+              ...(at.status !== null && { status: at.status }),
+            }),
+            expiresAt: use.now + idleMs,
+          };
         } catch (cause) {
           // Nobody knows its id: it must not stay.
           await session.end("its first page did not load");
@@ -116,10 +162,14 @@ export function openBrowsers(p: BrowsersParts): Browsers {
     diagram: createDiagrams(chromium, mermaidFile),
     async close() {
       closed = true;
-      await Promise.all([...live.values()].map(({ session }) => session.end("the server shut down").catch(p.report)));
+      await Promise.all(
+        [...live.values()].map(({ session }) =>
+          session.end("the server shut down").catch(p.report),
+        ),
+      );
     },
   };
-} // prettier-ignore
+}
 
 const keyOf = ({ tenantId, userId }: Owner): string => JSON.stringify([tenantId, userId]);
 const sameOwner = (a: Owner, b: Owner): boolean => keyOf(a) === keyOf(b);

@@ -13,7 +13,12 @@ export interface Settled {
 const REACTION_MS = 150;
 const LOAD_MS = 8_000;
 
-export async function settled(session: LiveSession, page: Page, action: () => Promise<unknown>, signal: AbortSignal): Promise<Settled> {
+export async function settled(
+  session: LiveSession,
+  page: Page,
+  action: () => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<Settled> {
   let started = false;
   let navigated = false;
   let popup: Page | null = null;
@@ -36,19 +41,30 @@ export async function settled(session: LiveSession, page: Page, action: () => Pr
     popup: (opened: Page) => void (popup = opened),
     close: () => over.resolve(),
   };
-  page.on("request", on.request).on("requestfailed", on.requestfailed).on("framenavigated", on.framenavigated).on("popup", on.popup).on("close", on.close);
+  page
+    .on("request", on.request)
+    .on("requestfailed", on.requestfailed)
+    .on("framenavigated", on.framenavigated)
+    .on("popup", on.popup)
+    .on("close", on.close);
   try {
     await action();
     await pause(REACTION_MS, signal);
     if (started) {
       await Promise.race([over.promise, pause(LOAD_MS, signal)]);
-      if (!page.isClosed()) await page.waitForLoadState("load", { timeout: LOAD_MS, signal }).catch(() => undefined);
+      if (!page.isClosed())
+        await page.waitForLoadState("load", { timeout: LOAD_MS, signal }).catch(() => undefined);
     }
   } finally {
-    page.off("request", on.request).off("requestfailed", on.requestfailed).off("framenavigated", on.framenavigated).off("popup", on.popup).off("close", on.close);
+    page
+      .off("request", on.request)
+      .off("requestfailed", on.requestfailed)
+      .off("framenavigated", on.framenavigated)
+      .off("popup", on.popup)
+      .off("close", on.close);
   }
   const refusal = session.guard.takeRefusal();
   if (refusal) throw refusal;
   const openedTabId = popup === null ? null : session.tabs.idOf(popup);
   return { url: page.url(), navigated, ...(openedTabId !== null && { openedTabId }) };
-} // prettier-ignore
+}

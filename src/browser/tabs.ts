@@ -23,7 +23,10 @@ const MAX_TABS = 20;
 const TITLE_MS = 5_000;
 
 /** Opens the first tab. `prepare` is done before a tab of ours goes anywhere. */
-export async function openTabs(context: BrowserContext, prepare: (page: Page) => Promise<void>): Promise<Tabs> {
+export async function openTabs(
+  context: BrowserContext,
+  prepare: (page: Page) => Promise<void>,
+): Promise<Tabs> {
   const pages = new Map<string, Page>();
   const ready = new Map<Page, Promise<void>>();
   let count = 0;
@@ -46,7 +49,12 @@ export async function openTabs(context: BrowserContext, prepare: (page: Page) =>
   };
   context.on("page", (page) => void add(page).catch(() => undefined));
   const open = async () => {
-    if (pages.size >= MAX_TABS) throw fault("too_many_tabs", `the session has ${MAX_TABS} tabs, the most it may have`, "close one with browser/tabs");
+    if (pages.size >= MAX_TABS)
+      throw fault(
+        "too_many_tabs",
+        `the session has ${MAX_TABS} tabs, the most it may have`,
+        "close one with browser/tabs",
+      );
     const page = await context.newPage();
     await add(page);
     active = idOf(page) ?? active;
@@ -56,18 +64,33 @@ export async function openTabs(context: BrowserContext, prepare: (page: Page) =>
   const get = (tabId: string): Page => {
     const page = pages.get(tabId);
     if (page) return page;
-    throw fault("tab_not_found", `no tab ${quoted(tabId)}; there are ${[...pages.keys()].join(", ") || "none"}`, "list them with browser/tabs");
+    throw fault(
+      "tab_not_found",
+      `no tab ${quoted(tabId)}; there are ${[...pages.keys()].join(", ") || "none"}`,
+      "list them with browser/tabs",
+    );
   };
   await open();
   return {
     active() {
       const page = pages.get(active);
       if (page) return page;
-      throw fault("tab_not_found", "the session has no tab left", "open one with browser/tabs, action open");
+      throw fault(
+        "tab_not_found",
+        "the session has no tab left",
+        "open one with browser/tabs, action open",
+      );
     },
     idOf,
     list: () =>
-      Promise.all([...pages].map(async ([tabId, page]) => ({ tabId, url: page.url(), title: await titleOf(page), active: tabId === active }))),
+      Promise.all(
+        [...pages].map(async ([tabId, page]) => ({
+          tabId,
+          url: page.url(),
+          title: await titleOf(page),
+          active: tabId === active,
+        })),
+      ),
     open,
     async switchTo(tabId) {
       await get(tabId).bringToFront();
@@ -75,7 +98,7 @@ export async function openTabs(context: BrowserContext, prepare: (page: Page) =>
     },
     close: (tabId) => get(tabId).close(),
   };
-} // prettier-ignore
+}
 
 /** A page that hangs has no title. */
 export async function titleOf(page: Page): Promise<string> {

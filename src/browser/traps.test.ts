@@ -1,6 +1,12 @@
 // Pages that try to reach inside. Whatever they do, nothing arrives at the traps; what they may do works.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { canBrowse, openSite, openTraps, type Site, type Traps } from "../../test/fixtures/browser-site.ts"; // prettier-ignore
+import {
+  canBrowse,
+  openSite,
+  openTraps,
+  type Site,
+  type Traps,
+} from "../../test/fixtures/browser-site.ts";
 import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
 import click from "../tools/browser/click.ts";
 import close from "../tools/browser/close.ts";
@@ -46,13 +52,14 @@ const ATTEMPTS: Record<string, () => string> = {
   "a form in a frame": () =>
     `document.body.insertAdjacentHTML("beforeend", '<iframe name=f></iframe><form id=g method=post target=f action="http://${inside()}/"></form>'); document.getElementById("g").submit(); ${sleep}`,
   "a redirect of a sub-request": () => `await fetch("/redirect-inside", { mode: "no-cors" });`,
-  "a popup": () => `window.open("http://${inside()}/"); window.open("file:///etc/passwd"); window.open("chrome://version"); ${sleep}`,
+  "a popup": () =>
+    `window.open("http://${inside()}/"); window.open("file:///etc/passwd"); window.open("chrome://version"); ${sleep}`,
   "a popup that is redirected": () => `window.open("/redirect-inside"); ${sleep}`,
   "speculation rules": () =>
     `const s = document.createElement("script"); s.type = "speculationrules"; s.textContent = JSON.stringify({ prefetch: [{ urls: ["http://${inside()}/"] }], prerender: [{ urls: ["http://${inside()}/"] }] }); document.head.append(s); ${sleep}`,
   "a service worker": () =>
     `const r = await navigator.serviceWorker.register("/worker.js"); await navigator.serviceWorker.ready; await fetch("/through-worker").catch(() => 0); ${sleep}`,
-}; // prettier-ignore
+};
 
 const TOP_LEVEL: Record<string, () => string> = {
   "an address inside": () => `http://${inside()}/`,
@@ -64,15 +71,31 @@ const TOP_LEVEL: Record<string, () => string> = {
 
 beforeAll(async () => {
   traps = await openTraps();
-  const pages = Object.fromEntries(Object.entries(ATTEMPTS).map(([name, script]) => [`/${encodeURIComponent(name)}`, attempt(script())])); // prettier-ignore
+  const pages = Object.fromEntries(
+    Object.entries(ATTEMPTS).map(([name, script]) => [
+      `/${encodeURIComponent(name)}`,
+      attempt(script()),
+    ]),
+  );
   site = await openSite({
     ...pages,
-    "/": `<title>control</title><p>fine</p>${Object.entries(TOP_LEVEL).map(([name, to]) => `<p><a href="${to()}">${name}</a> <button onclick="location.href='${to()}'">script: ${name}</button></p>`).join("")}<a download href="http://${inside()}/x.bin">download inside</a>`,
+    "/": `<title>control</title><p>fine</p>${Object.entries(TOP_LEVEL)
+      .map(
+        ([name, to]) =>
+          `<p><a href="${to()}">${name}</a> <button onclick="location.href='${to()}'">script: ${name}</button></p>`,
+      )
+      .join("")}<a download href="http://${inside()}/x.bin">download inside</a>`,
     "/control": attempt('const t = await (await fetch("/answer")).text(); return "got " + t;'),
     "/answer": (_req, res) => void res.end("hello"),
-    "/redirect-inside": (_req, res) => void res.writeHead(302, { location: `http://${inside()}/` }).end(),
-    "/worker.js": (_req, res) => void res.setHeader("content-type", "text/javascript").end(`self.addEventListener("install", (e) => { self.skipWaiting(); e.waitUntil(fetch("http://${inside()}/", { mode: "no-cors" }).catch(() => 0)); }); self.addEventListener("activate", (e) => e.waitUntil(clients.claim())); self.addEventListener("fetch", (e) => { if (e.request.url.includes("through-worker")) e.respondWith(fetch("http://${inside()}/", { mode: "no-cors" })); });`),
-  }); // prettier-ignore
+    "/redirect-inside": (_req, res) =>
+      void res.writeHead(302, { location: `http://${inside()}/` }).end(),
+    "/worker.js": (_req, res) =>
+      void res
+        .setHeader("content-type", "text/javascript")
+        .end(
+          `self.addEventListener("install", (e) => { self.skipWaiting(); e.waitUntil(fetch("http://${inside()}/", { mode: "no-cors" }).catch(() => 0)); }); self.addEventListener("activate", (e) => e.waitUntil(clients.claim())); self.addEventListener("fetch", (e) => { if (e.request.url.includes("through-worker")) e.respondWith(fetch("http://${inside()}/", { mode: "no-cors" })); });`,
+        ),
+  });
   bench = await openBench({ rules: { "private: []": `private: ["127.0.0.1:${site.port}"]` } });
   if (canBrowse()) sessionId = (await bench.run(open, {}))["sessionId"] as string;
 }, 60_000);
@@ -88,25 +111,40 @@ describe.skipIf(!canBrowse())("T48: a page reaches nothing inside", { timeout: 6
 
   test("control: what is allowed works", async () => {
     await bench.run(navigate, { sessionId, url: `${site.base}/control` });
-    expect(await bench.run(wait, { sessionId, type: "text", value: "done" })).toMatchObject({ met: true }); // prettier-ignore
-    expect(await bench.run(extract, { sessionId, selector: "#out" })).toMatchObject({ data: "done got hello" }); // prettier-ignore
+    expect(await bench.run(wait, { sessionId, type: "text", value: "done" })).toMatchObject({
+      met: true,
+    });
+    expect(await bench.run(extract, { sessionId, selector: "#out" })).toMatchObject({
+      data: "done got hello",
+    });
   });
 
   test.each(Object.keys(ATTEMPTS))("%s", async (name) => {
     await bench.run(navigate, { sessionId, url: `${site.base}/${encodeURIComponent(name)}` });
-    expect(await bench.run(wait, { sessionId, type: "text", value: "done" })).toMatchObject({ met: true }); // prettier-ignore
+    expect(await bench.run(wait, { sessionId, type: "text", value: "done" })).toMatchObject({
+      met: true,
+    });
     expect(traps.heard).toEqual([]);
-    const { tabs: open_ } = (await bench.run(tabs, { sessionId, action: "list" })) as unknown as { tabs: { tabId: string; url: string }[] }; // prettier-ignore
+    const { tabs: open_ } = (await bench.run(tabs, { sessionId, action: "list" })) as unknown as {
+      tabs: { tabId: string; url: string }[];
+    };
     for (const tab of open_) expect(tab.url).not.toMatch(/^(file|chrome):/);
-    for (const tab of open_.slice(1)) await bench.run(tabs, { sessionId, action: "close", tabId: tab.tabId }); // prettier-ignore
+    for (const tab of open_.slice(1))
+      await bench.run(tabs, { sessionId, action: "close", tabId: tab.tabId });
   });
 
   test.each(Object.keys(TOP_LEVEL))("a link and a script to %s", async (name) => {
     for (const selector of [`text="${name}"`, `text="script: ${name}"`]) {
       await bench.run(navigate, { sessionId, url: `${site.base}/` });
-      const url = await bench.run(click, { sessionId, selector }).then((result) => result["url"], () => "refused"); // prettier-ignore
+      const url = await bench.run(click, { sessionId, selector }).then(
+        (result) => result["url"],
+        () => "refused",
+      );
       expect(url).not.toMatch(/^(file|chrome|data):/);
-      const text = await bench.run(extract, { sessionId }).then((result) => JSON.stringify(result["data"]), () => ""); // prettier-ignore
+      const text = await bench.run(extract, { sessionId }).then(
+        (result) => JSON.stringify(result["data"]),
+        () => "",
+      );
       expect(text).not.toContain("root:");
     }
     expect(traps.heard).toEqual([]);

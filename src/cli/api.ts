@@ -14,7 +14,8 @@ export function define(command: Command, cli: Cli): void {
     .option("--data <json>", "body as JSON, @file, or - for stdin")
     .action(async (method: string, path: string, options: { data?: string }) => {
       const verb = method.toUpperCase();
-      if (!/^(GET|HEAD|POST|PATCH|PUT|DELETE)$/.test(verb)) throw usage(`unknown method ${JSON.stringify(method)}`, "GET, POST, PATCH, PUT or DELETE"); // prettier-ignore
+      if (!/^(GET|HEAD|POST|PATCH|PUT|DELETE)$/.test(verb))
+        throw usage(`unknown method ${JSON.stringify(method)}`, "GET, POST, PATCH, PUT or DELETE");
       const body = options.data === undefined ? undefined : readData(options.data);
       const api = await cli.connect(ADMIN.test(path) ? "admin" : "caller");
       const response = await api.send(verb, path, body === undefined ? {} : { body });
@@ -27,7 +28,12 @@ export function define(command: Command, cli: Cli): void {
 }
 
 function readData(data: string): unknown {
-  const text = data === "-" ? readFileSync(0, "utf8") : data.startsWith("@") ? readFileSync(data.slice(1), "utf8") : data; // prettier-ignore
+  const text =
+    data === "-"
+      ? readFileSync(0, "utf8")
+      : data.startsWith("@")
+        ? readFileSync(data.slice(1), "utf8")
+        : data;
   const value = asJson(text);
   if (value === undefined) throw usage("--data: not valid JSON");
   return value;

@@ -50,7 +50,7 @@ export function define(command: Command, cli: Cli): void {
       "--state <state>",
       "pending, approved, declined, expired, not_presented, cancelled, consumed or all",
       "pending",
-    ) // prettier-ignore
+    )
     .option("--mine", "those that the command line asked for")
     .option("--limit <n>", "at most this many (1 to 100)", "50")
     .option("--after <cursor>", "the page after this one")
@@ -70,7 +70,7 @@ export function define(command: Command, cli: Cli): void {
       "--expires <duration>",
       "also let the same call run unasked for this long, e.g. 1h or 7d",
       (text) => parseDuration(text, "s"),
-    ) // prettier-ignore
+    )
     .action((id: string, options: VoteOptions) => approve(cli, id, options));
   command
     .command("deny <id>")
@@ -86,9 +86,15 @@ export function define(command: Command, cli: Cli): void {
     .description("standing rules in force")
     .action(async () => {
       const api = await cli.connect("admin");
-      const answer = await api.get<{ items: Row[]; next: string | null }>("approval-rules", { limit: 100 }); // prettier-ignore
+      const answer = await api.get<{ items: Row[]; next: string | null }>("approval-rules", {
+        limit: 100,
+      });
       if (cli.flags.json) return cli.term.printJson(answer);
-      const rows = answer.items.map((item) => ["id", "userId", "toolName", "expiresAt", "createdBy", "matches"].map((name) => shown(item[name]))); // prettier-ignore
+      const rows = answer.items.map((item) =>
+        ["id", "userId", "toolName", "expiresAt", "createdBy", "matches"].map((name) =>
+          shown(item[name]),
+        ),
+      );
       for (const line of table(rows)) cli.term.print(line);
     });
   command
@@ -104,7 +110,8 @@ export function define(command: Command, cli: Cli): void {
 
 const pathOf = (id: string): string => `approvals/${encodeURIComponent(id)}`;
 const one = (api: Api, id: string): Promise<Approval> => api.get<Approval>(pathOf(id));
-const shown = (value: unknown): string => visible(typeof value === "string" ? value : JSON.stringify(value)); // prettier-ignore
+const shown = (value: unknown): string =>
+  visible(typeof value === "string" ? value : JSON.stringify(value));
 
 async function list(
   cli: Cli,
@@ -112,7 +119,12 @@ async function list(
 ): Promise<void> {
   const { state, mine, limit, after } = options;
   const api = await cli.connect(mine ? "caller" : "admin");
-  const answer = await api.get<Approvals>("approvals", { limit, after, mine, state: state === "all" ? undefined : state }); // prettier-ignore
+  const answer = await api.get<Approvals>("approvals", {
+    limit,
+    after,
+    mine,
+    state: state === "all" ? undefined : state,
+  });
   if (cli.flags.json) return cli.term.printJson(answer);
   const now = Date.now();
   for (const line of table(answer.items.map((item) => columns(item, now)))) cli.term.print(line);
@@ -124,32 +136,59 @@ function columns(item: Approval, now: number): string[] {
   const left = Date.parse(item.expiresAt) - now;
   const time = item.state === "pending" ? `${duration(Math.max(0, left))} left` : "";
   const votes = item.needed > 1 ? `${item.votes.length} of ${item.needed}` : "";
-  return [item.id, item.state, time, votes, item.requester, item.toolName, item.risk, short(shown(item.editedArguments ?? item.arguments), 80)]; // prettier-ignore
+  return [
+    item.id,
+    item.state,
+    time,
+    votes,
+    item.requester,
+    item.toolName,
+    item.risk,
+    short(shown(item.editedArguments ?? item.arguments), 80),
+  ];
 }
 
 function show(cli: Cli, item: Approval): void {
   if (cli.flags.json) return cli.term.printJson(item);
   const { arguments: args, editedArguments, reasons, votes, version: _version, ...facts } = item;
   for (const line of fields(facts)) cli.term.print(visible(line));
-  for (const { message, rule } of reasons) cli.term.print(`because  ${visible(message)}${rule === undefined ? "" : ` (${rule})`}`); // prettier-ignore
-  for (const { userId, decision, comment } of votes) cli.term.print(`vote  ${userId}: ${decision}${comment === null ? "" : ` – ${visible(comment)}`}`); // prettier-ignore
+  for (const { message, rule } of reasons)
+    cli.term.print(`because  ${visible(message)}${rule === undefined ? "" : ` (${rule})`}`);
+  for (const { userId, decision, comment } of votes)
+    cli.term.print(
+      `vote  ${userId}: ${decision}${comment === null ? "" : ` – ${visible(comment)}`}`,
+    );
   cli.term.print(`arguments\n${visible(JSON.stringify(args, null, 2))}`);
-  if (editedArguments) cli.term.print(`edited arguments\n${visible(JSON.stringify(editedArguments, null, 2))}`); // prettier-ignore
+  if (editedArguments)
+    cli.term.print(`edited arguments\n${visible(JSON.stringify(editedArguments, null, 2))}`);
 }
 
 async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void> {
   const api = await cli.connect("admin");
-  const args = options.args === undefined ? undefined : parseArgs(options.args, () => readFileSync(0, "utf8")); // prettier-ignore
+  const args =
+    options.args === undefined ? undefined : parseArgs(options.args, () => readFileSync(0, "utf8"));
   // A yes is to what is read now: an edit in between is refused by its version.
   const { version } = await one(api, id);
   const body = given({ comment: options.reason, arguments: args, version });
   const voted = await api.post<Approval>(`${pathOf(id)}/approve`, body);
-  const rule = options.expires === undefined || voted.state === "pending" ? null : await api.post<Row>(`${pathOf(id)}/rule`, { expiresInSeconds: Math.round(options.expires / 1000) }); // prettier-ignore
+  const rule =
+    options.expires === undefined || voted.state === "pending"
+      ? null
+      : await api.post<Row>(`${pathOf(id)}/rule`, {
+          expiresInSeconds: Math.round(options.expires / 1000),
+        });
   if (cli.flags.json) return cli.term.printJson(rule ? { ...voted, rule } : voted);
   const more = voted.needed - voted.votes.length;
   cli.term.print(`${id}  ${voted.state}`);
-  cli.term.note(voted.state === "pending" ? `   ${more} more must agree` : `   the call goes on: ostiary runs show ${voted.executionId}`); // prettier-ignore
-  if (rule) cli.term.note(`   standing rule ${rule.id}; end it with: ostiary approvals revoke-rule ${rule.id}`); // prettier-ignore
+  cli.term.note(
+    voted.state === "pending"
+      ? `   ${more} more must agree`
+      : `   the call goes on: ostiary runs show ${voted.executionId}`,
+  );
+  if (rule)
+    cli.term.note(
+      `   standing rule ${rule.id}; end it with: ostiary approvals revoke-rule ${rule.id}`,
+    );
 }
 
 async function decline(cli: Cli, id: string, options: VoteOptions): Promise<void> {
@@ -169,9 +208,13 @@ async function watch(cli: Cli): Promise<void> {
   cli.term.note("watching; Ctrl-C ends it");
   try {
     for (;;) {
-      const { body } = await api.request<Approvals>("GET", "approvals", { query: { state: "pending", limit: 100 }, signal: stop.signal }); // prettier-ignore
+      const { body } = await api.request<Approvals>("GET", "approvals", {
+        query: { state: "pending", limit: 100 },
+        signal: stop.signal,
+      });
       const now = new Set(body.items.map((item) => item.id));
-      for (const item of body.items.toReversed()) if (!open.has(item.id)) tell(cli, "requested", item); // prettier-ignore
+      for (const item of body.items.toReversed())
+        if (!open.has(item.id)) tell(cli, "requested", item);
       for (const id of open) if (!now.has(id)) tell(cli, "decided", await one(api, id));
       open = now;
       await sleep(LOOK_EVERY_MS, undefined, { signal: stop.signal });

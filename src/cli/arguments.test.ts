@@ -24,7 +24,19 @@ const schema: JsonObject = {
 
 describe("pairs", () => {
   test("each value in the type the schema asks for", () => {
-    const words = ["text=7", "count=7", "share=-1.5e2", "on=TRUE", "names=a, b", "sizes=1,2", 'deep={"x":1}', "either=null", "words=1,2", "mode=1", "fixed=3"]; // prettier-ignore
+    const words = [
+      "text=7",
+      "count=7",
+      "share=-1.5e2",
+      "on=TRUE",
+      "names=a, b",
+      "sizes=1,2",
+      'deep={"x":1}',
+      "either=null",
+      "words=1,2",
+      "mode=1",
+      "fixed=3",
+    ];
     expect(parsePairs(words, schema)).toEqual({
       text: "7",
       count: 7,

@@ -7,8 +7,14 @@ interface Usage {
   plan: string | null;
   period: string;
   resetsAt: string;
-  items: { metric: string; used: number; reserved: number; limit: number | null; left: number | null }[];
-} // prettier-ignore
+  items: {
+    metric: string;
+    used: number;
+    reserved: number;
+    limit: number | null;
+    left: number | null;
+  }[];
+}
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -20,7 +26,10 @@ export function define(command: Command, cli: Cli): void {
       const usage = await api.get<Usage>("usage", { period: options.period });
       if (cli.flags.json) return cli.term.printJson(usage);
       const head = ["metric", "used", "reserved", "limit", "left"];
-      const rows = usage.items.map(({ metric, used, reserved, limit, left }) => [metric, ...[used, reserved, limit, left].map(numberText)]); // prettier-ignore
+      const rows = usage.items.map(({ metric, used, reserved, limit, left }) => [
+        metric,
+        ...[used, reserved, limit, left].map(numberText),
+      ]);
       for (const line of table([head, ...rows])) cli.term.print(line);
       cli.term.note(`${usage.period}, plan ${usage.plan ?? "none"}; starts anew ${usage.resetsAt}`);
     });

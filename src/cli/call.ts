@@ -49,7 +49,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--no-wait", "answer with the execution id at once")
     .option("--timeout <duration>", "time limit, e.g. 5000 (ms) or 30s", (text) =>
       parseDuration(text),
-    ) // prettier-ignore
+    )
     .option("--idempotency-key <key>", "the same key never runs the call twice")
     .option("--dry-run", "only say what the gate would decide (as `explain`)")
     .action(async (tool: string, pairs: string[], options: CallOptions) => {
@@ -120,8 +120,25 @@ async function call(
 function answerOf(e: Execution): CallAnswer {
   const { id, status, toolName, result, executionTime, endTime, gates } = e;
   const { error, errorCode, errorReason, remedy, cancelReason, approval } = e;
-  const answer = { success: true as const, executionId: id, status, result, toolName, executionTime, timestamp: endTime, gates, error, errorCode, errorReason, remedy, cancelReason, approval }; // prettier-ignore
-  return Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)) as unknown as CallAnswer; // prettier-ignore
+  const answer = {
+    success: true as const,
+    executionId: id,
+    status,
+    result,
+    toolName,
+    executionTime,
+    timestamp: endTime,
+    gates,
+    error,
+    errorCode,
+    errorReason,
+    remedy,
+    cancelReason,
+    approval,
+  };
+  return Object.fromEntries(
+    Object.entries(answer).filter(([, value]) => value !== undefined),
+  ) as unknown as CallAnswer;
 }
 
 function show(cli: Cli, api: Api, answer: CallAnswer): void {
@@ -132,12 +149,20 @@ function show(cli: Cli, api: Api, answer: CallAnswer): void {
   if (answer.status !== "success") {
     const why =
       answer.cancelReason === undefined ? (answer.errorReason ?? "") : answer.cancelReason;
-    term.warn(`✗ ${term.err.red(answer.status)}  ${time}   ${answer.errorCode ?? ""} / ${why}   ${answer.executionId}`); // prettier-ignore
-    const more = [...row("why", answer.error), ...row("remedy", answer.remedy), ...row("explain", `ostiary explain ${answer.executionId}`)]; // prettier-ignore
+    term.warn(
+      `✗ ${term.err.red(answer.status)}  ${time}   ${answer.errorCode ?? ""} / ${why}   ${answer.executionId}`,
+    );
+    const more = [
+      ...row("why", answer.error),
+      ...row("remedy", answer.remedy),
+      ...row("explain", `ostiary explain ${answer.executionId}`),
+    ];
     for (const line of more) term.warn(line);
     if (answer.result === undefined) return;
   } else {
-    term.note(`${term.err.green("✓ success")}  ${time}   ${answer.executionId}   ${allowed} of ${gates.length} stages allowed`); // prettier-ignore
+    term.note(
+      `${term.err.green("✓ success")}  ${time}   ${answer.executionId}   ${allowed} of ${gates.length} stages allowed`,
+    );
   }
   const { text, beside } = readable(answer.result);
   term.print(text);
@@ -150,7 +175,9 @@ function textOf(result: JsonObject): string | null {
   if (!(CONTENT_KEY in result)) return null;
   const { content, structuredContent } = unpackResult(result);
   const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
-  return texts.length === content.length && structuredContent === undefined ? texts.join("\n") : null; // prettier-ignore
+  return texts.length === content.length && structuredContent === undefined
+    ? texts.join("\n")
+    : null;
 }
 
 /** What a person wants to see of a result: the text itself where there is one, what is beside it in one line. */
@@ -161,7 +188,9 @@ export function readable(result: unknown): { text: string; beside: string } {
     const said = textOf(result as JsonObject);
     if (said !== null) return { text: said, beside: "" };
     if (typeof content === "string") {
-      const beside = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(" "); // prettier-ignore
+      const beside = Object.entries(rest)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(" ");
       return { text: content.replace(/\n$/, ""), beside };
     }
   }

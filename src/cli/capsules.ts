@@ -30,9 +30,20 @@ export function define(command: Command, cli: Cli): void {
     .action(async (name: string, options: Options) => {
       const { tools, ...rest } = options;
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>("capsules", given({ name, capabilities: tools ?? [], ...rest }))); // prettier-ignore
+      showRow(
+        cli,
+        await api.post<Row>("capsules", given({ name, capabilities: tools ?? [], ...rest })),
+      );
     });
-  listVerb(command, cli, "capsules", ["id", "name", "status", "version", "default", "listing", "capabilities"]); // prettier-ignore
+  listVerb(command, cli, "capsules", [
+    "id",
+    "name",
+    "status",
+    "version",
+    "default",
+    "listing",
+    "capabilities",
+  ]);
   showVerb(command, cli, "capsules");
   command
     .command("edit <id>")
@@ -49,8 +60,13 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function edit(cli: Cli, id: string, { tools, add, remove, ...rest }: Options): Promise<void> {
-  if (tools && (add ?? remove)) throw usage("--tools replaces the list; it does not go with --add or --remove"); // prettier-ignore
-  if (!tools && !add && !remove && Object.keys(rest).length === 0) throw usage("nothing to change", "name --name, --tools, --add, --remove, --default, --status or --listing"); // prettier-ignore
+  if (tools && (add ?? remove))
+    throw usage("--tools replaces the list; it does not go with --add or --remove");
+  if (!tools && !add && !remove && Object.keys(rest).length === 0)
+    throw usage(
+      "nothing to change",
+      "name --name, --tools, --add, --remove, --default, --status or --listing",
+    );
   const api = await cli.connect("admin");
   const path = `capsules/${encodeURIComponent(id)}`;
   let capabilities = tools;

@@ -6,11 +6,13 @@ import type { CliError } from "./fail.ts";
 import { failed, refused, usage, type Problem } from "./fail.ts";
 
 export interface ApiRequest {
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  readonly query?: Readonly<
+    Record<string, string | number | boolean | readonly string[] | undefined>
+  >;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-} // prettier-ignore
+}
 
 export interface ApiAnswer<T> {
   readonly status: number;
@@ -35,14 +37,24 @@ export async function connect(cli: Cli, need: "caller" | "admin"): Promise<Api> 
   const ownUrl = trimmed(owner?.url);
   const url = trimmed(cli.flags.server) ?? ownUrl;
   if (url === undefined) {
-    const why = owner ? `Process ${owner.pid} serves ${dataDir} on stdio only.` : `No server is running on ${dataDir}.`; // prettier-ignore
-    throw failed("not_running", why, "start one: ostiary serve (or name another: --server <url> --key <ref>)"); // prettier-ignore
+    const why = owner
+      ? `Process ${owner.pid} serves ${dataDir} on stdio only.`
+      : `No server is running on ${dataDir}.`;
+    throw failed(
+      "not_running",
+      why,
+      "start one: ostiary serve (or name another: --server <url> --key <ref>)",
+    );
   }
   if (!URL.canParse(url)) throw usage(`--server: expected a URL, got ${JSON.stringify(url)}`);
   // A key of this machine must not travel to a server somebody merely named.
   if (cli.flags.key === undefined && url !== ownUrl)
-    throw usage("--server names a server whose key is not known here", "add --key env:NAME or --key file:PATH"); // prettier-ignore
-  const key = cli.flags.key === undefined ? ownKey(dataDir, need, cli) : byReference(cli.flags.key, cli); // prettier-ignore
+    throw usage(
+      "--server names a server whose key is not known here",
+      "add --key env:NAME or --key file:PATH",
+    );
+  const key =
+    cli.flags.key === undefined ? ownKey(dataDir, need, cli) : byReference(cli.flags.key, cli);
   return openApi(url, key, cli);
 }
 
@@ -53,7 +65,12 @@ function ownKey(dataDir: string, need: "caller" | "admin", cli: Cli): string {
   if (preset) return byReference(preset, cli);
   const path = join(dataDir, need === "admin" ? "admin.key" : "cli.key");
   const key = readKey(path);
-  if (key === null) throw failed("no_key", `There is no key at ${path}.`, "name one: --key env:NAME or --key file:PATH"); // prettier-ignore
+  if (key === null)
+    throw failed(
+      "no_key",
+      `There is no key at ${path}.`,
+      "name one: --key env:NAME or --key file:PATH",
+    );
   return key;
 }
 
@@ -63,7 +80,10 @@ export function byReference(ref: string, cli: Pick<Cli, "env">): string {
   const [, kind, name = ""] = /^(env|file):(.+)$/s.exec(inner) ?? [];
   if (kind === undefined) return ref;
   const key = kind === "env" ? cli.env[name] : readKey(name);
-  if (!key) throw usage(`--key: ${kind === "env" ? `the variable ${name} is not set` : `the file ${name} is missing or empty`}`); // prettier-ignore
+  if (!key)
+    throw usage(
+      `--key: ${kind === "env" ? `the variable ${name} is not set` : `the file ${name} is missing or empty`}`,
+    );
   return key;
 }
 
@@ -72,7 +92,8 @@ export function openApi(url: string, key: string, cli: Pick<Cli, "term">): Api {
     const target = new URL(path.startsWith("/") ? path : `/api/v1/${path}`, url);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       const values = Array.isArray(value) ? (value as readonly string[]) : [value as string];
-      for (const each of values) if (each !== undefined) target.searchParams.append(name, String(each)); // prettier-ignore
+      for (const each of values)
+        if (each !== undefined) target.searchParams.append(name, String(each));
     }
     try {
       const response = await fetch(target, {
@@ -86,12 +107,18 @@ export function openApi(url: string, key: string, cli: Pick<Cli, "term">): Api {
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         ...(request.signal ? { signal: request.signal } : {}),
       });
-      cli.term.trace(`${method} ${target.href} ${response.status} ${response.headers.get("request-id") ?? ""}`); // prettier-ignore
+      cli.term.trace(
+        `${method} ${target.href} ${response.status} ${response.headers.get("request-id") ?? ""}`,
+      );
       return response;
     } catch (cause) {
       if (request.signal?.aborted) throw cause;
       const { code } = ((cause as Error).cause ?? {}) as NodeJS.ErrnoException;
-      throw failed("unreachable", `The server at ${url} does not answer (${code ?? String(cause)}).`, "is it running? start it: ostiary serve"); // prettier-ignore
+      throw failed(
+        "unreachable",
+        `The server at ${url} does not answer (${code ?? String(cause)}).`,
+        "is it running? start it: ostiary serve",
+      );
     }
   };
   const request: Api["request"] = async (method, path, options) => {
@@ -105,7 +132,8 @@ export function openApi(url: string, key: string, cli: Pick<Cli, "term">): Api {
     key,
     send,
     request,
-    get: async (path, query) => (await request("GET", path, query === undefined ? {} : { query })).body as never, // prettier-ignore
+    get: async (path, query) =>
+      (await request("GET", path, query === undefined ? {} : { query })).body as never,
     post: async (path, body) => (await request("POST", path, { body })).body as never,
   };
 }
@@ -122,5 +150,9 @@ async function readBody(response: Response): Promise<unknown> {
 
 export function problemOf(response: Response, body: unknown): CliError {
   if (typeof body === "object" && body !== null && "code" in body) return refused(body as Problem);
-  return failed("not_ostiary", `${response.url} answered ${response.status} without a problem object.`, "is this the address of an Ostiary server?"); // prettier-ignore
+  return failed(
+    "not_ostiary",
+    `${response.url} answered ${response.status} without a problem object.`,
+    "is this the address of an Ostiary server?",
+  );
 }

@@ -23,7 +23,9 @@ interface Words {
 function wordsOf(program: Command): Words[] {
   const found: Words[] = [];
   const flagsOf = (command: Command) =>
-    command.options.flatMap((option) => (option.long ? [{ name: option.long, about: option.description, value: option.required }] : [])); // prettier-ignore
+    command.options.flatMap((option) =>
+      option.long ? [{ name: option.long, about: option.description, value: option.required }] : [],
+    );
   const global = [...flagsOf(program), { name: "--help", about: "show help", value: false }];
   const walk = (command: Command, path: string) => {
     const own = command === program ? [] : flagsOf(command);
@@ -31,8 +33,10 @@ function wordsOf(program: Command): Words[] {
       path,
       verbs: [
         ...command.commands.map((verb) => ({ name: verb.name(), about: verb.description() })),
-        ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices.map((name) => ({ name, about: "" }))),
-      ], // prettier-ignore
+        ...command.registeredArguments.flatMap(({ argChoices = [] }) =>
+          argChoices.map((name) => ({ name, about: "" })),
+        ),
+      ],
       flags: [...own, ...global],
     });
     for (const verb of command.commands) walk(verb, `${path} ${verb.name()}`.trim());
@@ -44,8 +48,10 @@ function wordsOf(program: Command): Words[] {
 const SHELLS: Record<string, (words: Words[]) => string> = { bash, zsh, fish };
 
 function bash(words: Words[]): string {
-  const cases = words.map(({ path, verbs, flags }) =>
-    `    ${JSON.stringify(path)}) words=${JSON.stringify([...verbs, ...flags].map(({ name }) => name).join(" "))} ;;`); // prettier-ignore
+  const cases = words.map(
+    ({ path, verbs, flags }) =>
+      `    ${JSON.stringify(path)}) words=${JSON.stringify([...verbs, ...flags].map(({ name }) => name).join(" "))} ;;`,
+  );
   const paths = words.filter(({ path }) => path !== "").map(({ path }) => JSON.stringify(path));
   return `# ostiary completion for bash: source <(ostiary completion bash)
 _ostiary() {
@@ -70,8 +76,10 @@ const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 function zsh(words: Words[]): string {
   const item = ({ name, about }: { name: string; about: string }) =>
     quoted(`${name}:${about.replaceAll(":", "\\:")}`);
-  const cases = words.map(({ path, verbs, flags }) =>
-    `    ${quoted(path)}) items=(${[...verbs, ...flags].map(item).join(" ")}) ;;`); // prettier-ignore
+  const cases = words.map(
+    ({ path, verbs, flags }) =>
+      `    ${quoted(path)}) items=(${[...verbs, ...flags].map(item).join(" ")}) ;;`,
+  );
   const paths = words.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
   return `#compdef ostiary
 # ostiary completion for zsh: ostiary completion zsh > "\${fpath[1]}/_ostiary"
@@ -96,10 +104,15 @@ function fish(words: Words[]): string {
   const lines = words.flatMap(({ path, verbs, flags }) => {
     const when = `-n ${quoted(`__ostiary_at ${quoted(path)}`)}`;
     return [
-      ...verbs.map(({ name, about }) => `complete -c ostiary ${when} -f -a ${name} -d ${quoted(about)}`),
-      ...flags.map(({ name, about, value }) => `complete -c ostiary ${when} -l ${name.slice(2)}${value ? " -r" : ""} -d ${quoted(about)}`),
+      ...verbs.map(
+        ({ name, about }) => `complete -c ostiary ${when} -f -a ${name} -d ${quoted(about)}`,
+      ),
+      ...flags.map(
+        ({ name, about, value }) =>
+          `complete -c ostiary ${when} -l ${name.slice(2)}${value ? " -r" : ""} -d ${quoted(about)}`,
+      ),
     ];
-  }); // prettier-ignore
+  });
   const paths = words.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
   return `# ostiary completion for fish: ostiary completion fish > ~/.config/fish/completions/ostiary.fish
 function __ostiary_at

@@ -6,7 +6,15 @@ import { openApi, type Api } from "./client.ts";
 import { seenWith, type Seen } from "./connect/check.ts";
 import { CLIENTS } from "./connect/clients.ts";
 import { entryIn, withEntry, withoutEntry } from "./connect/edit.ts";
-import { addressOf, clientCalled, installed, KEY_VARIABLE, machineOf, placeOf, type Place } from "./connect/plan.ts"; // prettier-ignore
+import {
+  addressOf,
+  clientCalled,
+  installed,
+  KEY_VARIABLE,
+  machineOf,
+  placeOf,
+  type Place,
+} from "./connect/plan.ts";
 import { checksum, replaceFile, textAt } from "./connect/receipt.ts";
 import { readKey } from "./data-dir.ts";
 import { CliError, usage } from "./fail.ts";
@@ -31,24 +39,28 @@ export function define(command: Command, cli: Cli): void {
     .argument(
       "[clients...]",
       `${CLIENTS.map(({ id }) => id).join(", ")}; without one: which are here`,
-    ) // prettier-ignore
+    )
     .option("--scope <scope>", "user, or project: the configuration in this folder", "user")
     .option("--capsule <id>", "the set of tools its key holds (default: the tenant's)")
     .option(
       "--level <level>",
       `${LEVELS.join(", ")}; dangerous tools ask a person with admin`,
       "execute_advanced",
-    ) // prettier-ignore
+    )
     .option("--print", "print the entry instead of writing it")
     .option("--dry-run", "show what would change, and change nothing")
     .action(async (clients: string[], options: Options) => {
       if (clients.length === 0) return list(cli);
-      if (options.scope !== "user" && options.scope !== "project") throw usage("--scope: expected user or project"); // prettier-ignore
+      if (options.scope !== "user" && options.scope !== "project")
+        throw usage("--scope: expected user or project");
       const level = LEVELS.find((one) => one === options.level);
       if (level === undefined) throw usage(`--level: expected one of ${LEVELS.join(", ")}`);
       clients.forEach(clientCalled);
       const answers = [];
-      for (const id of new Set(clients)) answers.push(await connectOne(cli, await placeOf(cli, id, options.scope), { ...options, level })); // prettier-ignore
+      for (const id of new Set(clients))
+        answers.push(
+          await connectOne(cli, await placeOf(cli, id, options.scope), { ...options, level }),
+        );
       if (cli.flags.json) cli.term.printJson(answers);
     });
 }
@@ -59,26 +71,43 @@ async function list(cli: Cli): Promise<void> {
   const rows = await Promise.all(
     CLIENTS.map(async (client) => {
       const place = await placeOf(cli, client.id, "user");
-      return { client: client.id, title: client.title, found: here.has(client), connected: place.receipts.read() !== null, file: place.path }; // prettier-ignore
+      return {
+        client: client.id,
+        title: client.title,
+        found: here.has(client),
+        connected: place.receipts.read() !== null,
+        file: place.path,
+      };
     }),
   );
   if (cli.flags.json) return cli.term.printJson(rows);
   for (const { client, title, found, connected, file } of rows)
-    cli.term.print(`${client.padEnd(15)} ${(connected ? "connected" : found ? "found" : "not found").padEnd(10)} ${title.padEnd(15)} ${file}`); // prettier-ignore
+    cli.term.print(
+      `${client.padEnd(15)} ${(connected ? "connected" : found ? "found" : "not found").padEnd(10)} ${title.padEnd(15)} ${file}`,
+    );
   cli.term.note("connect one: ostiary connect <client>");
 }
 
-async function connectOne(cli: Cli, place: Place, options: Omit<Options, "level"> & { level: Level }): Promise<object> {
+async function connectOne(
+  cli: Cli,
+  place: Place,
+  options: Omit<Options, "level"> & { level: Level },
+): Promise<object> {
   const { client, path, scope, receipts } = place;
   const { term } = cli;
   // A file that cannot be edited is found out before a key is made for it.
   const before = textAt(path);
   const present = entryIn(place, before ?? "");
   const admin = await cli.connect("admin");
-  if (!options.print && !installed(machineOf(cli)).includes(client)) term.note(`${client.title} was not found here`); // prettier-ignore
+  if (!options.print && !installed(machineOf(cli)).includes(client))
+    term.note(`${client.title} was not found here`);
   if (options.dryRun) {
     const key = readKey(receipts.keyFile) ?? "ost_…";
-    const next = withEntry(place, before ?? "", client.entry(addressOf(place, admin.url, key, cli)));
+    const next = withEntry(
+      place,
+      before ?? "",
+      client.entry(addressOf(place, admin.url, key, cli)),
+    );
     showDiff(cli, place, before ?? "", next, key);
     term.note("nothing was changed");
     return { client: client.id, scope, file: path, changed: false, dryRun: true };
@@ -90,29 +119,61 @@ async function connectOne(cli: Cli, place: Place, options: Omit<Options, "level"
   let changed = false;
   if (options.print) {
     receipts.write({ ...note, file: null, left: null, existed: before !== null });
-    if (!cli.flags.json) term.print(client.format === "toml" ? withEntry(place, "", entry).trimEnd() : JSON.stringify({ [client.at[0] ?? ""]: { ostiary: entry } }, null, 2)); // prettier-ignore
+    if (!cli.flags.json)
+      term.print(
+        client.format === "toml"
+          ? withEntry(place, "", entry).trimEnd()
+          : JSON.stringify({ [client.at[0] ?? ""]: { ostiary: entry } }, null, 2),
+      );
   } else {
     const after = withEntry(place, before ?? "", entry);
     changed = after !== before;
     if (changed) {
       const former = receipts.read();
       // Over an entry of ours the backup stays what it was before the first one.
-      if (present === undefined || former === null) receipts.keep("backup", present === undefined ? (before ?? "") : withoutEntry(place, before ?? "")); // prettier-ignore
+      if (present === undefined || former === null)
+        receipts.keep(
+          "backup",
+          present === undefined ? (before ?? "") : withoutEntry(place, before ?? ""),
+        );
       replaceFile(path, after);
-      receipts.write({ ...note, file: path, left: checksum(after), existed: present === undefined || former === null ? before !== null : former.existed }); // prettier-ignore
+      receipts.write({
+        ...note,
+        file: path,
+        left: checksum(after),
+        existed: present === undefined || former === null ? before !== null : former.existed,
+      });
       showDiff(cli, place, before ?? "", after, secret);
       term.note(`wrote ${path}   (backup kept)`);
     } else term.note(`${client.title} is connected already: ${path}`);
   }
-  if (isNew) term.note(`user ${client.id}, key ${keyId}${options.capsule === undefined ? "" : `, capsule ${options.capsule}`}, level ${options.level}`); // prettier-ignore
+  if (isNew)
+    term.note(
+      `user ${client.id}, key ${keyId}${options.capsule === undefined ? "" : `, capsule ${options.capsule}`}, level ${options.level}`,
+    );
   if (client.keyInFile) term.note(`its key is in ${receipts.keyFile}, readable by you only`);
-  else if (address.isReferred) term.note(`its key is not in the file; start ${client.title} with ${KEY_VARIABLE} set: export ${KEY_VARIABLE}="$(cat ${receipts.keyFile})"`); // prettier-ignore
+  else if (address.isReferred)
+    term.note(
+      `its key is not in the file; start ${client.title} with ${KEY_VARIABLE} set: export ${KEY_VARIABLE}="$(cat ${receipts.keyFile})"`,
+    );
   else term.note(`its key is written in that file: keep it to yourself`);
   const [seen, all] = await looked(cli, admin, secret);
   term.note(`✓ connected — protocol ${seen.protocol}, sees ${seen.tools} of ${all.tools} tools`);
-  term.note(`undo with: ostiary disconnect ${client.id}${scope === "user" ? "" : " --scope project"}`);
-  return { client: client.id, scope, file: options.print ? null : path, changed, keyId, protocol: seen.protocol, tools: seen.tools, ofTools: all.tools, ...(options.print ? { entry } : {}) };
-} // prettier-ignore
+  term.note(
+    `undo with: ostiary disconnect ${client.id}${scope === "user" ? "" : " --scope project"}`,
+  );
+  return {
+    client: client.id,
+    scope,
+    file: options.print ? null : path,
+    changed,
+    keyId,
+    protocol: seen.protocol,
+    tools: seen.tools,
+    ofTools: all.tools,
+    ...(options.print ? { entry } : {}),
+  };
+}
 
 function looked(cli: Cli, admin: Api, key: string): Promise<[Seen, Seen]> {
   return Promise.all([seenWith(openApi(admin.url, key, cli)), seenWith(admin)]);
@@ -126,13 +187,22 @@ interface StoredKey {
 }
 
 /** The one it has while that is good for this server; else a new one, of a user that stands for the client. */
-async function keyFor({ client, receipts }: Place, admin: Api, options: Omit<Options, "level"> & { level: Level }): Promise<{ id: string; secret: string; isNew: boolean }> {
+async function keyFor(
+  { client, receipts }: Place,
+  admin: Api,
+  options: Omit<Options, "level"> & { level: Level },
+): Promise<{ id: string; secret: string; isNew: boolean }> {
   const former = receipts.read();
   const kept = readKey(receipts.keyFile);
   if (former !== null && kept !== null && former.url === admin.url) {
     const key = await unlessMissing(() => admin.get<StoredKey>(`keys/${former.keyId}`));
-    const isGood = key && key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > Date.now());
-    const isSame = key?.level === options.level && (options.capsule === undefined || key.capsuleId === options.capsule);
+    const isGood =
+      key &&
+      key.revokedAt === null &&
+      (key.expiresAt === null || Date.parse(key.expiresAt) > Date.now());
+    const isSame =
+      key?.level === options.level &&
+      (options.capsule === undefined || key.capsuleId === options.capsule);
     if (isGood && isSame) return { id: former.keyId, secret: kept, isNew: false };
     // Other rights are another key; nobody uses this one any more.
     if (isGood) await admin.request("DELETE", `keys/${former.keyId}`);
@@ -140,10 +210,16 @@ async function keyFor({ client, receipts }: Place, admin: Api, options: Omit<Opt
   const user = await unlessMissing(() => admin.get(`users/${client.id}`));
   if (user === null) await admin.post("users", { id: client.id, name: client.title });
   const scopes = RISKS_OF[options.level].map((risk) => `agent:execute:${risk}`);
-  const { id, secret } = await admin.post<{ id: string; secret: string }>("keys", { userId: client.id, name: client.id, scopes, level: options.level, ...(options.capsule === undefined ? {} : { capsuleId: options.capsule }) });
+  const { id, secret } = await admin.post<{ id: string; secret: string }>("keys", {
+    userId: client.id,
+    name: client.id,
+    scopes,
+    level: options.level,
+    ...(options.capsule === undefined ? {} : { capsuleId: options.capsule }),
+  });
   receipts.keep("key", `${secret}\n`);
   return { id, secret, isNew: true };
-} // prettier-ignore
+}
 
 async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
@@ -156,7 +232,8 @@ async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | null> {
 
 /** The key is not shown: what is on a screen is soon somewhere else. */
 function showDiff(cli: Cli, { path }: Place, before: string, after: string, secret?: string): void {
-  const masked = (text: string): string => secret === undefined ? text : text.replaceAll(secret, "ost_…"); // prettier-ignore
+  const masked = (text: string): string =>
+    secret === undefined ? text : text.replaceAll(secret, "ost_…");
   const { diff } = unifiedDiff(masked(before), masked(after), { names: [path, path] });
   for (const line of diff.split("\n")) cli.term.note(`  ${line}`);
 }

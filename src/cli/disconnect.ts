@@ -26,7 +26,12 @@ async function disconnectOne(cli: Cli, place: Place): Promise<object> {
   const receipt = receipts.read();
   const file = takenBack(place, receipt);
   if (file === "nothing" && receipt === null) cli.term.note(`${client.title} is not connected`);
-  if (file !== "nothing") cli.term.note(file === "restored" ? `${path} is as it was before` : `took the entry out of ${path}; the rest had changed and stays`); // prettier-ignore
+  if (file !== "nothing")
+    cli.term.note(
+      file === "restored"
+        ? `${path} is as it was before`
+        : `took the entry out of ${path}; the rest had changed and stays`,
+    );
   if (receipt === null) return { client: client.id, file, keyRevoked: false };
   const keyRevoked = await revoked(cli, receipt);
   if (keyRevoked) receipts.forget();
@@ -58,7 +63,9 @@ async function revoked(cli: Cli, { keyId }: Receipt): Promise<boolean> {
     if (!(cause instanceof CliError)) throw cause;
     if (cause.problem.code === "NOT_FOUND") return true;
     cli.term.warn(`key ${keyId} is not revoked: ${cause.problem.detail}`);
-    cli.term.warn(`when the server runs, once more: ostiary disconnect, or ostiary keys revoke ${keyId}`); // prettier-ignore
+    cli.term.warn(
+      `when the server runs, once more: ostiary disconnect, or ostiary keys revoke ${keyId}`,
+    );
     cli.exitCode = 1;
     return false;
   }

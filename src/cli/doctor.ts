@@ -19,7 +19,8 @@ export function define(command: Command, cli: Cli): void {
       }
       const ok = findings.every(({ status }) => status !== "failed");
       cli.exitCode = ok ? 0 : 1;
-      if (cli.flags.json) return cli.term.printJson({ ok, checks: findings.map(({ repair: _, ...shown }) => shown) }); // prettier-ignore
+      if (cli.flags.json)
+        return cli.term.printJson({ ok, checks: findings.map(({ repair: _, ...shown }) => shown) });
       show(cli, findings);
     });
 }

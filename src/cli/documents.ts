@@ -47,7 +47,13 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
       const api = await cli.connect("admin");
       const page = await api.get<{ items: Version[]; next: number | null }>(path, { ...options });
       if (cli.flags.json) return cli.term.printJson(page);
-      const rows = page.items.map((each) => [String(each.version), each.state, each.createdAt, each.createdBy, plain(each.note)]); // prettier-ignore
+      const rows = page.items.map((each) => [
+        String(each.version),
+        each.state,
+        each.createdAt,
+        each.createdBy,
+        plain(each.note),
+      ]);
       for (const line of table(rows)) cli.term.print(line);
       if (page.next !== null) cli.term.note(`more: --before ${page.next}`);
     });
@@ -59,7 +65,8 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
       if (cli.flags.json) return cli.term.printJson(document);
       const { files, ...rest } = document;
       for (const line of fields(rest)) cli.term.note(line);
-      for (const [file, text] of Object.entries(files)) cli.term.print(`# ${file}\n${text.trimEnd()}\n`); // prettier-ignore
+      for (const [file, text] of Object.entries(files))
+        cli.term.print(`# ${file}\n${text.trimEnd()}\n`);
     });
   command
     .command("diff <version|folder> [version]")
@@ -80,7 +87,9 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
     .command("publish <version|folder>")
     .description("put a version, or a folder as a new one, in force")
     .option("--note <text>", "why; for a folder")
-    .action((from: string, options: { shadow?: boolean; note?: string }) => publish(cli, noun, from, options)); // prettier-ignore
+    .action((from: string, options: { shadow?: boolean; note?: string }) =>
+      publish(cli, noun, from, options),
+    );
   command
     .command("rollback [version]")
     .description("put an earlier version in force again; without a number the last before")
@@ -117,12 +126,14 @@ export function orUsage<T>(read: () => T): T {
 export async function checkOnServer(cli: Cli, noun: DocumentVerbs, folder: string): Promise<void> {
   const api = await cli.connect("admin");
   const files = noun.read(folder);
-  const answer = await api.post<{ valid: boolean; faults: Faults }>(`${noun.path}/check`, { files });
+  const answer = await api.post<{ valid: boolean; faults: Faults }>(`${noun.path}/check`, {
+    files,
+  });
   if (!answer.valid) cli.exitCode = 1;
   if (cli.flags.json) return cli.term.printJson(answer);
   showFaults(cli, answer.faults);
   if (answer.valid) cli.term.print(`✓ ${counted(Object.keys(files).length, "file")} valid`);
-} // prettier-ignore
+}
 
 async function draft(
   cli: Cli,
@@ -166,9 +177,17 @@ async function newVersion(
   note: string,
 ): Promise<number> {
   const files = noun.read(folder);
-  const { valid, faults } = await api.post<{ valid: boolean; faults: Faults }>(`${noun.path}/check`, { files }); // prettier-ignore
+  const { valid, faults } = await api.post<{ valid: boolean; faults: Faults }>(
+    `${noun.path}/check`,
+    { files },
+  );
   if (!cli.flags.json) showFaults(cli, faults);
-  if (!valid) throw failed("invalid", `${folder} is not published: ${faults.map(faultText).join("; ")}`, "correct the places that are named"); // prettier-ignore
+  if (!valid)
+    throw failed(
+      "invalid",
+      `${folder} is not published: ${faults.map(faultText).join("; ")}`,
+      "correct the places that are named",
+    );
   return (await api.post<{ document: Version }>(noun.path, { files, note })).document.version;
 }
 
@@ -179,7 +198,10 @@ async function versionOf(api: Api, path: string, word: string | undefined): Prom
 
 async function inForce(api: Api, path: string): Promise<number> {
   for (let before: number | undefined; ;) {
-    const page = await api.get<{ items: Version[]; next: number | null }>(path, { limit: 100, before }); // prettier-ignore
+    const page = await api.get<{ items: Version[]; next: number | null }>(path, {
+      limit: 100,
+      before,
+    });
     const found = page.items.find(({ state }) => state === "enforced");
     if (found) return found.version;
     if (page.next === null) throw failed("none_enforced", "no version is in force");
@@ -199,7 +221,8 @@ function showVersion(cli: Cli, document: Version): void {
   cli.term.print(`version ${document.version}: ${document.state}`);
 }
 
-const faultText = ({ file, line, column, message }: Fault): string => plain(`${file}:${line}:${column} ${message}`); // prettier-ignore
+const faultText = ({ file, line, column, message }: Fault): string =>
+  plain(`${file}:${line}:${column} ${message}`);
 
 function showFaults(cli: Cli, faults: Faults): void {
   for (const fault of faults) {
@@ -212,15 +235,17 @@ function showDiff(cli: Cli, old: Version, fresh: Readonly<Record<string, string>
   const names = [...new Set([...Object.keys(old.files), ...Object.keys(fresh)])].sort();
   const changed = names
     .map((file) => ({ file, lines: hunks(diffLines(old.files[file] ?? "", fresh[file] ?? "")) }))
-    .filter(({ file, lines }) => lines.length > 0 || (file in old.files) !== (file in fresh));
+    .filter(({ file, lines }) => lines.length > 0 || file in old.files !== file in fresh);
   if (cli.flags.json) return cli.term.printJson({ version: old.version, files: changed });
   if (changed.length === 0) return cli.term.note(`nothing differs from version ${old.version}`);
   const { out } = cli.term;
   for (const { file, lines } of changed) {
-    cli.term.print(out.bold(`--- version ${old.version}  ${file}${file in fresh ? "" : " (removed)"}`));
+    cli.term.print(
+      out.bold(`--- version ${old.version}  ${file}${file in fresh ? "" : " (removed)"}`),
+    );
     for (const line of lines) cli.term.print(paint(plain(line)));
   }
   function paint(line: string): string {
     return line.startsWith("+") ? out.green(line) : line.startsWith("-") ? out.red(line) : line;
   }
-} // prettier-ignore
+}

@@ -1,13 +1,22 @@
 import { InvalidArgumentError } from "commander";
 
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 }; // prettier-ignore
+const UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** `1500`, `30s`, `5m`, `2h`, `90d` as milliseconds; a bare number counts `bare` units. */
 export function parseDuration(text: string, bare: "ms" | "s" = "ms"): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim()) ?? [];
   const factor = UNITS[unit === "" ? bare : (unit?.toLowerCase() ?? "")];
   if (amount === undefined || factor === undefined)
-    throw new InvalidArgumentError(`expected a duration such as 1500, 30s or 5m, got ${JSON.stringify(text)}`); // prettier-ignore
+    throw new InvalidArgumentError(
+      `expected a duration such as 1500, 30s or 5m, got ${JSON.stringify(text)}`,
+    );
   return Math.round(Number(amount) * factor);
 }
 

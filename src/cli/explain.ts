@@ -57,16 +57,26 @@ interface Missing {
   readonly missing: readonly { tool: string; stage: string; rule?: string; remedy?: string }[];
 }
 
-async function explainMissing(cli: Cli, what: string | undefined, as: string | undefined): Promise<void> {
+async function explainMissing(
+  cli: Cli,
+  what: string | undefined,
+  as: string | undefined,
+): Promise<void> {
   if (what !== undefined) throw usage("--missing lists all tools; it takes no tool");
   const api = await cli.connect("admin");
   const answer = await api.post<Missing>("explain/missing", as === undefined ? {} : { as });
   if (cli.flags.json) return cli.term.printJson(answer);
   const { term } = cli;
   term.print(`${answer.user} sees ${answer.visible} tools; ${answer.missing.length} are hidden`);
-  const lines = answer.missing.map((one) => ["  ◌", one.tool, one.stage, one.rule ?? "", one.remedy ?? ""]);
+  const lines = answer.missing.map((one) => [
+    "  ◌",
+    one.tool,
+    one.stage,
+    one.rule ?? "",
+    one.remedy ?? "",
+  ]);
   for (const line of table(lines)) term.print(line);
-} // prettier-ignore
+}
 
 /** Exit code as the call itself would have: 0 allowed, else that of the refusing stage. */
 export async function explainCall(cli: Cli, api: Api, question: Question): Promise<void> {
@@ -87,7 +97,8 @@ export async function explainCall(cli: Cli, api: Api, question: Question): Promi
     gate.rule ?? "",
   ]);
   for (const line of table(lines)) term.print(line);
-  for (const remedy of answer.wouldChange) for (const line of row("remedy", remedy)) term.print(line); // prettier-ignore
+  for (const remedy of answer.wouldChange)
+    for (const line of row("remedy", remedy)) term.print(line);
 }
 
 function questionOf({ asks, waives }: { asks?: string; waives?: string }): string {

@@ -15,7 +15,10 @@ export async function findTool(api: Api, tool: string): Promise<ToolDetails | nu
 }
 
 async function byPath(api: Api, tool: string): Promise<ToolDetails | null> {
-  const response = await api.send("GET", `tools/${tool.split("/").map(encodeURIComponent).join("/")}`); // prettier-ignore
+  const response = await api.send(
+    "GET",
+    `tools/${tool.split("/").map(encodeURIComponent).join("/")}`,
+  );
   const body: unknown = await response.json().catch(() => null);
   if (response.status === 404) return null;
   if (!response.ok) throw problemOf(response, body);

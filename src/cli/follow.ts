@@ -46,7 +46,9 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
   let status = "running";
   try {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
-      const { body } = await api.request<{ execution: Execution }>("GET", `executions/${id}`, { signal: stop.signal }); // prettier-ignore
+      const { body } = await api.request<{ execution: Execution }>("GET", `executions/${id}`, {
+        signal: stop.signal,
+      });
       if (body.execution.endTime !== undefined) return body.execution;
       ({ status } = body.execution);
       // Whoever waits for a person has been told so already.

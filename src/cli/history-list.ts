@@ -100,11 +100,13 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
     [e.errorCode, e.errorReason].filter(Boolean).join(" / "),
   ]);
   for (const line of table(rows)) cli.term.print(line);
-  cli.term.note(`${answer.executions.length} of ${answer.totalCount}   ${figuresLine(answer.stats)}`);
+  cli.term.note(
+    `${answer.executions.length} of ${answer.totalCount}   ${figuresLine(answer.stats)}`,
+  );
   if (answer.durations) cli.term.note(durationsLine(answer.durations));
   if (answer.search) cli.term.note(`searched ${answer.search.searched} of ${answer.search.of}`);
   if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
-} // prettier-ignore
+}
 
 export const figuresLine = ({ total, success, failed, cancelled }: Figures): string =>
   `finished ${total}: ${success} success, ${failed} failed, ${cancelled} cancelled`;

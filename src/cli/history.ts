@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
 import { failed } from "./fail.ts";
-import { durationsLine, figuresLine, filterOptions, filterQuery, listVerb, type Durations, type Figures, type FilterOptions } from "./history-list.ts"; // prettier-ignore
+import {
+  durationsLine,
+  figuresLine,
+  filterOptions,
+  filterQuery,
+  listVerb,
+  type Durations,
+  type Figures,
+  type FilterOptions,
+} from "./history-list.ts";
 import { milliseconds, table } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
 
@@ -32,7 +41,9 @@ const TOP = 10;
 export function define(command: Command, cli: Cli): void {
   listVerb(command, cli);
   filterOptions(
-    command.command("stats").description("how many, how they ended, how long they took; by category, tool and user"),
+    command
+      .command("stats")
+      .description("how many, how they ended, how long they took; by category, tool and user"),
   ).action((options: FilterOptions) => stats(cli, options));
   command
     .command("rebuild")
@@ -40,7 +51,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--status", "only say how far the last one is")
     .action((options: { status?: true }) => rebuild(cli, options.status === true));
   needsVerb(command);
-} // prettier-ignore
+}
 
 async function stats(cli: Cli, options: FilterOptions): Promise<void> {
   const api = await cli.connect(options.user === undefined ? "caller" : "admin");
@@ -48,10 +59,16 @@ async function stats(cli: Cli, options: FilterOptions): Promise<void> {
   if (cli.flags.json) return cli.term.printJson(answer);
   cli.term.print(figuresLine(answer.stats));
   if (answer.durations) cli.term.print(durationsLine(answer.durations));
-  const parts = [["category", answer.categories], ["tool", answer.tools.slice(0, TOP)], ["user", answer.users ?? []]] as const;
-  const rows = parts.flatMap(([kind, list]) => list.map((part) => [kind, part.name, ...cells(part)]));
+  const parts = [
+    ["category", answer.categories],
+    ["tool", answer.tools.slice(0, TOP)],
+    ["user", answer.users ?? []],
+  ] as const;
+  const rows = parts.flatMap(([kind, list]) =>
+    list.map((part) => [kind, part.name, ...cells(part)]),
+  );
   for (const line of table(rows)) cli.term.print(line);
-} // prettier-ignore
+}
 
 const cells = (part: Part): string[] => [
   `${part.total}`,
@@ -66,12 +83,21 @@ async function rebuild(cli: Cli, onlyStatus: boolean): Promise<void> {
   const api = await cli.connect("admin");
   const look = (): Promise<RebuildAnswer> => api.get<RebuildAnswer>("history/rebuild");
   const answer = onlyStatus ? await look() : await followed(cli, api, look);
-  if (answer.state === "failed") throw failed("rebuild_failed", `history was not rebuilt: ${answer.error ?? ""}`, "what was there still serves; see the server's log, then try again"); // prettier-ignore
+  if (answer.state === "failed")
+    throw failed(
+      "rebuild_failed",
+      `history was not rebuilt: ${answer.error ?? ""}`,
+      "what was there still serves; see the server's log, then try again",
+    );
   if (cli.flags.json) return cli.term.printJson(answer);
   cli.term.print(`${answer.state}: ${told(answer)}`);
 }
 
-async function followed(cli: Cli, api: Api, look: () => Promise<RebuildAnswer>): Promise<RebuildAnswer> {
+async function followed(
+  cli: Cli,
+  api: Api,
+  look: () => Promise<RebuildAnswer>,
+): Promise<RebuildAnswer> {
   let answer = await api.post<RebuildAnswer>("history/rebuild", {});
   while (answer.state === "running") {
     await sleep(LOOK_EVERY_MS);
@@ -79,7 +105,7 @@ async function followed(cli: Cli, api: Api, look: () => Promise<RebuildAnswer>):
     if (answer.state === "running") cli.term.note(told(answer));
   }
   return answer;
-} // prettier-ignore
+}
 
 function told({ events, seq, head, eventsPerSecond }: RebuildAnswer): string {
   const share = head === 0 ? 100 : Math.floor((100 * seq) / head);

@@ -31,22 +31,45 @@ export function define(command: Command, cli: Cli): void {
     .action(async (name: string, options: CreateOptions) => {
       const { user, scope, capsule, level, expires, perMinute, perHour, perDay } = options;
       const limits = given({ perMinute, perHour, perDay });
-      const body = given({ name, userId: user, scopes: scope ?? [], capsuleId: capsule, level, expiresAt: expires, limits: Object.keys(limits).length > 0 ? limits : undefined }); // prettier-ignore
+      const body = given({
+        name,
+        userId: user,
+        scopes: scope ?? [],
+        capsuleId: capsule,
+        level,
+        expiresAt: expires,
+        limits: Object.keys(limits).length > 0 ? limits : undefined,
+      });
       const api = await cli.connect("admin");
       showSecret(cli, await api.post<Row>("keys", body));
     });
-  listVerb(command, cli, "keys", ["id", "userId", "name", "prefix", "expiresAt", "revokedAt", "lastUsedAt"]).option("--user <id>", "only keys of this user"); // prettier-ignore
+  listVerb(command, cli, "keys", [
+    "id",
+    "userId",
+    "name",
+    "prefix",
+    "expiresAt",
+    "revokedAt",
+    "lastUsedAt",
+  ]).option("--user <id>", "only keys of this user");
   showVerb(command, cli, "keys");
   command
     .command("rotate <id>")
     .description("a new key with the same rights")
     .option("--overlap <duration>", "how long the old one lives on, e.g. 1h", (text) =>
       parseDuration(text, "s"),
-    ) // prettier-ignore
+    )
     .action(async (id: string, options: { overlap?: number }) => {
-      const overlap = options.overlap === undefined ? undefined : Math.round(options.overlap / 1000); // prettier-ignore
+      const overlap =
+        options.overlap === undefined ? undefined : Math.round(options.overlap / 1000);
       const api = await cli.connect("admin");
-      showSecret(cli, await api.post<Row>(`keys/${encodeURIComponent(id)}/rotate`, given({ overlapSeconds: overlap }))); // prettier-ignore
+      showSecret(
+        cli,
+        await api.post<Row>(
+          `keys/${encodeURIComponent(id)}/rotate`,
+          given({ overlapSeconds: overlap }),
+        ),
+      );
     });
   command
     .command("revoke <id>")

@@ -15,7 +15,12 @@ export function define(command: Command, cli: Cli): void {
       if (running) {
         const api = await cli.connect();
         const { bridgeStdio } = await import("../entry/stdio-bridge.ts");
-        await bridgeStdio({ url: `${api.url}/mcp`, key: api.key, input: cli.stdin, output: cli.stdout }); // prettier-ignore
+        await bridgeStdio({
+          url: `${api.url}/mcp`,
+          key: api.key,
+          input: cli.stdin,
+          output: cli.stdout,
+        });
       } else {
         const { loadConfig } = await import("../config.ts");
         const loaded = await loadConfig({
@@ -35,8 +40,16 @@ export async function serveOwnStdio(cli: Cli, loaded: LoadedConfig): Promise<voi
   try {
     const path = join(loaded.config.dataDir, "cli.key");
     const key = cli.flags.key === undefined ? readKey(path) : byReference(cli.flags.key, cli);
-    if (key === null) throw failed("no_key", `There is no key at ${path}.`, "name one: --key env:NAME or --key file:PATH"); // prettier-ignore
-    const caller = await app.doors.identity.identify({ authorization: `Bearer ${key}`, cookie: undefined }); // prettier-ignore
+    if (key === null)
+      throw failed(
+        "no_key",
+        `There is no key at ${path}.`,
+        "name one: --key env:NAME or --key file:PATH",
+      );
+    const caller = await app.doors.identity.identify({
+      authorization: `Bearer ${key}`,
+      cookie: undefined,
+    });
     const stop = () => void cli.stdin.destroy();
     process.once("SIGTERM", stop).once("SIGINT", stop).once("SIGHUP", stop);
     await serveStdioDoor(app.doors, caller, { input: cli.stdin, output: cli.stdout });

@@ -10,7 +10,12 @@ export interface Page {
   next: string | null;
 }
 
-export function listVerb(command: Command, cli: Cli, noun: string, columns: readonly string[]): Command {
+export function listVerb(
+  command: Command,
+  cli: Cli,
+  noun: string,
+  columns: readonly string[],
+): Command {
   return command
     .command("list")
     .description(`${noun} of this installation`)
@@ -19,12 +24,18 @@ export function listVerb(command: Command, cli: Cli, noun: string, columns: read
     .action(async (options: Record<string, string>) => {
       const api = await cli.connect("admin");
       const { user, ...page } = options;
-      const answer = await api.get<Page>(noun, { ...page, ...(user === undefined ? {} : { userId: user }) });
+      const answer = await api.get<Page>(noun, {
+        ...page,
+        ...(user === undefined ? {} : { userId: user }),
+      });
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of table(answer.items.map((item) => columns.map((name) => oneLine(item[name]))))) cli.term.print(line);
+      for (const line of table(
+        answer.items.map((item) => columns.map((name) => oneLine(item[name]))),
+      ))
+        cli.term.print(line);
       if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
     });
-} // prettier-ignore
+}
 
 export function showVerb(command: Command, cli: Cli, noun: string): void {
   command

@@ -7,7 +7,8 @@ export function define(command: Command, cli: Cli): void {
   command
     .argument("[id]", "an execution (exec_…); without it the console itself")
     .action(async (id?: string) => {
-      if (id !== undefined && !/^exec_\w+$/.test(id)) throw usage(`expected an execution id, got ${JSON.stringify(id)}`); // prettier-ignore
+      if (id !== undefined && !/^exec_\w+$/.test(id))
+        throw usage(`expected an execution id, got ${JSON.stringify(id)}`);
       const url = id === undefined ? await signInLink(cli) : `${(await cli.connect()).url}/x/${id}`;
       const opened = cli.term.interactive && !cli.flags.json && openBrowser(url, cli.env);
       if (cli.flags.json) return cli.term.printJson({ url });

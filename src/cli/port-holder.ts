@@ -18,7 +18,8 @@ async function fromProc(port: number): Promise<string | null> {
     const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").slice(1);
     for (const line of lines) {
       const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
-      if (state === "0A" && parseInt(local.split(":")[1] ?? "", 16) === port) inodes.add(`socket:[${inode}]`); // prettier-ignore
+      if (state === "0A" && parseInt(local.split(":")[1] ?? "", 16) === port)
+        inodes.add(`socket:[${inode}]`);
     }
   }
   if (inodes.size === 0) return null;
@@ -36,7 +37,11 @@ async function fromProc(port: number): Promise<string | null> {
 }
 
 async function fromLsof(port: number): Promise<string | null> {
-  const { stdout } = await promisify(execFile)("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"], { timeout: 3000 }); // prettier-ignore
+  const { stdout } = await promisify(execFile)(
+    "lsof",
+    ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"],
+    { timeout: 3000 },
+  );
   const pid = /^p(\d+)$/m.exec(stdout)?.[1];
   const name = /^c(.+)$/m.exec(stdout)?.[1];
   return pid === undefined ? null : `${name ?? "a program"} (process ${pid})`;

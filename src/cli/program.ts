@@ -62,7 +62,10 @@ function newProgram(streams: Streams): Command {
     .description("The doorkeeper between AI agents and the tools they use.")
     .usage("[command] [options]")
     .option("--json", "one JSON document on stdout, the API object unchanged")
-    .option("--server <url>", "the server to talk to (default: the one that owns the data directory)")
+    .option(
+      "--server <url>",
+      "the server to talk to (default: the one that owns the data directory)",
+    )
     .option("--key <ref>", "API key by reference: env:NAME or file:PATH")
     .option("--data-dir <folder>", "data directory (OSTIARY_DATA_DIR, default ~/.ostiary)")
     .option("-q, --quiet", "no words for people, only results and errors")
@@ -83,7 +86,7 @@ function newProgram(streams: Streams): Command {
   for (const { name, summary } of COMMANDS)
     program.command(name, { isDefault: name === DEFAULT_COMMAND }).description(summary);
   return program;
-} // prettier-ignore
+}
 
 /** The command the words name; without one the default, and null when only general help is wanted. */
 function chosen(words: string[], program: Command): CommandEntry | null {
@@ -110,17 +113,24 @@ function firstOperand(words: string[], program: Command): string | null {
 const isFlag = (option: Option, word: string | undefined) =>
   word === option.long || word === option.short;
 
-async function defineCommand(program: Command, entry: CommandEntry | null, cli: Cli): Promise<void> {
+async function defineCommand(
+  program: Command,
+  entry: CommandEntry | null,
+  cli: Cli,
+): Promise<void> {
   const command = program.commands.find((each) => each.name() === entry?.name);
   if (!entry || !command) return;
   (await entry.load()).define(command, cli);
   program.hook("preAction", () => {
     cli.flags = program.opts<GlobalFlags>();
   });
-} // prettier-ignore
+}
 
 function unknownCommand(word: string): CliError {
-  const guess = nearest(word, COMMANDS.map(({ name }) => name)); // prettier-ignore
+  const guess = nearest(
+    word,
+    COMMANDS.map(({ name }) => name),
+  );
   return usage(
     `unknown command ${JSON.stringify(word)}`,
     guess === null ? "ostiary --help lists the commands" : `did you mean ostiary ${guess}?`,
@@ -158,5 +168,8 @@ function asCliError(cause: unknown): CliError {
 function fromCommander(cause: CommanderError): CliError {
   const [first = "", second = ""] = cause.message.replace(/^error: /, "").split("\n");
   const guess = /Did you mean (.+)\?\)?$/.exec(second)?.[1];
-  return usage(first, guess === undefined ? "--help shows what is understood" : `did you mean ${guess}?`); // prettier-ignore
+  return usage(
+    first,
+    guess === undefined ? "--help shows what is understood" : `did you mean ${guess}?`,
+  );
 }

@@ -21,13 +21,22 @@ export function define(command: Command, cli: Cli): void {
       "--state <state>",
       "pending, answered, declined, expired, not_presented or all",
       "pending",
-    ) // prettier-ignore
+    )
     .option("--limit <n>", "at most this many (1 to 100)", "50")
     .action(async ({ state, limit }: { state: string; limit: string }) => {
       const api = await cli.connect("admin");
-      const answer = await api.get<{ items: Question[] }>("questions", { limit, ...(state === "all" ? {} : { state }) }); // prettier-ignore
+      const answer = await api.get<{ items: Question[] }>("questions", {
+        limit,
+        ...(state === "all" ? {} : { state }),
+      });
       if (cli.flags.json) return cli.term.printJson(answer);
-      const rows = answer.items.map((one) => [one.id, one.state, one.userId, oneLine(one.question), one.options === null ? "" : oneLine(one.options.join(" | "))]); // prettier-ignore
+      const rows = answer.items.map((one) => [
+        one.id,
+        one.state,
+        one.userId,
+        oneLine(one.question),
+        one.options === null ? "" : oneLine(one.options.join(" | ")),
+      ]);
       for (const line of table(rows)) cli.term.print(line);
       if (rows.length === 0) cli.term.note("nobody asks anything");
     });

@@ -33,7 +33,9 @@ const EXAMPLE = "tool:system/echo#executor@user:ada";
 export function define(command: Command, cli: Cli): void {
   command
     .command("check <question>")
-    .description("does somebody have a permission? tool:system/echo#execute@user:ada; exit 1 unless yes")
+    .description(
+      "does somebody have a permission? tool:system/echo#execute@user:ada; exit 1 unless yes",
+    )
     .option("--context <json>", "values for caveats, as JSON")
     .option("--tree", "also the expression behind it, with the subjects written down")
     .action((question: string, options: CheckOptions) => check(cli, question, options));
@@ -45,7 +47,9 @@ export function define(command: Command, cli: Cli): void {
     .description(`grant: ${EXAMPLE}`)
     .option("--create", "fail when one of them is there already")
     .option("--expires <moment>", "2027-01-31, or 12h, 90d", (text) => parseMoment(text, 1))
-    .action((texts: string[], options: WriteOptions) => change(cli, options.create ? "create" : "touch", texts, options));
+    .action((texts: string[], options: WriteOptions) =>
+      change(cli, options.create ? "create" : "touch", texts, options),
+    );
   fileOption(command.command("delete [relationships...]"))
     .description("revoke what was written")
     .action((texts: string[], options: WriteOptions) => change(cli, "delete", texts, options));
@@ -62,14 +66,18 @@ export function define(command: Command, cli: Cli): void {
     .command("import")
     .description("write all relationships of a validation file of the SpiceDB playground")
     .option("--file <path>", "the file (default: stdin)", "-")
-    .action(async ({ file }: { file: string }) => (await import("./relations/transfer.ts")).importFile(cli, file));
+    .action(async ({ file }: { file: string }) =>
+      (await import("./relations/transfer.ts")).importFile(cli, file),
+    );
   command
     .command("export")
     .description("schema and relationships as a validation file of the SpiceDB playground")
     .option("--file <path>", "write it there (default: stdout)")
-    .action(async ({ file }: { file?: string }) => (await import("./relations/transfer.ts")).exportFile(cli, file));
+    .action(async ({ file }: { file?: string }) =>
+      (await import("./relations/transfer.ts")).exportFile(cli, file),
+    );
   needsVerb(command);
-} // prettier-ignore
+}
 
 const fileOption = (verb: Command): Command =>
   verb.option("--file <path>", "one per line, from a file; - for stdin");
@@ -79,7 +87,10 @@ async function check(cli: Cli, question: string, { context, tree }: CheckOptions
   const api = await cli.connect("admin");
   const values = context === undefined ? undefined : jsonOf(context);
   const asked = { resource: objectText(resource), permission: relation };
-  const answer = await api.post<Answer>("relationships/check", given({ ...asked, subject: subjectText(subject), context: values })); // prettier-ignore
+  const answer = await api.post<Answer>(
+    "relationships/check",
+    given({ ...asked, subject: subjectText(subject), context: values }),
+  );
   const found = tree ? await treeOf(api, asked) : undefined;
   cli.exitCode = answer.has === "yes" ? 0 : 1;
   if (cli.flags.json) return cli.term.printJson(found ? { ...answer, tree: found } : answer);
@@ -100,7 +111,12 @@ async function expand(cli: Cli, permission: string): Promise<void> {
 const treeOf = (api: Api, body: object): Promise<RelationTree> =>
   api.post("relationships/expand", body);
 
-async function change(cli: Cli, operation: string, texts: string[], { file, expires }: WriteOptions): Promise<void> {
+async function change(
+  cli: Cli,
+  operation: string,
+  texts: string[],
+  { file, expires }: WriteOptions,
+): Promise<void> {
   const typed = texts.map((text) => asUsage(() => parseRelationship(text)));
   const read = file === undefined ? [] : asUsage(() => linesOf(readInput(file)));
   const all = [...typed, ...read];
@@ -110,7 +126,7 @@ async function change(cli: Cli, operation: string, texts: string[], { file, expi
   const answer = await api.post<Written>("relationships", { changes });
   if (cli.flags.json) return cli.term.printJson(answer);
   for (const line of fields({ ...answer })) cli.term.print(line);
-} // prettier-ignore
+}
 
 /** In parts only when an end is added: the server reads its date. */
 function bodyOf(one: Relationship, expires: string | undefined): unknown {

@@ -51,7 +51,8 @@ export function decidedLine(
   asked: number,
 ): string | null {
   if (state !== "consumed" || !decidedBy) return null;
-  const after = decidedAt === undefined ? "" : ` after ${duration(Math.max(0, Date.parse(decidedAt) - asked))}`; // prettier-ignore
+  const after =
+    decidedAt === undefined ? "" : ` after ${duration(Math.max(0, Date.parse(decidedAt) - asked))}`;
   return `✓ approved by ${decidedBy.join(" and ")}${after}, gate run again ✓`;
 }
 
@@ -106,5 +107,7 @@ export function short(text: string, width: number): string {
 
 export function milliseconds(ms: number): string {
   if (ms < 1000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`; // prettier-ignore
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

@@ -30,7 +30,8 @@ async function show(cli: Cli, id: string): Promise<void> {
   const answer = await api.get<{ execution: Execution }>(`executions/${encodeURIComponent(id)}`);
   if (cli.flags.json) return cli.term.printJson(answer);
   const { gates, result, ...facts } = answer.execution;
-  for (const line of fields({ ...facts, ...(gates ? { gates: gateStrip(gates) } : {}) })) cli.term.print(line); // prettier-ignore
+  for (const line of fields({ ...facts, ...(gates ? { gates: gateStrip(gates) } : {}) }))
+    cli.term.print(line);
   if (result !== undefined) cli.term.print(`result\n${JSON.stringify(result, null, 2)}`);
 }
 
@@ -44,7 +45,8 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
       headers: { accept: "text/event-stream" },
       signal: stop.signal,
     });
-    if (!response.ok || !response.body) throw problemOf(response, await response.json().catch(() => null)); // prettier-ignore
+    if (!response.ok || !response.body)
+      throw problemOf(response, await response.json().catch(() => null));
     for await (const event of readEvents(response.body)) {
       if (event.event === "open") {
         cli.term.note("watching; Ctrl-C ends it");
@@ -66,15 +68,23 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
   }
 }
 
-const ENDS = new Set(["complete", "failed", "cancelled", "denied"].map((end) => `tool.execution.${end}`)); // prettier-ignore
+const ENDS = new Set(
+  ["complete", "failed", "cancelled", "denied"].map((end) => `tool.execution.${end}`),
+);
 
 /** What had ended before the stream was open sends no further event: its record is told instead. */
 async function hasEnded(cli: Cli, api: Api, id: string): Promise<boolean> {
-  const { execution } = await api.get<{ execution: Execution }>(`executions/${encodeURIComponent(id)}`); // prettier-ignore
+  const { execution } = await api.get<{ execution: Execution }>(
+    `executions/${encodeURIComponent(id)}`,
+  );
   if (execution.endTime === undefined) return false;
   const { toolName, status, executionTime, cancelReason, errorCode } = execution;
   const event = `tool.execution.${status === "success" ? "complete" : status}`;
-  showChange(cli, { id: "", event, data: "" }, { id, at: execution.endTime, toolName, status, executionTime, cancelReason, errorCode }); // prettier-ignore
+  showChange(
+    cli,
+    { id: "", event, data: "" },
+    { id, at: execution.endTime, toolName, status, executionTime, cancelReason, errorCode },
+  );
   return true;
 }
 
@@ -85,7 +95,14 @@ function showChange(cli: Cli, { id, event }: ServerEvent, change: Record<string,
 
 function short(change: Record<string, unknown>): string {
   const { toolName, status, executionTime, errorCode } = change;
-  return [toolName, status, typeof executionTime === "number" ? milliseconds(executionTime) : "", errorCode].filter(Boolean).join("  "); // prettier-ignore
+  return [
+    toolName,
+    status,
+    typeof executionTime === "number" ? milliseconds(executionTime) : "",
+    errorCode,
+  ]
+    .filter(Boolean)
+    .join("  ");
 }
 
 async function cancel(cli: Cli, ids: string[], reason: string | undefined): Promise<void> {
@@ -93,7 +110,10 @@ async function cancel(cli: Cli, ids: string[], reason: string | undefined): Prom
   const answers: unknown[] = [];
   for (const id of ids) {
     const body = reason === undefined ? {} : { reason };
-    const answer = await api.post<{ message: string }>(`executions/${encodeURIComponent(id)}/cancel`, body); // prettier-ignore
+    const answer = await api.post<{ message: string }>(
+      `executions/${encodeURIComponent(id)}/cancel`,
+      body,
+    );
     answers.push(answer);
     if (!cli.flags.json) cli.term.print(`${id}  ${answer.message}`);
   }

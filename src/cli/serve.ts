@@ -44,9 +44,14 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
     const exactPort = origins["server.port"]?.source !== "default";
     const url = await listen(app, config, exactPort);
     if (!isLoopback(config.server.host))
-      cli.term.warn(`! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`); // prettier-ignore
+      cli.term.warn(
+        `! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`,
+      );
     // Listened for before anybody is told that we are ready: who starts us may stop us at once.
-    const stopped = untilSignal(() => app.close(), (text) => cli.term.note(text)); // prettier-ignore
+    const stopped = untilSignal(
+      () => app.close(),
+      (text) => cli.term.note(text),
+    );
     await announce(cli, app, config, { url, open: options.open });
     keepMemoryLow(() => app.engine.activeCount() === 0);
     await stopped;
@@ -64,10 +69,24 @@ async function listen(app: App, config: Config, exactPort: boolean): Promise<str
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "EADDRINUSE") {
       const holder = await portHolder(port);
-      throw failed("port_taken", `Port ${port} is taken${holder === null ? "" : ` by ${holder}`}.`, "stop it, or choose another: --port <port>"); // prettier-ignore
+      throw failed(
+        "port_taken",
+        `Port ${port} is taken${holder === null ? "" : ` by ${holder}`}.`,
+        "stop it, or choose another: --port <port>",
+      );
     }
-    if (code === "EACCES") throw failed("port_refused", `Port ${port} may not be used by this user.`, "choose one above 1023: --port <port>"); // prettier-ignore
-    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") throw failed("no_such_address", `${host} is no address of this machine.`, "choose another: --host <address>"); // prettier-ignore
+    if (code === "EACCES")
+      throw failed(
+        "port_refused",
+        `Port ${port} may not be used by this user.`,
+        "choose one above 1023: --port <port>",
+      );
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+      throw failed(
+        "no_such_address",
+        `${host} is no address of this machine.`,
+        "choose another: --host <address>",
+      );
     throw cause;
   }
 }
@@ -82,9 +101,20 @@ async function announce(
   const keyFile = join(config.dataDir, "admin.key");
   const login = await app.loginUrl();
   if (cli.flags.json) {
-    return term.printJson({ ready: url, console: login, mcp: `${url}/mcp`, api: `${url}/docs`, adminKey: app.newAdminKey, adminKeyFile: keyFile, dataDir: config.dataDir, store: app.storeKind, tools: app.toolCount }); // prettier-ignore
+    return term.printJson({
+      ready: url,
+      console: login,
+      mcp: `${url}/mcp`,
+      api: `${url}/docs`,
+      adminKey: app.newAdminKey,
+      adminKeyFile: keyFile,
+      dataDir: config.dataDir,
+      store: app.storeKind,
+      tools: app.toolCount,
+    });
   }
-  if (!cli.flags.quiet) for (const line of banner(app, config, { url, login, keyFile })) term.print(line); // prettier-ignore
+  if (!cli.flags.quiet)
+    for (const line of banner(app, config, { url, login, keyFile })) term.print(line);
   if (open && app.newAdminKey !== null && term.interactive && !cli.flags.quiet) {
     const { openBrowser } = await import("./browser.ts");
     openBrowser(login, cli.env);
@@ -102,12 +132,16 @@ function banner(
   const { port } = config.server;
   const moved = port !== 0 && Number(new URL(url).port || 80) !== port;
   const created = app.dataDir.created ? ", created" : "";
-  const auth = config.server.authEnabled ? [] : ["  Auth      off: whoever reaches this address acts as the owner"]; // prettier-ignore
+  const auth = config.server.authEnabled
+    ? []
+    : ["  Auth      off: whoever reaches this address acts as the owner"];
   return [
     `  Console   ${login}          (this link works once, for 15 minutes)`,
     `  MCP       ${url}/mcp`,
     `  API       ${url}/docs`,
-    ...(app.newAdminKey === null ? [] : [`  Admin key ${app.newAdminKey}     shown once · kept in ${homely(keyFile)} (0600)`]), // prettier-ignore
+    ...(app.newAdminKey === null
+      ? []
+      : [`  Admin key ${app.newAdminKey}     shown once · kept in ${homely(keyFile)} (0600)`]),
     `  ✓ data in ${homely(config.dataDir)} (${STORES[app.storeKind]}${created})   ✓ ${app.toolCount} tools`,
     ...(moved ? [`  Port      ${port} is taken, so this is the next free one`] : []),
     ...auth,

@@ -18,7 +18,6 @@ describe("colour and questions", () => {
       { CLAUDECODE: "1" },
       { TERM: "dumb" },
     ])
-      // prettier-ignore
       expect(mayColor(screen, env, undefined), JSON.stringify(env)).toBe(false);
     expect(mayColor(screen, { NO_COLOR: "", CI: "false" }, undefined)).toBe(true);
     expect(runByMachine({ CI: "0" })).toBe(false);
@@ -29,12 +28,16 @@ describe("colour and questions", () => {
 
   test("a question nobody can answer is a usage error that names the flag; --yes answers it", async () => {
     for (const given of [streams(false), streams(true, { CI: "1" })]) {
-      const error: unknown = await openTerminal(given, {}).confirm("Sure?").catch((cause: unknown) => cause); // prettier-ignore
+      const error: unknown = await openTerminal(given, {})
+        .confirm("Sure?")
+        .catch((cause: unknown) => cause);
       expect(error).toBeInstanceOf(CliError);
       expect(error).toMatchObject({ exit: 2, problem: { remedy: "repeat with --yes" } });
     }
     expect(await openTerminal(streams(false), { yes: true }).confirm("Sure?")).toBe(true);
-    const asked: unknown = await openTerminal(streams(false), { yes: true }).ask("Why?", "--reason <text>").catch((cause: unknown) => cause); // prettier-ignore
+    const asked: unknown = await openTerminal(streams(false), { yes: true })
+      .ask("Why?", "--reason <text>")
+      .catch((cause: unknown) => cause);
     expect(asked).toMatchObject({ exit: 2, problem: { remedy: "repeat with --reason <text>" } });
   });
 });
@@ -52,7 +55,10 @@ test("exit codes come from the table; an unanswered approval is 4", () => {
 });
 
 test("a denial reads as one block: where, why, gates, remedy, explanation", () => {
-  const plain = openTerminal({ env: {}, stdin: {}, stdout: {}, stderr: {} } as unknown as Streams, {}).err; // prettier-ignore
+  const plain = openTerminal(
+    { env: {}, stdin: {}, stdout: {}, stderr: {} } as unknown as Streams,
+    {},
+  ).err;
   const lines = problemLines(
     {
       title: "This call is not allowed",
@@ -80,7 +86,18 @@ test("a denial reads as one block: where, why, gates, remedy, explanation", () =
 });
 
 test("tables and times", () => {
-  expect(table([["a", "bb"], ["ccc", "d"]])).toEqual(["a    bb", "ccc  d"]); // prettier-ignore
+  expect(
+    table([
+      ["a", "bb"],
+      ["ccc", "d"],
+    ]),
+  ).toEqual(["a    bb", "ccc  d"]);
   expect(table([])).toEqual([]);
-  expect([0.04, 9.96, 12.4, 1500, 61_000].map(milliseconds)).toEqual(["0 ms", "10 ms", "12 ms", "1.5 s", "1 min 1 s"]); // prettier-ignore
+  expect([0.04, 9.96, 12.4, 1500, 61_000].map(milliseconds)).toEqual([
+    "0 ms",
+    "10 ms",
+    "12 ms",
+    "1.5 s",
+    "1 min 1 s",
+  ]);
 });

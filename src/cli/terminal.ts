@@ -39,12 +39,27 @@ export interface Terminal {
 
 /** Set by coding agents and build machines: plain text, no colour, no questions. */
 const MACHINES = [
-  "CI", "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE", "CURSOR_AGENT", "CURSOR_TRACE_ID", "GEMINI_CLI", "CODEX_SANDBOX",
-  "CODEX_CI", "OPENCODE", "AIDER", "REPLIT_AGENT", "GITHUB_ACTIONS", "BUILD_NUMBER", "TF_BUILD",
-]; // prettier-ignore
+  "CI",
+  "AI_AGENT",
+  "CLAUDECODE",
+  "CLAUDE_CODE",
+  "CURSOR_AGENT",
+  "CURSOR_TRACE_ID",
+  "GEMINI_CLI",
+  "CODEX_SANDBOX",
+  "CODEX_CI",
+  "OPENCODE",
+  "AIDER",
+  "REPLIT_AGENT",
+  "GITHUB_ACTIONS",
+  "BUILD_NUMBER",
+  "TF_BUILD",
+];
 
 export function runByMachine(env: NodeJS.ProcessEnv): boolean {
-  return MACHINES.some((name) => (env[name] ?? "") !== "" && env[name] !== "false" && env[name] !== "0"); // prettier-ignore
+  return MACHINES.some(
+    (name) => (env[name] ?? "") !== "" && env[name] !== "false" && env[name] !== "0",
+  );
 }
 
 export function mayColor(
@@ -76,7 +91,8 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
     warn: (text) => void stderr.write(`${text}\n`),
     async confirm(question) {
       if (flags.yes) return true;
-      if (!interactive || flags.json) throw usage(`${question} Nobody can be asked here.`, "repeat with --yes"); // prettier-ignore
+      if (!interactive || flags.json)
+        throw usage(`${question} Nobody can be asked here.`, "repeat with --yes");
       const { confirm, isCancel } = await import("@clack/prompts");
       const answer = await confirm({
         message: question,
@@ -87,7 +103,8 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
       return !isCancel(answer) && answer;
     },
     async ask(question, flag, empty) {
-      if (!interactive || flags.json) throw usage(`${question} Nobody can be asked here.`, `repeat with ${flag}`); // prettier-ignore
+      if (!interactive || flags.json)
+        throw usage(`${question} Nobody can be asked here.`, `repeat with ${flag}`);
       const { isCancel, text } = await import("@clack/prompts");
       const answer = await text({
         message: question,
@@ -100,7 +117,12 @@ export function openTerminal(streams: Streams, flags: TerminalFlags): Terminal {
     },
     async askSecret(question) {
       const { isCancel, password } = await import("@clack/prompts");
-      const answer = await password({ message: question, input: stdin, output: stderr, validate: (line) => (line ? undefined : "something must stand here") }); // prettier-ignore
+      const answer = await password({
+        message: question,
+        input: stdin,
+        output: stderr,
+        validate: (line) => (line ? undefined : "something must stand here"),
+      });
       if (isCancel(answer)) throw usage("nothing was changed");
       return answer;
     },

@@ -81,15 +81,21 @@ function showTool(cli: Cli, { tool, metrics, userStats }: ToolDetails): void {
   const rows = Object.entries(properties).map(([key, schema]) => [
     `  ${key}`,
     typeof schema["type"] === "string" ? schema["type"] : "",
-    required.has(key) ? "required" : schema["default"] === undefined ? "" : `default ${JSON.stringify(schema["default"])}`, // prettier-ignore
+    required.has(key)
+      ? "required"
+      : schema["default"] === undefined
+        ? ""
+        : `default ${JSON.stringify(schema["default"])}`,
     typeof schema["description"] === "string" ? schema["description"] : "",
   ]);
   if (rows.length > 0) term.print(term.out.bold("arguments"));
   for (const line of table(rows)) term.print(line);
   if (Array.isArray(examples) && examples.length > 0) {
     term.print(term.out.bold("examples"));
-    for (const example of examples) term.print(`  ostiary call ${name} --args '${JSON.stringify(example)}'`); // prettier-ignore
+    for (const example of examples)
+      term.print(`  ostiary call ${name} --args '${JSON.stringify(example)}'`);
   }
   term.print(term.out.bold("figures"));
-  for (const line of fields({ ...metrics, yours: userStats["totalExecutions"] })) term.print(`  ${line}`); // prettier-ignore
+  for (const line of fields({ ...metrics, yours: userStats["totalExecutions"] }))
+    term.print(`  ${line}`);
 }

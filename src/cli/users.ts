@@ -32,9 +32,13 @@ export function define(command: Command, cli: Cli): void {
     .option("--name <name>", "new name")
     .action(async (id: string, options: Options) => {
       const body = attributesOf(options);
-      if (Object.keys(body).length === 0) throw usage("nothing to change", "name --name, --role, --roles or --plan"); // prettier-ignore
+      if (Object.keys(body).length === 0)
+        throw usage("nothing to change", "name --name, --role, --roles or --plan");
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("PATCH", `users/${encodeURIComponent(id)}`, { body })).body); // prettier-ignore
+      showRow(
+        cli,
+        (await api.request<Row>("PATCH", `users/${encodeURIComponent(id)}`, { body })).body,
+      );
     });
   needsVerb(command);
 }

@@ -36,7 +36,14 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showSecret(cli, await api.post<Row>("webhooks", given({ url, ...options })));
     });
-  listVerb(command, cli, "webhooks", ["id", "enabled", "url", "events", "failures", "lastSuccessAt"]); // prettier-ignore
+  listVerb(command, cli, "webhooks", [
+    "id",
+    "enabled",
+    "url",
+    "events",
+    "failures",
+    "lastSuccessAt",
+  ]);
   showVerb(command, cli, "webhooks");
   command
     .command("edit <id>")
@@ -74,9 +81,13 @@ export function define(command: Command, cli: Cli): void {
       parseDuration(text, "s"),
     )
     .action(async (id: string, options: { overlap?: number }) => {
-      const overlap = options.overlap === undefined ? undefined : Math.round(options.overlap / 1000); // prettier-ignore
+      const overlap =
+        options.overlap === undefined ? undefined : Math.round(options.overlap / 1000);
       const api = await cli.connect("admin");
-      showSecret(cli, await api.post<Row>(`${pathOf(id)}/rotate`, given({ overlapSeconds: overlap }))); // prettier-ignore
+      showSecret(
+        cli,
+        await api.post<Row>(`${pathOf(id)}/rotate`, given({ overlapSeconds: overlap })),
+      );
     });
   command
     .command("deliveries <id>")
@@ -88,8 +99,10 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       const answer = await api.get<Page>(`${pathOf(id)}/deliveries`, options);
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of table(answer.items.map((item) => SHOWN.map((name) => oneLine(item[name])))))
-        cli.term.print(line); // prettier-ignore
+      for (const line of table(
+        answer.items.map((item) => SHOWN.map((name) => oneLine(item[name]))),
+      ))
+        cli.term.print(line);
       if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
     });
   command
@@ -107,7 +120,8 @@ async function edit(cli: Cli, id: string, options: EditOptions): Promise<void> {
   if (enable && disable) throw usage("--enable does not go with --disable");
   const enabled = enable ? true : disable ? false : undefined;
   const body = given({ ...rest, enabled });
-  if (Object.keys(body).length === 0) throw usage("nothing to change", "name --url, --events, --description, --enable or --disable"); // prettier-ignore
+  if (Object.keys(body).length === 0)
+    throw usage("nothing to change", "name --url, --events, --description, --enable or --disable");
   const api = await cli.connect("admin");
   showRow(cli, (await api.request<Row>("PATCH", pathOf(id), { body })).body);
 }

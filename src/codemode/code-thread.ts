@@ -1,6 +1,12 @@
 // The thread of one program: an interpreter in WebAssembly that has nothing of Node, and three functions that lead out of it.
 import { parentPort, workerData } from "node:worker_threads";
-import { newQuickJSWASMModule, type QuickJSContext, type QuickJSDeferredPromise, type QuickJSHandle, type VmCallResult } from "quickjs-emscripten"; // prettier-ignore
+import {
+  newQuickJSWASMModule,
+  type QuickJSContext,
+  type QuickJSDeferredPromise,
+  type QuickJSHandle,
+  type VmCallResult,
+} from "quickjs-emscripten";
 import type { FailureKind, FromThread, ThreadData, ToThread } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
 
@@ -29,20 +35,32 @@ runtime.setInterruptHandler(overworked);
 const sofar = { waiting: new Map<number, QuickJSDeferredPromise>(), calls: 0, printed: 0 };
 
 /** A question to the outside: a promise inside, a message outside. */
-const question = (kind: "call" | "find") => (...given: QuickJSHandle[]): QuickJSHandle => {
-  const promise = vm.newPromise();
-  const [name = "", json = ""] = given.map((handle) => (vm.typeof(handle) === "string" ? vm.getString(handle) : ""));
-  const refuse = (reason: string, message: string): void => promise.resolve(vm.newString(JSON.stringify({ fault: { code: "BAD_REQUEST", reason, message } })));
-  if (json === "") refuse("invalid_arguments", "expected arguments that JSON can say");
-  else if (json.length > limits.maxArguments) refuse("invalid_arguments", `arguments: expected at most ${limits.maxArguments} characters, got ${json.length}`);
-  else if (sofar.calls >= limits.maxCalls) refuse("too_many_calls", `a program makes at most ${limits.maxCalls} calls`);
-  else {
-    const id = ++sofar.calls;
-    sofar.waiting.set(id, promise);
-    tell({ kind, id, name, json });
-  }
-  return promise.handle;
-}; // prettier-ignore
+const question =
+  (kind: "call" | "find") =>
+  (...given: QuickJSHandle[]): QuickJSHandle => {
+    const promise = vm.newPromise();
+    const [name = "", json = ""] = given.map((handle) =>
+      vm.typeof(handle) === "string" ? vm.getString(handle) : "",
+    );
+    const refuse = (reason: string, message: string): void =>
+      promise.resolve(
+        vm.newString(JSON.stringify({ fault: { code: "BAD_REQUEST", reason, message } })),
+      );
+    if (json === "") refuse("invalid_arguments", "expected arguments that JSON can say");
+    else if (json.length > limits.maxArguments)
+      refuse(
+        "invalid_arguments",
+        `arguments: expected at most ${limits.maxArguments} characters, got ${json.length}`,
+      );
+    else if (sofar.calls >= limits.maxCalls)
+      refuse("too_many_calls", `a program makes at most ${limits.maxCalls} calls`);
+    else {
+      const id = ++sofar.calls;
+      sofar.waiting.set(id, promise);
+      tell({ kind, id, name, json });
+    }
+    return promise.handle;
+  };
 
 function print(handle: QuickJSHandle): void {
   const room = limits.maxPrinted - sofar.printed;
@@ -57,14 +75,17 @@ function fail(why: FailureKind, message: string): void {
 }
 
 /** The value of a step of ours; what it threw instead is the program's failure, and null. */
-function valueOf(result: VmCallResult<QuickJSHandle>, describe?: QuickJSHandle): QuickJSHandle | null {
+function valueOf(
+  result: VmCallResult<QuickJSHandle>,
+  describe?: QuickJSHandle,
+): QuickJSHandle | null {
   if (!result.error) return result.value;
   threw(result.error, describe);
   return null;
-} // prettier-ignore
+}
 
 function threw(error: QuickJSHandle, describe?: QuickJSHandle): void {
-  const told = overworked() || !describe ? null : vm.callFunction(describe, vm.undefined, error); // prettier-ignore
+  const told = overworked() || !describe ? null : vm.callFunction(describe, vm.undefined, error);
   if (overworked()) return fail("work", "");
   // Where there is no memory left, not even an error can be made or told.
   if (!told || told.error || isNull(error)) return fail("memory", "");
@@ -75,11 +96,15 @@ function threw(error: QuickJSHandle, describe?: QuickJSHandle): void {
 const isNull = (handle: QuickJSHandle): boolean => vm.sameValue(handle, vm.null);
 
 function begin(): void {
-  const outside = [vm.newFunction("call", question("call")), vm.newFunction("find", question("find")), vm.newFunction("print", print)]; // prettier-ignore
+  const outside = [
+    vm.newFunction("call", question("call")),
+    vm.newFunction("find", question("find")),
+    vm.newFunction("print", print),
+  ];
   const prelude = vm.unwrapResult(vm.evalCode(PRELUDE, "prelude.js", { strict: true }));
   const tools = vm.unwrapResult(vm.callFunction(prelude, vm.undefined, ...outside));
   const [stringify, describe] = [vm.getProp(tools, 0), vm.getProp(tools, 1)];
-  const program = valueOf(vm.evalCode(`(async () => {${source}\n})()`, "code.js"), describe); // prettier-ignore
+  const program = valueOf(vm.evalCode(`(async () => {${source}\n})()`, "code.js"), describe);
   if (program === null) return;
 
   const goOn = (): void => {
@@ -94,7 +119,7 @@ function begin(): void {
       if (sofar.waiting.size === 0) fail("stuck", "");
       return;
     }
-    const text = valueOf(vm.callFunction(stringify, vm.undefined, state.value), describe); // prettier-ignore
+    const text = valueOf(vm.callFunction(stringify, vm.undefined, state.value), describe);
     if (text === null) return;
     const json = vm.getString(text);
     if (json.length > limits.maxResult) return fail("too_large", String(json.length));

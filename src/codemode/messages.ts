@@ -23,10 +23,15 @@ export interface ThreadData {
 export type FailureKind = "threw" | "work" | "memory" | "stuck" | "too_large";
 
 export type FromThread =
-  | { readonly kind: "call" | "find"; readonly id: number; readonly name: string; readonly json: string }
+  | {
+      readonly kind: "call" | "find";
+      readonly id: number;
+      readonly name: string;
+      readonly json: string;
+    }
   | { readonly kind: "printed"; readonly line: string }
   | { readonly kind: "returned"; readonly json: string }
-  | { readonly kind: "failed"; readonly why: FailureKind; readonly message: string }; // prettier-ignore
+  | { readonly kind: "failed"; readonly why: FailureKind; readonly message: string };
 
 /** `json` is `{ value }` or `{ fault }`. */
 export interface ToThread {

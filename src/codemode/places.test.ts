@@ -26,7 +26,9 @@ it("nobody takes all places, and who waits comes next", async () => {
 it("who waited long enough is told so, and who goes away waits no more", async () => {
   const places = createPlaces({ all: 1, each: 1, waitMs: 10 });
   const leave = await places.enter("ada", never);
-  await expect(places.enter("bob", never)).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "resource_exhausted", retryAfterSeconds: 2 } }); // prettier-ignore
+  await expect(places.enter("bob", never)).rejects.toMatchObject({
+    fault: { code: "UNAVAILABLE", reason: "resource_exhausted", retryAfterSeconds: 2 },
+  });
   const gone = new AbortController();
   const waiting = places.enter("bob", gone.signal);
   gone.abort("user");

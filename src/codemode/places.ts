@@ -57,7 +57,16 @@ function turn(owner: string, signal: AbortSignal, waiting: Set<Waiter>, ms: numb
     const onAbort = (): void =>
       end(() => reject(new AppError("CANCELLED", "user", "the program was cancelled")));
     const late = (): void =>
-      end(() => reject(new AppError("UNAVAILABLE", "resource_exhausted", "other programs are running, and none ended in time", { remedy: "try again in a moment", retryAfterSeconds: 2 }))); // prettier-ignore
+      end(() =>
+        reject(
+          new AppError(
+            "UNAVAILABLE",
+            "resource_exhausted",
+            "other programs are running, and none ended in time",
+            { remedy: "try again in a moment", retryAfterSeconds: 2 },
+          ),
+        ),
+      );
     const timer = setTimeout(late, ms);
     const waiter: Waiter = { owner, go: () => end(resolve) };
     signal.addEventListener("abort", onAbort, { once: true });

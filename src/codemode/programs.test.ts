@@ -17,7 +17,10 @@ const HOST: Omit<Program, "source"> = {
   signal: new AbortController().signal,
   call(name, given) {
     calls.push({ name, given });
-    if (name === "refused") return Promise.resolve({ fault: { code: "FORBIDDEN", reason: "policy_denied", message: "not you" } }); // prettier-ignore
+    if (name === "refused")
+      return Promise.resolve({
+        fault: { code: "FORBIDDEN", reason: "policy_denied", message: "not you" },
+      });
     if (name === "broken") return Promise.reject(new Error("a secret of ours"));
     if (name === "huge") return Promise.resolve({ value: "x".repeat(5_000_000) });
     return Promise.resolve({ value: { name, ...given } });
@@ -41,20 +44,37 @@ describe("a program", { timeout: 60_000 }, () => {
         console.log("begins", { a: 1 });
         const both = await Promise.all([call("a", { n: 1 }), call("b")]);
         return { both, found: await tools.find("words") };`),
-    ).toEqual({ result: { both: [{ name: "a", n: 1 }, { name: "b" }], found: { query: "words" } }, printed: ['begins {"a":1}'] }); // prettier-ignore
+    ).toEqual({
+      result: { both: [{ name: "a", n: 1 }, { name: "b" }], found: { query: "words" } },
+      printed: ['begins {"a":1}'],
+    });
     expect(await run("")).toEqual({ result: null, printed: [] });
   });
 
   it("catches a refusal with its code and reason, and learns nothing of what broke inside", async () => {
-    const caught = (name: string): string => `try { await call("${name}") } catch (e) { return [e.name, e.code, e.reason, e.message, e instanceof Error] }`; // prettier-ignore
-    expect((await run(caught("refused"))).result).toEqual(["ToolError", "FORBIDDEN", "policy_denied", "not you", true]); // prettier-ignore
+    const caught = (name: string): string =>
+      `try { await call("${name}") } catch (e) { return [e.name, e.code, e.reason, e.message, e instanceof Error] }`;
+    expect((await run(caught("refused"))).result).toEqual([
+      "ToolError",
+      "FORBIDDEN",
+      "policy_denied",
+      "not you",
+      true,
+    ]);
     expect(JSON.stringify(await run(caught("broken")))).not.toContain("secret");
     expect(JSON.stringify(await run(caught("huge")))).toContain("answer_too_large");
   });
 
   it("that fails says where, and what it printed last", async () => {
-    expect(await fault("console.log('so far');\n\nnull.x")).toMatchObject({ code: "EXECUTION_FAILED", reason: "program_failed", message: expect.stringMatching(/TypeError: .*\(line 3\)\nIt printed last:\nso far/) as string }); // prettier-ignore
-    expect(await fault("return (")).toMatchObject({ reason: "program_failed", message: expect.stringContaining("SyntaxError") as string }); // prettier-ignore
+    expect(await fault("console.log('so far');\n\nnull.x")).toMatchObject({
+      code: "EXECUTION_FAILED",
+      reason: "program_failed",
+      message: expect.stringMatching(/TypeError: .*\(line 3\)\nIt printed last:\nso far/) as string,
+    });
+    expect(await fault("return (")).toMatchObject({
+      reason: "program_failed",
+      message: expect.stringContaining("SyntaxError") as string,
+    });
     expect(await fault("await call('refused')")).toMatchObject({ message: "ToolError: not you" });
     expect(await fault("return 10n")).toMatchObject({ reason: "program_failed" });
     expect(await fault("throw null")).toMatchObject({ code: "EXECUTION_FAILED" });
@@ -86,18 +106,31 @@ describe("a program finds no way out", { timeout: 60_000 }, () => {
   });
 
   it("by modules, or by leaving its function", async () => {
-    expect(await fault("return await import('node:fs')")).toMatchObject({ reason: "program_failed" }); // prettier-ignore
-    expect((await run("})(); globalThis.left = typeof process; (async () => { return left")).result).toBe("undefined"); // prettier-ignore
+    expect(await fault("return await import('node:fs')")).toMatchObject({
+      reason: "program_failed",
+    });
+    expect(
+      (await run("})(); globalThis.left = typeof process; (async () => { return left")).result,
+    ).toBe("undefined");
   });
 
   it("by what it changes for the next one, or for us", async () => {
-    await run("Object.prototype.polluted = 1; Array.prototype.map = () => 'mine'; JSON.parse = () => 'mine'; globalThis.kept = 1; return 1"); // prettier-ignore
-    expect((await run("return [typeof kept, {}.polluted ?? null, [1].map((x) => x + 1)]")).result).toEqual(["undefined", null, [2]]); // prettier-ignore
+    await run(
+      "Object.prototype.polluted = 1; Array.prototype.map = () => 'mine'; JSON.parse = () => 'mine'; globalThis.kept = 1; return 1",
+    );
+    expect(
+      (await run("return [typeof kept, {}.polluted ?? null, [1].map((x) => x + 1)]")).result,
+    ).toEqual(["undefined", null, [2]]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     const own = `JSON.parse('{"__proto__":{"polluted":1}}')`;
     expect(await fault(`return ${own}`)).toMatchObject({ reason: "program_failed" });
-    expect(await fault(`await call("a", ${own})`)).toMatchObject({ message: expect.stringContaining("__proto__") as string }); // prettier-ignore
-    for (const odd of ["[]", "1", "null", "'text'"]) expect(await fault(`await call("a", ${odd})`)).toMatchObject({ message: expect.stringContaining("expected an object") as string }); // prettier-ignore
+    expect(await fault(`await call("a", ${own})`)).toMatchObject({
+      message: expect.stringContaining("__proto__") as string,
+    });
+    for (const odd of ["[]", "1", "null", "'text'"])
+      expect(await fault(`await call("a", ${odd})`)).toMatchObject({
+        message: expect.stringContaining("expected an object") as string,
+      });
     expect(await fault("await call('a', () => 1)")).toMatchObject({ reason: "program_failed" });
     // What it is given cannot be replaced.
     expect(await fault("'use strict'; call = 1")).toMatchObject({ reason: "program_failed" });
@@ -109,7 +142,11 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     ["a loop", "for (;;) {}", "program_too_long"],
     ["a loop that catches everything", "for (;;) try { for (;;) {} } catch {}", "program_too_long"],
     ["a loop in what is returned", "return { toJSON() { for (;;); } }", "program_too_long"],
-    ["a loop in what is thrown", "throw new (class extends Error { get message() { for (;;); } })()", "program_too_long"],
+    [
+      "a loop in what is thrown",
+      "throw new (class extends Error { get message() { for (;;); } })()",
+      "program_too_long",
+    ],
     ["a pattern without end", "return /(a+)+$/.test('a'.repeat(40) + 'b')", "program_too_long"],
     ["a promise without end", "await new Promise(() => {})", "program_stuck"],
     ["a flood of memory", "new ArrayBuffer(1e9)", "program_memory"],
@@ -117,16 +154,27 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     ["a huge answer", "return 'x'.repeat(1e6)", "program_answer_too_large"],
   ])("%s", async (_what, source, reason) => {
     expect(await fault(source)).toMatchObject({ reason });
-  }); // prettier-ignore
+  });
 
   it("a flood of promises, objects or text ends for time or for memory", async () => {
-    for (const source of ["const f = () => Promise.resolve().then(f); await f()", "for (;;) Promise.resolve().then(() => 1)", "const a = []; for (;;) a.push({})", "let s = 'x'; for (;;) s += s"])
-      expect(["program_too_long", "program_memory", "program_failed"]).toContain((await fault(source)).reason);
-  }); // prettier-ignore
+    for (const source of [
+      "const f = () => Promise.resolve().then(f); await f()",
+      "for (;;) Promise.resolve().then(() => 1)",
+      "const a = []; for (;;) a.push({})",
+      "let s = 'x'; for (;;) s += s",
+    ])
+      expect(["program_too_long", "program_memory", "program_failed"]).toContain(
+        (await fault(source)).reason,
+      );
+  });
 
   it("10,000 calls: 50 go out, the others are refused to it", async () => {
     const before = calls.length;
-    const { result } = await roomy.run({ ...HOST, source: "const all = await Promise.allSettled(Array.from({ length: 10000 }, (_, i) => call('a', { i }))); return [all.filter((one) => one.status === 'fulfilled').length, all.at(-1).reason.reason]" }); // prettier-ignore
+    const { result } = await roomy.run({
+      ...HOST,
+      source:
+        "const all = await Promise.allSettled(Array.from({ length: 10000 }, (_, i) => call('a', { i }))); return [all.filter((one) => one.status === 'fulfilled').length, all.at(-1).reason.reason]",
+    });
     expect(result).toEqual([50, "too_many_calls"]);
     expect(calls.length - before).toBe(50);
   });
@@ -144,7 +192,9 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
   });
 
   it("what it prints is kept up to a limit, and what comes after it costs nothing", async () => {
-    const { printed } = await run("for (let i = 0; i < 5000; i++) console.log('line of some length ' + i); return 1"); // prettier-ignore
+    const { printed } = await run(
+      "for (let i = 0; i < 5000; i++) console.log('line of some length ' + i); return 1",
+    );
     expect(printed.join("\n").length).toBeLessThanOrEqual(LIMITS.maxPrinted);
     expect(printed.length).toBeGreaterThan(1_000);
   });
@@ -167,9 +217,13 @@ describe("a cancel", { timeout: 60_000 }, () => {
         signal.addEventListener("abort", () => resolve({ value: cut.push(signal.reason) }));
         controller.abort("timeout");
       });
-    expect(await fault("await call('slow')", { call, signal: controller.signal })).toMatchObject({ code: "CANCELLED" }); // prettier-ignore
+    expect(await fault("await call('slow')", { call, signal: controller.signal })).toMatchObject({
+      code: "CANCELLED",
+    });
     expect(cut).toEqual(["timeout"]);
-    expect(await fault("return 1", { signal: AbortSignal.abort("user") })).toMatchObject({ code: "CANCELLED" }); // prettier-ignore
+    expect(await fault("return 1", { signal: AbortSignal.abort("user") })).toMatchObject({
+      code: "CANCELLED",
+    });
   });
 
   it("of a program that has returned reaches the calls it left behind", async () => {

@@ -51,7 +51,10 @@ const WORK_GRACE_MS = 25_000;
 /** Of the thread's own heap; the interpreter's memory is bounded by itself. */
 const HEAP = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 
-const entry = new URL(import.meta.url.endsWith(".ts") ? "./code-thread.ts" : "./code-thread.js", import.meta.url); // prettier-ignore
+const entry = new URL(
+  import.meta.url.endsWith(".ts") ? "./code-thread.ts" : "./code-thread.js",
+  import.meta.url,
+);
 
 export function createPrograms(limits: ProgramLimits = LIMITS): Programs {
   const places = createPlaces({ all: MAX_AT_ONCE, each: MAX_OF_ONE_OWNER, waitMs: MAX_WAIT_MS });
@@ -61,7 +64,14 @@ export function createPrograms(limits: ProgramLimits = LIMITS): Programs {
       const leave = await places.enter(program.owner, program.signal);
       const data: ThreadData = { source: program.source, limits };
       // An environment of its own, and nothing it writes reaches the server's own output.
-      const thread = new Worker(entry, { name: "code", workerData: data, env: {}, stdout: true, stderr: true, resourceLimits: HEAP }); // prettier-ignore
+      const thread = new Worker(entry, {
+        name: "code",
+        workerData: data,
+        env: {},
+        stdout: true,
+        stderr: true,
+        resourceLimits: HEAP,
+      });
       threads.add(thread);
       try {
         return await ended(thread, program, limits);
@@ -91,7 +101,10 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
   const owes = (): void => {
     clearTimeout(overdue);
     if (underWay > 0) return;
-    overdue = setTimeout(() => reject(failed("work", "", printed, limits)), limits.workMs + WORK_GRACE_MS); // prettier-ignore
+    overdue = setTimeout(
+      () => reject(failed("work", "", printed, limits)),
+      limits.workMs + WORK_GRACE_MS,
+    );
   };
 
   const next = (): void => {
@@ -110,12 +123,15 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
   };
   thread.on("message", (message: FromThread) => {
     if (message.kind === "printed") return void printed.push(message.line);
-    if (message.kind === "failed") return reject(failed(message.why, message.message, printed, limits)); // prettier-ignore
+    if (message.kind === "failed")
+      return reject(failed(message.why, message.message, printed, limits));
     if (message.kind === "returned") {
       try {
         return resolve({ result: parseStrict(Buffer.from(message.json)), printed });
       } catch (cause) {
-        return reject(failed("threw", `the result is no JSON of ours: ${String(cause)}`, printed, limits)); // prettier-ignore
+        return reject(
+          failed("threw", `the result is no JSON of ours: ${String(cause)}`, printed, limits),
+        );
       }
     }
     // The thread counts too; it is not trusted to.
@@ -141,17 +157,28 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
 }
 
 /** Never rejects: whatever goes wrong is told to the program. */
-async function answered({ kind, name, json }: Extract<FromThread, { kind: "call" | "find" }>, program: Program, signal: AbortSignal): Promise<string> {
+async function answered(
+  { kind, name, json }: Extract<FromThread, { kind: "call" | "find" }>,
+  program: Program,
+  signal: AbortSignal,
+): Promise<string> {
   try {
     const given = objectOf(json);
-    const answer = kind === "call" ? await program.call(name, given, signal) : await program.find(name, given);
+    const answer =
+      kind === "call" ? await program.call(name, given, signal) : await program.find(name, given);
     const text = JSON.stringify(answer);
     if (text.length <= MAX_ANSWER) return text;
-    return JSON.stringify({ fault: { code: "EXECUTION_FAILED", reason: "answer_too_large", message: `${name} answered ${text.length} characters: a program takes at most ${MAX_ANSWER}` } });
+    return JSON.stringify({
+      fault: {
+        code: "EXECUTION_FAILED",
+        reason: "answer_too_large",
+        message: `${name} answered ${text.length} characters: a program takes at most ${MAX_ANSWER}`,
+      },
+    });
   } catch (cause) {
     return JSON.stringify({ fault: faultOf(cause) });
   }
-} // prettier-ignore
+}
 
 function objectOf(json: string): JsonObject {
   let value: Json;
@@ -160,23 +187,50 @@ function objectOf(json: string): JsonObject {
   } catch (cause) {
     throw new AppError("BAD_REQUEST", "invalid_arguments", `arguments: ${String(cause)}`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject; // prettier-ignore
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as JsonObject;
   throw new AppError("BAD_REQUEST", "invalid_arguments", "arguments: expected an object");
 }
 
 const SHOWN_LINES = 5;
 const SHOWN_CHARACTERS = 1_000;
 
-function failed(why: Extract<FromThread, { kind: "failed" }>["why"], message: string, printed: readonly string[], limits: ProgramLimits): AppError {
+function failed(
+  why: Extract<FromThread, { kind: "failed" }>["why"],
+  message: string,
+  printed: readonly string[],
+  limits: ProgramLimits,
+): AppError {
   const said = printed.slice(-SHOWN_LINES).join("\n").slice(-SHOWN_CHARACTERS).toWellFormed();
   const after = said === "" ? "" : `\nIt printed last:\n${said}`;
-  const fault = (reason: string, text: string, remedy: string): AppError => new AppError("EXECUTION_FAILED", reason, text + after, { remedy });
+  const fault = (reason: string, text: string, remedy: string): AppError =>
+    new AppError("EXECUTION_FAILED", reason, text + after, { remedy });
   const total: Record<typeof why, () => AppError> = {
     threw: () => fault("program_failed", message, "correct the program"),
-    work: () => fault("program_too_long", `the program worked longer than ${limits.workMs} ms, calls not counted`, "look for a loop without end, or do less at once"),
-    memory: () => fault("program_memory", `the program needed more than ${limits.memoryBytes / 1_048_576} MB`, "keep less at once"),
-    stuck: () => fault("program_stuck", `the program waits for something that never comes${message === "" ? "" : `: ${message}`}`, "await only calls"),
-    too_large: () => fault("program_answer_too_large", `the program returned ${message} characters, ${limits.maxResult} are allowed`, "return less: count, filter or shorten"),
+    work: () =>
+      fault(
+        "program_too_long",
+        `the program worked longer than ${limits.workMs} ms, calls not counted`,
+        "look for a loop without end, or do less at once",
+      ),
+    memory: () =>
+      fault(
+        "program_memory",
+        `the program needed more than ${limits.memoryBytes / 1_048_576} MB`,
+        "keep less at once",
+      ),
+    stuck: () =>
+      fault(
+        "program_stuck",
+        `the program waits for something that never comes${message === "" ? "" : `: ${message}`}`,
+        "await only calls",
+      ),
+    too_large: () =>
+      fault(
+        "program_answer_too_large",
+        `the program returned ${message} characters, ${limits.maxResult} are allowed`,
+        "return less: count, filter or shorten",
+      ),
   };
   return total[why]();
-} // prettier-ignore
+}

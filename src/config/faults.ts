@@ -35,7 +35,7 @@ export function refusal(leaf: Leaf, issue: z.core.$ZodIssue, given: unknown): st
   const expected =
     issue.code === "invalid_format" ? issue.message.replace(/^expected /, "") : leaf.expected;
   const item = issue.path.length > 0 ? ` (entry ${Number(issue.path[0]) + 1})` : "";
-  return `expected ${expected}${item}, got ${leaf.secret ? "a value that is not shown" : show(given, issue.path)}`; // prettier-ignore
+  return `expected ${expected}${item}, got ${leaf.secret ? "a value that is not shown" : show(given, issue.path)}`;
 }
 
 function show(given: unknown, path: readonly PropertyKey[]): string {

@@ -26,7 +26,12 @@ export function readConfigFile(
     text = readFileSync(path, "utf8");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder, not a file" : `it cannot be read (${code ?? String(cause)})`; // prettier-ignore
+    const why =
+      code === "ENOENT"
+        ? "there is no such file"
+        : code === "EISDIR"
+          ? "it is a folder, not a file"
+          : `it cannot be read (${code ?? String(cause)})`;
     return failed(path, why);
   }
   return readConfigText(text, path, layout);
@@ -76,7 +81,13 @@ function walk(w: Walk, section: string, node: Node | null): void {
   if (target == null || (isScalar(target) && target.value === null)) return;
   if (!isMap(target)) {
     const what = section === "" ? "settings" : `the settings of ${section}`;
-    w.faults.push(fault(w.place(node?.range?.[0]), section, `expected ${what} as "key: value" lines, got ${kindOf(target)}`)); // prettier-ignore
+    w.faults.push(
+      fault(
+        w.place(node?.range?.[0]),
+        section,
+        `expected ${what} as "key: value" lines, got ${kindOf(target)}`,
+      ),
+    );
     return;
   }
   for (const pair of target.items) {
@@ -108,7 +119,11 @@ function unknownKey(w: Walk, section: string, name: string, where: string): Conf
     nearest(name, elsewhere);
   const inside = section === "" ? "" : ` in ${section}`;
   const known = guess === null ? `known: ${siblings.join(", ")}` : `did you mean ${guess}?`;
-  return fault(where, prefixed(section, name) ?? name, `unknown key ${JSON.stringify(name)}${inside}; ${known}`); // prettier-ignore
+  return fault(
+    where,
+    prefixed(section, name) ?? name,
+    `unknown key ${JSON.stringify(name)}${inside}; ${known}`,
+  );
 }
 
 function prefixed(section: string, name: string | null): string | null {

@@ -59,13 +59,22 @@ function leafOf(key: string, schema: z.ZodType): Leaf {
     key,
     env: json["x-env"] ?? variableOf(key),
     flag: json["x-flag"] ?? null,
-    kind: json.type === "boolean" ? "switch" : json.type === "integer" ? "number" : json.type === "array" ? "list" : json.type === "object" ? "map" : "text",
+    kind:
+      json.type === "boolean"
+        ? "switch"
+        : json.type === "integer"
+          ? "number"
+          : json.type === "array"
+            ? "list"
+            : json.type === "object"
+              ? "map"
+              : "text",
     expected: expectedOf(json),
     description: json.description ?? "",
     fallback: json.default,
     secret: json.writeOnly === true,
     schema,
-  }; // prettier-ignore
+  };
 }
 
 /** `server.allowedHosts` -> `OSTIARY_SERVER_ALLOWED_HOSTS` */
@@ -95,7 +104,10 @@ export function parseText(leaf: Leaf, text: string): unknown {
       return text;
     }
     case "list":
-      return text.split(",").map((item) => item.trim()).filter((item) => item !== ""); // prettier-ignore
+      return text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "");
     case "map":
       return jsonOf(text);
     case "text":

@@ -15,7 +15,10 @@ export function hasReference(text: string): boolean {
 }
 
 /** Replaces each reference by what it stands for; `$${` stays a literal `${`. Faults are texts. */
-export function resolveReferences(text: string, base: ReferenceBase): { text: string; faults: string[] } {
+export function resolveReferences(
+  text: string,
+  base: ReferenceBase,
+): { text: string; faults: string[] } {
   const faults: string[] = [];
   const resolved = text.replace(REFERENCE, (whole, escaped: string | undefined, inner: string) => {
     if (escaped) return whole.slice(1);
@@ -24,7 +27,7 @@ export function resolveReferences(text: string, base: ReferenceBase): { text: st
     return "text" in answer ? answer.text : whole;
   });
   return { text: resolved, faults };
-} // prettier-ignore
+}
 
 function lookUp(inner: string, base: ReferenceBase): { text: string } | { fault: string } {
   const colon = inner.indexOf(":");
@@ -32,13 +35,17 @@ function lookUp(inner: string, base: ReferenceBase): { text: string } | { fault:
   const name = colon < 0 ? "" : inner.slice(colon + 1);
   if (kind === "env" && name !== "") {
     const value = base.env[name];
-    return value === undefined || value === "" ? { fault: `the variable ${name} is not set` } : { text: value }; // prettier-ignore
+    return value === undefined || value === ""
+      ? { fault: `the variable ${name} is not set` }
+      : { text: value };
   }
   if (kind === "file" && name !== "") {
     try {
       return { text: readFileSync(resolve(base.folder, name), "utf8").replace(/\r?\n$/, "") };
     } catch (cause) {
-      return { fault: `the file ${name} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})` }; // prettier-ignore
+      return {
+        fault: `the file ${name} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`,
+      };
     }
   }
   if (kind === "keyring") return { fault: "not available in this version: ${keyring:…}" };

@@ -113,7 +113,12 @@ export function createChildren(): Children {
   };
 }
 
-function exchange(child: ChildProcess, request: object, signal: AbortSignal, timeoutMs: number): Promise<ChildAnswer> {
+function exchange(
+  child: ChildProcess,
+  request: object,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<ChildAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ChildAnswer>();
   let timer = setTimeout(() => reject(ended()), START_MS + timeoutMs);
   const onMessage = (message: ChildAnswer | "started"): void => {
@@ -135,13 +140,18 @@ function exchange(child: ChildProcess, request: object, signal: AbortSignal, tim
     child.off("error", onEnd);
     signal.removeEventListener("abort", onAbort);
   });
-} // prettier-ignore
+}
 
 /** The engine knows from its signal whether that was a person, the deadline or the shutdown. */
 const aborted = () =>
   new AppError("CANCELLED", "user", "the call was ended before the database answered");
 
 const ended = () =>
-  new AppError("UNAVAILABLE", "resource_exhausted", "the process of the statement ended before it answered", {
-    remedy: "ask for less: it may have needed too much memory",
-  }); // prettier-ignore
+  new AppError(
+    "UNAVAILABLE",
+    "resource_exhausted",
+    "the process of the statement ended before it answered",
+    {
+      remedy: "ask for less: it may have needed too much memory",
+    },
+  );

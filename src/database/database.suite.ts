@@ -61,9 +61,17 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     });
 
     test("tables and views, by pattern", async () => {
-      const { tables: all } = (await bench.run(tables, {})) as unknown as { tables: { name: string; type: string }[] }; // prettier-ignore
-      expect(all.map(({ name, type }) => `${name} ${type}`)).toEqual(["big_orders view", "customers table", "orders table"]); // prettier-ignore
-      const some = (await bench.run(tables, { pattern: "*orders" })) as unknown as { tables: { name: string }[] }; // prettier-ignore
+      const { tables: all } = (await bench.run(tables, {})) as unknown as {
+        tables: { name: string; type: string }[];
+      };
+      expect(all.map(({ name, type }) => `${name} ${type}`)).toEqual([
+        "big_orders view",
+        "customers table",
+        "orders table",
+      ]);
+      const some = (await bench.run(tables, { pattern: "*orders" })) as unknown as {
+        tables: { name: string }[];
+      };
       expect(some.tables.map(({ name }) => name)).toEqual(["big_orders", "orders"]);
       expect(await bench.run(tables, { schema: "nowhere" })).toEqual({ tables: [] });
     });
@@ -74,32 +82,56 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
         primaryKey: ["id"],
         foreignKeys: [{ columns: ["customer_id"], table: "customers", references: ["id"] }],
       });
-      const { columns, indexes } = shape as unknown as { columns: { name: string; nullable: boolean }[]; indexes: object[] }; // prettier-ignore
+      const { columns, indexes } = shape as unknown as {
+        columns: { name: string; nullable: boolean }[];
+        indexes: object[];
+      };
       expect(columns.map(({ name }) => name)).toEqual(["id", "customer_id", "amount", "code"]);
       expect(columns.find(({ name }) => name === "amount")?.nullable).toBe(false);
-      expect(indexes).toContainEqual({ name: "orders_by_customer", columns: ["customer_id", "amount"], unique: false }); // prettier-ignore
-      const customers = (await bench.run(schema, { table: "customers" })) as unknown as { columns: { name: string; default?: string }[] }; // prettier-ignore
+      expect(indexes).toContainEqual({
+        name: "orders_by_customer",
+        columns: ["customer_id", "amount"],
+        unique: false,
+      });
+      const customers = (await bench.run(schema, { table: "customers" })) as unknown as {
+        columns: { name: string; default?: string }[];
+      };
       expect(customers.columns.find(({ name }) => name === "city")?.default).toContain("'Rome'");
     });
 
     test("a table that is not there: the nearest name", async () => {
       const found = await bench.fault(schema, { table: "custmers" });
-      expect(found).toMatchObject({ reason: "table_not_found", remedy: expect.stringContaining('"customers"') as string }); // prettier-ignore
+      expect(found).toMatchObject({
+        reason: "table_not_found",
+        remedy: expect.stringContaining('"customers"') as string,
+      });
     });
   });
 
   describe(`${kind}: query`, () => {
     test("rows and columns; wide numbers and decimals as text, bytes as base64", async () => {
-      const result = await ask("select id, name, city, big, price, picture from customers order by id");
+      const result = await ask(
+        "select id, name, city, big, price, picture from customers order by id",
+      );
       expect(result).toMatchObject({ rowCount: 2, truncated: false });
-      const { rows, columns } = result as unknown as { rows: unknown[][]; columns: { name: string }[] }; // prettier-ignore
-      expect(columns.map(({ name }) => name)).toEqual(["id", "name", "city", "big", "price", "picture"]); // prettier-ignore
+      const { rows, columns } = result as unknown as {
+        rows: unknown[][];
+        columns: { name: string }[];
+      };
+      expect(columns.map(({ name }) => name)).toEqual([
+        "id",
+        "name",
+        "city",
+        "big",
+        "price",
+        "picture",
+      ]);
       expect(rows[0]?.[1]).toBe("Grace");
       expect(rows[0]?.[3]).toBe("9007199254740993");
       expect(rows[0]?.[5]).toBe("AP8Q");
       expect(rows[1]?.[2]).toBeNull();
       expect(bench.notes.at(-1)).toEqual({ untrusted: true });
-    }); // prettier-ignore
+    });
 
     test("values are parameters", async () => {
       const sql = `select name from customers where name = ${mark(1)}`;
@@ -110,20 +142,29 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     test("limit, offset and what is left out", async () => {
       const sql = "select id from orders order by id";
       expect(await ask(sql, { limit: 2 })).toMatchObject({ rows: [[1], [2]], truncated: true });
-      expect(await ask(sql, { limit: 2, offset: 2 })).toMatchObject({ rows: [[3]], truncated: false }); // prettier-ignore
+      expect(await ask(sql, { limit: 2, offset: 2 })).toMatchObject({
+        rows: [[3]],
+        truncated: false,
+      });
       expect(await ask(sql, { limit: 3 })).toMatchObject({ rowCount: 3, truncated: false });
     });
 
     test("a long result is cut by bytes", async () => {
-      const letters = kind === "sqlite" ? "replace(hex(zeroblob(50000)), '00', 'ab')" : "repeat('ab', 50000)"; // prettier-ignore
-      const result = await ask(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 60) select i, ${letters} from n`, { limit: 60 }); // prettier-ignore
+      const letters =
+        kind === "sqlite" ? "replace(hex(zeroblob(50000)), '00', 'ab')" : "repeat('ab', 50000)";
+      const result = await ask(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < 60) select i, ${letters} from n`,
+        { limit: 60 },
+      );
       expect(result["truncated"]).toBe(true);
       expect(JSON.stringify(result).length).toBeLessThan(1_200_000);
       expect(Number(result["rowCount"])).toBeGreaterThan(5);
     });
 
     test("WITH, VALUES, a trailing semicolon and comments are fine", async () => {
-      expect(await ask("with a as (select 1 as x) select x from a; -- done")).toMatchObject({ rows: [[1]] }); // prettier-ignore
+      expect(await ask("with a as (select 1 as x) select x from a; -- done")).toMatchObject({
+        rows: [[1]],
+      });
       expect(await ask("/* ; */ values (1, ';'), (2, '--')")).toMatchObject({ rowCount: 2 });
       expect(await ask("select ';' as \"a;b\"")).toMatchObject({ rows: [[";"]] });
     });
@@ -147,7 +188,8 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     ])("%s is refused", async (sql) => {
       const found = await fault(sql);
       // SQLite has no data-changing WITH at all.
-      const reasons = kind === "sqlite" && sql.startsWith("with") ? ["sql_error"] : ["not_read_only"]; // prettier-ignore
+      const reasons =
+        kind === "sqlite" && sql.startsWith("with") ? ["sql_error"] : ["not_read_only"];
       expect(reasons).toContain(found.reason);
       expect(await count("select count(*) from orders")).toBe(3);
     });
@@ -171,9 +213,15 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
 
     test("unknown tables and columns: the nearest name", async () => {
       const table = await fault("select * from custmers");
-      expect(table).toMatchObject({ reason: "table_not_found", remedy: expect.stringContaining('"customers"') as string }); // prettier-ignore
+      expect(table).toMatchObject({
+        reason: "table_not_found",
+        remedy: expect.stringContaining('"customers"') as string,
+      });
       const column = await fault("select nam from customers");
-      expect(column).toMatchObject({ reason: "column_not_found", remedy: expect.stringContaining("name") as string }); // prettier-ignore
+      expect(column).toMatchObject({
+        reason: "column_not_found",
+        remedy: expect.stringContaining("name") as string,
+      });
     });
 
     test("a wrong number of values is told", async () => {
@@ -182,7 +230,8 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     });
 
     test("a statement that takes too long is stopped", async () => {
-      const endless = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select max(i) from n"; // prettier-ignore
+      const endless =
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select max(i) from n";
       const found = await fault(endless, { connection: "quick" });
       expect(found).toMatchObject({ code: "TIMEOUT", reason: "timeout" });
       expect(await ask("select 1")).toMatchObject({ rowCount: 1 });
@@ -190,7 +239,8 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
 
     test("an abort ends it at once", async () => {
       const controller = new AbortController();
-      const endless = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select max(i) from n"; // prettier-ignore
+      const endless =
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select max(i) from n";
       const running = bench.fault(query, { query: endless }, { signal: controller.signal });
       await new Promise((resolve) => setTimeout(resolve, 700));
       const before = performance.now();
@@ -202,8 +252,15 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
 
   describe(`${kind}: writing`, () => {
     test("insert: all rows, defaults, what was asked back", async () => {
-      const rows = [{ name: "Ada", big: "9007199254740995" }, { name: "Edsger", big: null }];
-      const result = await bench.run(insert, { table: "customers", rows, returning: ["name", "city", "big"] }); // prettier-ignore
+      const rows = [
+        { name: "Ada", big: "9007199254740995" },
+        { name: "Edsger", big: null },
+      ];
+      const result = await bench.run(insert, {
+        table: "customers",
+        rows,
+        returning: ["name", "city", "big"],
+      });
       expect(result).toEqual({
         inserted: 2,
         skipped: 0,
@@ -212,45 +269,86 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
           { name: "Edsger", city: "Rome", big: null },
         ],
       });
-    }); // prettier-ignore
+    });
 
     test("insert: one bad row, and none is there", async () => {
-      const rows = [{ id: 50, customer_id: 1, amount: 1 }, { id: 51, customer_id: 1, amount: -1 }]; // prettier-ignore
+      const rows = [
+        { id: 50, customer_id: 1, amount: 1 },
+        { id: 51, customer_id: 1, amount: -1 },
+      ];
       const found = await bench.fault(insert, { table: "orders", rows });
-      expect(found).toMatchObject({ reason: "constraint_violation", message: expect.stringContaining("positive") as string }); // prettier-ignore
+      expect(found).toMatchObject({
+        reason: "constraint_violation",
+        message: expect.stringContaining("positive") as string,
+      });
       expect(await count("select count(*) from orders where id >= 50")).toBe(0);
     });
 
     test("insert: a row that exists is an error, or skipped", async () => {
-      const rows = [{ id: 1, customer_id: 1, amount: 1 }, { id: 60, customer_id: 1, amount: 1 }]; // prettier-ignore
-      expect(await bench.fault(insert, { table: "orders", rows })).toMatchObject({ reason: "constraint_violation" }); // prettier-ignore
-      expect(await bench.run(insert, { table: "orders", rows, onConflict: "ignore", returning: ["id"] })).toEqual({ inserted: 1, skipped: 1, returned: [{ id: 60 }] }); // prettier-ignore
+      const rows = [
+        { id: 1, customer_id: 1, amount: 1 },
+        { id: 60, customer_id: 1, amount: 1 },
+      ];
+      expect(await bench.fault(insert, { table: "orders", rows })).toMatchObject({
+        reason: "constraint_violation",
+      });
+      expect(
+        await bench.run(insert, { table: "orders", rows, onConflict: "ignore", returning: ["id"] }),
+      ).toEqual({ inserted: 1, skipped: 1, returned: [{ id: 60 }] });
       const missing = [{ id: 61, customer_id: null, amount: 1 }];
-      expect(await bench.fault(insert, { table: "orders", rows: missing, onConflict: "ignore" })).toMatchObject({ reason: "constraint_violation" }); // prettier-ignore
+      expect(
+        await bench.fault(insert, { table: "orders", rows: missing, onConflict: "ignore" }),
+      ).toMatchObject({ reason: "constraint_violation" });
       await bench.run(remove, { table: "orders", where: { id: 60 } });
     });
 
     test("insert: rows with different columns, none, or unknown ones", async () => {
-      const mixed = await bench.fault(insert, { table: "orders", rows: [{ id: 70, amount: 1 }, { id: 71, code: "x" }] }); // prettier-ignore
-      expect(mixed).toMatchObject({ code: "EXECUTION_FAILED", reason: "mixed_columns", errors: [{ path: "/rows/1" }] }); // prettier-ignore
-      expect(await bench.fault(insert, { table: "orders", rows: [{}] })).toMatchObject({ reason: "invalid_arguments" }); // prettier-ignore
+      const mixed = await bench.fault(insert, {
+        table: "orders",
+        rows: [
+          { id: 70, amount: 1 },
+          { id: 71, code: "x" },
+        ],
+      });
+      expect(mixed).toMatchObject({
+        code: "EXECUTION_FAILED",
+        reason: "mixed_columns",
+        errors: [{ path: "/rows/1" }],
+      });
+      expect(await bench.fault(insert, { table: "orders", rows: [{}] })).toMatchObject({
+        reason: "invalid_arguments",
+      });
       const evil = { 'amount") values (1); drop table orders; --': 1 };
-      expect(await bench.fault(insert, { table: "orders", rows: [evil] })).toMatchObject({ reason: "column_not_found" }); // prettier-ignore
-      expect(await bench.fault(insert, { table: 'orders"; drop table orders; --', rows: [{ id: 1 }] })).toMatchObject({ reason: "table_not_found" }); // prettier-ignore
+      expect(await bench.fault(insert, { table: "orders", rows: [evil] })).toMatchObject({
+        reason: "column_not_found",
+      });
+      expect(
+        await bench.fault(insert, { table: 'orders"; drop table orders; --', rows: [{ id: 1 }] }),
+      ).toMatchObject({ reason: "table_not_found" });
       expect(await count("select count(*) from orders")).toBe(3);
     });
 
     test("update: what matches is changed; a dry run changes nothing", async () => {
       const change = { table: "orders", set: { code: "changed", amount: 2.5 }, where: { id: 3 } };
-      expect(await bench.run(update, { ...change, dryRun: true })).toEqual({ matched: 1, updated: 0 }); // prettier-ignore
+      expect(await bench.run(update, { ...change, dryRun: true })).toEqual({
+        matched: 1,
+        updated: 0,
+      });
       expect(await ground.rows("select code from orders where id = 3")).toEqual([["C"]]);
       expect(await bench.run(update, change)).toEqual({ matched: 1, updated: 1 });
-      expect(await ground.rows("select code, amount from orders where id = 3")).toEqual([["changed", 2.5]]); // prettier-ignore
+      expect(await ground.rows("select code, amount from orders where id = 3")).toEqual([
+        ["changed", 2.5],
+      ]);
       await bench.run(update, { ...change, set: { code: "C", amount: 0.5 } });
     });
 
     test("update: more rows than allowed, and nothing is changed", async () => {
-      const found = await bench.fault(update, { table: "orders", set: { amount: 0 }, where: { id: { op: "gt", value: 0 } }, maxRows: 2 }); // prettier-ignore
+      const found = await bench.fault(update, {
+        table: "orders",
+        set: { amount: 0 },
+        where: { id: { op: "gt", value: 0 } },
+        maxRows: 2,
+      });
       expect(found).toMatchObject({ code: "EXECUTION_FAILED", reason: "too_many_rows" });
       expect(await count("select count(*) from orders where amount = 0")).toBe(0);
     });
@@ -261,8 +359,12 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
         await bench.fault(remove, { table: "orders", where: {} }),
       ])
         expect(found).toMatchObject({ code: "BAD_REQUEST", reason: "where_empty" });
-      expect(await bench.fault(update, { table: "orders", set: { nope: 0 }, where: { id: 1 } })).toMatchObject({ reason: "column_not_found" }); // prettier-ignore
-      expect(await bench.fault(remove, { table: "orders", where: { "1=1 or id": 1 } })).toMatchObject({ reason: "column_not_found" }); // prettier-ignore
+      expect(
+        await bench.fault(update, { table: "orders", set: { nope: 0 }, where: { id: 1 } }),
+      ).toMatchObject({ reason: "column_not_found" });
+      expect(
+        await bench.fault(remove, { table: "orders", where: { "1=1 or id": 1 } }),
+      ).toMatchObject({ reason: "column_not_found" });
     });
 
     test("every operator", async () => {
@@ -279,8 +381,17 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
       expect(await matched({ code: { op: "is_null" } })).toBe(0);
       expect(await matched({ code: { op: "is_null", value: false } })).toBe(3);
       expect(await matched({ code: null })).toBe(0);
-      for (const bad of [{ op: "or", value: 1 }, { op: "in", value: [] }, [1], { op: "eq" }, { op: "like", value: 1 }, { op: "eq", value: 1, or: 2 }]) // prettier-ignore
-        expect(await bench.fault(remove, { table: "orders", where: { id: bad as never } })).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" }); // prettier-ignore
+      for (const bad of [
+        { op: "or", value: 1 },
+        { op: "in", value: [] },
+        [1],
+        { op: "eq" },
+        { op: "like", value: 1 },
+        { op: "eq", value: 1, or: 2 },
+      ])
+        expect(
+          await bench.fault(remove, { table: "orders", where: { id: bad as never } }),
+        ).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
     });
 
     test("delete: a row that others point to stays", async () => {
@@ -291,7 +402,11 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     test("a read-only connection writes nothing", async () => {
       const on = { connection: "reader" };
       for (const found of [
-        await bench.fault(insert, { table: "orders", rows: [{ id: 80, customer_id: 1, amount: 1 }], ...on }), // prettier-ignore
+        await bench.fault(insert, {
+          table: "orders",
+          rows: [{ id: 80, customer_id: 1, amount: 1 }],
+          ...on,
+        }),
         await bench.fault(update, { table: "orders", set: { amount: 0 }, where: { id: 1 }, ...on }),
         await bench.fault(remove, { table: "orders", where: { id: 1 }, ...on }),
       ])

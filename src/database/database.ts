@@ -12,7 +12,11 @@ const ADDRESS = /^(sqlite:\/.+|postgres(ql)?:\/\/.+)$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/;
 
 const connectionConfig = z.strictObject({
-  url: z.string().max(4_096).regex(ADDRESS, "expected postgres://user@host/database or sqlite:/absolute/path").meta({ writeOnly: true }),
+  url: z
+    .string()
+    .max(4_096)
+    .regex(ADDRESS, "expected postgres://user@host/database or sqlite:/absolute/path")
+    .meta({ writeOnly: true }),
   /** Writing tools are refused. */
   readOnly: z.boolean().default(true),
   /** Used when a call names none. */
@@ -22,7 +26,7 @@ const connectionConfig = z.strictObject({
   statementTimeoutMs: z.int().min(100).max(300_000).default(30_000),
   /** Tenants that may use it; absent: all. */
   tenants: z.array(z.string().min(1).max(128)).max(1_000).optional(),
-}); // prettier-ignore
+});
 
 export type ConnectionConfig = Readonly<Omit<z.output<typeof connectionConfig>, "tenants">> & {
   readonly tenants?: readonly string[] | undefined;
@@ -73,10 +77,13 @@ export interface Database {
   query(request: QueryRequest, limits: Limits): Promise<QueryResult>;
   tables(schema: string, limits: Limits): Promise<TableEntry[]>;
   describe(table: string, schema: string, limits: Limits): Promise<TableShape>;
-  insert(request: InsertRequest, limits: Limits): Promise<{ inserted: number; skipped: number; returned: Json[] }>;
+  insert(
+    request: InsertRequest,
+    limits: Limits,
+  ): Promise<{ inserted: number; skipped: number; returned: Json[] }>;
   change(request: ChangeRequest, limits: Limits): Promise<{ matched: number; changed: number }>;
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 export interface Connection {
   readonly name: string;
@@ -105,7 +112,9 @@ export async function openDatabases(settings: DatabasesSettings): Promise<Databa
   if (names.length === 0) return { all, close: () => Promise.resolve() };
   const defaults = names.filter(([, config]) => config.default);
   if (defaults.length > 1)
-    throw new Error(`databases: only one connection can be the default, got ${defaults.map(([name]) => name).join(", ")}`); // prettier-ignore
+    throw new Error(
+      `databases: only one connection can be the default, got ${defaults.map(([name]) => name).join(", ")}`,
+    );
   const [{ openPostgres }, { openSqlite }, { createChildren }] = await Promise.all([
     import("./postgres.ts"),
     import("./sqlite.ts"),

@@ -2,7 +2,13 @@
 // connection's role the third. Runs in the process of sql-child.ts.
 import { loadModule, parseSync, SqlError } from "libpg-query";
 import type { Json, JsonObject } from "../call.ts";
-import { functionDenied, notReadOnly, relationDenied, severalStatements, sqlError } from "./faults.ts"; // prettier-ignore
+import {
+  functionDenied,
+  notReadOnly,
+  relationDenied,
+  severalStatements,
+  sqlError,
+} from "./faults.ts";
 
 export interface Inspected {
   /** Only a select can be read through a cursor. */
@@ -13,16 +19,29 @@ export interface Inspected {
 
 /** Refused whatever the catalogue says: they reach files, programs, other servers or settings, wait, lock, or run text as SQL. */
 const DENIED =
-  /^(?:pg_read_|pg_ls_|pg_stat_file|pg_stat_reset|pg_file|pg_sleep|lo_|loread|lowrite|dblink|pg_terminate|pg_cancel|pg_reload|pg_rotate|pg_logical|pg_replication|pg_create|pg_drop|pg_start|pg_stop|pg_backup|pg_switch|pg_promote|pg_wal|pg_export|pg_notify|pg_advisory|pg_try_advisory|pg_hba|pg_show_all_file|pg_get_object|pg_current_logfile|pg_ident|pg_execute|pg_import|pg_restore|pg_clear|pg_log|pg_config|pg_prewarm|set_config|setseed|nextval|setval|copy|query_to_|cursor_to_|table_to_|schema_to_|database_to_|ts_stat|txid_current$|pg_current_xact_id$|binary_upgrade|system$|exec|http|plpy|plperl)/; // prettier-ignore
+  /^(?:pg_read_|pg_ls_|pg_stat_file|pg_stat_reset|pg_file|pg_sleep|lo_|loread|lowrite|dblink|pg_terminate|pg_cancel|pg_reload|pg_rotate|pg_logical|pg_replication|pg_create|pg_drop|pg_start|pg_stop|pg_backup|pg_switch|pg_promote|pg_wal|pg_export|pg_notify|pg_advisory|pg_try_advisory|pg_hba|pg_show_all_file|pg_get_object|pg_current_logfile|pg_ident|pg_execute|pg_import|pg_restore|pg_clear|pg_log|pg_config|pg_prewarm|set_config|setseed|nextval|setval|copy|query_to_|cursor_to_|table_to_|schema_to_|database_to_|ts_stat|txid_current$|pg_current_xact_id$|binary_upgrade|system$|exec|http|plpy|plperl)/;
 
 /** Where passwords and the server's own settings lie. */
 const CLOSED = new Set([
-  "pg_authid", "pg_shadow", "pg_user_mapping", "pg_user_mappings", "_pg_user_mappings", "user_mapping_options",
-  "pg_largeobject", "pg_hba_file_rules", "pg_file_settings", "pg_ident_file_mappings", "pg_subscription", "pg_config",
-]); // prettier-ignore
+  "pg_authid",
+  "pg_shadow",
+  "pg_user_mapping",
+  "pg_user_mappings",
+  "_pg_user_mappings",
+  "user_mapping_options",
+  "pg_largeobject",
+  "pg_hba_file_rules",
+  "pg_file_settings",
+  "pg_ident_file_mappings",
+  "pg_subscription",
+  "pg_config",
+]);
 
 /** `started` is told once the parser is loaded: from then on the time of the statement counts. */
-export async function inspect(sql: string, started: () => void = () => undefined): Promise<Inspected> {
+export async function inspect(
+  sql: string,
+  started: () => void = () => undefined,
+): Promise<Inspected> {
   await loadModule();
   started();
   const nul = sql.indexOf("\0");
@@ -41,7 +60,7 @@ export async function inspect(sql: string, started: () => void = () => undefined
   if (first?.stmt === undefined) throw sqlError("42601", "there is no statement", null);
   if (statements.length > 1) throw severalStatements(statements.length);
   return judge(first.stmt as JsonObject);
-} // prettier-ignore
+}
 
 function judge(statement: JsonObject): Inspected {
   const [name = "", body] = Object.entries(statement)[0] ?? [];
@@ -86,11 +105,18 @@ function walk(root: Json): Inspected["functions"] {
 }
 
 function nameOf(parts: Json): { schema: string | null; name: string } {
-  const texts = (parts as readonly { String?: { sval?: string } }[]).map((part) => part.String?.sval ?? ""); // prettier-ignore
+  const texts = (parts as readonly { String?: { sval?: string } }[]).map(
+    (part) => part.String?.sval ?? "",
+  );
   return { schema: texts.length > 1 ? (texts.at(-2) ?? null) : null, name: texts.at(-1) ?? "" };
 }
 
 /** `DeleteStmt` as people write it. */
 function wordsOf(node: string): string {
-  return node.replace(/Stmt$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase() || "nothing"; // prettier-ignore
+  return (
+    node
+      .replace(/Stmt$/, "")
+      .replace(/(?<=[a-z])(?=[A-Z])/g, " ")
+      .toUpperCase() || "nothing"
+  );
 }

@@ -16,7 +16,8 @@ export function requireReading(sql: string): void {
   if (READING.has(word)) return;
   if (word !== "explain") throw notReadOnly(shown(word));
   const inner = rest[0] === "query" && rest[1] === "plan" ? rest[2] : rest[0];
-  if (inner === undefined || !READING.has(inner)) throw notReadOnly(`EXPLAIN ${shown(inner ?? "")}`.trim()); // prettier-ignore
+  if (inner === undefined || !READING.has(inner))
+    throw notReadOnly(`EXPLAIN ${shown(inner ?? "")}`.trim());
 }
 
 const shown = (word: string): string => word.toUpperCase().slice(0, 40);
@@ -46,12 +47,22 @@ export function requireParameters(sql: string, given: number): void {
   for (let at = 0; at < sql.length;) {
     const end = tokenEnd(sql, at);
     const token = sql.slice(at, end);
-    if (/^[:@$#]./.test(token)) throw badArguments("/query", `named parameter ${token.slice(0, 64)}: only positional ones are offered`, "write ? or ?1 and give the values in order"); // prettier-ignore
+    if (/^[:@$#]./.test(token))
+      throw badArguments(
+        "/query",
+        `named parameter ${token.slice(0, 64)}: only positional ones are offered`,
+        "write ? or ?1 and give the values in order",
+      );
     if (token === "?") wanted++;
     else if (token.startsWith("?")) wanted = Math.max(wanted, Number(token.slice(1)));
     at = end;
   }
-  if (wanted !== given) throw badArguments("/params", `expected ${wanted} values for the parameters of the statement, got ${given}`, "give one value for each ?"); // prettier-ignore
+  if (wanted !== given)
+    throw badArguments(
+      "/params",
+      `expected ${wanted} values for the parameters of the statement, got ${given}`,
+      "give one value for each ?",
+    );
 }
 
 function isBlank(token: string): boolean {

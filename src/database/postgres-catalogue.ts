@@ -56,7 +56,11 @@ export async function shapeOf(ask: Ask, table: string, schema: string): Promise<
      where ${RELATIONS} and c.relname = $1 and n.nspname = $2`,
     [table, schema],
   );
-  if (!found) throw tableNotFound(table, (await tablesOf(ask, schema)).map(({ name }) => name)); // prettier-ignore
+  if (!found)
+    throw tableNotFound(
+      table,
+      (await tablesOf(ask, schema)).map(({ name }) => name),
+    );
   const oid = String(found["oid"]);
   const indexes = await ask(
     `select c.relname as name, i.indisunique as only, i.indisprimary as prime,
@@ -75,11 +79,21 @@ export async function shapeOf(ask: Ask, table: string, schema: string): Promise<
   );
   return {
     columns: await columnsOf(ask, oid),
-    primaryKey: indexes.filter(({ prime }) => prime === true).flatMap(({ columns }) => columns as string[]),
-    foreignKeys: keys.map(({ other, own, theirs }) => ({ columns: own as string[], table: String(other), references: theirs as string[] })),
-    indexes: indexes.map(({ name, only, columns }) => ({ name: String(name), columns: columns as string[], unique: only === true })),
+    primaryKey: indexes
+      .filter(({ prime }) => prime === true)
+      .flatMap(({ columns }) => columns as string[]),
+    foreignKeys: keys.map(({ other, own, theirs }) => ({
+      columns: own as string[],
+      table: String(other),
+      references: theirs as string[],
+    })),
+    indexes: indexes.map(({ name, only, columns }) => ({
+      name: String(name),
+      columns: columns as string[],
+      unique: only === true,
+    })),
   };
-} // prettier-ignore
+}
 
 async function columnsOf(ask: Ask, oid: string): Promise<TableShape["columns"]> {
   const rows = await ask(
@@ -114,9 +128,12 @@ export async function functionsNamed(ask: Ask, names: readonly string[]): Promis
 }
 
 export async function typeNames(ask: Ask, oids: readonly number[]): Promise<Map<number, string>> {
-  const rows = await ask("select o as oid, pg_catalog.format_type(o, null) as name from unnest($1::oid[]) o", [[...new Set(oids)]]);
+  const rows = await ask(
+    "select o as oid, pg_catalog.format_type(o, null) as name from unnest($1::oid[]) o",
+    [[...new Set(oids)]],
+  );
   return new Map(rows.map(({ oid, name }) => [Number(oid), String(name)]));
-} // prettier-ignore
+}
 
 /** Only a store of Ostiary has both. */
 export const IS_OWN_STORE = `(select count(distinct c.relname) = 2 from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid

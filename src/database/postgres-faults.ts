@@ -1,6 +1,17 @@
 // PostgreSQL's errors in our words: by SQLSTATE, never by text.
 import { AppError } from "../errors.ts";
-import { columnNotFound, connectFailed, constraintViolation, functionDenied, lockTimeout, notReadOnly, permissionDenied, sqlError, tableNotFound, timedOut } from "./faults.ts"; // prettier-ignore
+import {
+  columnNotFound,
+  connectFailed,
+  constraintViolation,
+  functionDenied,
+  lockTimeout,
+  notReadOnly,
+  permissionDenied,
+  sqlError,
+  tableNotFound,
+  timedOut,
+} from "./faults.ts";
 
 export interface PostgresFault extends Error {
   readonly code?: string;
@@ -27,14 +38,17 @@ export async function statementFault(cause: unknown, ground: FaultGround): Promi
   const fault = cause as PostgresFault;
   const code = fault.code ?? "";
   if (!/^[0-9A-Z]{5}$/.test(code)) return connectFailed(ground.name, "the connection was lost");
-  if (code.startsWith("23")) return constraintViolation(fault.constraint ?? fault.column ?? code, fault.message); // prettier-ignore
+  if (code.startsWith("23"))
+    return constraintViolation(fault.constraint ?? fault.column ?? code, fault.message);
   switch (code) {
     case "42P01": {
       const wanted = /relation "(.+)" does not exist/.exec(fault.message)?.[1] ?? "";
       return tableNotFound(wanted, await ground.tables());
     }
     case "42703": {
-      const wanted = /column "?(.+?)"? (?:of relation .+ )?does not exist/.exec(fault.message)?.[1] ?? fault.message; // prettier-ignore
+      const wanted =
+        /column "?(.+?)"? (?:of relation .+ )?does not exist/.exec(fault.message)?.[1] ??
+        fault.message;
       const meant = /column "(?:[^"]*\.)?([^".]+)"/.exec(fault.hint ?? "")?.[1];
       return columnNotFound(wanted, null, meant === undefined ? [] : [meant]);
     }

@@ -26,7 +26,7 @@ import {
 } from "./postgres-catalogue.ts";
 import { connectFault, statementFault } from "./postgres-faults.ts";
 import { changeStatements, insertStatement, type Dialect } from "./statements.ts";
-import { cellOf, Rows } from "./values.ts"; // prettier-ignore
+import { cellOf, Rows } from "./values.ts";
 
 const MAX_CONNECTIONS = 4;
 const CONNECT_MS = 5_000;
@@ -46,21 +46,49 @@ interface Session {
   readonly ask: (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 }
 
-export function openPostgres(name: string, config: ConnectionConfig, settings: DatabasesSettings, children: Children): Database {
+export function openPostgres(
+  name: string,
+  config: ConnectionConfig,
+  settings: DatabasesSettings,
+  children: Children,
+): Database {
   if (sameDatabase(config.url, settings.store))
     throw new Error(`databases.${name}: leads to Ostiary's own store; name another database`);
-  const address: pg.ClientConfig = { connectionString: config.url, application_name: "ostiary-tools", connectionTimeoutMillis: CONNECT_MS, keepAlive: true, types: { getTypeParser } };
-  const pool = new pg.Pool({ ...address, max: MAX_CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
+  const address: pg.ClientConfig = {
+    connectionString: config.url,
+    application_name: "ostiary-tools",
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+  const pool = new pg.Pool({
+    ...address,
+    max: MAX_CONNECTIONS,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+  });
   pool.on("error", () => undefined);
 
   /** Runs `work` in a transaction that is rolled back unless it says `keep`. */
-  const transaction = async <T>(mode: Mode, limits: Limits, shift: number, work: (session: Session) => Promise<{ keep: boolean; value: T }>): Promise<T> => {
+  const transaction = async <T>(
+    mode: Mode,
+    limits: Limits,
+    shift: number,
+    work: (session: Session) => Promise<{ keep: boolean; value: T }>,
+  ): Promise<T> => {
     if (limits.signal.aborted) throw ended();
     const client = await connected(pool, name, limits.signal);
     const watch = watchOver(client, limits, () => cancel(address, client).catch(() => undefined));
     let broken = false;
     const query: Session["query"] = (sql, params = [], rowMode) =>
-      watch.race(client.query({ text: sql, values: [...params], ...(rowMode && { rowMode }), queryMode: "extended" } as pg.QueryConfig));
+      watch.race(
+        client.query({
+          text: sql,
+          values: [...params],
+          ...(rowMode && { rowMode }),
+          queryMode: "extended",
+        } as pg.QueryConfig),
+      );
     const ask: Session["ask"] = async (sql, params) => (await query(sql, params)).rows;
     try {
       await query(`BEGIN TRANSACTION ${mode}`);
@@ -69,8 +97,16 @@ export function openPostgres(name: string, config: ConnectionConfig, settings: D
       await query(keep ? "COMMIT" : "ROLLBACK");
       return value;
     } catch (cause) {
-      broken = watch.cut() || !(await client.query("ROLLBACK").then(() => true, () => false));
-      const tables = () => (broken ? Promise.resolve([]) : namesOnPath(async (sql) => (await client.query<Row>(sql)).rows).catch(() => []));
+      broken =
+        watch.cut() ||
+        !(await client.query("ROLLBACK").then(
+          () => true,
+          () => false,
+        ));
+      const tables = () =>
+        broken
+          ? Promise.resolve([])
+          : namesOnPath(async (sql) => (await client.query<Row>(sql)).rows).catch(() => []);
       throw await statementFault(cause, { name, timeoutMs: limits.timeoutMs, shift, tables });
     } finally {
       watch.end();
@@ -78,14 +114,21 @@ export function openPostgres(name: string, config: ConnectionConfig, settings: D
     }
   };
   const read = <T>(limits: Limits, work: (session: Session) => Promise<T>, shift = 0): Promise<T> =>
-    transaction("READ ONLY", limits, shift, async (session) => ({ keep: false, value: await work(session) }));
+    transaction("READ ONLY", limits, shift, async (session) => ({
+      keep: false,
+      value: await work(session),
+    }));
 
   return {
     kind: "postgres",
     async query(request, limits) {
       const began = performance.now();
-      const inspected = (await children.run({ kind: "parse", sql: request.sql }, limits)) as Inspected;
-      const shift = inspected.kind !== "select" ? 0 : request.explain ? EXPLAIN.length : CURSOR.length;
+      const inspected = (await children.run(
+        { kind: "parse", sql: request.sql },
+        limits,
+      )) as Inspected;
+      const shift =
+        inspected.kind !== "select" ? 0 : request.explain ? EXPLAIN.length : CURSOR.length;
       const result = await read(limits, (session) => run(session, request, inspected), shift);
       return { ...result, elapsedMs: Math.round(performance.now() - began) };
     },
@@ -93,15 +136,31 @@ export function openPostgres(name: string, config: ConnectionConfig, settings: D
     describe: (table, schema, limits) => read(limits, ({ ask }) => shapeOf(ask, table, schema)),
     insert: (request, limits) =>
       transaction("READ WRITE", limits, 0, async ({ ask, query }) => {
-        const { sql, params } = insertStatement(await findTable(ask, request.table), request, dialect);
+        const { sql, params } = insertStatement(
+          await findTable(ask, request.table),
+          request,
+          dialect,
+        );
         const { rows, rowCount } = await query(sql, params);
         const inserted = rowCount ?? 0;
-        const returned = request.returning.length === 0 ? [] : rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, cellOf(value)])));
-        return { keep: true, value: { inserted, skipped: request.rows.length - inserted, returned: returned } };
+        const returned =
+          request.returning.length === 0
+            ? []
+            : rows.map((row) =>
+                Object.fromEntries(Object.entries(row).map(([key, value]) => [key, cellOf(value)])),
+              );
+        return {
+          keep: true,
+          value: { inserted, skipped: request.rows.length - inserted, returned: returned },
+        };
       }),
     change: (request, limits) =>
       transaction("READ WRITE", limits, 0, async ({ ask, query }) => {
-        const { count, change } = changeStatements(await findTable(ask, request.table), request, dialect);
+        const { count, change } = changeStatements(
+          await findTable(ask, request.table),
+          request,
+          dialect,
+        );
         const [counted] = await ask(count.sql, count.params);
         if (Number(counted?.["count"]) > request.maxRows) throw tooManyRows(request.maxRows);
         // Rows may have come since they were counted.
@@ -111,10 +170,15 @@ export function openPostgres(name: string, config: ConnectionConfig, settings: D
       }),
     close: () => pool.end(),
   };
-} // prettier-ignore
+}
 
 /** Limits and role hold until the transaction ends; no statement of a tool can change them. */
-async function prepare(ask: Session["ask"], name: string, config: ConnectionConfig, limits: Limits): Promise<void> {
+async function prepare(
+  ask: Session["ask"],
+  name: string,
+  config: ConnectionConfig,
+  limits: Limits,
+): Promise<void> {
   const [state] = await ask(
     `select set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true), ${IS_OWN_STORE} as own`,
     [String(limits.timeoutMs), String(Math.min(MAX_LOCK_MS, limits.timeoutMs))],
@@ -124,39 +188,76 @@ async function prepare(ask: Session["ask"], name: string, config: ConnectionConf
   await ask("select set_config('role', $1, true)", [config.role]).catch((cause: unknown) => {
     throw cause instanceof AppError ? cause : connectFault(cause, name);
   });
-} // prettier-ignore
+}
 
-async function run(session: Session, request: QueryRequest, { kind, functions }: Inspected): Promise<Omit<QueryResult, "elapsedMs">> {
-  requireHarmless(functions, await functionsNamed(session.ask, functions.map((one) => one.name)));
+async function run(
+  session: Session,
+  request: QueryRequest,
+  { kind, functions }: Inspected,
+): Promise<Omit<QueryResult, "elapsedMs">> {
+  requireHarmless(
+    functions,
+    await functionsNamed(
+      session.ask,
+      functions.map((one) => one.name),
+    ),
+  );
   if (request.explain && kind === "select") {
     const [row] = await session.ask(`${EXPLAIN}${request.sql}`, request.params);
-    return { columns: [], rows: [], rowCount: 0, truncated: false, plan: Object.values(row ?? {})[0] as Json };
+    return {
+      columns: [],
+      rows: [],
+      rowCount: 0,
+      truncated: false,
+      plan: Object.values(row ?? {})[0] as Json,
+    };
   }
   const kept = new Rows(request.limit);
-  const fields = kind === "select" ? await fetchRows(session, request, kept) : await allRows(session, request, kept);
-  const types = await typeNames(session.ask, fields.map((field) => field.dataTypeID));
-  const columns = fields.map((field) => ({ name: field.name, type: types.get(field.dataTypeID) ?? "unknown" }));
+  const fields =
+    kind === "select"
+      ? await fetchRows(session, request, kept)
+      : await allRows(session, request, kept);
+  const types = await typeNames(
+    session.ask,
+    fields.map((field) => field.dataTypeID),
+  );
+  const columns = fields.map((field) => ({
+    name: field.name,
+    type: types.get(field.dataTypeID) ?? "unknown",
+  }));
   return { columns, rows: kept.rows, rowCount: kept.rows.length, truncated: kept.truncated };
-} // prettier-ignore
+}
 
 /** Through a cursor, so that the server sends no more than is kept. */
-async function fetchRows(session: Session, request: QueryRequest, kept: Rows): Promise<pg.FieldDef[]> {
+async function fetchRows(
+  session: Session,
+  request: QueryRequest,
+  kept: Rows,
+): Promise<pg.FieldDef[]> {
   await session.query(`${CURSOR}${request.sql}`, request.params);
   if (request.offset > 0) await session.query(`MOVE FORWARD ${request.offset} FROM ostiary_rows`);
-  for (let wanted = request.limit + 1; ; ) {
+  for (let wanted = request.limit + 1; ;) {
     const size = Math.min(FETCH_ROWS, wanted);
-    const { rows, fields } = await session.query(`FETCH FORWARD ${size} FROM ostiary_rows`, [], "array");
+    const { rows, fields } = await session.query(
+      `FETCH FORWARD ${size} FROM ostiary_rows`,
+      [],
+      "array",
+    );
     wanted -= size;
     const full = (rows as unknown as unknown[][]).some((row) => !kept.add(row));
     if (full || rows.length < size || wanted <= 0) return fields;
   }
-} // prettier-ignore
+}
 
-async function allRows(session: Session, request: QueryRequest, kept: Rows): Promise<pg.FieldDef[]> {
+async function allRows(
+  session: Session,
+  request: QueryRequest,
+  kept: Rows,
+): Promise<pg.FieldDef[]> {
   const { rows, fields } = await session.query(request.sql, request.params, "array");
   (rows as unknown as unknown[][]).slice(request.offset).some((row) => !kept.add(row));
   return fields;
-} // prettier-ignore
+}
 
 /** A connection, unless the call ends first; one that comes too late goes back unused. */
 async function connected(pool: pg.Pool, name: string, signal: AbortSignal): Promise<pg.PoolClient> {
@@ -167,12 +268,15 @@ async function connected(pool: pg.Pool, name: string, signal: AbortSignal): Prom
   try {
     return await Promise.race([coming, aborted]);
   } catch (cause) {
-    void coming.then((client) => client.release(), () => undefined);
+    void coming.then(
+      (client) => client.release(),
+      () => undefined,
+    );
     throw connectFault(cause, name);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-} // prettier-ignore
+}
 
 interface Watch {
   race<T>(work: Promise<T>): Promise<T>;
@@ -182,7 +286,11 @@ interface Watch {
 }
 
 /** Ends the wait at an abort, a flood of bytes or a silent server; the statement is then cancelled behind our back. */
-function watchOver(client: pg.PoolClient, { signal, timeoutMs }: Limits, giveUp: () => unknown): Watch {
+function watchOver(
+  client: pg.PoolClient,
+  { signal, timeoutMs }: Limits,
+  giveUp: () => unknown,
+): Watch {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
   let bytes = 0;
@@ -200,7 +308,8 @@ function watchOver(client: pg.PoolClient, { signal, timeoutMs }: Limits, giveUp:
   };
   const onError = (cause: Error): void => reject(cause);
   const timer = setTimeout(() => cutWith(timedOut(timeoutMs)), timeoutMs + GRACE_MS);
-  const { stream } = (client as unknown as { connection: { stream: NodeJS.ReadableStream } }).connection;
+  const { stream } = (client as unknown as { connection: { stream: NodeJS.ReadableStream } })
+    .connection;
   stream.on("data", onData);
   client.on("error", onError);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -219,7 +328,7 @@ function watchOver(client: pg.PoolClient, { signal, timeoutMs }: Limits, giveUp:
       signal.removeEventListener("abort", onAbort);
     },
   };
-} // prettier-ignore
+}
 
 /** From a second connection; its failure changes nothing, since the server's own timeout still holds. */
 async function cancel(address: pg.ClientConfig, running: pg.PoolClient): Promise<void> {
@@ -236,7 +345,8 @@ async function cancel(address: pg.ClientConfig, running: pg.PoolClient): Promise
   }
 }
 
-const ended = () => new AppError("CANCELLED", "user", "the call was ended before the database answered"); // prettier-ignore
+const ended = () =>
+  new AppError("CANCELLED", "user", "the call was ended before the database answered");
 
 const dialect: Dialect = {
   placeholder: (index) => `$${index}`,
@@ -275,7 +385,10 @@ function sameDatabase(url: string, store: string): boolean {
 function placeOf(address: string): string | null {
   const url = /^postgres(ql)?:/.test(address) ? URL.parse(address) : null;
   if (url === null) return null;
-  const host = url.hostname === "" || /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname) ? "loopback" : url.hostname.toLowerCase(); // prettier-ignore
+  const host =
+    url.hostname === "" || /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+      ? "loopback"
+      : url.hostname.toLowerCase();
   const database = url.pathname.slice(1) || url.username;
   return `${host}:${url.port || "5432"}/${decodeURIComponent(database)}`;
 }

@@ -4,7 +4,8 @@ import type { AppError } from "../errors.ts";
 import { functionDenied, notReadOnly } from "./faults.ts";
 
 /** Everything SQLite brings that only computes. What is not here (load_extension, fts3_tokenizer, a new one) is refused. */
-const FUNCTIONS = new Set(`
+const FUNCTIONS = new Set(
+  `
 abs changes char coalesce concat concat_ws format glob hex ifnull iif if instr last_insert_rowid length like likelihood
 likely lower ltrim max min nullif octet_length printf quote random randomblob replace round rtrim sign soundex
 sqlite_version substr substring subtype total_changes trim typeof unhex unicode unistr unistr_quote unlikely upper zeroblob
@@ -18,11 +19,21 @@ json_object jsonb_object json_patch jsonb_patch json_pretty json_remove jsonb_re
 jsonb_set json_type json_valid json_quote json_group_array jsonb_group_array json_group_object jsonb_group_object
 json_array_insert jsonb_array_insert -> ->> match regexp bm25 highlight snippet fts5 offsets matchinfo
 rtreecheck rtreedepth rtreenode
-`.split(/\s+/).filter((name) => name !== "")); // prettier-ignore
+`
+    .split(/\s+/)
+    .filter((name) => name !== ""),
+);
 
 const READING = new Set([c.SQLITE_SELECT, c.SQLITE_READ, c.SQLITE_RECURSIVE]);
 /** Schema, other files and settings stay closed also to those who may write. */
-const WRITING = new Set([...READING, c.SQLITE_INSERT, c.SQLITE_UPDATE, c.SQLITE_DELETE, c.SQLITE_TRANSACTION, c.SQLITE_SAVEPOINT]); // prettier-ignore
+const WRITING = new Set([
+  ...READING,
+  c.SQLITE_INSERT,
+  c.SQLITE_UPDATE,
+  c.SQLITE_DELETE,
+  c.SQLITE_TRANSACTION,
+  c.SQLITE_SAVEPOINT,
+]);
 
 export interface Authorizer {
   /** Why the last statement was refused; null when it was not the authorizer. */
@@ -36,14 +47,17 @@ export function authorize(db: DatabaseSync, access: "read" | "write"): Authorize
     if (allowed.has(action)) return c.SQLITE_OK;
     const name = (second ?? "").toLowerCase();
     if (action === c.SQLITE_FUNCTION && FUNCTIONS.has(name)) return c.SQLITE_OK;
-    refusal ??= action === c.SQLITE_FUNCTION ? functionDenied(name) : notReadOnly(actionName(action, first)); // prettier-ignore
+    refusal ??=
+      action === c.SQLITE_FUNCTION ? functionDenied(name) : notReadOnly(actionName(action, first));
     return c.SQLITE_DENY;
   });
   return { refusal: () => refusal };
 }
 
 function actionName(action: number, first: string | null): string {
-  const entry = Object.entries(c).find(([name, code]) => code === action && !/CHANGESET|OK|DENY|IGNORE/.test(name)); // prettier-ignore
+  const entry = Object.entries(c).find(
+    ([name, code]) => code === action && !/CHANGESET|OK|DENY|IGNORE/.test(name),
+  );
   const name = (entry?.[0] ?? "SQLITE_UNKNOWN").replace(/^SQLITE_/, "").replaceAll("_", " ");
   return action === c.SQLITE_PRAGMA && first ? `${name} ${first.slice(0, 40)}` : name;
 }

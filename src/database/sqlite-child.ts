@@ -4,7 +4,18 @@ import type { Json } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { QueryResult } from "../tools/powers/database.ts";
 import type { ChangeRequest, InsertRequest, QueryRequest } from "./database.ts";
-import { badArguments, columnNotFound, connectFailed, constraintViolation, lockTimeout, ownStore, resultTooLarge, sqlError, tableNotFound, tooManyRows } from "./faults.ts"; // prettier-ignore
+import {
+  badArguments,
+  columnNotFound,
+  connectFailed,
+  constraintViolation,
+  lockTimeout,
+  ownStore,
+  resultTooLarge,
+  sqlError,
+  tableNotFound,
+  tooManyRows,
+} from "./faults.ts";
 import { requireParameters, requireReading } from "./guard-sqlite.ts";
 import { authorize, type Authorizer } from "./sqlite-authorizer.ts";
 import { columnsOf, isMain, isOwnStore, shapeOf, tablesOf } from "./sqlite-catalogue.ts";
@@ -64,7 +75,15 @@ function open(name: string, file: string, access: "read" | "write", busyMs: numb
       timeout: busyMs,
       readBigInts: true,
       // Without attachable files a statement reaches this one alone.
-      limits: { attach: 0, length: MAX_VALUE_BYTES, sqlLength: 1_000_000, exprDepth: 500, compoundSelect: 200, variableNumber: 32_766, triggerDepth: 50 },
+      limits: {
+        attach: 0,
+        length: MAX_VALUE_BYTES,
+        sqlLength: 1_000_000,
+        exprDepth: 500,
+        compoundSelect: 200,
+        variableNumber: 32_766,
+        triggerDepth: 50,
+      },
     });
     db.exec(`pragma hard_heap_limit = ${HEAP_BYTES}`);
     db.exec("pragma trusted_schema = off");
@@ -76,7 +95,7 @@ function open(name: string, file: string, access: "read" | "write", busyMs: numb
     db?.close();
     throw translate(cause, name, null);
   }
-} // prettier-ignore
+}
 
 function query(db: DatabaseSync, request: QueryRequest): QueryResult {
   const began = performance.now();
@@ -89,8 +108,17 @@ function query(db: DatabaseSync, request: QueryRequest): QueryResult {
     statement.setReturnArrays(true);
     const params = request.params.map((value) => bound(value)) as never[];
     if (request.explain) {
-      const plan = (statement.all(...params) as unknown as unknown[][]).map((row) => cellOf(row[3]));
-      return { columns: [], rows: [], rowCount: 0, truncated: false, elapsedMs: elapsed(began), plan };
+      const plan = (statement.all(...params) as unknown as unknown[][]).map((row) =>
+        cellOf(row[3]),
+      );
+      return {
+        columns: [],
+        rows: [],
+        rowCount: 0,
+        truncated: false,
+        elapsedMs: elapsed(began),
+        plan,
+      };
     }
     const kept = new Rows(request.limit);
     let position = 0;
@@ -98,16 +126,29 @@ function query(db: DatabaseSync, request: QueryRequest): QueryResult {
       if (position++ < request.offset) continue;
       if (!kept.add(row)) break;
     }
-    return { columns: columnTypes(statement, kept.rows), rows: kept.rows, rowCount: kept.rows.length, truncated: kept.truncated, elapsedMs: elapsed(began) };
+    return {
+      columns: columnTypes(statement, kept.rows),
+      rows: kept.rows,
+      rowCount: kept.rows.length,
+      truncated: kept.truncated,
+      elapsedMs: elapsed(began),
+    };
   } catch (cause) {
     throw translate(cause, "", { sql: request.sql, lock, ...known });
   }
-} // prettier-ignore
+}
 
 function columnTypes(statement: StatementSync, rows: readonly Json[][]): QueryResult["columns"] {
   return statement.columns().map(({ name, type }, index) => {
     const value = rows.find((row) => row[index] !== null)?.[index];
-    const guess = typeof value === "number" ? (Number.isInteger(value) ? "integer" : "real") : value === undefined ? "null" : "text"; // prettier-ignore
+    const guess =
+      typeof value === "number"
+        ? Number.isInteger(value)
+          ? "integer"
+          : "real"
+        : value === undefined
+          ? "null"
+          : "text";
     return { name, type: type === null ? guess : type.toLowerCase() };
   });
 }
@@ -121,10 +162,15 @@ function insert(db: DatabaseSync, request: InsertRequest) {
   return transaction(db, lock, () => {
     const rows = runAll(db, statement);
     const inserted = changesOf(db);
-    const returned = request.returning.length === 0 ? [] : rows.map((row) => Object.fromEntries(request.returning.map((name) => [name, cellOf(row[name])])));
+    const returned =
+      request.returning.length === 0
+        ? []
+        : rows.map((row) =>
+            Object.fromEntries(request.returning.map((name) => [name, cellOf(row[name])])),
+          );
     return { keep: true, value: { inserted, skipped: request.rows.length - inserted, returned } };
   });
-} // prettier-ignore
+}
 
 function change(db: DatabaseSync, request: ChangeRequest) {
   const table = { schema: "main", name: request.table, columns: columnsOf(db, request.table) };
@@ -139,7 +185,11 @@ function change(db: DatabaseSync, request: ChangeRequest) {
 }
 
 /** Holds the write lock from the start, so that what was counted is what is changed. */
-function transaction<T>(db: DatabaseSync, lock: Authorizer, work: () => { keep: boolean; value: T }): T {
+function transaction<T>(
+  db: DatabaseSync,
+  lock: Authorizer,
+  work: () => { keep: boolean; value: T },
+): T {
   try {
     db.exec("BEGIN IMMEDIATE");
     const { keep, value } = work();
@@ -149,7 +199,7 @@ function transaction<T>(db: DatabaseSync, lock: Authorizer, work: () => { keep: 
     if (db.isTransaction) db.exec("ROLLBACK");
     throw translate(cause, "", { sql: "", lock, tables: [], columns: [] });
   }
-} // prettier-ignore
+}
 
 function runAll(db: DatabaseSync, { sql, params }: Statement): Record<string, unknown>[] {
   return db.prepare(sql).all(...(params as never[]));
@@ -168,7 +218,11 @@ function bound(value: Json): string | number | bigint | null {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value === "string") {
     if (value.includes("\0") || !value.isWellFormed())
-      throw badArguments("/params", "a text with a NUL character or a lone surrogate cannot be stored unchanged", "leave it out"); // prettier-ignore
+      throw badArguments(
+        "/params",
+        "a text with a NUL character or a lone surrogate cannot be stored unchanged",
+        "leave it out",
+      );
     return value;
   }
   return JSON.stringify(value);
@@ -176,7 +230,11 @@ function bound(value: Json): string | number | bigint | null {
 
 function namesIn(db: DatabaseSync): { tables: string[]; columns: string[] } {
   const tables = tablesOf(db).map(({ name }) => name);
-  const rows = db.prepare(`select distinct c.name as name from sqlite_schema t, pragma_table_info(t.name) c where t.type in ('table', 'view') limit 5000`).all(); // prettier-ignore
+  const rows = db
+    .prepare(
+      `select distinct c.name as name from sqlite_schema t, pragma_table_info(t.name) c where t.type in ('table', 'view') limit 5000`,
+    )
+    .all();
   return { tables, columns: rows.map(({ name }) => String(name)) };
 }
 
@@ -206,7 +264,12 @@ function translate(cause: unknown, name: string, ground: Ground | null): unknown
     case 18: // too big
       return resultTooLarge(MAX_VALUE_BYTES);
     case 7: // no memory
-      return new AppError("UNAVAILABLE", "resource_exhausted", "the statement needs more memory than it may have", { remedy: "ask for less" });
+      return new AppError(
+        "UNAVAILABLE",
+        "resource_exhausted",
+        "the statement needs more memory than it may have",
+        { remedy: "ask for less" },
+      );
     case 14:
       return connectFailed(name, "the file cannot be opened");
     case 26:
@@ -221,7 +284,7 @@ function translate(cause: unknown, name: string, ground: Ground | null): unknown
   if (column !== undefined) return columnNotFound(column, null, ground?.columns ?? []);
   if (code === 0) return cause;
   return sqlError(`SQLite ${code}`, cause.message, positionOf(cause.message, ground?.sql ?? ""));
-} // prettier-ignore
+}
 
 /** SQLite names the token it stumbled over; where that stands only once, it is the place. */
 function positionOf(message: string, sql: string): number | null {

@@ -18,14 +18,20 @@ databaseSuite("sqlite", () => {
   return Promise.resolve({
     url: `sqlite:${file}`,
     exec: (sql) => Promise.resolve(db.exec(sql)),
-    rows: (sql) => Promise.resolve(db.prepare(sql).all().map((row) => Object.values(row))),
+    rows: (sql) =>
+      Promise.resolve(
+        db
+          .prepare(sql)
+          .all()
+          .map((row) => Object.values(row)),
+      ),
     dispose() {
       db.close();
       rmSync(folder, { recursive: true });
       return Promise.resolve();
     },
   });
-}); // prettier-ignore
+});
 
 describe("SQLite alone", () => {
   let folder: string;
@@ -37,7 +43,9 @@ describe("SQLite alone", () => {
     rmSync(folder, { recursive: true });
   });
   const open = async (file: string, extra: object = {}): Promise<Bench> =>
-    (bench = await openBench({ flags: { databases: JSON.stringify({ it: { url: `sqlite:${file}`, ...extra } }) } })); // prettier-ignore
+    (bench = await openBench({
+      flags: { databases: JSON.stringify({ it: { url: `sqlite:${file}`, ...extra } }) },
+    }));
 
   test.each([
     ["attach database '/etc/hostname' as other", "not_read_only"],
@@ -61,10 +69,12 @@ describe("SQLite alone", () => {
       [".", "not a file"],
       ["text.db", "not a SQLite database"],
     ] as const) {
-      // prettier-ignore
       const { fault, close } = await open(join(folder, name), { readOnly: false });
       const found = await fault(query, { query: "select 1" });
-      expect(found).toMatchObject({ reason: "connect_failed", message: expect.stringContaining(why) as string }); // prettier-ignore
+      expect(found).toMatchObject({
+        reason: "connect_failed",
+        message: expect.stringContaining(why) as string,
+      });
       expect(JSON.stringify(found)).not.toContain(folder);
       await close();
       bench = null;
@@ -86,13 +96,20 @@ describe("SQLite alone", () => {
   test("a statement that eats memory ends without harm", async () => {
     createShop(join(folder, "shop.db"));
     const { fault, run } = await open(join(folder, "shop.db"));
-    const hungry = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select group_concat(hex(randomblob(10000))) from n"; // prettier-ignore
-    expect(["size_exceeded", "resource_exhausted"]).toContain((await fault(query, { query: hungry })).reason); // prettier-ignore
+    const hungry =
+      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select group_concat(hex(randomblob(10000))) from n";
+    expect(["size_exceeded", "resource_exhausted"]).toContain(
+      (await fault(query, { query: hungry })).reason,
+    );
     expect(await run(query, { query: "select 1" })).toMatchObject({ rowCount: 1 });
   });
 
   test("the engine's own store is refused at start, by place, link and second name", async () => {
-    const settings = { store: "sqlite:store.db", dataDir: folder, workspace: join(folder, "workspace") }; // prettier-ignore
+    const settings = {
+      store: "sqlite:store.db",
+      dataDir: folder,
+      workspace: join(folder, "workspace"),
+    };
     createShop(join(folder, "store.db"));
     const away = mkdtempSync(join(tmpdir(), "ostiary-away-"));
     symlinkSync(join(folder, "store.db"), join(away, "link.db"));
@@ -103,8 +120,9 @@ describe("SQLite alone", () => {
       join(away, "link.db"),
       join(away, "hard.db"),
     ]) {
-      // prettier-ignore
-      const connections = { it: { url: `sqlite:${file}`, readOnly: true, default: false, statementTimeoutMs: 1_000 } }; // prettier-ignore
+      const connections = {
+        it: { url: `sqlite:${file}`, readOnly: true, default: false, statementTimeoutMs: 1_000 },
+      };
       await expect(openDatabases({ connections, ...settings })).rejects.toThrow(/own data/);
     }
     rmSync(away, { recursive: true });
@@ -112,15 +130,22 @@ describe("SQLite alone", () => {
 
   test("a copy of a store of Ostiary is refused by what is in it", async () => {
     const db = new DatabaseSync(join(folder, "copy.db"));
-    db.exec("create table events (seq integer, prev_hash text); create table migrations (id integer, checksum text)"); // prettier-ignore
+    db.exec(
+      "create table events (seq integer, prev_hash text); create table migrations (id integer, checksum text)",
+    );
     db.close();
     const { fault } = await open(join(folder, "copy.db"));
-    expect(await fault(query, { query: "select * from events" })).toMatchObject({ code: "FORBIDDEN", reason: "connection_forbidden" }); // prettier-ignore
+    expect(await fault(query, { query: "select * from events" })).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "connection_forbidden",
+    });
   });
 
   test("two defaults are a fault of the configuration", async () => {
     const one = { url: "sqlite:/x.db", readOnly: true, default: true, statementTimeoutMs: 1_000 };
     const settings = { store: "sqlite:s", dataDir: folder, workspace: folder };
-    await expect(openDatabases({ connections: { a: one, b: one }, ...settings })).rejects.toThrow(/only one connection can be the default, got a, b/); // prettier-ignore
+    await expect(openDatabases({ connections: { a: one, b: one }, ...settings })).rejects.toThrow(
+      /only one connection can be the default, got a, b/,
+    );
   });
 });

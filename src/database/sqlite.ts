@@ -8,9 +8,16 @@ import type { SqliteJob } from "./sqlite-child.ts";
 
 const MAX_BUSY_MS = 5_000;
 
-export function openSqlite(name: string, config: ConnectionConfig, settings: DatabasesSettings, children: Children): Database {
+export function openSqlite(
+  name: string,
+  config: ConnectionConfig,
+  settings: DatabasesSettings,
+  children: Children,
+): Database {
   const file = config.url.slice("sqlite:".length);
-  const store = settings.store.startsWith("sqlite:") ? resolve(settings.dataDir, settings.store.slice("sqlite:".length)) : null;
+  const store = settings.store.startsWith("sqlite:")
+    ? resolve(settings.dataDir, settings.store.slice("sqlite:".length))
+    : null;
   if (isOwn(file, store, settings))
     throw new Error(`databases.${name}: leads to Ostiary's own data; name another file`);
   const run = async <T>(work: SqliteJob["work"], limits: Limits): Promise<T> => {
@@ -31,7 +38,7 @@ export function openSqlite(name: string, config: ConnectionConfig, settings: Dat
     change: (request, limits) => run({ op: "change", ...request }, limits),
     close: () => Promise.resolve(),
   };
-} // prettier-ignore
+}
 
 /** By place and by identity: neither a link nor a second name of the file leads there. */
 function isOwn(file: string, store: string | null, settings: DatabasesSettings): boolean {
@@ -49,7 +56,9 @@ function realOf(path: string): string {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(realOf(parent), path.slice(parent.length).replace(/^\/+/, "")); // prettier-ignore
+    return parent === path
+      ? path
+      : join(realOf(parent), path.slice(parent.length).replace(/^\/+/, ""));
   }
 }
 

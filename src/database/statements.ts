@@ -29,10 +29,18 @@ const MAX_IN = 500;
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const target = (table: KnownTable): string => `${quoted(table.schema)}.${quoted(table.name)}`;
 
-export function insertStatement(table: KnownTable, request: InsertRequest, dialect: Dialect): Statement {
+export function insertStatement(
+  table: KnownTable,
+  request: InsertRequest,
+  dialect: Dialect,
+): Statement {
   const columns = Object.keys(request.rows[0] ?? {});
   if (columns.length === 0)
-    throw badArguments("/rows/0", "a row needs at least one column", "give each row its values as {column: value}");
+    throw badArguments(
+      "/rows/0",
+      "a row needs at least one column",
+      "give each row its values as {column: value}",
+    );
   const known = columns.map((name) => columnOf(table, name));
   const returning = request.returning.map((name) => quoted(columnOf(table, name).name));
   const params: unknown[] = [];
@@ -45,12 +53,19 @@ export function insertStatement(table: KnownTable, request: InsertRequest, diale
     return `(${cells.join(", ")})`;
   });
   if (params.length > MAX_PARAMETERS)
-    throw badArguments("/rows", `expected at most ${MAX_PARAMETERS} values, got ${params.length}`, "insert fewer rows at a time");
+    throw badArguments(
+      "/rows",
+      `expected at most ${MAX_PARAMETERS} values, got ${params.length}`,
+      "insert fewer rows at a time",
+    );
   const names = known.map(({ name }) => quoted(name)).join(", ");
   const conflict = request.onConflict === "ignore" ? " ON CONFLICT DO NOTHING" : "";
   const tail = returning.length > 0 ? ` RETURNING ${returning.join(", ")}` : "";
-  return { sql: `INSERT INTO ${target(table)} (${names}) VALUES ${tuples.join(", ")}${conflict}${tail}`, params };
-} // prettier-ignore
+  return {
+    sql: `INSERT INTO ${target(table)} (${names}) VALUES ${tuples.join(", ")}${conflict}${tail}`,
+    params,
+  };
+}
 
 export interface ChangeStatements {
   /** At most one row more than may match. */
@@ -58,36 +73,60 @@ export interface ChangeStatements {
   readonly change: Statement;
 }
 
-export function changeStatements(table: KnownTable, request: ChangeRequest, dialect: Dialect): ChangeStatements {
+export function changeStatements(
+  table: KnownTable,
+  request: ChangeRequest,
+  dialect: Dialect,
+): ChangeStatements {
   const counted: unknown[] = [];
   const condition = whereClause(table, request.where, counted, dialect);
-  const count = { sql: `SELECT count(*) FROM (SELECT 1 FROM ${target(table)} WHERE ${condition} LIMIT ${request.maxRows + 1}) AS matched`, params: counted };
+  const count = {
+    sql: `SELECT count(*) FROM (SELECT 1 FROM ${target(table)} WHERE ${condition} LIMIT ${request.maxRows + 1}) AS matched`,
+    params: counted,
+  };
   const params: unknown[] = [];
   if (request.set === undefined)
-    return { count, change: { sql: `DELETE FROM ${target(table)} WHERE ${whereClause(table, request.where, params, dialect)}`, params } };
+    return {
+      count,
+      change: {
+        sql: `DELETE FROM ${target(table)} WHERE ${whereClause(table, request.where, params, dialect)}`,
+        params,
+      },
+    };
   const names = Object.keys(request.set);
   if (names.length === 0)
-    throw badArguments("/set", "set needs at least one column", "name the columns to change as {column: value}");
+    throw badArguments(
+      "/set",
+      "set needs at least one column",
+      "name the columns to change as {column: value}",
+    );
   const assignments = names.map((given) => {
     const { name, type } = columnOf(table, given);
     params.push(dialect.value(request.set?.[given] ?? null, type));
     return `${quoted(name)} = ${dialect.placeholder(params.length)}`;
   });
   const where = whereClause(table, request.where, params, dialect);
-  return { count, change: { sql: `UPDATE ${target(table)} SET ${assignments.join(", ")} WHERE ${where}`, params } };
-} // prettier-ignore
+  return {
+    count,
+    change: { sql: `UPDATE ${target(table)} SET ${assignments.join(", ")} WHERE ${where}`, params },
+  };
+}
 
 function columnOf(table: KnownTable, name: string): TableShape["columns"][number] {
   const column = table.columns.find((one) => one.name === name);
   if (column) return column;
-  throw columnNotFound(name, table.name, table.columns.map((one) => one.name)); // prettier-ignore
+  throw columnNotFound(
+    name,
+    table.name,
+    table.columns.map((one) => one.name),
+  );
 }
 
 function requireSameColumns(columns: readonly string[], row: object, index: number): void {
   const own = Object.keys(row);
   if (own.length === columns.length && columns.every((name) => Object.hasOwn(row, name))) return;
   throw mixedColumns(index, columns, own);
-} // prettier-ignore
+}
 
 const SIGNS = { eq: "=", ne: "<>", lt: "<", lte: "<=", gt: ">", gte: ">=", like: "LIKE" } as const;
 
@@ -111,13 +150,26 @@ function conditionOf(name: string, wanted: Where[string]): Condition {
   if (typeof wanted !== "object" || wanted === null) return { name, op: "eq", value: wanted };
   const { op, value } = wanted as { op?: unknown; value?: Json };
   if (Array.isArray(wanted) || !OPERATORS.includes(op as Operator)) {
-    const got = Array.isArray(wanted) ? "a list" : op === undefined ? "no op" : quote(JSON.stringify(op));
-    throw badArguments(`/where/${name}`, `expected a value, or {op, value} with op one of ${OPERATORS.join(", ")}; got ${got}`, "for several values use {op: \"in\", value: […]}");
+    const got = Array.isArray(wanted)
+      ? "a list"
+      : op === undefined
+        ? "no op"
+        : quote(JSON.stringify(op));
+    throw badArguments(
+      `/where/${name}`,
+      `expected a value, or {op, value} with op one of ${OPERATORS.join(", ")}; got ${got}`,
+      'for several values use {op: "in", value: […]}',
+    );
   }
   const extra = Object.keys(wanted).find((key) => key !== "op" && key !== "value");
-  if (extra !== undefined) throw badArguments(`/where/${name}/${extra}`, `unknown key ${quote(extra)}`, "use op and value only");
+  if (extra !== undefined)
+    throw badArguments(
+      `/where/${name}/${extra}`,
+      `unknown key ${quote(extra)}`,
+      "use op and value only",
+    );
   return { name, op: op as Operator, value };
-} // prettier-ignore
+}
 
 function condition(
   column: TableShape["columns"][number],
@@ -132,16 +184,24 @@ function condition(
   };
   if (op === "is_null") {
     if (value !== undefined && typeof value !== "boolean")
-      throw badArguments(`/where/${name}/value`, `is_null takes true or false, got ${quote(JSON.stringify(value))}`, "leave value out for IS NULL, or say false for IS NOT NULL"); // prettier-ignore
+      throw badArguments(
+        `/where/${name}/value`,
+        `is_null takes true or false, got ${quote(JSON.stringify(value))}`,
+        "leave value out for IS NULL, or say false for IS NOT NULL",
+      );
     return `${left} IS ${value === false ? "NOT " : ""}NULL`;
   }
   if (op === "in") {
     if (!Array.isArray(value) || value.length === 0 || value.length > MAX_IN)
-      throw badArguments(`/where/${name}/value`, `in takes a list of 1 to ${MAX_IN} values`, "give the values as a list"); // prettier-ignore
+      throw badArguments(
+        `/where/${name}/value`,
+        `in takes a list of 1 to ${MAX_IN} values`,
+        "give the values as a list",
+      );
     return `${left} IN (${(value as readonly Json[]).map(bound).join(", ")})`;
   }
   if (value === undefined)
-    throw badArguments(`/where/${name}/value`, `${op} needs a value`, "give one"); // prettier-ignore
+    throw badArguments(`/where/${name}/value`, `${op} needs a value`, "give one");
   if (value === null) {
     if (op === "eq" || op === "ne") return `${left} IS ${op === "ne" ? "NOT " : ""}NULL`;
     throw badArguments(`/where/${name}/value`, `nothing is ${op} null`, "use is_null");

@@ -1,6 +1,7 @@
 // How a reader inside the sandbox says what is wrong; outside it becomes an error of ours.
 
-export type DocumentReason = "unsupported_type" | "encrypted" | "archive_too_large" | "document_unreadable" | "pages_invalid"; // prettier-ignore
+export type DocumentReason =
+  "unsupported_type" | "encrypted" | "archive_too_large" | "document_unreadable" | "pages_invalid";
 
 export class DocumentFault extends Error {
   readonly reason: DocumentReason;
@@ -14,14 +15,33 @@ export class DocumentFault extends Error {
   }
 }
 
-export const unsupported = (mime: string, remedy = "text, Markdown, HTML, PDF, Word (docx) and CSV can be read") =>
-  new DocumentFault("unsupported_type", `documents of type ${mime.slice(0, 100)} cannot be read`, remedy); // prettier-ignore
+export const unsupported = (
+  mime: string,
+  remedy = "text, Markdown, HTML, PDF, Word (docx) and CSV can be read",
+) =>
+  new DocumentFault(
+    "unsupported_type",
+    `documents of type ${mime.slice(0, 100)} cannot be read`,
+    remedy,
+  );
 
 export const encrypted = () =>
-  new DocumentFault("encrypted", "the document is protected by a password", "provide it without one"); // prettier-ignore
+  new DocumentFault(
+    "encrypted",
+    "the document is protected by a password",
+    "provide it without one",
+  );
 
 export const unreadable = (what: string) =>
-  new DocumentFault("document_unreadable", `the document is not a readable ${what}`, "check that the file is complete and is what its name says"); // prettier-ignore
+  new DocumentFault(
+    "document_unreadable",
+    `the document is not a readable ${what}`,
+    "check that the file is complete and is what its name says",
+  );
 
 export const archiveTooLarge = (what: string) =>
-  new DocumentFault("archive_too_large", `unpacked, the document has ${what}`, "provide a smaller document"); // prettier-ignore
+  new DocumentFault(
+    "archive_too_large",
+    `unpacked, the document has ${what}`,
+    "provide a smaller document",
+  );

@@ -16,13 +16,21 @@ async function readAs(input: DocumentInput): Promise<ReadDocument> {
   const { kind, mime, charset } = recognise(input.bytes, input.mime, input.name);
   switch (kind) {
     case "html":
-      return (await import("./readers/html.ts")).readHtml(textOf(input.bytes, charset, true), input, mime); // prettier-ignore
+      return (await import("./readers/html.ts")).readHtml(
+        textOf(input.bytes, charset, true),
+        input,
+        mime,
+      );
     case "pdf":
       return (await import("./readers/pdf.ts")).readPdf(input.bytes, input.pages);
     case "docx":
       return (await import("./readers/docx.ts")).readDocx(input.bytes, input.format);
     case "csv":
-      return (await import("./readers/csv.ts")).readCsv(textOf(input.bytes, charset, false), input, mime); // prettier-ignore
+      return (await import("./readers/csv.ts")).readCsv(
+        textOf(input.bytes, charset, false),
+        input,
+        mime,
+      );
     case "text":
       return plain(textOf(input.bytes, charset, false), mime);
     case "image":
@@ -31,5 +39,14 @@ async function readAs(input: DocumentInput): Promise<ReadDocument> {
 }
 
 function plain(text: string, mime: string): ReadDocument {
-  return { text, title: null, byline: null, published: null, language: null, description: null, links: [], mime }; // prettier-ignore
+  return {
+    text,
+    title: null,
+    byline: null,
+    published: null,
+    language: null,
+    description: null,
+    links: [],
+    mime,
+  };
 }

@@ -19,7 +19,12 @@ const fact = z.string().max(100_000).nullable();
 const answerShape = z.union([
   z.strictObject({
     read: z.strictObject({
-      text, title: fact, byline: fact, published: fact, language: fact, description: fact,
+      text,
+      title: fact,
+      byline: fact,
+      published: fact,
+      language: fact,
+      description: fact,
       links: z.array(z.strictObject({ text, url: text })).max(1_000),
       mime: z.string().max(200),
       pages: z.int().min(0).exactOptional(),
@@ -29,12 +34,18 @@ const answerShape = z.union([
   }),
   z.strictObject({
     fault: z.strictObject({
-      reason: z.enum(["unsupported_type", "encrypted", "archive_too_large", "document_unreadable", "pages_invalid"]),
+      reason: z.enum([
+        "unsupported_type",
+        "encrypted",
+        "archive_too_large",
+        "document_unreadable",
+        "pages_invalid",
+      ]),
       message: z.string().max(500),
       remedy: z.string().max(500),
     }),
   }),
-]); // prettier-ignore
+]);
 
 export function sandboxedDocuments(sandbox: Pick<Sandbox, "run">): Documents {
   return {
@@ -44,7 +55,14 @@ export function sandboxedDocuments(sandbox: Pick<Sandbox, "run">): Documents {
       if (input.ocr === true && /^image\//.test(mime)) return ocr(sandbox, input, mime, signal);
       const { bytes, ...head } = input;
       const stdin = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes]);
-      const result = await sandbox.run({ ...(await program()), cwd: "/tmp", env: {}, stdin, limits: LIMITS, signal }); // prettier-ignore
+      const result = await sandbox.run({
+        ...(await program()),
+        cwd: "/tmp",
+        env: {},
+        stdin,
+        limits: LIMITS,
+        signal,
+      });
       return answerOf(result, bytes, signal);
     },
   };
@@ -55,17 +73,35 @@ function answerOf(result: SandboxResult, bytes: Uint8Array, signal: AbortSignal)
   const packed = bytes[0] === 0x50 && bytes[1] === 0x4b;
   if (result.oom || result.overflowed)
     throw packed
-      ? new AppError("EXECUTION_FAILED", "archive_too_large", "unpacked, the document needs too much memory", { remedy: "provide a smaller document" })
-      : new AppError("UNAVAILABLE", "resource_exhausted", "reading the document needs too much memory", { remedy: "provide a smaller document, or name single pages" });
+      ? new AppError(
+          "EXECUTION_FAILED",
+          "archive_too_large",
+          "unpacked, the document needs too much memory",
+          { remedy: "provide a smaller document" },
+        )
+      : new AppError(
+          "UNAVAILABLE",
+          "resource_exhausted",
+          "reading the document needs too much memory",
+          { remedy: "provide a smaller document, or name single pages" },
+        );
   const answer = answerShape.safeParse(parsed(result.stdout));
   if (!answer.success)
-    throw new AppError("EXECUTION_FAILED", "document_unreadable", "the document cannot be read", { remedy: "check that the file is complete and is what its name says", cause: new Error(`reader ended with ${result.exitCode}: ${Buffer.from(result.stderr).toString("utf8", 0, 2_000)}`) });
+    throw new AppError("EXECUTION_FAILED", "document_unreadable", "the document cannot be read", {
+      remedy: "check that the file is complete and is what its name says",
+      cause: new Error(
+        `reader ended with ${result.exitCode}: ${Buffer.from(result.stderr).toString("utf8", 0, 2_000)}`,
+      ),
+    });
   if ("read" in answer.data) return answer.data.read;
   const { reason, message, remedy } = answer.data.fault;
   if (reason === "pages_invalid")
-    throw new AppError("BAD_REQUEST", "invalid_arguments", message, { remedy, errors: [{ path: "/pages", message }] });
+    throw new AppError("BAD_REQUEST", "invalid_arguments", message, {
+      remedy,
+      errors: [{ path: "/pages", message }],
+    });
   throw new AppError("EXECUTION_FAILED", reason, message, { remedy });
-} // prettier-ignore
+}
 
 function parsed(stdout: Uint8Array): unknown {
   try {
@@ -84,24 +120,62 @@ async function program(): Promise<Pick<SandboxJob, "argv" | "mounts" | "files">>
   const argv = (entry: string) => [NODE, "--no-warnings", "--max-old-space-size=512", entry];
   if (!import.meta.url.endsWith(".ts")) {
     const worker = await readFile(new URL("./documents-worker.js", import.meta.url));
-    return { argv: argv("/ostiary/worker.mjs"), mounts: [node], files: { "/ostiary/worker.mjs": worker } }; // prettier-ignore
+    return {
+      argv: argv("/ostiary/worker.mjs"),
+      mounts: [node],
+      files: { "/ostiary/worker.mjs": worker },
+    };
   }
   const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-  const mounts = ["src", "node_modules", "package.json"].map((name) => ({ host: join(root, name), at: `/ostiary/${name}`, access: "ro" as const })); // prettier-ignore
+  const mounts = ["src", "node_modules", "package.json"].map((name) => ({
+    host: join(root, name),
+    at: `/ostiary/${name}`,
+    access: "ro" as const,
+  }));
   return { argv: argv("/ostiary/src/documents/worker.ts"), mounts: [node, ...mounts] };
 }
 
-async function ocr(sandbox: Pick<Sandbox, "run">, input: DocumentInput, mime: string, signal: AbortSignal): Promise<ReadDocument> {
+async function ocr(
+  sandbox: Pick<Sandbox, "run">,
+  input: DocumentInput,
+  mime: string,
+  signal: AbortSignal,
+): Promise<ReadDocument> {
   const argv = ["tesseract", "stdin", "stdout"];
-  const result = await sandbox.run({ argv, cwd: "/tmp", env: { OMP_THREAD_LIMIT: "1" }, mounts: [], stdin: input.bytes, limits: LIMITS, signal });
+  const result = await sandbox.run({
+    argv,
+    cwd: "/tmp",
+    env: { OMP_THREAD_LIMIT: "1" },
+    mounts: [],
+    stdin: input.bytes,
+    limits: LIMITS,
+    signal,
+  });
   if (signal.aborted) throw ended();
   if (result.exitCode === 127)
-    throw new AppError("UNAVAILABLE", "provider_not_configured", "reading text in images needs the program tesseract, which is not installed", { remedy: "apt install tesseract-ocr" });
+    throw new AppError(
+      "UNAVAILABLE",
+      "provider_not_configured",
+      "reading text in images needs the program tesseract, which is not installed",
+      { remedy: "apt install tesseract-ocr" },
+    );
   if (result.exitCode !== 0)
-    throw new AppError("EXECUTION_FAILED", "document_unreadable", "the image cannot be read", { remedy: "check that the file is complete" });
+    throw new AppError("EXECUTION_FAILED", "document_unreadable", "the image cannot be read", {
+      remedy: "check that the file is complete",
+    });
   const read = Buffer.from(result.stdout).toString("utf8").trim();
-  return { text: read, title: null, byline: null, published: null, language: null, description: null, links: [], mime };
-} // prettier-ignore
+  return {
+    text: read,
+    title: null,
+    byline: null,
+    published: null,
+    language: null,
+    description: null,
+    links: [],
+    mime,
+  };
+}
 
 /** The engine knows from its signal whether that was a person, the deadline or the shutdown. */
-const ended = () => new AppError("CANCELLED", "user", "the call was ended before the document was read"); // prettier-ignore
+const ended = () =>
+  new AppError("CANCELLED", "user", "the call was ended before the document was read");

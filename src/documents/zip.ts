@@ -22,7 +22,8 @@ export interface ZipEntry {
 export function entriesOf(bytes: Uint8Array): ZipEntry[] {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = data.lastIndexOf(Buffer.from("PK\x05\x06"));
-  if (end < 0 || end + 22 > data.length || data.readUInt32LE(end) !== END) throw unreadable("zip archive"); // prettier-ignore
+  if (end < 0 || end + 22 > data.length || data.readUInt32LE(end) !== END)
+    throw unreadable("zip archive");
   const count = data.readUInt16LE(end + 10);
   if (count > MAX_ENTRIES) throw archiveTooLarge(`more than ${MAX_ENTRIES} parts`);
   const entries: ZipEntry[] = [];
@@ -63,7 +64,8 @@ export function unpack(bytes: Uint8Array, wanted: ReadonlySet<string>): Map<stri
 
 function contentOf(data: Buffer, entry: ZipEntry, room: number): Buffer {
   const { offset, method, packedBytes } = entry;
-  if (offset + 30 > data.length || data.readUInt32LE(offset) !== LOCAL) throw unreadable("zip archive"); // prettier-ignore
+  if (offset + 30 > data.length || data.readUInt32LE(offset) !== LOCAL)
+    throw unreadable("zip archive");
   const from = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
   const packed = data.subarray(from, from + packedBytes);
   if (packed.length !== packedBytes) throw unreadable("zip archive");
@@ -73,6 +75,8 @@ function contentOf(data: Buffer, entry: ZipEntry, room: number): Buffer {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, room) });
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : "";
-    throw code === "ERR_BUFFER_TOO_LARGE" ? archiveTooLarge(`more than ${MAX_UNPACKED_BYTES} bytes`) : unreadable("zip archive"); // prettier-ignore
+    throw code === "ERR_BUFFER_TOO_LARGE"
+      ? archiveTooLarge(`more than ${MAX_UNPACKED_BYTES} bytes`)
+      : unreadable("zip archive");
   }
 }

@@ -39,7 +39,11 @@ function ours(bytes: Buffer): Reading {
 /** Without what comes after its end: we close the connection over it, Node makes an error of it. */
 function firstOf(bytes: Buffer): Buffer {
   for (let at = 1; at < bytes.length; at++) {
-    const reader = new AnswerReader(8_192, { head: () => undefined, data: () => undefined, end: () => void (isOver = true) }); // prettier-ignore
+    const reader = new AnswerReader(8_192, {
+      head: () => undefined,
+      data: () => undefined,
+      end: () => void (isOver = true),
+    });
     let isOver = false;
     reader.expect("GET");
     reader.read(bytes.subarray(0, at));
@@ -62,7 +66,9 @@ function nodes(bytes: Buffer): Promise<Reading> {
       let body = "";
       res.setEncoding("latin1").on("data", (part: string) => (body += part));
       res.on("error", () => undefined);
-      res.on("close", () => resolve(res.complete ? `${res.statusCode} ${JSON.stringify(body)}` : null)); // prettier-ignore
+      res.on("close", () =>
+        resolve(res.complete ? `${res.statusCode} ${JSON.stringify(body)}` : null),
+      );
     });
     asked.end();
   });
@@ -84,7 +90,49 @@ const SEEDS = [
   "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n",
   `${OK}keep-alive: timeout=5\r\ncontent-length: 0\r\n\r\n`,
 ];
-const PIECES = ["\r", "\n", "\r\n", "\r\n\r\n", " ", "\t", "\0", ":", ";", ",", "=", '"', "\\", "-", "+", "0", "1", "5", "a", "F", "g", "x", "\x7f", "\xe9", "\xff", "HTTP/1.1", "200", "100", "101", "204", "304", "chunked", "gzip", "content-length: 5\r\n", "transfer-encoding: chunked\r\n", "connection: upgrade\r\nupgrade: x\r\n", "connection: keep-alive\r\n", "connection: close\r\n", "0\r\n\r\n", "a: b\r\n", "__proto__: x\r\n"]; // prettier-ignore
+const PIECES = [
+  "\r",
+  "\n",
+  "\r\n",
+  "\r\n\r\n",
+  " ",
+  "\t",
+  "\0",
+  ":",
+  ";",
+  ",",
+  "=",
+  '"',
+  "\\",
+  "-",
+  "+",
+  "0",
+  "1",
+  "5",
+  "a",
+  "F",
+  "g",
+  "x",
+  "\x7f",
+  "\xe9",
+  "\xff",
+  "HTTP/1.1",
+  "200",
+  "100",
+  "101",
+  "204",
+  "304",
+  "chunked",
+  "gzip",
+  "content-length: 5\r\n",
+  "transfer-encoding: chunked\r\n",
+  "connection: upgrade\r\nupgrade: x\r\n",
+  "connection: keep-alive\r\n",
+  "connection: close\r\n",
+  "0\r\n\r\n",
+  "a: b\r\n",
+  "__proto__: x\r\n",
+];
 
 /** Random, and the same every time. */
 function dice(seed: number): (sides: number) => number {
@@ -103,13 +151,14 @@ function mutated(text: string, roll: (sides: number) => number): string {
     const at = roll(changed.length + 1);
     const piece = PIECES[roll(PIECES.length)] ?? "";
     const size = 1 + roll(4);
-    changed = [
-      () => changed.slice(0, at) + piece + changed.slice(at),
-      () => changed.slice(0, at) + changed.slice(at + size),
-      () => changed.slice(0, at) + piece + changed.slice(at + piece.length),
-      () => changed.slice(0, at) + changed.slice(at, at + size * 4) + changed.slice(at),
-      () => changed.slice(0, at),
-    ][roll(5)]?.() ?? changed; // prettier-ignore
+    changed =
+      [
+        () => changed.slice(0, at) + piece + changed.slice(at),
+        () => changed.slice(0, at) + changed.slice(at + size),
+        () => changed.slice(0, at) + piece + changed.slice(at + piece.length),
+        () => changed.slice(0, at) + changed.slice(at, at + size * 4) + changed.slice(at),
+        () => changed.slice(0, at),
+      ][roll(5)]?.() ?? changed;
   }
   return changed;
 }
@@ -126,7 +175,8 @@ test("whatever we take, Node takes as the same", { timeout: 120_000 }, async () 
     if (reading === null) continue;
     taken++;
     const theirs = await nodes(firstOf(bytes));
-    if (theirs !== reading) differing.push({ bytes: JSON.stringify(bytes.toString("latin1")), ours: reading, theirs }); // prettier-ignore
+    if (theirs !== reading)
+      differing.push({ bytes: JSON.stringify(bytes.toString("latin1")), ours: reading, theirs });
   }
   expect(differing).toEqual([]);
   // Enough of them are answers still.
@@ -152,7 +202,7 @@ const REFUSED_BY_US_ALONE: Record<string, string> = {
   "the size of a chunk in more than 8 digits": `${CHUNKED}000000005\r\nhello\r\n0\r\n\r\n`,
   "more than 256 characters beside the size of a chunk": `${CHUNKED}5;${"a".repeat(256)}\r\nhello\r\n0\r\n\r\n`,
   "a backslash in the quotes of an extension": `${CHUNKED}5;a="\\""\r\nhello\r\n0\r\n\r\n`,
-}; // prettier-ignore
+};
 
 test.each(Object.entries(REFUSED_BY_US_ALONE))("Node takes %s, we do not", async (_name, text) => {
   expect(ours(bytesOf(text))).toBe(null);

@@ -34,12 +34,19 @@ export function headOf(text: string, method: string): AnswerHead {
   const headers = headersOf(first === -1 ? "" : text.slice(first));
   const status = Number(digits);
   const body = bodyOf(headers, minor === "1");
-  if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"]))) throw new InvalidAnswer("it says that it is at work where that cannot be said"); // prettier-ignore
+  if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"])))
+    throw new InvalidAnswer("it says that it is at work where that cannot be said");
   const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
   // One that has a body all the same is not understood, so nothing may come after it.
   const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";
-  const isKept = minor === "1" && !isOdd && (hasNone || body !== "close") && !isClosing(headers["connection"]); // prettier-ignore
-  return { status, headers, body: hasNone ? 0 : body, keepMs: isKept ? keepMsOf(headers["keep-alive"]) : 0 }; // prettier-ignore
+  const isKept =
+    minor === "1" && !isOdd && (hasNone || body !== "close") && !isClosing(headers["connection"]);
+  return {
+    status,
+    headers,
+    body: hasNone ? 0 : body,
+    keepMs: isKept ? keepMsOf(headers["keep-alive"]) : 0,
+  };
 }
 
 /** In one look at all of them: one by one would cost more than the rest of an answer. */
@@ -75,11 +82,13 @@ function bodyOf(headers: AnswerHeaders, isCurrent: boolean): AnswerHead["body"] 
   const coding = headers["transfer-encoding"];
   if (coding !== undefined) {
     if (length !== undefined) throw new InvalidAnswer("it has a length and chunks");
-    if (!isCurrent || typeof coding !== "string" || coding.toLowerCase() !== "chunked") throw new InvalidAnswer("its transfer encoding is unknown"); // prettier-ignore
+    if (!isCurrent || typeof coding !== "string" || coding.toLowerCase() !== "chunked")
+      throw new InvalidAnswer("its transfer encoding is unknown");
     return "chunked";
   }
   if (length === undefined) return "close";
-  if (typeof length !== "string" || !LENGTH.test(length)) throw new InvalidAnswer("its length is no number"); // prettier-ignore
+  if (typeof length !== "string" || !LENGTH.test(length))
+    throw new InvalidAnswer("its length is no number");
   return Number(length);
 }
 

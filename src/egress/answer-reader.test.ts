@@ -70,43 +70,135 @@ const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
 const VALID: Record<string, Valid> = {
   "a length": { bytes: `${OK}content-length: 5\r\n\r\nhello`, body: "hello" },
   "a length of nothing": { bytes: `${OK}content-length: 0\r\n\r\n` },
-  "a length with zeros and blanks around": { bytes: `${OK}content-length:   005  \r\n\r\nhello`, body: "hello" },
-  "a body of line ends and zeros": { bytes: `${OK}content-length: 9\r\n\r\n\r\n\r\n\0\n\r\n\0`, body: "\r\n\r\n\0\n\r\n\0" },
-  "chunks": { bytes: `${CHUNKED}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, body: "hello world" },
-  "chunks in words of any case": { bytes: `${OK}Transfer-ENCODING: Chunked\r\n\r\n0000000A\r\n0123456789\r\na\r\n0123456789\r\n00\r\n\r\n`, body: "01234567890123456789", headers: { "transfer-encoding": "Chunked" } },
-  "chunks with extensions": { bytes: `${CHUNKED}5;a;b=c;d="e;f"\r\nhello\r\n0;z\r\n\r\n`, body: "hello" },
-  "chunks of line ends": { bytes: `${CHUNKED}4\r\n\r\n\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n`, body: "\r\n\r\n0\r\n\r\n" },
-  "chunks and trailers": { bytes: `${CHUNKED}1\r\nx\r\n0\r\ndigest: abc\r\nempty:\r\n\r\n`, body: "x" },
+  "a length with zeros and blanks around": {
+    bytes: `${OK}content-length:   005  \r\n\r\nhello`,
+    body: "hello",
+  },
+  "a body of line ends and zeros": {
+    bytes: `${OK}content-length: 9\r\n\r\n\r\n\r\n\0\n\r\n\0`,
+    body: "\r\n\r\n\0\n\r\n\0",
+  },
+  chunks: { bytes: `${CHUNKED}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, body: "hello world" },
+  "chunks in words of any case": {
+    bytes: `${OK}Transfer-ENCODING: Chunked\r\n\r\n0000000A\r\n0123456789\r\na\r\n0123456789\r\n00\r\n\r\n`,
+    body: "01234567890123456789",
+    headers: { "transfer-encoding": "Chunked" },
+  },
+  "chunks with extensions": {
+    bytes: `${CHUNKED}5;a;b=c;d="e;f"\r\nhello\r\n0;z\r\n\r\n`,
+    body: "hello",
+  },
+  "chunks of line ends": {
+    bytes: `${CHUNKED}4\r\n\r\n\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n`,
+    body: "\r\n\r\n0\r\n\r\n",
+  },
+  "chunks and trailers": {
+    bytes: `${CHUNKED}1\r\nx\r\n0\r\ndigest: abc\r\nempty:\r\n\r\n`,
+    body: "x",
+  },
   "no chunk but the last": { bytes: `${CHUNKED}0\r\n\r\n` },
-  "the end of the connection": { bytes: `${OK}\r\nhello\r\n\r\n`, body: "hello\r\n\r\n", closes: true, keepMs: 0 },
-  "the end of the connection, without a body": { bytes: `${OK}a: b\r\n\r\n`, headers: { a: "b" }, closes: true, keepMs: 0 },
-  "interim answers before it": { bytes: `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${OK}content-length: 2\r\n\r\nok`, body: "ok", headers: { "content-length": "2" } },
+  "the end of the connection": {
+    bytes: `${OK}\r\nhello\r\n\r\n`,
+    body: "hello\r\n\r\n",
+    closes: true,
+    keepMs: 0,
+  },
+  "the end of the connection, without a body": {
+    bytes: `${OK}a: b\r\n\r\n`,
+    headers: { a: "b" },
+    closes: true,
+    keepMs: 0,
+  },
+  "interim answers before it": {
+    bytes: `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${OK}content-length: 2\r\n\r\nok`,
+    body: "ok",
+    headers: { "content-length": "2" },
+  },
   "HEAD and a length": { bytes: `${OK}content-length: 5\r\n\r\n`, method: "HEAD" },
   "HEAD and chunks": { bytes: CHUNKED, method: "HEAD" },
   "HEAD and neither": { bytes: `${OK}\r\n`, method: "HEAD", headers: {} },
   "204": { bytes: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, headers: {} },
-  "204 and a length of nothing": { bytes: "HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n", status: 204 },
-  "204 and a length that means nothing": { bytes: "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", status: 204, keepMs: 0 },
-  "304 and the length of what it stands for": { bytes: "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", status: 304 },
-  "205 with a body": { bytes: "HTTP/1.1 205 Reset Content\r\ncontent-length: 1\r\n\r\nx", status: 205, body: "x" },
-  "HTTP/1.0 with a length": { bytes: "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok", body: "ok", keepMs: 0 },
-  "HTTP/1.0 that would be kept": { bytes: "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok", body: "ok", keepMs: 0 },
-  "HTTP/1.0 that ends with the connection": { bytes: "HTTP/1.0 404 Gone\r\n\r\nno", status: 404, body: "no", closes: true, keepMs: 0 },
+  "204 and a length of nothing": {
+    bytes: "HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n",
+    status: 204,
+  },
+  "204 and a length that means nothing": {
+    bytes: "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n",
+    status: 204,
+    keepMs: 0,
+  },
+  "304 and the length of what it stands for": {
+    bytes: "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n",
+    status: 304,
+  },
+  "205 with a body": {
+    bytes: "HTTP/1.1 205 Reset Content\r\ncontent-length: 1\r\n\r\nx",
+    status: 205,
+    body: "x",
+  },
+  "HTTP/1.0 with a length": {
+    bytes: "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
+    body: "ok",
+    keepMs: 0,
+  },
+  "HTTP/1.0 that would be kept": {
+    bytes: "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok",
+    body: "ok",
+    keepMs: 0,
+  },
+  "HTTP/1.0 that ends with the connection": {
+    bytes: "HTTP/1.0 404 Gone\r\n\r\nno",
+    status: 404,
+    body: "no",
+    closes: true,
+    keepMs: 0,
+  },
   "no reason": { bytes: "HTTP/1.1 500\r\ncontent-length: 0\r\n\r\n", status: 500 },
   "an empty reason": { bytes: "HTTP/1.1 599 \r\ncontent-length: 0\r\n\r\n", status: 599 },
   "a reason in Latin-1": { bytes: "HTTP/1.1 200 d\xe9j\xe0 vu\r\ncontent-length: 0\r\n\r\n" },
-  "headers more than once": { bytes: `${OK}content-length: 0\r\nset-cookie: a\r\nSet-Cookie: b\r\nSET-COOKIE: \r\n\r\n`, headers: { "content-length": "0", "set-cookie": ["a", "b", ""] } },
-  "a header in Latin-1 with blanks and colons": { bytes: `${OK}content-length: 0\r\nx-a:  \xe9: \t b \r\n\r\n`, headers: { "content-length": "0", "x-a": "\xe9: \t b" } },
-  "a hint of how long it is kept": { bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=7, max=3\r\n\r\n`, keepMs: 6_000 },
-  "a hint in other words": { bytes: `${OK}content-length: 0\r\nKeep-Alive: max=3, Timeout=60\r\n\r\n`, keepMs: 59_000 },
-  "a hint that is longer than anything": { bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=999999\r\n\r\n`, keepMs: 600_000 },
-  "a hint that is not understood": { bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=soon\r\n\r\n`, keepMs: KEEP_MS },
-  "a hint that it is not kept": { bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=0\r\n\r\n`, keepMs: 0 },
-  "an end of the connection after it": { bytes: `${OK}content-length: 0\r\nconnection: close\r\n\r\n`, keepMs: 0 },
-  "an end of the connection among other words": { bytes: `${OK}content-length: 0\r\nconnection: x-a\r\nConnection: x-b , Close\r\n\r\n`, keepMs: 0 },
-  "a connection that is kept": { bytes: `${OK}content-length: 0\r\nconnection: Keep-Alive\r\n\r\n` },
-  "a head as long as it may be": { bytes: `${OK}content-length: 0\r\nx: ${"x".repeat(MAX_HEAD - OK.length - 22)}\r\n\r\n` },
-}; // prettier-ignore
+  "headers more than once": {
+    bytes: `${OK}content-length: 0\r\nset-cookie: a\r\nSet-Cookie: b\r\nSET-COOKIE: \r\n\r\n`,
+    headers: { "content-length": "0", "set-cookie": ["a", "b", ""] },
+  },
+  "a header in Latin-1 with blanks and colons": {
+    bytes: `${OK}content-length: 0\r\nx-a:  \xe9: \t b \r\n\r\n`,
+    headers: { "content-length": "0", "x-a": "\xe9: \t b" },
+  },
+  "a hint of how long it is kept": {
+    bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=7, max=3\r\n\r\n`,
+    keepMs: 6_000,
+  },
+  "a hint in other words": {
+    bytes: `${OK}content-length: 0\r\nKeep-Alive: max=3, Timeout=60\r\n\r\n`,
+    keepMs: 59_000,
+  },
+  "a hint that is longer than anything": {
+    bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=999999\r\n\r\n`,
+    keepMs: 600_000,
+  },
+  "a hint that is not understood": {
+    bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=soon\r\n\r\n`,
+    keepMs: KEEP_MS,
+  },
+  "a hint that it is not kept": {
+    bytes: `${OK}content-length: 0\r\nkeep-alive: timeout=0\r\n\r\n`,
+    keepMs: 0,
+  },
+  "an end of the connection after it": {
+    bytes: `${OK}content-length: 0\r\nconnection: close\r\n\r\n`,
+    keepMs: 0,
+  },
+  "an end of the connection among other words": {
+    bytes: `${OK}content-length: 0\r\nconnection: x-a\r\nConnection: x-b , Close\r\n\r\n`,
+    keepMs: 0,
+  },
+  "a connection that is kept": {
+    bytes: `${OK}content-length: 0\r\nconnection: Keep-Alive\r\n\r\n`,
+  },
+  "a head as long as it may be": {
+    bytes: `${OK}content-length: 0\r\nx: ${"x".repeat(MAX_HEAD - OK.length - 22)}\r\n\r\n`,
+  },
+};
 
 describe("answers", () => {
   test.each(Object.entries(VALID))("with %s", (_name, valid) => {
@@ -138,7 +230,11 @@ describe("answers", () => {
 
   test("have limits of their own, however many came before", () => {
     let ends = 0;
-    const reader = new AnswerReader(MAX_HEAD, { head: () => undefined, data: () => undefined, end: () => void ends++ }); // prettier-ignore
+    const reader = new AnswerReader(MAX_HEAD, {
+      head: () => undefined,
+      data: () => undefined,
+      end: () => void ends++,
+    });
     for (let count = 1; count <= 3; count++) {
       reader.expect("GET");
       reader.read(bytesOf("HTTP/1.1 102 Processing\r\n\r\n".repeat(16)));
@@ -151,7 +247,10 @@ describe("answers", () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
     const lines = names.map((name) => `${name}: polluted\r\n`).join("");
     const { head } = heard([bytesOf(`${OK}${lines}content-length: 0\r\n\r\n`)]);
-    expect(Object.entries(head?.headers ?? {})).toEqual([...names.map((name) => [name.toLowerCase(), "polluted"]), ["content-length", "0"]]); // prettier-ignore
+    expect(Object.entries(head?.headers ?? {})).toEqual([
+      ...names.map((name) => [name.toLowerCase(), "polluted"]),
+      ["content-length", "0"],
+    ]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
@@ -160,7 +259,11 @@ describe("answers", () => {
     (_name, { bytes, method = "GET" }) => {
       for (let at = 0; at < bytes.length; at++) {
         const told = heard([bytesOf(bytes.slice(0, at))], { method, closes: true });
-        expect([at, told.refused, told.order]).toEqual([at, "closed early", expect.not.stringContaining("end")]); // prettier-ignore
+        expect([at, told.refused, told.order]).toEqual([
+          at,
+          "closed early",
+          expect.not.stringContaining("end"),
+        ]);
       }
     },
   );
@@ -171,7 +274,9 @@ describe("answers", () => {
       for (const more of ["\r\n", "x", OK]) {
         for (const pieces of cuts(bytesOf(bytes + more))) {
           const told = heard(pieces, { method });
-          expect(told.order.includes("dirty end") || told.refused === "it says more than it was asked").toBe(true); // prettier-ignore
+          expect(
+            told.order.includes("dirty end") || told.refused === "it says more than it was asked",
+          ).toBe(true);
           expect(told.order.match(/end/g)).toHaveLength(1);
         }
       }
@@ -239,7 +344,8 @@ const HEAD_REFUSED: Record<string, string> = {
   "a status in hex": "HTTP/1.1 2f0 OK\r\n\r\n",
   "a status of nothing": "HTTP/1.1 000 OK\r\n\r\n",
   "a status that no class has": "HTTP/1.1 600 OK\r\n\r\n",
-  "another protocol from now on": "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+  "another protocol from now on":
+    "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
   "an interim answer with a length": `HTTP/1.1 103 Early Hints\r\n${LENGTH}\r\n${OK}content-length: 0\r\n\r\n`,
   "an interim answer with chunks": `HTTP/1.1 150 X\r\ntransfer-encoding: chunked\r\n\r\n${OK}content-length: 0\r\n\r\n`,
   "an interim answer in HTTP/1.0": `HTTP/1.0 100 Continue\r\n\r\n${OK}content-length: 0\r\n\r\n`,
@@ -248,7 +354,7 @@ const HEAD_REFUSED: Record<string, string> = {
   "a head that is too long": `${OK}content-length: 0\r\nx: ${"x".repeat(MAX_HEAD - OK.length - 21)}\r\n\r\n`,
   "a head without end": `${OK}${"a: b\r\n".repeat(MAX_HEAD / 6)}`,
   "a status without end": "HTTP/1.1 200 ".padEnd(MAX_HEAD + 4, "x"),
-}; // prettier-ignore
+};
 
 const BODY_REFUSED: Record<string, string> = {
   "an empty size": "\r\nhello",
@@ -290,12 +396,17 @@ const BODY_REFUSED: Record<string, string> = {
   "a trailer that is too long": `0\r\na: ${"x".repeat(MAX_HEAD)}\r\n\r\n`,
   "trailers that are too many": `0\r\n${"a: b\r\n".repeat(MAX_HEAD / 5)}\r\n`,
   "trailers without end": `0\r\n${"a".repeat(MAX_HEAD + 1)}`,
-}; // prettier-ignore
+};
 
 describe("refused wherever it is cut", () => {
   test.each(Object.entries(HEAD_REFUSED))("%s", (_name, bytes) => {
     for (const pieces of cuts(bytesOf(bytes)))
-      expect(heard(pieces)).toEqual({ head: null, body: "", order: "", refused: expect.any(String) as string }); // prettier-ignore
+      expect(heard(pieces)).toEqual({
+        head: null,
+        body: "",
+        order: "",
+        refused: expect.any(String) as string,
+      });
   });
 
   test.each(Object.entries(BODY_REFUSED))("%s", (_name, body) => {
@@ -322,7 +433,11 @@ describe("refused wherever it is cut", () => {
           told.push(what);
           if (what === last) reader.stop();
         };
-        const reader: AnswerReader = new AnswerReader(MAX_HEAD, { head: () => tell("head"), data: () => tell("data"), end: () => tell("end") }); // prettier-ignore
+        const reader: AnswerReader = new AnswerReader(MAX_HEAD, {
+          head: () => tell("head"),
+          data: () => tell("data"),
+          end: () => tell("end"),
+        });
         reader.expect(method);
         reader.read(bytesOf(bytes));
         if (!told.includes(last)) continue;
@@ -335,8 +450,16 @@ describe("refused wherever it is cut", () => {
 
 describe("any answer", () => {
   const TOKEN = [..."!#$%&'*+-.^_`|~09azAZ"];
-  const name = fc.string({ unit: fc.constantFrom(...TOKEN), minLength: 1, maxLength: 8 }).map((text) => `x${text}`); // prettier-ignore
-  const value = fc.string({ unit: fc.integer({ min: 0x21, max: 0xff }).filter((code) => code !== 0x7f).map((code) => String.fromCharCode(code)), maxLength: 12 }); // prettier-ignore
+  const name = fc
+    .string({ unit: fc.constantFrom(...TOKEN), minLength: 1, maxLength: 8 })
+    .map((text) => `x${text}`);
+  const value = fc.string({
+    unit: fc
+      .integer({ min: 0x21, max: 0xff })
+      .filter((code) => code !== 0x7f)
+      .map((code) => String.fromCharCode(code)),
+    maxLength: 12,
+  });
   const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 60 }), { maxLength: 6 });
 
   test("comes out as it was written, in chunks or with a length, however it is cut and paused", () => {
@@ -350,10 +473,24 @@ describe("any answer", () => {
         fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
         (status, headers, parts, framing, sizes, pauses) => {
           const body = Buffer.concat(parts);
-          const framed = framing === "length" ? `content-length: ${body.length}\r\n` : framing === "chunks" ? "transfer-encoding: chunked\r\n" : ""; // prettier-ignore
-          const head = bytesOf(`HTTP/1.1 ${status} R\r\n${headers.map(([key, text]) => `${key}: ${text}\r\n`).join("")}${framed}\r\n`); // prettier-ignore
-          const chunks = parts.flatMap((part) => [bytesOf(`${part.length.toString(16)};e=1\r\n`), Buffer.from(part), bytesOf("\r\n")]); // prettier-ignore
-          const bytes = Buffer.concat([head, ...(framing === "chunks" ? [...chunks, bytesOf("0\r\nt: u\r\n\r\n")] : [body])]); // prettier-ignore
+          const framed =
+            framing === "length"
+              ? `content-length: ${body.length}\r\n`
+              : framing === "chunks"
+                ? "transfer-encoding: chunked\r\n"
+                : "";
+          const head = bytesOf(
+            `HTTP/1.1 ${status} R\r\n${headers.map(([key, text]) => `${key}: ${text}\r\n`).join("")}${framed}\r\n`,
+          );
+          const chunks = parts.flatMap((part) => [
+            bytesOf(`${part.length.toString(16)};e=1\r\n`),
+            Buffer.from(part),
+            bytesOf("\r\n"),
+          ]);
+          const bytes = Buffer.concat([
+            head,
+            ...(framing === "chunks" ? [...chunks, bytesOf("0\r\nt: u\r\n\r\n")] : [body]),
+          ]);
           const told: Buffer[] = [];
           const order: unknown[] = [];
           let turn = 0;
@@ -388,7 +525,6 @@ describe("any answer", () => {
             ...headers,
             ...(framed === "" ? [] : [framed.trim().split(": ") as [string, string]]),
           ]) {
-            // prettier-ignore
             const [lower, before] = [key.toLowerCase(), expected[key.toLowerCase()]];
             expected[lower] = before === undefined ? text : [before, text].flat();
           }
@@ -402,13 +538,20 @@ describe("any answer", () => {
 
   test("of random bytes is refused or told, never anything else", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom("", OK, CHUNKED), (noise, before) => {
-        const bytes = Buffer.concat([bytesOf(before), noise]);
-        const whole = heard([bytes], { closes: true });
-        const single = heard(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)), { closes: true });
-        expect(single).toEqual(whole);
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom("", OK, CHUNKED),
+        (noise, before) => {
+          const bytes = Buffer.concat([bytesOf(before), noise]);
+          const whole = heard([bytes], { closes: true });
+          const single = heard(
+            Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)),
+            { closes: true },
+          );
+          expect(single).toEqual(whole);
+        },
+      ),
       { numRuns: 500 },
     );
-  }); // prettier-ignore
+  });
 });

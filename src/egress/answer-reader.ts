@@ -20,11 +20,15 @@ const WORD = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"';
 const SIZE = new RegExp(`^([0-9A-Fa-f]{1,8})(?:;${WORD}(?:=(?:${WORD}|${QUOTED}))?)*\\r$`);
 /** How long the answer is was said before it. */
-const TRAILER = new RegExp(`^(?!(?:content-length|transfer-encoding):)${WORD}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r$`, "i"); // prettier-ignore
+const TRAILER = new RegExp(
+  `^(?!(?:content-length|transfer-encoding):)${WORD}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r$`,
+  "i",
+);
 /** A server may say that it is at work; not for ever. */
 const MAX_INTERIM = 16;
 
-type State = "idle" | "head" | "fixed" | "chunk" | "chunk end" | "size" | "trailers" | "close" | "over"; // prettier-ignore
+type State =
+  "idle" | "head" | "fixed" | "chunk" | "chunk end" | "size" | "trailers" | "close" | "over";
 
 export class AnswerReader {
   readonly #events: AnswerEvents;
@@ -77,7 +81,8 @@ export class AnswerReader {
     let at = 0;
     while (at < bytes.length) {
       const next = this.isPaused ? null : this.#step(bytes, at);
-      if (next === null) return void (this.#held = isLent ? Buffer.from(bytes.subarray(at)) : bytes.subarray(at)); // prettier-ignore
+      if (next === null)
+        return void (this.#held = isLent ? Buffer.from(bytes.subarray(at)) : bytes.subarray(at));
       at = next;
     }
   }
@@ -109,13 +114,15 @@ export class AnswerReader {
   #readHead(bytes: Buffer, at: number): number | null {
     const end = bytes.indexOf(END_OF_HEAD, at);
     // What is there of the empty line that ends it does not count.
-    if ((end === -1 ? bytes.length - END_OF_HEAD.length + 1 : end) - at > this.#maxHead) throw new InvalidAnswer(`its head is larger than ${this.#maxHead} bytes`); // prettier-ignore
+    if ((end === -1 ? bytes.length - END_OF_HEAD.length + 1 : end) - at > this.#maxHead)
+      throw new InvalidAnswer(`its head is larger than ${this.#maxHead} bytes`);
     if (end === -1) return null;
     const head = headOf(bytes.toString("latin1", at, end), this.#method);
     const next = end + END_OF_HEAD.length;
     if (head.status === 101) throw new InvalidAnswer("it switches to another protocol");
     if (head.status < 200) {
-      if (++this.#interim > MAX_INTERIM) throw new InvalidAnswer("it only ever says that it is at work"); // prettier-ignore
+      if (++this.#interim > MAX_INTERIM)
+        throw new InvalidAnswer("it only ever says that it is at work");
       return next;
     }
     this.#left = typeof head.body === "number" ? head.body : 0;
@@ -137,7 +144,8 @@ export class AnswerReader {
 
   #readChunkEnd(bytes: Buffer, at: number): number | null {
     if (bytes.length - at < 2) return null;
-    if (bytes[at] !== 13 || bytes[at + 1] !== LF) throw new InvalidAnswer("a chunk is longer than it says"); // prettier-ignore
+    if (bytes[at] !== 13 || bytes[at + 1] !== LF)
+      throw new InvalidAnswer("a chunk is longer than it says");
     this.#state = "size";
     return at + 2;
   }
@@ -166,7 +174,8 @@ export class AnswerReader {
   /** Without the line feed; null: it is not there yet. */
   #lineAt(bytes: Buffer, at: number, max: number): string | null {
     const end = bytes.indexOf(LF, at);
-    if ((end === -1 ? bytes.length : end) - at > max) throw new InvalidAnswer("a line between its chunks is too long"); // prettier-ignore
+    if ((end === -1 ? bytes.length : end) - at > max)
+      throw new InvalidAnswer("a line between its chunks is too long");
     return end === -1 ? null : bytes.toString("latin1", at, end);
   }
 

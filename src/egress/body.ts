@@ -1,7 +1,14 @@
 // The body of an answer: decompressed as it comes, counted on the wire and after, ended at its limit.
 import type { IncomingMessage } from "node:http";
 import { Duplex, pipeline, Readable, Transform } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from "node:zlib"; // prettier-ignore
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from "node:zlib";
 import { bodyTooLarge, connectFailed } from "./faults.ts";
 
 const LENIENT_END = { finishFlush: constants.Z_SYNC_FLUSH };
@@ -64,12 +71,21 @@ function releasing(
 
 function decoded(answer: IncomingMessage, where: string, wireLimit: number): Readable {
   const header = answer.headers["content-encoding"] ?? "";
-  const encodings = header.toLowerCase().split(",").map((word) => word.trim()).filter((word) => word !== "" && word !== "identity"); // prettier-ignore
-  if (encodings.length > MAX_ENCODINGS) throw connectFailed(where, `the body is compressed ${encodings.length} times`); // prettier-ignore
+  const encodings = header
+    .toLowerCase()
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "" && word !== "identity");
+  if (encodings.length > MAX_ENCODINGS)
+    throw connectFailed(where, `the body is compressed ${encodings.length} times`);
   const stages: Duplex[] = [counted(where, wireLimit)];
   for (const encoding of encodings.toReversed()) {
     const decoder = decoderOf(encoding);
-    if (!decoder) throw connectFailed(where, `the body is compressed in a way nobody asked for (${JSON.stringify(encoding.slice(0, 20))})`); // prettier-ignore
+    if (!decoder)
+      throw connectFailed(
+        where,
+        `the body is compressed in a way nobody asked for (${JSON.stringify(encoding.slice(0, 20))})`,
+      );
     stages.push(decoder);
   }
   // Errors reach the reader through the last stage.

@@ -32,14 +32,25 @@ export async function checkUrl(
   if (verdict.kind === "deny") throw blocked(given, verdict.why, verdict.rule, verdict.remedy);
   const { place } = verdict;
   if (verdict.kind === "ask" && !rules.judged.has(place.host))
-    throw blocked(given, verdict.why, verdict.rule, "call the tool with this address itself, so that a person can be asked about it"); // prettier-ignore
-  const addresses = place.address === null ? await resolved(place.host, signal, options) : [place.address]; // prettier-ignore
+    throw blocked(
+      given,
+      verdict.why,
+      verdict.rule,
+      "call the tool with this address itself, so that a person can be asked about it",
+    );
+  const addresses =
+    place.address === null ? await resolved(place.host, signal, options) : [place.address];
   const { url, host, port } = place;
   for (const address of addresses) {
     if (options.ownPorts().includes(port) && isOwn(address))
       throw blocked(given, "leads back to this server", NOT_ITSELF, "use another host");
     if (!mayReach(place, address))
-      throw blocked(given, `${host} leads to ${address}, which is not a public address`, PUBLIC_ONLY, "use a public host, or have an administrator name it in hosts.private"); // prettier-ignore
+      throw blocked(
+        given,
+        `${host} leads to ${address}, which is not a public address`,
+        PUBLIC_ONLY,
+        "use a public host, or have an administrator name it in hosts.private",
+      );
   }
   return { url, host, port, addresses };
 }

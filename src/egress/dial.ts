@@ -42,9 +42,15 @@ export async function dial(target: CheckedTarget, options: DialOptions): Promise
     if (left <= 0) break;
     try {
       const ms = isLast ? left : Math.min(left, PER_ADDRESS_MS);
-      const made = (options.connect ?? connectDirectly)({ host: address, port: target.port, ...(options.onread && !options.tls ? { onread: options.onread } : {}) }); // prettier-ignore
+      const made = (options.connect ?? connectDirectly)({
+        host: address,
+        port: target.port,
+        ...(options.onread && !options.tls ? { onread: options.onread } : {}),
+      });
       const socket = await settled(made, "connect", options.signal, ms, where);
-      return options.tls ? await secure(socket, target, where, Math.max(1, ends - performance.now()), options) : socket; // prettier-ignore
+      return options.tls
+        ? await secure(socket, target, where, Math.max(1, ends - performance.now()), options)
+        : socket;
     } catch (cause) {
       options.signal.throwIfAborted();
       failure = cause;
@@ -55,7 +61,9 @@ export async function dial(target: CheckedTarget, options: DialOptions): Promise
 }
 
 const isTls = (cause: unknown): boolean =>
-  cause instanceof Error && "fault" in cause && (cause.fault as { reason: string }).reason === "tls_failed"; // prettier-ignore
+  cause instanceof Error &&
+  "fault" in cause &&
+  (cause.fault as { reason: string }).reason === "tls_failed";
 
 async function secure(
   socket: Socket,

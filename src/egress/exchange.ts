@@ -28,14 +28,20 @@ export class Exchange implements PooledFlow {
   #what = "";
   #ms = 0;
 
-  constructor(where: string, { headersMs = 0, idleMs = 0 }: PooledRequest, request: WireRequest, sink: PooledSink, leave: (self: Exchange) => void) {
+  constructor(
+    where: string,
+    { headersMs = 0, idleMs = 0 }: PooledRequest,
+    request: WireRequest,
+    sink: PooledSink,
+    leave: (self: Exchange) => void,
+  ) {
     this.request = request;
     this.#sink = sink;
     this.#where = where;
     this.#headersMs = headersMs;
     this.#idleMs = idleMs;
     this.#leave = leave;
-  } // prettier-ignore
+  }
 
   began(kept: Kept): void {
     this.#kept = kept;

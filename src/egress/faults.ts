@@ -4,7 +4,12 @@ import { quote } from "../util/quote.ts";
 import type { RuleSource } from "./egress.ts";
 
 export function blocked(url: string, why: string, rule: RuleSource, remedy: string): AppError {
-  return new AppError("FORBIDDEN", "egress_blocked", `url ${quote(url)}: ${why} (${rule.at}: ${rule.text})`, { remedy }); // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "egress_blocked",
+    `url ${quote(url)}: ${why} (${rule.at}: ${rule.text})`,
+    { remedy },
+  );
 }
 
 export function dnsFailed(host: string, why: string, cause?: unknown): AppError {
@@ -23,11 +28,16 @@ export function connectFailed(where: string, why: string, cause?: unknown): AppE
 
 export function tlsFailed(where: string, cause: unknown): AppError {
   const why = wordOf(cause) ?? "the handshake failed";
-  return new AppError("EXECUTION_FAILED", "tls_failed", `${where}: no trusted TLS connection (${why})`, {
-    remedy: "use a host whose certificate is valid for this name",
-    cause,
-  });
-} // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "tls_failed",
+    `${where}: no trusted TLS connection (${why})`,
+    {
+      remedy: "use a host whose certificate is valid for this name",
+      cause,
+    },
+  );
+}
 
 export function tooSlow(where: string, what: string, ms: number): AppError {
   return new AppError("TIMEOUT", "timeout", `${where}: ${what} took longer than ${ms} ms`, {
@@ -36,10 +46,15 @@ export function tooSlow(where: string, what: string, ms: number): AppError {
 }
 
 export function bodyTooLarge(where: string, limit: number): AppError {
-  return new AppError("EXECUTION_FAILED", "body_too_large", `${where}: the body is larger than ${limit} bytes`, {
-    remedy: "ask for less, or raise maxBytes",
-  });
-} // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "body_too_large",
+    `${where}: the body is larger than ${limit} bytes`,
+    {
+      remedy: "ask for less, or raise maxBytes",
+    },
+  );
+}
 
 /** Errors of sockets and of the HTTP parser become ours; what is ours already, and an abort, keeps flying. */
 export function translated(where: string, cause: unknown): unknown {
@@ -47,12 +62,24 @@ export function translated(where: string, cause: unknown): unknown {
   if (cause.name === "AbortError" || cause.name === "TimeoutError") return cause;
   const code = codeOf(cause);
   if (code.startsWith("HPE_")) return connectFailed(where, "the answer is not valid HTTP", cause);
-  if (code.startsWith("Z_") || code.startsWith("ERR_ZSTD") || code.startsWith("ZSTD") || code.startsWith("ERR__ERROR_FORMAT") || code.startsWith("ERR_BROTLI") || code.startsWith("ERR_PADDING"))
-    return new AppError("EXECUTION_FAILED", "body_invalid", `${where}: the compressed body is broken`, { remedy: "try again later, or use another address", cause });
+  if (
+    code.startsWith("Z_") ||
+    code.startsWith("ERR_ZSTD") ||
+    code.startsWith("ZSTD") ||
+    code.startsWith("ERR__ERROR_FORMAT") ||
+    code.startsWith("ERR_BROTLI") ||
+    code.startsWith("ERR_PADDING")
+  )
+    return new AppError(
+      "EXECUTION_FAILED",
+      "body_invalid",
+      `${where}: the compressed body is broken`,
+      { remedy: "try again later, or use another address", cause },
+    );
   if (code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ECONNRESET" || code === "EPIPE")
     return connectFailed(where, "the connection was closed early", cause);
   return connectFailed(where, wordOf(cause) ?? "the connection failed", cause);
-} // prettier-ignore
+}
 
 export const codeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";

@@ -15,24 +15,46 @@ export interface Place {
 
 export type UrlVerdict =
   /** ask: unknown under `ask_new`; a person may decide. */
-  | { readonly kind: "allow" | "ask"; readonly place: Place; readonly why: string; readonly rule: RuleSource }
-  | { readonly kind: "deny"; readonly why: string; readonly rule: RuleSource; readonly remedy: string }; // prettier-ignore
+  | {
+      readonly kind: "allow" | "ask";
+      readonly place: Place;
+      readonly why: string;
+      readonly rule: RuleSource;
+    }
+  | {
+      readonly kind: "deny";
+      readonly why: string;
+      readonly rule: RuleSource;
+      readonly remedy: string;
+    };
 
 const PUBLIC_ONLY: RuleSource = { at: "built in", text: "only public addresses are reached" };
-const WRITTEN_PLAINLY: RuleSource = { at: "built in", text: "a URL is written plainly: no user, no control characters, no encoded host" }; // prettier-ignore
+const WRITTEN_PLAINLY: RuleSource = {
+  at: "built in",
+  text: "a URL is written plainly: no user, no control characters, no encoded host",
+};
 const NO_RULE: RuleSource = { at: "built in", text: "rules of the caller" };
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 const MAX_HOST = 253;
 
 export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
-  const refusal = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({ kind: "deny", why, rule, remedy }); // prettier-ignore
+  const refusal = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({
+    kind: "deny",
+    why,
+    rule,
+    remedy,
+  });
   const ruleOf = (what: Parameters<NonNullable<EgressRules["ruleOf"]>>[0], of = ""): RuleSource =>
     rules.ruleOf?.(what, of) ?? NO_RULE;
   const url = URL.parse(given);
   if (!url) return refusal("is not a URL", WRITTEN_PLAINLY, "write it as https://host/path");
   const scheme = url.protocol.slice(0, -1);
   if ((scheme !== "http" && scheme !== "https") || !rules.schemes.includes(scheme))
-    return refusal(`${scheme} is not one of ${rules.schemes.join(", ")}`, ruleOf("schemes"), "use https"); // prettier-ignore
+    return refusal(
+      `${scheme} is not one of ${rules.schemes.join(", ")}`,
+      ruleOf("schemes"),
+      "use https",
+    );
   const fault = oddity(given, url);
   if (fault !== null) return refusal(fault, WRITTEN_PLAINLY, "write it as https://host/path");
   // What the parser gives for http and https is in canonical form.
@@ -46,7 +68,11 @@ export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
     if (address === null && !host.includes("."))
       return refusal(`${host} is a name of the local network`, PUBLIC_ONLY, "use a public host");
     if (!rules.ports.includes(port))
-      return refusal(`port ${port} is not allowed`, ruleOf("ports"), `use one of the ports ${rules.ports.join(", ")}`); // prettier-ignore
+      return refusal(
+        `port ${port} is not allowed`,
+        ruleOf("ports"),
+        `use one of the ports ${rules.ports.join(", ")}`,
+      );
     if (rules.isBlocked(host))
       return refusal(`${host} is blocked`, ruleOf("blocked", host), "use another host");
   }

@@ -110,7 +110,7 @@ export class Kept implements AnswerEvents {
     this.#exchange = null;
     // A server may answer before it has read everything, and may have closed what nobody read from.
     if (isClean && keepMs > 0 && !this.#isBehind && this.#socket?.writableLength === 0)
-      this.#release(keepMs); // prettier-ignore
+      this.#release(keepMs);
     else this.destroy();
     exchange?.end();
   }
@@ -130,13 +130,21 @@ export class Kept implements AnswerEvents {
     try {
       this.#reader.read(bytes);
     } catch (cause) {
-      this.fail(cause instanceof InvalidAnswer ? connectFailed(this.#where, `the answer is not valid HTTP: ${cause.message}`, cause) : cause); // prettier-ignore
+      this.fail(
+        cause instanceof InvalidAnswer
+          ? connectFailed(this.#where, `the answer is not valid HTTP: ${cause.message}`, cause)
+          : cause,
+      );
     }
   }
 
   #closed(): void {
     if (this.#fault !== null || !this.#reader.closed())
-      this.fail(this.#fault === null ? connectFailed(this.#where, "the connection was closed early") : translated(this.#where, this.#fault)); // prettier-ignore
+      this.fail(
+        this.#fault === null
+          ? connectFailed(this.#where, "the connection was closed early")
+          : translated(this.#where, this.#fault),
+      );
     this.#events.gone(this);
   }
 

@@ -7,11 +7,29 @@ const RULES = ["no-restricted-globals", "@typescript-eslint/no-restricted-import
 
 /** What the two rules say about a text, were it that file. */
 async function said(file: string, code: string): Promise<(string | undefined)[]> {
-  const whole = (await new ESLint({ cwd: ROOT }).calculateConfigForFile(resolve(ROOT, file))) as Linter.Config; // prettier-ignore
-  const rules = Object.fromEntries(Object.entries(whole.rules ?? {}).filter(([name]) => RULES.includes(name))); // prettier-ignore
+  const whole = (await new ESLint({ cwd: ROOT }).calculateConfigForFile(
+    resolve(ROOT, file),
+  )) as Linter.Config;
+  const rules = Object.fromEntries(
+    Object.entries(whole.rules ?? {}).filter(([name]) => RULES.includes(name)),
+  );
   const { parser, globals } = whole.languageOptions ?? {};
-  const config = { files: ["**/*.ts"], plugins: whole.plugins ?? {}, rules, languageOptions: { parser, globals: { ...(globals as Record<string, string> | undefined), fetch: "readonly", WebSocket: "readonly" } } }; // prettier-ignore
-  return new Linter({ cwd: ROOT }).verify(code, [config as Linter.Config], { filename: "x.ts" }).map(({ message, fatal }) => (fatal ? `broken: ${message}` : message)); // prettier-ignore
+  const config = {
+    files: ["**/*.ts"],
+    plugins: whole.plugins ?? {},
+    rules,
+    languageOptions: {
+      parser,
+      globals: {
+        ...(globals as Record<string, string> | undefined),
+        fetch: "readonly",
+        WebSocket: "readonly",
+      },
+    },
+  };
+  return new Linter({ cwd: ROOT })
+    .verify(code, [config as Linter.Config], { filename: "x.ts" })
+    .map(({ message, fatal }) => (fatal ? `broken: ${message}` : message));
 }
 
 describe("reaching out is left to the guard", () => {

@@ -59,7 +59,8 @@ export function rulesForHosts(hosts: readonly string[], at: string): EgressRules
   for (const entry of hosts) {
     const [, host = entry, port] = /^(.*[^:]):(\d{1,5})$/.exec(entry) ?? [];
     if (port !== undefined) places.add(`${canonicalHost(host) ?? host}:${Number(port)}`);
-    else patterns.push(entry.startsWith("*.") ? entry.toLowerCase() : (canonicalHost(entry) ?? entry)); // prettier-ignore
+    else
+      patterns.push(entry.startsWith("*.") ? entry.toLowerCase() : (canonicalHost(entry) ?? entry));
   }
   const rule = { at, text: `only ${hosts.join(", ")} are reached` };
   return {

@@ -21,9 +21,19 @@ export function fetchOver(
     const headers = headersOf(init);
     // The reason of a cancel need not be an error.
     if (signal?.aborted) return reject(signal.reason); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
-    const answer = answering(url.host, options.maxBytes ?? DEFAULT_MAX_BYTES, resolve, reject, () => signal?.removeEventListener("abort", onAbort)); // prettier-ignore
+    const answer = answering(url.host, options.maxBytes ?? DEFAULT_MAX_BYTES, resolve, reject, () =>
+      signal?.removeEventListener("abort", onAbort),
+    );
     const flow = pooled.send(
-      { origin: url.origin, path: `${url.pathname}${url.search}`, method: init.method ?? "GET", headers, body, headersMs: options.headersMs, idleMs: options.idleMs }, // prettier-ignore
+      {
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: init.method ?? "GET",
+        headers,
+        body,
+        headersMs: options.headersMs,
+        idleMs: options.idleMs,
+      },
       { ...answer.sink, started: options.onSent },
     );
     answer.flow = flow;
@@ -64,17 +74,20 @@ function answering(
       head(status, headers) {
         const init = { status, headers: webHeaders(headers) };
         if (WITHOUT_BODY.has(status)) return resolve(new Response(null, init));
-        const body = new ReadableStream<Uint8Array>({
-          start: (controller) => void (stream = controller),
-          pull: ({ desiredSize }) => {
-            if ((desiredSize ?? 0) >= AHEAD_BYTES / 2) self.flow?.resume();
+        const body = new ReadableStream<Uint8Array>(
+          {
+            start: (controller) => void (stream = controller),
+            pull: ({ desiredSize }) => {
+              if ((desiredSize ?? 0) >= AHEAD_BYTES / 2) self.flow?.resume();
+            },
+            cancel: () => {
+              isOver = true;
+              release();
+              self.flow?.abort();
+            },
           },
-          cancel: () => {
-            isOver = true;
-            release();
-            self.flow?.abort();
-          },
-        }, new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES })); // prettier-ignore
+          new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
+        );
         resolve(new Response(body, init));
       },
       data(chunk) {

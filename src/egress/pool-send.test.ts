@@ -54,7 +54,8 @@ class Peer {
 function endOf(bytes: Buffer): number {
   const head = bytes.indexOf("\r\n\r\n");
   if (head === -1) return -1;
-  const [, length = "0"] = /\r\ncontent-length: (\d+)/.exec(bytes.toString("latin1", 0, head)) ?? []; // prettier-ignore
+  const [, length = "0"] =
+    /\r\ncontent-length: (\d+)/.exec(bytes.toString("latin1", 0, head)) ?? [];
   const end = head + 4 + Number(length);
   return bytes.length < end ? -1 : end;
 }
@@ -84,24 +85,42 @@ const after = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 describe("a connection is used again", () => {
   test.each([
     ["GET", HELLO, "hello"],
-    ["GET", `${OK}transfer-encoding: chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\nt: u\r\n\r\n`, "hello"],
+    [
+      "GET",
+      `${OK}transfer-encoding: chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\nt: u\r\n\r\n`,
+      "hello",
+    ],
     ["HEAD", `${OK}content-length: 5\r\n\r\n`, ""],
     ["GET", "HTTP/1.1 204 No Content\r\n\r\n", ""],
     ["GET", "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", ""],
-    ["GET", `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\na: b\r\n\r\n${HELLO}`, "hello"],
-    ["GET", `${OK}connection: keep-alive\r\nkeep-alive: timeout=5\r\ncontent-length: 0\r\n\r\n`, ""],
+    [
+      "GET",
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\na: b\r\n\r\n${HELLO}`,
+      "hello",
+    ],
+    [
+      "GET",
+      `${OK}connection: keep-alive\r\nkeep-alive: timeout=5\r\ncontent-length: 0\r\n\r\n`,
+      "",
+    ],
   ])("after %s %j, by whoever hears of its end", async (method, answer, body) => {
     const there = await peer((socket) => socket.write(answer, "latin1"));
     const pool = await poolFor(there.origin);
     const asked: Promise<Told>[] = [];
     const again = (): void => {
-      if (asked.length < 5) asked.push(asker.ask(pool, there.origin, { method }, new Told((step) => step === "ended" && again())).over);
+      if (asked.length < 5)
+        asked.push(
+          asker.ask(pool, there.origin, { method }, new Told((step) => step === "ended" && again()))
+            .over,
+        );
     };
     again();
     await expect.poll(() => asker.all.filter(({ isOver }) => isOver).length).toBe(5);
-    expect(asker.all.map((told) => [told.step, told.text])).toEqual(asker.all.map(() => ["ended", body]));
+    expect(asker.all.map((told) => [told.step, told.text])).toEqual(
+      asker.all.map(() => ["ended", body]),
+    );
     expect(there.sockets).toHaveLength(1);
-  }); // prettier-ignore
+  });
 
   test("by those who wait, in the order in which they came", async () => {
     const there = await peer((socket, request) => {
@@ -109,7 +128,9 @@ describe("a connection is used again", () => {
       socket.write(`${OK}content-length: ${path.length}\r\n\r\n${path}`);
     });
     const pool = await poolFor(there.origin);
-    const all = Array.from({ length: 1_000 }, (_, at) => asker.ask(pool, there.origin, { path: `/${at}` })); // prettier-ignore
+    const all = Array.from({ length: 1_000 }, (_, at) =>
+      asker.ask(pool, there.origin, { path: `/${at}` }),
+    );
     for (const [at, told] of (await Promise.all(all.map(({ over }) => over))).entries())
       expect([told.step, told.text]).toEqual(["ended", `/${at}`]);
     expect(there.peak).toBeLessThanOrEqual(128);
@@ -121,7 +142,12 @@ test("whoever rests at the last byte leaves the connection to others all the sam
   const there = await peer((socket) => socket.write(HELLO));
   const pool = await poolFor(there.origin);
   for (let count = 0; count < 3; count++) {
-    const told = asker.ask(pool, there.origin, {}, new Told((step, self) => step === "data" && self.pause())); // prettier-ignore
+    const told = asker.ask(
+      pool,
+      there.origin,
+      {},
+      new Told((step, self) => step === "data" && self.pause()),
+    );
     expect((await told.over).step).toBe("ended");
   }
   expect(there.sockets).toHaveLength(1);
@@ -130,8 +156,14 @@ test("whoever rests at the last byte leaves the connection to others all the sam
 describe("a connection is not used again", () => {
   test.each([
     ["the server says so", `${OK}connection: close\r\ncontent-length: 5\r\n\r\nhello`],
-    ["the server says so among other words", `${OK}connection: x, Close\r\ncontent-length: 5\r\n\r\nhello`],
-    ["the server keeps it for no time", `${OK}keep-alive: timeout=1\r\ncontent-length: 5\r\n\r\nhello`],
+    [
+      "the server says so among other words",
+      `${OK}connection: x, Close\r\ncontent-length: 5\r\n\r\nhello`,
+    ],
+    [
+      "the server keeps it for no time",
+      `${OK}keep-alive: timeout=1\r\ncontent-length: 5\r\n\r\nhello`,
+    ],
     ["it is of HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 5\r\n\r\nhello"],
     ["more came than the answer", `${HELLO}${HELLO}`],
     ["a line end came after the answer", `${HELLO}\r\n`],
@@ -143,18 +175,23 @@ describe("a connection is not used again", () => {
       await expect.poll(() => there.open).toBe(0);
       expect(there.sockets).toHaveLength(count);
     }
-  }); // prettier-ignore
+  });
 
   test("when its answer ends with it", async () => {
     const there = await peer((socket) => socket.end(`${OK}\r\nhello`));
     const pool = await poolFor(there.origin);
     for (let count = 0; count < 3; count++)
-      expect(await asker.ask(pool, there.origin).over).toMatchObject({ step: "ended", text: "hello" });
+      expect(await asker.ask(pool, there.origin).over).toMatchObject({
+        step: "ended",
+        text: "hello",
+      });
     expect(there.sockets).toHaveLength(3);
-  }); // prettier-ignore
+  });
 
   test("beyond the time that the server keeps it", async () => {
-    const there = await peer((socket) => socket.write(`${OK}keep-alive: timeout=2\r\ncontent-length: 5\r\n\r\nhello`)); // prettier-ignore
+    const there = await peer((socket) =>
+      socket.write(`${OK}keep-alive: timeout=2\r\ncontent-length: 5\r\n\r\nhello`),
+    );
     const pool = await poolFor(there.origin);
     await asker.ask(pool, there.origin).over;
     await asker.ask(pool, there.origin).over;
@@ -214,10 +251,15 @@ describe("a connection is not used again", () => {
 
   test("when the answer came before the request was read", async () => {
     const there = await peer(() => undefined);
-    there.server.on("connection", (socket) => socket.once("data", () => socket.pause().write(HELLO))); // prettier-ignore
+    there.server.on("connection", (socket) =>
+      socket.once("data", () => socket.pause().write(HELLO)),
+    );
     const pool = await poolFor(there.origin);
     for (let count = 1; count <= 2; count++) {
-      const told = await asker.ask(pool, there.origin, { method: "POST", body: "x".repeat(30_000_000) }).over; // prettier-ignore
+      const told = await asker.ask(pool, there.origin, {
+        method: "POST",
+        body: "x".repeat(30_000_000),
+      }).over;
       expect([told.step, told.text]).toEqual(["ended", "hello"]);
       expect(there.sockets).toHaveLength(count);
     }
@@ -227,7 +269,9 @@ describe("a connection is not used again", () => {
   });
 
   test("by whoever waits for one, when the server closes it", async () => {
-    const there = await peer((socket) => socket.end(`${OK}connection: close\r\ncontent-length: 5\r\n\r\nhello`)); // prettier-ignore
+    const there = await peer((socket) =>
+      socket.end(`${OK}connection: close\r\ncontent-length: 5\r\n\r\nhello`),
+    );
     const pool = await poolFor(there.origin);
     const all = Array.from({ length: 300 }, () => asker.ask(pool, there.origin));
     for (const { over } of all) expect((await over).step).toBe("ended");
@@ -242,24 +286,46 @@ describe("an answer that does not come whole", () => {
     ["half a head", (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-le")],
     ["half a body", (socket) => socket.end(HELLO.slice(0, -2))],
     ["half a chunk", (socket) => socket.end(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhel`)],
-    ["chunks without the last", (socket) => socket.end(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n`)],
+    [
+      "chunks without the last",
+      (socket) => socket.end(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n`),
+    ],
     ["an interim answer alone", (socket) => socket.end("HTTP/1.1 100 Continue\r\n\r\n")],
-    ["half a body and a reset", (socket) => socket.write(HELLO.slice(0, -2), () => setTimeout(() => socket.resetAndDestroy(), 30))],
-    ["a body until the end, and a reset", (socket) => socket.write(`${OK}\r\nhello`, () => setTimeout(() => socket.resetAndDestroy(), 30))],
+    [
+      "half a body and a reset",
+      (socket) =>
+        socket.write(HELLO.slice(0, -2), () => setTimeout(() => socket.resetAndDestroy(), 30)),
+    ],
+    [
+      "a body until the end, and a reset",
+      (socket) =>
+        socket.write(`${OK}\r\nhello`, () => setTimeout(() => socket.resetAndDestroy(), 30)),
+    ],
     ["garbage", (socket) => socket.write("garbage\r\n\r\n")],
     ["a greeting of another protocol", (socket) => socket.write("SSH-2.0-OpenSSH_9.6\r\n\r\n")],
-    ["a garbled chunk", (socket) => socket.write(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`)],
-    ["another protocol", (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n")],
+    [
+      "a garbled chunk",
+      (socket) => socket.write(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`),
+    ],
+    [
+      "another protocol",
+      (socket) =>
+        socket.write(
+          "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        ),
+    ],
     ["a head without end", (socket) => socket.write(`${OK}a: ${"x".repeat(40_000)}`)],
   ])("%s fails once, and the next goes elsewhere", async (_name, answer) => {
-    const there = await peer((socket, request, count) => (count === 1 ? answer(socket, request, count) : socket.write(HELLO)));
+    const there = await peer((socket, request, count) =>
+      count === 1 ? answer(socket, request, count) : socket.write(HELLO),
+    );
     const pool = await poolFor(there.origin);
     const told = await asker.ask(pool, there.origin).over;
     expect([told.step, told.fault]).toEqual(["failed", CONNECT_FAILED]);
     expect((await asker.ask(pool, there.origin).over).text).toBe("hello");
     expect(there.sockets).toHaveLength(2);
     await expect.poll(() => there.open).toBe(1);
-  }); // prettier-ignore
+  });
 
   test("in time fails when nothing comes, and when nothing more comes", async () => {
     const there = await peer((socket, _request, count) => {
@@ -309,7 +375,9 @@ describe("an abort", () => {
     );
     await expect.poll(() => held.length).toBe(128);
     const gone = Array.from({ length: 20 }, () => asker.ask(pool, there.origin, { path: "/gone" }));
-    const stays = Array.from({ length: 20 }, () => asker.ask(pool, there.origin, { path: "/stays" })); // prettier-ignore
+    const stays = Array.from({ length: 20 }, () =>
+      asker.ask(pool, there.origin, { path: "/stays" }),
+    );
     for (const told of gone) told.abort();
     for (const socket of held.splice(0)) socket.write(HELLO);
     await Promise.all(busy.map(({ over }) => over));
@@ -328,16 +396,29 @@ describe("an abort", () => {
     expect(there.requests).toEqual([expect.stringMatching(/^GET \/ /)]);
   });
 
-  test.each(["started", "head", "data"] as const)("at %s closes the connection, and nothing more is told", async (at) => {
-    const there = await peer((socket) => socket.write(`${OK}content-length: 10\r\n\r\nhello`));
-    const pool = await poolFor(there.origin);
-    const told = asker.ask(pool, there.origin, {}, new Told((step, self) => step === at && setTimeout(() => self.abort())));
-    await expect.poll(() => told.step).toBe("aborted");
-    await expect.poll(() => there.open).toBe(0);
-    const inside = asker.ask(pool, there.origin, {}, new Told((step, self) => step === at && self.abort()));
-    await expect.poll(() => inside.step).toBe("aborted");
-    await expect.poll(() => there.open).toBe(0);
-  }); // prettier-ignore
+  test.each(["started", "head", "data"] as const)(
+    "at %s closes the connection, and nothing more is told",
+    async (at) => {
+      const there = await peer((socket) => socket.write(`${OK}content-length: 10\r\n\r\nhello`));
+      const pool = await poolFor(there.origin);
+      const told = asker.ask(
+        pool,
+        there.origin,
+        {},
+        new Told((step, self) => step === at && setTimeout(() => self.abort())),
+      );
+      await expect.poll(() => told.step).toBe("aborted");
+      await expect.poll(() => there.open).toBe(0);
+      const inside = asker.ask(
+        pool,
+        there.origin,
+        {},
+        new Told((step, self) => step === at && self.abort()),
+      );
+      await expect.poll(() => inside.step).toBe("aborted");
+      await expect.poll(() => there.open).toBe(0);
+    },
+  );
 
   test("once the answer is there does nothing to whoever has the connection now", async () => {
     const there = await peer((socket) => setTimeout(() => socket.write(HELLO), 30));
@@ -364,7 +445,9 @@ describe("whoever waits hears of it once", () => {
     const there = await peer((socket) => socket.write(HELLO));
     let dials = 0;
     const { port } = there.server.address() as AddressInfo;
-    const pool = await poolFor(there.origin, { connect: () => dialHome(dials++ % 3 === 0 ? 1 : port, "127.0.0.1") }); // prettier-ignore
+    const pool = await poolFor(there.origin, {
+      connect: () => dialHome(dials++ % 3 === 0 ? 1 : port, "127.0.0.1"),
+    });
     const all = Array.from({ length: 400 }, () => asker.ask(pool, there.origin));
     const ends = await Promise.all(all.map(async ({ over }) => (await over).step));
     expect(ends.filter((step) => step === "ended").length).toBeGreaterThan(200);
@@ -386,7 +469,9 @@ describe("whoever waits hears of it once", () => {
   });
 
   test("when the name is not found", async () => {
-    const pool = await poolFor("http://mcp.example.org", { resolve: () => Promise.reject(new Error("no")) }); // prettier-ignore
+    const pool = await poolFor("http://mcp.example.org", {
+      resolve: () => Promise.reject(new Error("no")),
+    });
     const all = Array.from({ length: 200 }, () => asker.ask(pool, "http://mcp.example.org"));
     for (const { over } of all) expect((await over).fault).toBe("EXECUTION_FAILED/dns_failed");
   });
@@ -402,7 +487,14 @@ describe("whoever waits hears of it once", () => {
   test("when the pool is closed, with some under way, some resting, some waiting, and some who come later", async () => {
     const there = await peer((socket) => socket.write(`${OK}content-length: 100\r\n\r\nhello`));
     const pool = await poolFor(there.origin);
-    const all = Array.from({ length: 300 }, (_, at) => asker.ask(pool, there.origin, {}, new Told((step, told) => step === "data" && at % 2 === 0 && told.pause())));
+    const all = Array.from({ length: 300 }, (_, at) =>
+      asker.ask(
+        pool,
+        there.origin,
+        {},
+        new Told((step, told) => step === "data" && at % 2 === 0 && told.pause()),
+      ),
+    );
     await expect.poll(() => all.filter(({ step }) => step === "data").length).toBe(128);
     await pool.close();
     const late = asker.ask(pool, there.origin);
@@ -410,7 +502,7 @@ describe("whoever waits hears of it once", () => {
     for (const { over } of [...all, late]) expect((await over).fault).toBe(CONNECT_FAILED);
     await expect.poll(() => there.open).toBe(0);
     expect(there.requests).toHaveLength(128);
-  }); // prettier-ignore
+  });
 
   test("when the pool is closed in the moment a connection is made", async () => {
     const there = await peer((socket) => socket.write(HELLO));
@@ -427,10 +519,15 @@ describe("whoever waits hears of it once", () => {
   });
 
   test("when the pool is closed while names are resolved and connections made", async () => {
-    const never = await poolFor("http://mcp.example.org", { resolve: () => new Promise(() => undefined) }); // prettier-ignore
+    const never = await poolFor("http://mcp.example.org", {
+      resolve: () => new Promise(() => undefined),
+    });
     const there = await peer(() => undefined);
     const dialling = await poolFor(there.origin);
-    const all = [...Array.from({ length: 200 }, () => asker.ask(never, "http://mcp.example.org")), ...Array.from({ length: 200 }, () => asker.ask(dialling, there.origin))]; // prettier-ignore
+    const all = [
+      ...Array.from({ length: 200 }, () => asker.ask(never, "http://mcp.example.org")),
+      ...Array.from({ length: 200 }, () => asker.ask(dialling, there.origin)),
+    ];
     await never.close();
     await dialling.close();
     for (const { over } of all) expect((await over).fault).toBe(CONNECT_FAILED);
@@ -443,28 +540,49 @@ describe("a sink that throws", () => {
   test.each(["head", "data"])("at %s hears that it failed, and nobody else does", async (at) => {
     const there = await peer((socket) => socket.write(HELLO));
     const pool = await poolFor(there.origin);
-    const told = asker.ask(pool, there.origin, {}, new Told((step) => {
-      if (step === at) throw new Error(`thrown at ${at}`);
-    })); // prettier-ignore
+    const told = asker.ask(
+      pool,
+      there.origin,
+      {},
+      new Told((step) => {
+        if (step === at) throw new Error(`thrown at ${at}`);
+      }),
+    );
     expect(String((await told.over).cause)).toContain(`thrown at ${at}`);
     expect((await asker.ask(pool, there.origin).over).text).toBe("hello");
   });
 
-  test.each([HELLO, `${OK}\r\nhello`])("at the end of %j harms nobody who uses the connection next", async (answer) => {
-    const there = await peer((socket) => setTimeout(() => (answer === HELLO ? socket.write(answer) : socket.end(answer)), 30));
-    let resolved = 0;
-    // The second finds no connection but the one of the first.
-    const resolve = (): Promise<string[]> => (resolved++ === 0 || answer !== HELLO ? Promise.resolve(["93.184.215.14"]) : new Promise(() => undefined));
-    const { port } = there.server.address() as AddressInfo;
-    const origin = "http://mcp.example.org";
-    const pool = await poolFor(origin, { resolve, connect: () => dialHome(port, "127.0.0.1") });
-    const causes: unknown[] = [];
-    const end = (): never => {
-      throw new Error("thrown at the end");
-    };
-    pool.send({ origin, path: "/", method: "GET", headers: [] }, { head: () => undefined, data: () => undefined, end, failed: (cause) => causes.push(cause) });
-    await expect.poll(() => there.requests.length).toBe(1);
-    expect(await asker.ask(pool, origin).over).toMatchObject({ step: "ended", text: "hello" });
-    expect(causes.map(String)).toEqual(["Error: thrown at the end"]);
-  }); // prettier-ignore
+  test.each([HELLO, `${OK}\r\nhello`])(
+    "at the end of %j harms nobody who uses the connection next",
+    async (answer) => {
+      const there = await peer((socket) =>
+        setTimeout(() => (answer === HELLO ? socket.write(answer) : socket.end(answer)), 30),
+      );
+      let resolved = 0;
+      // The second finds no connection but the one of the first.
+      const resolve = (): Promise<string[]> =>
+        resolved++ === 0 || answer !== HELLO
+          ? Promise.resolve(["93.184.215.14"])
+          : new Promise(() => undefined);
+      const { port } = there.server.address() as AddressInfo;
+      const origin = "http://mcp.example.org";
+      const pool = await poolFor(origin, { resolve, connect: () => dialHome(port, "127.0.0.1") });
+      const causes: unknown[] = [];
+      const end = (): never => {
+        throw new Error("thrown at the end");
+      };
+      pool.send(
+        { origin, path: "/", method: "GET", headers: [] },
+        {
+          head: () => undefined,
+          data: () => undefined,
+          end,
+          failed: (cause) => causes.push(cause),
+        },
+      );
+      await expect.poll(() => there.requests.length).toBe(1);
+      expect(await asker.ask(pool, origin).over).toMatchObject({ step: "ended", text: "hello" });
+      expect(causes.map(String)).toEqual(["Error: thrown at the end"]);
+    },
+  );
 });

@@ -47,14 +47,19 @@ describe("kept connections", () => {
   });
 
   test("each new one is resolved and judged again", async () => {
-    const port = await serve((_req, res) => res.writeHead(200, { connection: "close" }).end("hello")); // prettier-ignore
+    const port = await serve((_req, res) =>
+      res.writeHead(200, { connection: "close" }).end("hello"),
+    );
     const dialled: string[] = [];
     const answers = ["93.184.215.14", "169.254.169.254"];
     const connect = ({ host }: { host: string }) => (
       dialled.push(host),
       dialHome(port, "127.0.0.1")
     );
-    const pool = await pooled("http://mcp.example.org/", { connect, resolve: () => Promise.resolve([answers.shift() ?? ""]) }); // prettier-ignore
+    const pool = await pooled("http://mcp.example.org/", {
+      connect,
+      resolve: () => Promise.resolve([answers.shift() ?? ""]),
+    });
     expect(await reasonOf(pool.fetch("http://mcp.example.org/"))).toBe("reached");
     expect(await reasonOf(pool.fetch("http://mcp.example.org/"))).toBe("egress_blocked");
     expect(dialled).toEqual(["93.184.215.14"]);
@@ -105,7 +110,9 @@ describe("kept connections", () => {
     const silent = pool.fetch(`${at}/silent`, { signal: stop.signal });
     setTimeout(() => stop.abort("enough"), 50);
     await expect(silent).rejects.toBe("enough");
-    expect(await reasonOf(pool.fetch(`${at}/silent`, {}, { headersMs: 1_000 }))).not.toBe("reached"); // prettier-ignore
+    expect(await reasonOf(pool.fetch(`${at}/silent`, {}, { headersMs: 1_000 }))).not.toBe(
+      "reached",
+    );
     expect(seen.map(({ url }) => url)).toEqual(["/moved", "/large", "/silent", "/silent"]);
   });
 
@@ -128,11 +135,14 @@ describe("kept connections", () => {
     let taken = (await reader.read()).value?.length ?? 0;
     // It stands still once all that lies between is full.
     let before = -1;
-    await expect.poll(() => before === (before = written), { interval: 200, timeout: 10_000 }).toBe(true);
+    await expect
+      .poll(() => before === (before = written), { interval: 200, timeout: 10_000 })
+      .toBe(true);
     expect(written).toBeLessThan(total);
-    for (let next = await reader.read(); !next.done; next = await reader.read()) taken += next.value.length;
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      taken += next.value.length;
     expect(taken).toBe(total);
-  }); // prettier-ignore
+  });
 
   test("a body where none belongs is read past, and holds no connection", async () => {
     let finished = 0;
@@ -150,12 +160,20 @@ describe("kept connections", () => {
   });
 
   test("a status that no response can have is a failure, not silence", async () => {
-    const port = await serve((req) => void req.socket.write(`HTTP/1.1 ${(req.url ?? "").slice(1)} Odd\r\ncontent-length: 0\r\n\r\n`));
+    const port = await serve(
+      (req) =>
+        void req.socket.write(
+          `HTTP/1.1 ${(req.url ?? "").slice(1)} Odd\r\ncontent-length: 0\r\n\r\n`,
+        ),
+    );
     const at = `http://127.0.0.1:${port}`;
     const pool = await pooled(at);
     for (const status of ["600", "999", "101", "100", "099"])
-      expect([status, await reasonOf(pool.fetch(`${at}/${status}`))]).toEqual([status, "connect_failed"]);
-  }); // prettier-ignore
+      expect([status, await reasonOf(pool.fetch(`${at}/${status}`))]).toEqual([
+        status,
+        "connect_failed",
+      ]);
+  });
 
   test("a body that is given up closes its connection, and one that is cut off says so", async () => {
     let open = 0;
@@ -193,16 +211,23 @@ describe("kept connections", () => {
     await expect.poll(() => isOpen).toBe(false);
   });
 
-  test.each<[string, unknown]>([["not a url", undefined], ["http://127.0.0.1:1/", new Blob(["x"])]])("what cannot be asked is refused as any other failure: %s", async (url, body) => {
+  test.each<[string, unknown]>([
+    ["not a url", undefined],
+    ["http://127.0.0.1:1/", new Blob(["x"])],
+  ])("what cannot be asked is refused as any other failure: %s", async (url, body) => {
     const pool = await pooled("http://127.0.0.1:1/");
     const asked = pool.fetch(url, { method: "POST", body: body as string });
     await expect(asked).rejects.toThrow(TypeError);
-  }); // prettier-ignore
+  });
 
   test("one server leads to a few origins only", async () => {
     const pool = await pooled("http://127.0.0.1:1/");
-    const tries = Array.from({ length: 9 }, (_, at) => reasonOf(pool.fetch(`http://127.0.0.1:${at + 1}/`)));
+    const tries = Array.from({ length: 9 }, (_, at) =>
+      reasonOf(pool.fetch(`http://127.0.0.1:${at + 1}/`)),
+    );
     await Promise.all(tries);
-    await expect(async () => pool.fetch("http://127.0.0.1:99/")).rejects.toThrow("more than 8 origins");
-  }); // prettier-ignore
+    await expect(async () => pool.fetch("http://127.0.0.1:99/")).rejects.toThrow(
+      "more than 8 origins",
+    );
+  });
 });

@@ -40,7 +40,8 @@ export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers)
   const placeOf = (origin: string): Place => {
     const there = places.get(origin);
     if (there) return there;
-    if (places.size >= MAX_ORIGINS) throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`); // prettier-ignore
+    if (places.size >= MAX_ORIGINS)
+      throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`);
     const place = new Place(new URL(origin), rulesOf, powers, closing.signal);
     places.set(origin, place);
     return place;
@@ -49,12 +50,22 @@ export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers)
   const pooled: Pooled = {
     send(request, sink) {
       const place = placeOf(request.origin);
-      const exchange = new Exchange(place.where, request, wireRequest(place.where, request), sink, place.leave); // prettier-ignore
+      const exchange = new Exchange(
+        place.where,
+        request,
+        wireRequest(place.where, request),
+        sink,
+        place.leave,
+      );
       place.begin(exchange);
       return exchange;
     },
     fetch: (url, init, options) =>
-      fetchOver(pooled, url, init ?? {}, { headersMs: limits.headersMs, idleMs: limits.idleMs, ...options }), // prettier-ignore
+      fetchOver(pooled, url, init ?? {}, {
+        headersMs: limits.headersMs,
+        idleMs: limits.idleMs,
+        ...options,
+      }),
     close() {
       clearInterval(sweeping);
       closing.abort(connectFailed("server", "the connection was closed"));
@@ -78,13 +89,18 @@ class Place implements KeptEvents {
   #waiting: Exchange[] = [];
   #dialling = 0;
 
-  constructor(url: URL, rulesOf: (url: URL) => EgressRules, powers: PoolPowers, closing: AbortSignal) {
+  constructor(
+    url: URL,
+    rulesOf: (url: URL) => EgressRules,
+    powers: PoolPowers,
+    closing: AbortSignal,
+  ) {
     this.where = url.host;
     this.#url = url;
     this.#rulesOf = rulesOf;
     this.#powers = powers;
     this.#closing = closing;
-  } // prettier-ignore
+  }
 
   begin(exchange: Exchange): void {
     const now = performance.now();
@@ -126,7 +142,6 @@ class Place implements KeptEvents {
       this.#dialling < this.#waiting.length &&
       this.#open.size + this.#dialling < CONNECTIONS_PER_ORIGIN
     ) {
-      // prettier-ignore
       this.#dialling++;
       this.#dial();
     }
@@ -156,6 +171,13 @@ class Place implements KeptEvents {
     const { check, limits, ca, connect } = this.#powers;
     const signal = this.#closing;
     const target = await check(this.#url.origin, { rules: this.#rulesOf(this.#url), signal });
-    return dial(target, { signal, connectMs: limits.connectMs, tls: this.#url.protocol === "https:", ca, connect, onread }); // prettier-ignore
+    return dial(target, {
+      signal,
+      connectMs: limits.connectMs,
+      tls: this.#url.protocol === "https:",
+      ca,
+      connect,
+      onread,
+    });
   }
 }

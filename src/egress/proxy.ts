@@ -1,5 +1,12 @@
 // An HTTP proxy spoken on streams that sandboxes hand over: absolute form, CONNECT and upgrades, each checked as ever.
-import { createServer, request as httpRequest, STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http"; // prettier-ignore
+import {
+  createServer,
+  request as httpRequest,
+  STATUS_CODES,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import { pipeline, Transform, type Duplex } from "node:stream";
 import { AppError, CODES } from "../errors.ts";
@@ -25,7 +32,19 @@ interface ProxyPowers extends Omit<RequestPowers, "limits"> {
 const OWN_ANSWER = "ostiary";
 
 /** They speak of one connection, or of the proxy itself. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "proxy-status", "te", "trailer", "transfer-encoding", "upgrade", "host"]); // prettier-ignore
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "proxy-status",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "host",
+]);
 /** Plain ASCII: what a client means by other bytes, nobody can tell. */
 const AUTHORITY = /^(\[[0-9a-fA-F:.]{2,45}\]|(?:(?![:[\]/?#@\\%])[!-~]){1,253}):([1-9]\d{0,4})$/;
 
@@ -33,26 +52,47 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   const subjects = new WeakMap<Duplex, EgressSubject>();
   const counts = new WeakMap<EgressSubject, number>();
   const open = new Set<Duplex>();
-  const server = createServer({ maxHeaderSize: p.limits.headerBytes, insecureHTTPParser: false, keepAlive: true }); // prettier-ignore
+  const server = createServer({
+    maxHeaderSize: p.limits.headerBytes,
+    insecureHTTPParser: false,
+    keepAlive: true,
+  });
   const subjectOf = (socket: Duplex): EgressSubject => {
     const subject = subjects.get(socket);
-    if (!subject) throw new AppError("INTERNAL_SERVER_ERROR", "internal", "a stream nobody vouches for"); // prettier-ignore
+    if (!subject)
+      throw new AppError("INTERNAL_SERVER_ERROR", "internal", "a stream nobody vouches for");
     return subject;
   };
-  const reach = async (url: string, subject: EgressSubject, tls: boolean | null): Promise<{ target: CheckedTarget; socket: Socket }> => {
+  const reach = async (
+    url: string,
+    subject: EgressSubject,
+    tls: boolean | null,
+  ): Promise<{ target: CheckedTarget; socket: Socket }> => {
     const target = await p.check(url, subject);
-    const socket = await dial(target, { signal: subject.signal, connectMs: p.limits.connectMs, tls: tls ?? target.url.protocol === "https:", ca: p.ca, connect: p.connect });
+    const socket = await dial(target, {
+      signal: subject.signal,
+      connectMs: p.limits.connectMs,
+      tls: tls ?? target.url.protocol === "https:",
+      ca: p.ca,
+      connect: p.connect,
+    });
     socket.on("error", () => undefined);
     subject.onHost?.(target.host);
     return { target, socket };
-  }; // prettier-ignore
+  };
 
   server.on("request", (req: IncomingMessage, res: ServerResponse) => {
     forward(req, res).catch((cause: unknown) => {
       if (res.headersSent) return void req.socket.destroy();
       const { status, text } = refusalOf(cause);
       req.resume();
-      res.writeHead(status, { "content-type": "application/json", "proxy-status": OWN_ANSWER, connection: "close" }).end(text); // prettier-ignore
+      res
+        .writeHead(status, {
+          "content-type": "application/json",
+          "proxy-status": OWN_ANSWER,
+          connection: "close",
+        })
+        .end(text);
     });
   });
   server.on("connect", (req: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -69,13 +109,16 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   async function forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { target, socket } = await reach(absoluteOf(req), subjectOf(req.socket), null);
     const sent = httpRequest(outgoing(req, target, socket, { connection: "close" }));
-    const timer = setTimeout(() => sent.destroy(new AppError("TIMEOUT", "timeout", "the answer took too long")), p.limits.headersMs); // prettier-ignore
+    const timer = setTimeout(
+      () => sent.destroy(new AppError("TIMEOUT", "timeout", "the answer took too long")),
+      p.limits.headersMs,
+    );
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       sent.once("response", resolve).on("error", reject);
       res.once("close", () => sent.destroy());
       // Its errors arrive at `sent`.
       pipeline(req, capped(target, p.limits.tunnelBytes), sent, () => undefined);
-    }).finally(() => clearTimeout(timer)); // prettier-ignore
+    }).finally(() => clearTimeout(timer));
     socket.setTimeout(p.limits.idleMs, () => socket.destroy());
     res.writeHead(answer.statusCode ?? 502, endToEnd(answer));
     pipeline(answer, capped(target, p.limits.tunnelBytes), res, () => socket.destroy());
@@ -93,14 +136,18 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
     const sent = httpRequest(outgoing(req, target, socket, wanted));
     await new Promise<void>((resolve, reject) => {
       sent.once("upgrade", (answer, _socket, first) => {
-        const lines = Object.entries({ ...endToEnd(answer), ...wanted }).flatMap(([name, value]) => [value ?? []].flat().map((one) => `${name}: ${String(one)}`)); // prettier-ignore
+        const lines = Object.entries({ ...endToEnd(answer), ...wanted }).flatMap(([name, value]) =>
+          [value ?? []].flat().map((one) => `${name}: ${String(one)}`),
+        );
         stream.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join("\r\n")}\r\n\r\n`);
         if (first.length > 0) stream.write(first);
         join(stream, socket, head, target);
         resolve();
       });
       sent.once("response", (answer) => {
-        stream.end(`HTTP/1.1 ${answer.statusCode ?? 502} ${STATUS_CODES[answer.statusCode ?? 502] ?? ""}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`); // prettier-ignore
+        stream.end(
+          `HTTP/1.1 ${answer.statusCode ?? 502} ${STATUS_CODES[answer.statusCode ?? 502] ?? ""}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+        );
         socket.destroy();
         resolve();
       });
@@ -149,7 +196,13 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
 /** Absolute form only: a proxy has no pages of its own. */
 function absoluteOf(req: IncomingMessage): string {
   const url = req.url ?? "";
-  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(url)) throw new AppError("BAD_REQUEST", "invalid_input", "expected an absolute URL in the request line", { remedy: "use this address as an HTTP proxy" }); // prettier-ignore
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(url))
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      "expected an absolute URL in the request line",
+      { remedy: "use this address as an HTTP proxy" },
+    );
   return url;
 }
 
@@ -157,8 +210,16 @@ function absoluteOf(req: IncomingMessage): string {
 function connectUrl(authority: string): string {
   const match = AUTHORITY.exec(authority);
   const port = Number(match?.[2]);
-  if (!match || port > 65_535) throw blocked(authority, "is not host:port", { at: "built in", text: "a tunnel names host and port" }, "write it as host:port"); // prettier-ignore
-  return port === 80 ? `http://${match[1]}/` : `https://${match[1]}${port === 443 ? "" : `:${port}`}/`; // prettier-ignore
+  if (!match || port > 65_535)
+    throw blocked(
+      authority,
+      "is not host:port",
+      { at: "built in", text: "a tunnel names host and port" },
+      "write it as host:port",
+    );
+  return port === 80
+    ? `http://${match[1]}/`
+    : `https://${match[1]}${port === 443 ? "" : `:${port}`}/`;
 }
 
 function outgoing(
@@ -177,10 +238,17 @@ function outgoing(
 }
 
 function endToEnd(message: IncomingMessage): OutgoingHttpHeaders {
-  const named = new Set((message.headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim())); // prettier-ignore
+  const named = new Set(
+    (message.headers.connection ?? "")
+      .toLowerCase()
+      .split(",")
+      .map((name) => name.trim()),
+  );
   return Object.fromEntries(
-    Object.entries(message.headersDistinct).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)),
-  ); // prettier-ignore
+    Object.entries(message.headersDistinct).filter(
+      ([name]) => !HOP_BY_HOP.has(name) && !named.has(name),
+    ),
+  );
 }
 
 function capped({ host }: CheckedTarget, limit: number): Transform {
@@ -205,5 +273,7 @@ function refusalOf(cause: unknown): { status: number; text: string } {
 function refuse(stream: Duplex, cause: unknown): void {
   const { status, text } = refusalOf(cause);
   if (!stream.writable) return void stream.destroy();
-  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}\r\nContent-Type: application/json\r\nProxy-Status: ${OWN_ANSWER}\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`); // prettier-ignore
+  stream.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}\r\nContent-Type: application/json\r\nProxy-Status: ${OWN_ANSWER}\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
 }

@@ -48,7 +48,12 @@ export async function requestThrough(
   const asked = { ...subject, signal };
   const redirects: string[] = [];
   let url = request.url;
-  let hop: Hop = { method: request.method, headers: request.headers, credentials: request.credentials ?? {}, body: request.body }; // prettier-ignore
+  let hop: Hop = {
+    method: request.method,
+    headers: request.headers,
+    credentials: request.credentials ?? {},
+    body: request.body,
+  };
   try {
     for (;;) {
       const target = await p.check(url, asked);
@@ -56,10 +61,23 @@ export async function requestThrough(
       subject.onHost?.(target.host);
       const next = REDIRECTS.has(answer.statusCode ?? 0) ? answer.headers.location : undefined;
       if (next === undefined || request.redirect === "manual")
-        return responseOf(target, answer, socket, request.maxBytes, redirects, signal, (cause) => stalled.fault ?? late(cause, target)); // prettier-ignore
+        return responseOf(
+          target,
+          answer,
+          socket,
+          request.maxBytes,
+          redirects,
+          signal,
+          (cause) => stalled.fault ?? late(cause, target),
+        );
       socket.destroy();
       if (redirects.length >= request.maxRedirects)
-        throw new AppError("EXECUTION_FAILED", "too_many_redirects", `${where(target)}: more than ${request.maxRedirects} redirects`, { remedy: "call the last address itself, or raise maxRedirects" }); // prettier-ignore
+        throw new AppError(
+          "EXECUTION_FAILED",
+          "too_many_redirects",
+          `${where(target)}: more than ${request.maxRedirects} redirects`,
+          { remedy: "call the last address itself, or raise maxRedirects" },
+        );
       const moved = URL.parse(next, target.url.href);
       if (!moved) throw connectFailed(where(target), "the redirect names no valid address");
       hop = followed(hop, answer.statusCode ?? 0, moved.origin === target.url.origin);
@@ -72,7 +90,12 @@ export async function requestThrough(
 
   /** A cap of our own is a timeout; the caller's cancel stays what it is. */
   function late(cause: unknown, target: CheckedTarget | null): unknown {
-    if (!subject.signal.aborted && overall.aborted) return tooSlow(target ? where(target) : new URL(request.url).host, "the request", p.limits.totalMs); // prettier-ignore
+    if (!subject.signal.aborted && overall.aborted)
+      return tooSlow(
+        target ? where(target) : new URL(request.url).host,
+        "the request",
+        p.limits.totalMs,
+      );
     if (subject.signal.aborted) return subject.signal.reason;
     return target ? translated(where(target), cause) : cause;
   }
@@ -85,8 +108,12 @@ function followed(
   status: number,
   sameOrigin: boolean,
 ): Hop {
-  const dropsBody = (status === 303 && method !== "HEAD") || ((status === 301 || status === 302) && method === "POST"); // prettier-ignore
-  const kept = Object.entries(headers).filter(([name]) => (sameOrigin || !OF_ORIGIN.test(name)) && !(dropsBody && OF_BODY.test(name))); // prettier-ignore
+  const dropsBody =
+    (status === 303 && method !== "HEAD") ||
+    ((status === 301 || status === 302) && method === "POST");
+  const kept = Object.entries(headers).filter(
+    ([name]) => (sameOrigin || !OF_ORIGIN.test(name)) && !(dropsBody && OF_BODY.test(name)),
+  );
   return {
     method: dropsBody ? "GET" : method,
     headers: Object.fromEntries(kept),
@@ -125,23 +152,37 @@ async function exchange(
         createConnection: () => socket,
         method,
         path: `${url.pathname}${url.search}`,
-        headers: { host: url.host, "accept-encoding": "gzip, deflate, br, zstd", ...headers, ...credentials, ...lengthOf(body, method), connection: "close" },
+        headers: {
+          host: url.host,
+          "accept-encoding": "gzip, deflate, br, zstd",
+          ...headers,
+          ...credentials,
+          ...lengthOf(body, method),
+          connection: "close",
+        },
         setHost: false,
         maxHeaderSize: limits.headerBytes,
         signal,
       });
-      const timer = setTimeout(() => sent.destroy(tooSlow(where(target), "the answer", headersMs)), headersMs);
-      socket.setTimeout(idleMs, () => socket.destroy((stalled.fault = tooSlow(where(target), "the next byte", idleMs))));
+      const timer = setTimeout(
+        () => sent.destroy(tooSlow(where(target), "the answer", headersMs)),
+        headersMs,
+      );
+      socket.setTimeout(idleMs, () =>
+        socket.destroy((stalled.fault = tooSlow(where(target), "the next byte", idleMs))),
+      );
       sent.once("response", (message) => {
         clearTimeout(timer);
         resolve(message.on("error", () => undefined));
       });
-      sent.once("upgrade", () => reject(connectFailed(where(target), "the answer switches to another protocol")));
+      sent.once("upgrade", () =>
+        reject(connectFailed(where(target), "the answer switches to another protocol")),
+      );
       sent.once("close", () => clearTimeout(timer));
       // Also after the head: whoever reads the body hears of it there.
       sent.on("error", reject);
       sent.end(body);
-    }); // prettier-ignore
+    });
     return { answer, socket, stalled };
   } catch (cause) {
     socket.destroy();
@@ -175,7 +216,12 @@ function responseOf(
   return {
     status: answer.statusCode ?? 0,
     url: target.url.href,
-    headers: Object.fromEntries(Object.entries(answer.headersDistinct).map(([name, values]) => [name, (values ?? []).join(", ")])), // prettier-ignore
+    headers: Object.fromEntries(
+      Object.entries(answer.headersDistinct).map(([name, values]) => [
+        name,
+        (values ?? []).join(", "),
+      ]),
+    ),
     redirects,
     body: body.chunks,
     truncated: body.truncated,

@@ -35,7 +35,8 @@ export function createWireRequest(): (host: string, request: PooledRequest) => W
     const shared = common ? commonOf(common) : NO_LINES;
     const own = linesOf(headers);
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
-    const length = body !== undefined || WITH_BODY.test(method) ? `content-length: ${bytes}\r\n` : "";
+    const length =
+      body !== undefined || WITH_BODY.test(method) ? `content-length: ${bytes}\r\n` : "";
     const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${shared.text}${own.text}${length}\r\n`;
     if (typeof body !== "string") return { method, head, body, encoding: "latin1" };
     // One byte a character means plain ASCII, which travels without being encoded.
@@ -43,15 +44,17 @@ export function createWireRequest(): (host: string, request: PooledRequest) => W
     const isOne = encoding === "latin1" || (shared.isPlain && own.isPlain);
     return { method, head, body: isOne ? body : Buffer.from(body), encoding };
   };
-} // prettier-ignore
+}
 
 function linesOf(headers: readonly string[]): Lines {
   let [text, isPlain] = ["", true];
   for (let at = 0; at < headers.length; at += 2) {
     const [name = "", value = ""] = [headers[at], headers[at + 1]];
-    if (!TOKEN.test(name) || OURS.test(name)) throw new TypeError(`the header ${JSON.stringify(name)} cannot be sent`); // prettier-ignore
+    if (!TOKEN.test(name) || OURS.test(name))
+      throw new TypeError(`the header ${JSON.stringify(name)} cannot be sent`);
     if (!PLAIN.test(value)) {
-      if (!VALUE.test(value)) throw new TypeError(`the value of the header ${name} has characters that no header has`); // prettier-ignore
+      if (!VALUE.test(value))
+        throw new TypeError(`the value of the header ${name} has characters that no header has`);
       isPlain = false;
     }
     text += `${name}: ${value}\r\n`;

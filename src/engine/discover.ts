@@ -39,13 +39,28 @@ export async function find(caller: Caller, name: string, p: Powers): Promise<Too
 }
 
 /** An engine that is out fails the listing: an empty list would be a lie (C23). */
-async function isVisible(caller: Caller, tool: Tool, requestedName: string, gate: GatePowers): Promise<boolean> {
+async function isVisible(
+  caller: Caller,
+  tool: Tool,
+  requestedName: string,
+  gate: GatePowers,
+): Promise<boolean> {
   const stop = await decide(VISIBLE, viewOf(caller, tool, requestedName), gate, newTrail());
   if (stop?.code === "UNAVAILABLE") {
     const fault = faultOf(stop);
     throw new AppError(fault.code, fault.reason, fault.message, fault);
   }
   return stop === null;
-} // prettier-ignore
+}
 
-const viewOf = (caller: Caller, tool: Tool, requestedName: string): Subject => ({ caller, tool, requestedName, action: "view", id: null, arguments: {}, sessionId: null, ip: null, grant: null }); // prettier-ignore
+const viewOf = (caller: Caller, tool: Tool, requestedName: string): Subject => ({
+  caller,
+  tool,
+  requestedName,
+  action: "view",
+  id: null,
+  arguments: {},
+  sessionId: null,
+  ip: null,
+  grant: null,
+});

@@ -18,10 +18,14 @@ export async function follow(
   const until = performance.now() + ms;
   for (let look = LOOK_FIRST_MS; ;) {
     const record = await p.recordOf(caller, executionId);
-    if (record === null) throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, { remedy: "list your executions" }); // prettier-ignore
+    if (record === null)
+      throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, {
+        remedy: "list your executions",
+      });
     const approval = await p.approvals.ofExecution(executionId);
     const left = until - performance.now();
-    if (record.endTime !== null || left <= 0 || signal?.aborted) return recordedOutcome(record, approval); // prettier-ignore
+    if (record.endTime !== null || left <= 0 || signal?.aborted)
+      return recordedOutcome(record, approval);
     if (approval?.state === "pending") await p.approvals.settled(executionId, left, signal);
     else {
       await ended(executionId, Math.min(left, look), p);

@@ -1,5 +1,14 @@
 // The ways a call can end, each with the same fields.
-import type { ApprovalNotice, Call, CancelReason, Json, JsonObject, Outcome, Status, Verdict } from "../call.ts"; // prettier-ignore
+import type {
+  ApprovalNotice,
+  Call,
+  CancelReason,
+  Json,
+  JsonObject,
+  Outcome,
+  Status,
+  Verdict,
+} from "../call.ts";
 import type { Code, Fault } from "../errors.ts";
 import { VISIBLE, type Trail } from "../gate/index.ts";
 import type { RunResult } from "../run/index.ts";
@@ -58,7 +67,17 @@ function outcome(call: Call, facts: Facts): Outcome {
 
 /** Accepted and durable: it runs, or waits for a slot. */
 export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pending"): Outcome {
-  return outcome(call, { status, output: null, error: null, cancelReason: null, trail, visible: true, dispatched: true, endedAt: null, metadata: NOTHING }); // prettier-ignore
+  return outcome(call, {
+    status,
+    output: null,
+    error: null,
+    cancelReason: null,
+    trail,
+    visible: true,
+    dispatched: true,
+    endedAt: null,
+    metadata: NOTHING,
+  });
 }
 
 export function finishedOutcome(
@@ -68,12 +87,33 @@ export function finishedOutcome(
   endedAt: number,
 ): Outcome {
   const { output, recorded, error, metadata } = result;
-  return outcome(call, { status: error ? "failed" : "success", output, recorded, error, cancelReason: null, trail, visible: true, dispatched: true, endedAt, metadata }); // prettier-ignore
+  return outcome(call, {
+    status: error ? "failed" : "success",
+    output,
+    recorded,
+    error,
+    cancelReason: null,
+    trail,
+    visible: true,
+    dispatched: true,
+    endedAt,
+    metadata,
+  });
 }
 
 export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {
   const visible = !trail.gates.some(hides);
-  return outcome(call, { status: "failed", output: null, error, cancelReason: null, trail, visible, dispatched: false, endedAt, metadata: NOTHING }); // prettier-ignore
+  return outcome(call, {
+    status: "failed",
+    output: null,
+    error,
+    cancelReason: null,
+    trail,
+    visible,
+    dispatched: false,
+    endedAt,
+    metadata: NOTHING,
+  });
 }
 
 /** A hiding stage said no, or could not say: the caller learns nothing about the name. FORBIDDEN is said of visible tools only. */
@@ -84,10 +124,26 @@ function hides({ stage, verdict, code }: Verdict): boolean {
 const HIDING = new Set(VISIBLE.map((stage) => stage.name));
 
 /** Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came before. */
-export function heldOutcome(call: Call, trail: Told, approval: ApprovalNotice, id: string): Outcome {
-  const held = outcome(call, { status: "pending", output: null, error: null, cancelReason: null, trail, visible: true, dispatched: false, endedAt: null, metadata: NOTHING, approval });
+export function heldOutcome(
+  call: Call,
+  trail: Told,
+  approval: ApprovalNotice,
+  id: string,
+): Outcome {
+  const held = outcome(call, {
+    status: "pending",
+    output: null,
+    error: null,
+    cancelReason: null,
+    trail,
+    visible: true,
+    dispatched: false,
+    endedAt: null,
+    metadata: NOTHING,
+    approval,
+  });
   return id === call.id ? held : { ...held, executionId: id, replayed: true };
-} // prettier-ignore
+}
 
 export interface Cancelled {
   readonly reason: CancelReason;
@@ -104,7 +160,17 @@ export function cancelledOutcome(
 ): Outcome {
   const { reason, partial, dispatched, note } = cancelled;
   const metadata = note === null ? NOTHING : { cancelNote: note };
-  return outcome(call, { status: "cancelled", output: partial, error: cancelFault(call, reason), cancelReason: reason, trail, visible: true, dispatched, endedAt, metadata }); // prettier-ignore
+  return outcome(call, {
+    status: "cancelled",
+    output: partial,
+    error: cancelFault(call, reason),
+    cancelReason: reason,
+    trail,
+    visible: true,
+    dispatched,
+    endedAt,
+    metadata,
+  });
 }
 
 function cancelFault(call: Call, reason: CancelReason): Fault {
@@ -151,11 +217,18 @@ export function recordedOutcome(record: ExecutionRecord, approval: ApprovalNotic
 /** Every stage agreed, and there was room to run it. A tool may fail with the same codes as the gate. */
 function reachedTool({ gates, errorCode }: ExecutionRecord): boolean {
   const verdicts = gates as unknown as readonly Verdict[];
-  return verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === "allow") && errorCode !== "UNAVAILABLE"; // prettier-ignore
+  return (
+    verdicts.length > 0 &&
+    verdicts.every(({ verdict }) => verdict === "allow") &&
+    errorCode !== "UNAVAILABLE"
+  );
 }
 
 /** An earlier answer, told again for its idempotency key. */
-export const replayedOutcome = (record: ExecutionRecord, approval: ApprovalNotice | null): Outcome => ({ ...recordedOutcome(record, approval), replayed: true }); // prettier-ignore
+export const replayedOutcome = (
+  record: ExecutionRecord,
+  approval: ApprovalNotice | null,
+): Outcome => ({ ...recordedOutcome(record, approval), replayed: true });
 
 function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {
   if (errorCode === null) return null;

@@ -9,33 +9,89 @@ const tool = testTool();
 const registry = { get: (name: string) => (name === tool.name ? tool : null) };
 
 const record = (change: Partial<AuditedRecord> = {}): AuditedRecord => ({
-  id: "exec_1", toolName: tool.name, requestedName: tool.name, category: "system", status: "success", arguments: { text: "hi" }, startTime: 1_000,
-  timeout: 5_000, userId: "ada", tenantId: "local", capsuleId: "starter", keyId: null, sessionId: null, metadata: null, idempotencyKey: null,
-  traceId: "t", spanId: "s", toolVersion: null, toolPin: null, runner: "native", entry: "rest", instanceId: "i", gates: [], approvalId: null,
-  budget: {}, reserved: false, mode: "NORMAL", roles: ["tool_user"], endTime: 1_001, executionTime: 1, result: null, error: null,
-  errorCode: null, errorReason: null, remedy: null, cancelReason: null, resultMetadata: null,
+  id: "exec_1",
+  toolName: tool.name,
+  requestedName: tool.name,
+  category: "system",
+  status: "success",
+  arguments: { text: "hi" },
+  startTime: 1_000,
+  timeout: 5_000,
+  userId: "ada",
+  tenantId: "local",
+  capsuleId: "starter",
+  keyId: null,
+  sessionId: null,
+  metadata: null,
+  idempotencyKey: null,
+  traceId: "t",
+  spanId: "s",
+  toolVersion: null,
+  toolPin: null,
+  runner: "native",
+  entry: "rest",
+  instanceId: "i",
+  gates: [],
+  approvalId: null,
+  budget: {},
+  reserved: false,
+  mode: "NORMAL",
+  roles: ["tool_user"],
+  endTime: 1_001,
+  executionTime: 1,
+  result: null,
+  error: null,
+  errorCode: null,
+  errorReason: null,
+  remedy: null,
+  cancelReason: null,
+  resultMetadata: null,
   ...change,
-}); // prettier-ignore
+});
 
 const now = testPowers();
 const rule = { at: "tools.yaml:1", text: "read_only: no" };
-const forbids = testPowers({ governance: testGovernance({ modeRule: () => ({ verdict: "no", rule }) }) }); // prettier-ignore
-const asks = testPowers({ governance: testGovernance({ modeRule: () => ({ verdict: "approval", rule }) }) }); // prettier-ignore
+const forbids = testPowers({
+  governance: testGovernance({ modeRule: () => ({ verdict: "no", rule }) }),
+});
+const asks = testPowers({
+  governance: testGovernance({ modeRule: () => ({ verdict: "approval", rule }) }),
+});
 const hides = testPowers({ relations: { ...now.relations, check: () => ({ has: "no" }) } });
 
 it("the same rules change nothing", async () => {
-  expect(await replay([record(), record({ id: "exec_2" })], registry, now, now)).toEqual({ tried: 2, left: 0, changed: [] }); // prettier-ignore
+  expect(await replay([record(), record({ id: "exec_2" })], registry, now, now)).toEqual({
+    tried: 2,
+    left: 0,
+    changed: [],
+  });
 });
 
 it("what would be refused, asked or hidden is told with stage, reason and rule", async () => {
   const told = async (draft: typeof now) =>
     (await replay([record()], registry, now, draft)).changed;
   const facts = { executionId: "exec_1", tool: tool.name, userId: "ada", at: 1_000 };
-  expect(await told(forbids)).toMatchObject([{ ...facts, before: { verdict: "run" }, after: { verdict: "no", stage: "mode", reason: "mode_forbids", rule: "tools.yaml:1" } }]); // prettier-ignore
-  expect(await told(asks)).toMatchObject([{ ...facts, before: { verdict: "run" }, after: { verdict: "ask", stage: "mode", reason: "mode_asks" } }]); // prettier-ignore
-  expect(await told(hides)).toMatchObject([{ ...facts, after: { verdict: "no", stage: "relationship", reason: "unknown" } }]); // prettier-ignore
+  expect(await told(forbids)).toMatchObject([
+    {
+      ...facts,
+      before: { verdict: "run" },
+      after: { verdict: "no", stage: "mode", reason: "mode_forbids", rule: "tools.yaml:1" },
+    },
+  ]);
+  expect(await told(asks)).toMatchObject([
+    {
+      ...facts,
+      before: { verdict: "run" },
+      after: { verdict: "ask", stage: "mode", reason: "mode_asks" },
+    },
+  ]);
+  expect(await told(hides)).toMatchObject([
+    { ...facts, after: { verdict: "no", stage: "relationship", reason: "unknown" } },
+  ]);
   const loosened = await replay([record()], registry, forbids, now);
-  expect(loosened.changed).toMatchObject([{ before: { verdict: "no", stage: "mode" }, after: { verdict: "run" } }]); // prettier-ignore
+  expect(loosened.changed).toMatchObject([
+    { before: { verdict: "no", stage: "mode" }, after: { verdict: "run" } },
+  ]);
 });
 
 it("the rules are asked about then: its mode, its time, its roles", async () => {
@@ -52,7 +108,15 @@ it("the rules are asked about then: its mode, its time, its roles", async () => 
 });
 
 it("a call of a hidden tool is replayed as what it really was; one whose tool is gone is left out", async () => {
-  const hidden = record({ toolName: "alias", runner: null, audit: { toolName: tool.name, gates: [] } }); // prettier-ignore
+  const hidden = record({
+    toolName: "alias",
+    runner: null,
+    audit: { toolName: tool.name, gates: [] },
+  });
   const gone = record({ toolName: "no/such" });
-  expect(await replay([hidden, gone], registry, hides, now)).toMatchObject({ tried: 1, left: 1, changed: [{ tool: tool.name, after: { verdict: "run" } }] }); // prettier-ignore
+  expect(await replay([hidden, gone], registry, hides, now)).toMatchObject({
+    tried: 1,
+    left: 1,
+    changed: [{ tool: tool.name, after: { verdict: "run" } }],
+  });
 });

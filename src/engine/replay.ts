@@ -60,11 +60,22 @@ export async function replay(
     };
     const [before, after] = [await say(subject, now), await say(subject, draft)];
     tried++;
-    if (before.verdict !== after.verdict || before.stage !== after.stage || before.reason !== after.reason)
-      changed.push({ executionId: record.id, tool: tool.name, userId: record.userId, at: record.startTime, before, after });
+    if (
+      before.verdict !== after.verdict ||
+      before.stage !== after.stage ||
+      before.reason !== after.reason
+    )
+      changed.push({
+        executionId: record.id,
+        tool: tool.name,
+        userId: record.userId,
+        at: record.startTime,
+        before,
+        after,
+      });
   }
   return { tried, left, changed };
-} // prettier-ignore
+}
 
 /** Only the stages whose rules a draft can change: the others would say the same twice. */
 async function say(subject: Subject, powers: GatePowers): Promise<Said> {
@@ -75,8 +86,10 @@ async function say(subject: Subject, powers: GatePowers): Promise<Said> {
     if (verdict.asks !== undefined) trail.gates.push(verdict);
   }
   const [asks] = trail.gates;
-  return asks ? { verdict: "ask", stage: asks.stage, reason: String(asks.asks) } : { verdict: "run" };
-} // prettier-ignore
+  return asks
+    ? { verdict: "ask", stage: asks.stage, reason: String(asks.asks) }
+    : { verdict: "run" };
+}
 
 function told({ stage, reason, message, rule }: Verdict): Omit<Said, "verdict"> {
   return {
@@ -90,5 +103,17 @@ function told({ stage, reason, message, rule }: Verdict): Omit<Said, "verdict"> 
 /** What these stages ask about a caller is on the record. */
 function callerOf(record: AuditedRecord): Caller {
   const { tenantId, userId, roles, capsuleId, keyId } = record;
-  return { tenantId, userId, roles, capsuleId, keyId, role: "user", plan: null, level: "view_only", scopes: [], limits: null, via: "key" }; // prettier-ignore
+  return {
+    tenantId,
+    userId,
+    roles,
+    capsuleId,
+    keyId,
+    role: "user",
+    plan: null,
+    level: "view_only",
+    scopes: [],
+    limits: null,
+    via: "key",
+  };
 }

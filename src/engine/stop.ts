@@ -4,9 +4,18 @@ import { AppError } from "../errors.ts";
 import type { EnginePowers } from "../engine.ts";
 
 /** Answers once the end is recorded. Foreign ids look like unknown ones. */
-export async function cancel(caller: Caller, executionId: string, note: string | null, p: Pick<EnginePowers, "active" | "approvals" | "recordOf">): Promise<void> {
+export async function cancel(
+  caller: Caller,
+  executionId: string,
+  note: string | null,
+  p: Pick<EnginePowers, "active" | "approvals" | "recordOf">,
+): Promise<void> {
   const entry = p.active.get(executionId);
-  if (entry && entry.call.caller.userId === caller.userId && entry.call.caller.tenantId === caller.tenantId) {
+  if (
+    entry &&
+    entry.call.caller.userId === caller.userId &&
+    entry.call.caller.tenantId === caller.tenantId
+  ) {
     entry.note = note;
     entry.abort("user");
     return entry.ended;
@@ -21,7 +30,7 @@ export async function cancel(caller: Caller, executionId: string, note: string |
   throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, {
     remedy: "list your executions",
   });
-} // prettier-ignore
+}
 
 /** Waits for what runs, then cancels the rest with reason shutdown. */
 export async function drain(

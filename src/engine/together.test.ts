@@ -3,7 +3,11 @@ import { testPowers } from "../../test/fixtures/gate.ts";
 import type { CheckRequest, CheckResult } from "../relation/relation.ts";
 import { together } from "./together.ts";
 
-const about = (id: string): CheckRequest => ({ resource: { type: "tool", id }, permission: "view", subject: { type: "user", id: "ada" } }); // prettier-ignore
+const about = (id: string): CheckRequest => ({
+  resource: { type: "tool", id },
+  permission: "view",
+  subject: { type: "user", id: "ada" },
+});
 
 const ask = async (relations: ReturnType<typeof together>, id: string): Promise<CheckResult> =>
   relations.check(about(id));
@@ -41,14 +45,19 @@ it("what is asked in one moment is one question, and each gets its own answer", 
 
 it("an engine that is out, throws or leaves one out fails those who asked", async () => {
   const out = remote(() => Promise.reject(new Error("gone")));
-  const all = await Promise.allSettled(["a", "b"].map((id) => ask(out.relations, id))); // prettier-ignore
+  const all = await Promise.allSettled(["a", "b"].map((id) => ask(out.relations, id)));
   expect(all.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   const broken = remote(() => {
     throw new Error("broken");
   });
   await expect(broken.relations.check(about("a"))).rejects.toThrow("broken");
   const short = remote(async () => [{ has: "yes" }]);
-  const [first, second] = await Promise.allSettled(["a", "b"].map((id) => ask(short.relations, id))); // prettier-ignore
+  const [first, second] = await Promise.allSettled(
+    ["a", "b"].map((id) => ask(short.relations, id)),
+  );
   expect(first).toMatchObject({ status: "fulfilled", value: { has: "yes" } });
-  expect(second).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("unanswered") as string } }); // prettier-ignore
+  expect(second).toMatchObject({
+    status: "rejected",
+    reason: { message: expect.stringContaining("unanswered") as string },
+  });
 });

@@ -16,7 +16,11 @@ describe("wrong credentials", () => {
     const { attempts, later } = house();
     for (let i = 0; i < 30; i++) expect(attempts.refused(bad, "10.0.0.1")).toBe(bad);
     const { fault } = attempts.refused(bad, "10.0.0.1") as AppError;
-    expect(fault).toMatchObject({ code: "TOO_MANY_REQUESTS", reason: "rate_ip", retryAfterSeconds: 65 }); // prettier-ignore
+    expect(fault).toMatchObject({
+      code: "TOO_MANY_REQUESTS",
+      reason: "rate_ip",
+      retryAfterSeconds: 65,
+    });
     expect(attempts.refused(bad, "10.0.0.2")).toBe(bad);
     later(65_000);
     expect(attempts.refused(bad, "10.0.0.1")).toBe(bad);

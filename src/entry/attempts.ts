@@ -27,7 +27,12 @@ export function createAttempts(state: { take(windows: readonly Window[]): Taken 
       const taken = ip === null || ip === undefined ? null : count(ip);
       if (!taken || taken.ok) return cause;
       const seconds = Math.max(1, Math.ceil((taken.windows[0]?.resetMs ?? 0) / 1000));
-      return new AppError("TOO_MANY_REQUESTS", "rate_ip", `more than ${PER_MINUTE} wrong credentials per minute from this address`, { remedy: `correct the key, then retry after ${seconds} s`, retryAfterSeconds: seconds }); // prettier-ignore
+      return new AppError(
+        "TOO_MANY_REQUESTS",
+        "rate_ip",
+        `more than ${PER_MINUTE} wrong credentials per minute from this address`,
+        { remedy: `correct the key, then retry after ${seconds} s`, retryAfterSeconds: seconds },
+      );
     },
   };
 }

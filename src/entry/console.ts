@@ -42,7 +42,12 @@ const signedIn = (c: Context<WebEnv>, doors: Doors): Promise<Caller> => admit(do
 async function signIn(c: Context<WebEnv>, doors: Doors, token: string): Promise<Response> {
   const session = await doors.identity.redeemLoginToken(token);
   if (!session) {
-    throw new AppError("UNAUTHORIZED", "bad_credentials", "This sign-in link was used before or has run out", { remedy: "make a new one: ostiary open" }); // prettier-ignore
+    throw new AppError(
+      "UNAUTHORIZED",
+      "bad_credentials",
+      "This sign-in link was used before or has run out",
+      { remedy: "make a new one: ostiary open" },
+    );
   }
   const cookie = `${cookieName(doors)}=${session.cookie}; ${cookieFlags(doors)}; Max-Age=${session.maxAgeSeconds}`;
   c.header("Set-Cookie", cookie);
@@ -60,21 +65,58 @@ const cookieFlags = (doors: Doors): string =>
 async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
   const { executions } = await doors.history.list(caller, { limit: RECENT });
   const rows = executions.map(executionView).map(
-    (e) => html`<tr><td><a href="/x/${e.id}"><code>${e.id}</code></a></td><td>${e.toolName}</td><td>${e.status}${e.errorCode === undefined ? "" : ` (${e.errorCode})`}</td><td>${e.startTime}</td><td>${e.executionTime ?? ""}</td></tr>`,
-  ); // prettier-ignore
+    (e) =>
+      html`<tr>
+        <td>
+          <a href="/x/${e.id}"><code>${e.id}</code></a>
+        </td>
+        <td>${e.toolName}</td>
+        <td>${e.status}${e.errorCode === undefined ? "" : ` (${e.errorCode})`}</td>
+        <td>${e.startTime}</td>
+        <td>${e.executionTime ?? ""}</td>
+      </tr>`,
+  );
   const { baseUrl, version } = doors.settings;
-  return page(c, doors, "Ostiary", html`
-<h1>Ostiary</h1>
-<p>You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule ${caller.capsuleId ?? "none"}) of tenant ${caller.tenantId}.</p>
-<form method="post" action="/logout"><button>Sign out</button></form>
-<ul>
-<li><a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>, <a href="/docs/errors">error codes</a></li>
-<li>MCP: <code>${baseUrl}/mcp</code></li>
-<li>Version ${version}</li>
-</ul>
-<h2>Last executions</h2>
-${rows.length === 0 ? html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>` : html`<table><thead><tr><th>id</th><th>tool</th><th>status</th><th>started</th><th>ms</th></tr></thead><tbody>${rows}</tbody></table>`}
-`); // prettier-ignore
+  return page(
+    c,
+    doors,
+    "Ostiary",
+    html`
+      <h1>Ostiary</h1>
+      <p>
+        You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule
+        ${caller.capsuleId ?? "none"}) of tenant ${caller.tenantId}.
+      </p>
+      <form method="post" action="/logout"><button>Sign out</button></form>
+      <ul>
+        <li>
+          <a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>,
+          <a href="/docs/errors">error codes</a>
+        </li>
+        <li>MCP: <code>${baseUrl}/mcp</code></li>
+        <li>Version ${version}</li>
+      </ul>
+      <h2>Last executions</h2>
+      ${
+        rows.length === 0
+          ? html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>`
+          : html`<table>
+              <thead>
+                <tr>
+                  <th>id</th>
+                  <th>tool</th>
+                  <th>status</th>
+                  <th>started</th>
+                  <th>ms</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${rows}
+              </tbody>
+            </table>`
+      }
+    `,
+  );
 }
 
 async function explained(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
@@ -83,16 +125,49 @@ async function explained(c: Context<WebEnv>, doors: Doors, caller: Caller): Prom
   if (!record) throw executionNotFound(id);
   const { gates, ...facts } = executionView(record);
   const verdicts = ((gates ?? []) as readonly Verdict[]).map(
-    (gate) => html`<tr><td>${gate.stage}</td><td>${gate.verdict}</td><td>${gate.reason ?? ""}</td><td>${gate.message ?? ""}</td><td>${gate.remedy ?? ""}</td></tr>`,
-  ); // prettier-ignore
-  return page(c, doors, id, html`
-<p><a href="/">Ostiary</a></p>
-<h1><code>${id}</code></h1>
-<p>${record.requestedName}: ${record.status}${record.error === null ? "" : ` – ${record.error}`}</p>
-${verdicts.length === 0 ? html`` : html`<h2>Gate</h2><table><thead><tr><th>stage</th><th>verdict</th><th>reason</th><th>message</th><th>remedy</th></tr></thead><tbody>${verdicts}</tbody></table>`}
-<h2>Record</h2>
-<pre>${JSON.stringify(facts, null, 2)}</pre>
-`); // prettier-ignore
+    (gate) =>
+      html`<tr>
+        <td>${gate.stage}</td>
+        <td>${gate.verdict}</td>
+        <td>${gate.reason ?? ""}</td>
+        <td>${gate.message ?? ""}</td>
+        <td>${gate.remedy ?? ""}</td>
+      </tr>`,
+  );
+  return page(
+    c,
+    doors,
+    id,
+    html`
+      <p><a href="/">Ostiary</a></p>
+      <h1><code>${id}</code></h1>
+      <p>
+        ${record.requestedName}:
+        ${record.status}${record.error === null ? "" : ` – ${record.error}`}
+      </p>
+      ${
+        verdicts.length === 0
+          ? html``
+          : html`<h2>Gate</h2>
+              <table>
+                <thead>
+                  <tr>
+                    <th>stage</th>
+                    <th>verdict</th>
+                    <th>reason</th>
+                    <th>message</th>
+                    <th>remedy</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${verdicts}
+                </tbody>
+              </table>`
+      }
+      <h2>Record</h2>
+      <pre>${JSON.stringify(facts, null, 2)}</pre>
+    `,
+  );
 }
 
 function page(c: Context<WebEnv>, doors: Doors, title: string, body: Html): Response {
@@ -112,10 +187,10 @@ export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Re
     once. Programs send <code>Authorization: Bearer &lt;key&gt;</code>.
   </p>`;
   const body = html`
-<h1>Ostiary</h1>
-<p>${failure.message}.</p>
-${failure.code === "UNAUTHORIZED" ? signInHint : html`<p>${failure.remedy ?? ""}</p>`}
-`; // prettier-ignore
+    <h1>Ostiary</h1>
+    <p>${failure.message}.</p>
+    ${failure.code === "UNAUTHORIZED" ? signInHint : html`<p>${failure.remedy ?? ""}</p>`}
+  `;
   return new Response(layout("Ostiary", body), {
     status: CODES[failure.code].http,
     headers: {

@@ -59,8 +59,13 @@ const SETTINGS = JSON.stringify({
 const REFERENCE = document(
   "Ostiary API",
   html``,
-  html`<script id="api-reference" data-url="/openapi.json" data-configuration="${SETTINGS}"></script><script src="/docs/${SCRIPT}"></script>`,
-); // prettier-ignore
+  html`<script
+      id="api-reference"
+      data-url="/openapi.json"
+      data-configuration="${SETTINGS}"
+    ></script>
+    <script src="/docs/${SCRIPT}"></script>`,
+);
 
 /** Beside the bundle in the built package, else in node_modules. */
 function loadScript(): Promise<Buffer> {
@@ -70,7 +75,10 @@ function loadScript(): Promise<Buffer> {
     const entry = createRequire(import.meta.url).resolve("@scalar/api-reference");
     return readFile(join(packageDir(entry), "dist", "browser", "standalone.js"));
   } catch (cause) {
-    throw new AppError("NOT_FOUND", "unknown", "The API reference is not part of this build", { remedy: "use /openapi.json", cause }); // prettier-ignore
+    throw new AppError("NOT_FOUND", "unknown", "The API reference is not part of this build", {
+      remedy: "use /openapi.json",
+      cause,
+    });
   }
 }
 
@@ -82,12 +90,40 @@ function packageDir(file: string): string {
 
 function errorPage(): string {
   const rows = Object.entries(CODES).map(
-    ([code, row]) => html`<tr id="${code}"><td><code>${code}</code></td><td>${row.http}</td><td>${row.title}</td><td>${row.reasons.join(", ")}</td><td>${row.retryable ? "yes" : "no"}</td><td>${row.exit}</td></tr>`,
-  ); // prettier-ignore
-  return layout("Ostiary error codes", html`
-<p><a href="/">Ostiary</a></p>
-<h1>Error codes</h1>
-<p><code>code</code> is one of these, <code>reason</code> says why, <code>remedy</code> what to do; the same words on every surface.</p>
-<table><thead><tr><th>code</th><th>HTTP</th><th>meaning</th><th>reasons</th><th>repeat later?</th><th>exit code</th></tr></thead><tbody>${rows}</tbody></table>
-`); // prettier-ignore
+    ([code, row]) =>
+      html`<tr id="${code}">
+        <td><code>${code}</code></td>
+        <td>${row.http}</td>
+        <td>${row.title}</td>
+        <td>${row.reasons.join(", ")}</td>
+        <td>${row.retryable ? "yes" : "no"}</td>
+        <td>${row.exit}</td>
+      </tr>`,
+  );
+  return layout(
+    "Ostiary error codes",
+    html`
+      <p><a href="/">Ostiary</a></p>
+      <h1>Error codes</h1>
+      <p>
+        <code>code</code> is one of these, <code>reason</code> says why, <code>remedy</code> what to
+        do; the same words on every surface.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th>code</th>
+            <th>HTTP</th>
+            <th>meaning</th>
+            <th>reasons</th>
+            <th>repeat later?</th>
+            <th>exit code</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    `,
+  );
 }

@@ -103,8 +103,11 @@ export interface DoorSettings {
 
 /** Parts that must answer before the server is ready; each row says which one is missing. */
 export interface Health {
-  check(): Promise<{ ready: boolean; checks: { name: string; ok: boolean; ms: number; reason?: string }[] }>;
-} // prettier-ignore
+  check(): Promise<{
+    ready: boolean;
+    checks: { name: string; ok: boolean; ms: number; reason?: string }[];
+  }>;
+}
 
 export interface Log {
   debug(fields: object, message: string): void;

@@ -45,7 +45,8 @@ form { display: inline; } :target { background: #fd06; }
 /** Where `/style.css` is served from our own origin, so that the policy needs no inline style. */
 export const stylesheet = STYLE.trim();
 
-const BASE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"; // prettier-ignore
+const BASE_POLICY =
+  "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 export const PAGE_POLICY = `${BASE_POLICY}; style-src 'self'; img-src 'self' data:`;
 
@@ -65,15 +66,21 @@ export function pageHeaders(policy: string = PAGE_POLICY): Record<string, string
 }
 
 export function layout(title: string, body: Html): string {
-  return document(title, html`<link rel="stylesheet" href="/style.css">`, body); // prettier-ignore
+  return document(title, html`<link rel="stylesheet" href="/style.css" />`, body);
 }
 
 /** A page without our style. */
 export function document(title: string, head: Html, body: Html): string {
   return html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${head}</head>
-<body>${body}</body>
-</html>
-`.text; // prettier-ignore
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.text;
 }

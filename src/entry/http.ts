@@ -41,10 +41,15 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   let web: Promise<WebHandler> | null = null;
 
   // A client that trickles its request is cut off; how long an answer takes is another matter.
-  const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, (req, res) => {
-    const requestId = doors.ids.next("req", doors.now());
-    answer(req, res, requestId).catch((cause: unknown) => fail(doors, req, res, cause, requestId));
-  }); // prettier-ignore
+  const server: Server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 },
+    (req, res) => {
+      const requestId = doors.ids.next("req", doors.now());
+      answer(req, res, requestId).catch((cause: unknown) =>
+        fail(doors, req, res, cause, requestId),
+      );
+    },
+  );
   const lane =
     doors.settings.fastPath && !doors.tracing.on
       ? openLane(server, {
@@ -93,7 +98,16 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       ? httpMcpSpan(doors, body, req, { at, requestId, caller })
       : NO_REQUEST_SPAN;
     try {
-      const end = await (ended ?? (fast ? run(fast, caller, { requestId, server, span, ip: req.socket.remoteAddress, whenGone: cancelWhenGone(res) }) : undefined)); // prettier-ignore
+      const end = await (ended ??
+        (fast
+          ? run(fast, caller, {
+              requestId,
+              server,
+              span,
+              ip: req.socket.remoteAddress,
+              whenGone: cancelWhenGone(res),
+            })
+          : undefined));
       if (typeof end === "object") {
         res.writeHead(end.status, end.headers);
         res.end(end.text, end.encoding);
@@ -185,9 +199,14 @@ const cancelWhenGone = (res: ServerResponse) => (cancel: () => void) =>
 /** The page names everybody's tools: whoever may not see them all needs a scope that says so, which `*` does not. */
 function assertMayScrape({ role, scopes }: Caller): void {
   if (role === "admin" || scopes.includes(SCRAPE)) return;
-  throw new AppError("FORBIDDEN", "scope_missing", `/metrics is for administrators and for keys with scope ${SCRAPE}`, {
-    remedy: `ask an administrator for a key: ostiary keys create prometheus --user <id> --scope ${SCRAPE}`,
-  }); // prettier-ignore
+  throw new AppError(
+    "FORBIDDEN",
+    "scope_missing",
+    `/metrics is for administrators and for keys with scope ${SCRAPE}`,
+    {
+      remedy: `ask an administrator for a key: ostiary keys create prometheus --user <id> --scope ${SCRAPE}`,
+    },
+  );
 }
 
 /** Undefined when the body is no message: the JSON-RPC error has been sent. */

@@ -74,10 +74,15 @@ function operation(e: AnyEndpoint): JsonObject {
     ...(e.access === "admin" ? { description: "Administrators only." } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(!inQuery && rest.length > 0
-      ? { requestBody: { required: needed.length > 0, content: { "application/json": { schema: body } } } }
+      ? {
+          requestBody: {
+            required: needed.length > 0,
+            content: { "application/json": { schema: body } },
+          },
+        }
       : {}),
     responses: { ...successes(e), ...faults(e, inQuery) },
-  }; // prettier-ignore
+  };
 }
 
 const REQUEST_ID = { description: "Id of this request", schema: { type: "string" } };
@@ -115,14 +120,16 @@ function faults(e: AnyEndpoint, inQuery: boolean): Record<string, Json> {
     "BAD_REQUEST",
     "UNAUTHORIZED",
     ...(e.access === "admin" || changes ? (["FORBIDDEN"] as const) : []),
-    ...(e.path.includes("{") || runs || e.name.startsWith("explain") ? (["NOT_FOUND"] as const) : []),
+    ...(e.path.includes("{") || runs || e.name.startsWith("explain")
+      ? (["NOT_FOUND"] as const)
+      : []),
     ...(changes ? (["CONFLICT"] as const) : []),
     ...(inQuery ? [] : (["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const)),
     ...(runs ? (["BUDGET_EXHAUSTED", "UNPROCESSABLE"] as const) : []),
     "TOO_MANY_REQUESTS",
     "INTERNAL_SERVER_ERROR",
     "UNAVAILABLE",
-  ]; // prettier-ignore
+  ];
   const ref = (code: Code): JsonObject => ({ $ref: `#/components/responses/${code}` });
   return Object.fromEntries(codes.map((code) => [String(CODES[code].http), ref(code)]));
 }
@@ -143,7 +150,17 @@ const text = { type: "string" };
 const PROBLEM: JsonObject = {
   type: "object",
   description: "RFC 9457 problem details",
-  required: ["type", "title", "status", "detail", "instance", "code", "reason", "request_id", "doc_url"],
+  required: [
+    "type",
+    "title",
+    "status",
+    "detail",
+    "instance",
+    "code",
+    "reason",
+    "request_id",
+    "doc_url",
+  ],
   properties: {
     type: { type: "string", format: "uri" },
     title: text,
@@ -167,4 +184,4 @@ const PROBLEM: JsonObject = {
     doc_url: { type: "string", format: "uri" },
     explain_url: { type: "string", format: "uri" },
   },
-}; // prettier-ignore
+};

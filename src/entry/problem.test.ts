@@ -13,7 +13,13 @@ const context = { requestId: "req_1", baseUrl: "http://127.0.0.1:3100", path: "/
 
 describe("problemOf", () => {
   it("has the members of the convention and no others", () => {
-    const fault = { code: "FORBIDDEN", reason: "level_too_low", message: "no", remedy: "ask", errors: [{ path: "/a", message: "b" }] } as const;
+    const fault = {
+      code: "FORBIDDEN",
+      reason: "level_too_low",
+      message: "no",
+      remedy: "ask",
+      errors: [{ path: "/a", message: "b" }],
+    } as const;
     const gates = [{ stage: "level", verdict: "deny", ms: 1 }] as const;
     expect(problemOf(new CallError(fault, "exec_1_a", gates), context)).toEqual({
       type: "http://127.0.0.1:3100/docs/errors#FORBIDDEN",
@@ -31,7 +37,7 @@ describe("problemOf", () => {
       doc_url: "http://127.0.0.1:3100/docs/errors#FORBIDDEN",
       explain_url: "http://127.0.0.1:3100/x/exec_1_a",
     });
-  }); // prettier-ignore
+  });
 
   it("T27: tells nothing of an unexpected error", () => {
     for (const cause of [
@@ -52,16 +58,40 @@ describe("problemOf", () => {
   });
 
   it("R173: a refused call names the windows without room, in the body and in the headers", () => {
-    const full = { name: "key-minute", quota: 60, windowSeconds: 60, remaining: 0, resetSeconds: 23 };
+    const full = {
+      name: "key-minute",
+      quota: 60,
+      windowSeconds: 60,
+      remaining: 0,
+      resetSeconds: 23,
+    };
     const roomy = { ...full, name: "user-minute", remaining: 9 };
-    const fault = { code: "TOO_MANY_REQUESTS", reason: "rate_key", message: "slow", retryAfterSeconds: 23 } as const;
+    const fault = {
+      code: "TOO_MANY_REQUESTS",
+      reason: "rate_key",
+      message: "slow",
+      retryAfterSeconds: 23,
+    } as const;
     const cause = new CallError(fault, "exec_1_a", [], [full, roomy]);
     expect(problemOf(cause, context)["violated-policies"]).toEqual(["key-minute"]);
-    expect(faultHeaders(cause)).toEqual({ "RateLimit-Policy": '"key-minute";q=60;w=60', RateLimit: '"key-minute";r=0;t=23', "Retry-After": "23" });
+    expect(faultHeaders(cause)).toEqual({
+      "RateLimit-Policy": '"key-minute";q=60;w=60',
+      RateLimit: '"key-minute";r=0;t=23',
+      "Retry-After": "23",
+    });
     const other = new CallError({ ...fault, reason: "concurrency" }, "exec_1_a", [], [roomy]);
     expect(problemOf(other, context)).not.toHaveProperty("violated-policies");
-    expect(faultHeaders(new CallError({ code: "FORBIDDEN", reason: "mode_forbids", message: "no" }, "exec_1_a", [], [full]))).toHaveProperty("RateLimit");
-  }); // prettier-ignore
+    expect(
+      faultHeaders(
+        new CallError(
+          { code: "FORBIDDEN", reason: "mode_forbids", message: "no" },
+          "exec_1_a",
+          [],
+          [full],
+        ),
+      ),
+    ).toHaveProperty("RateLimit");
+  });
 
   it("leaves out what is not known", () => {
     const failure = failureOf(new AppError("NOT_FOUND", "unknown", "Tool 'a' not found"));
@@ -73,7 +103,12 @@ describe("headers", () => {
   it("say when to come back and how to sign in", () => {
     const wait = (seconds?: number) =>
       faultHeaders(
-        new AppError("UNAVAILABLE", "queue_full", "full", seconds === undefined ? {} : { retryAfterSeconds: seconds }), // prettier-ignore
+        new AppError(
+          "UNAVAILABLE",
+          "queue_full",
+          "full",
+          seconds === undefined ? {} : { retryAfterSeconds: seconds },
+        ),
       );
     expect(wait()).toEqual({ "Retry-After": "1" });
     expect(wait(2.2)).toEqual({ "Retry-After": "3" });
@@ -96,11 +131,23 @@ describe("headers", () => {
 
   it("RateLimit tells of the tightest window", () => {
     expect(rateHeaders([])).toEqual({});
-    const key = { name: "key-minute", quota: 60, windowSeconds: 60, remaining: 0, resetSeconds: 22.4 };
-    const user = { name: "user-hour", quota: 1000, windowSeconds: 3600, remaining: 500, resetSeconds: 9 };
+    const key = {
+      name: "key-minute",
+      quota: 60,
+      windowSeconds: 60,
+      remaining: 0,
+      resetSeconds: 22.4,
+    };
+    const user = {
+      name: "user-hour",
+      quota: 1000,
+      windowSeconds: 3600,
+      remaining: 500,
+      resetSeconds: 9,
+    };
     expect(rateHeaders([user, key])).toEqual({
       "RateLimit-Policy": '"key-minute";q=60;w=60',
       RateLimit: '"key-minute";r=0;t=23',
     });
-  }); // prettier-ignore
+  });
 });

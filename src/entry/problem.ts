@@ -25,7 +25,12 @@ export class CallError extends AppError {
 
   static of(outcome: Outcome): CallError {
     const { executionId, visible, gates, rate } = outcome;
-    return new CallError(outcome.error ?? faultOf(null), executionId, visible ? gates : undefined, rate); // prettier-ignore
+    return new CallError(
+      outcome.error ?? faultOf(null),
+      executionId,
+      visible ? gates : undefined,
+      rate,
+    );
   }
 }
 

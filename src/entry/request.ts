@@ -96,7 +96,12 @@ export async function readJson(doors: Doors, request: Request): Promise<Json | u
     if (none.byteLength === 0) return undefined;
   }
   if (type !== "application/json") {
-    throw new AppError("UNSUPPORTED_MEDIA_TYPE", "content_type", `Content type '${type ?? ""}' is not understood`, { remedy: "send application/json" }); // prettier-ignore
+    throw new AppError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "content_type",
+      `Content type '${type ?? ""}' is not understood`,
+      { remedy: "send application/json" },
+    );
   }
   const bytes = await readBytes(request, limit);
   return bytes.byteLength === 0 ? undefined : parseBody(bytes);
@@ -107,7 +112,12 @@ export function parseBody(bytes: Uint8Array): Json {
     return parseStrict(bytes);
   } catch (cause) {
     if (!(cause instanceof JsonFault)) throw cause;
-    throw new AppError("BAD_REQUEST", "invalid_json", `The body is not valid JSON: ${cause.message}`, { remedy: "send one JSON object, in UTF-8, without repeated keys" }); // prettier-ignore
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_json",
+      `The body is not valid JSON: ${cause.message}`,
+      { remedy: "send one JSON object, in UTF-8, without repeated keys" },
+    );
   }
 }
 
@@ -128,7 +138,12 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 }
 
 function tooLarge(limit: number): AppError {
-  return new AppError("PAYLOAD_TOO_LARGE", "body_too_large", `The body is larger than ${limit} bytes`, { remedy: "send less, or raise the limit of the server" }); // prettier-ignore
+  return new AppError(
+    "PAYLOAD_TOO_LARGE",
+    "body_too_large",
+    `The body is larger than ${limit} bytes`,
+    { remedy: "send less, or raise the limit of the server" },
+  );
 }
 
 export const nothingHere = (path: string): AppError =>
@@ -137,5 +152,7 @@ export const nothingHere = (path: string): AppError =>
   });
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): AppError {
-  return new AppError("METHOD_NOT_ALLOWED", "method_not_allowed", `${method} is not offered here`, { remedy: `use ${allowed.join(" or ")}` }); // prettier-ignore
+  return new AppError("METHOD_NOT_ALLOWED", "method_not_allowed", `${method} is not offered here`, {
+    remedy: `use ${allowed.join(" or ")}`,
+  });
 }

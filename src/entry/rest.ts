@@ -9,7 +9,16 @@ import type { Doors } from "./doors.ts";
 import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
 import { eventStream } from "./events.ts";
 import { endFailed, headerContext, webSpan } from "./span.ts";
-import { admit, ipOf, methodNotAllowed, nothingHere, readJson, refuse, requestIdOf, type WebEnv } from "./request.ts"; // prettier-ignore
+import {
+  admit,
+  ipOf,
+  methodNotAllowed,
+  nothingHere,
+  readJson,
+  refuse,
+  requestIdOf,
+  type WebEnv,
+} from "./request.ts";
 
 export function createRest(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
@@ -75,7 +84,9 @@ async function answered(
   }
   if ("download" in e) {
     const { headers, body } = await e.download(input, context);
-    return new Response(ReadableStream.from(body), { headers: { "Cache-Control": "no-store", ...headers } }); // prettier-ignore
+    return new Response(ReadableStream.from(body), {
+      headers: { "Cache-Control": "no-store", ...headers },
+    });
   }
   const output = await e.run(input, context);
   const status = context.reply.status ?? e.statuses[0] ?? 200;

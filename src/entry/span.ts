@@ -8,7 +8,12 @@ import type { Doors } from "./doors.ts";
 import { ipOf, requestIdOf, type WebEnv } from "./request.ts";
 
 /** `route` is the pattern, not the path: paths are without number. */
-export function webSpan(doors: Doors, c: Context<WebEnv>, entry: "rest" | "trpc", route: string): RequestSpan {
+export function webSpan(
+  doors: Doors,
+  c: Context<WebEnv>,
+  entry: "rest" | "trpc",
+  route: string,
+): RequestSpan {
   if (!doors.tracing.on) return NO_REQUEST_SPAN;
   const ip = ipOf(c);
   return doors.tracing.request({
@@ -25,7 +30,7 @@ export function webSpan(doors: Doors, c: Context<WebEnv>, entry: "rest" | "trpc"
       ...(ip === undefined ? {} : { [ATTR.clientAddress]: ip }),
     },
   });
-} // prettier-ignore
+}
 
 export function headerContext(c: Context<WebEnv>): TraceContext {
   const traceparent = c.req.header("traceparent");

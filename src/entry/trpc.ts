@@ -6,7 +6,15 @@ import { type Context, Hono } from "hono";
 import type { z } from "zod";
 import { AppError, CODES } from "../errors.ts";
 import { createLoginLink, whoami } from "./api/account.ts";
-import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./api/approvals.ts"; // prettier-ignore
+import {
+  approve,
+  deny,
+  draftApprovalRule,
+  getApproval,
+  listApprovalRules,
+  listApprovals,
+  revokeApprovalRule,
+} from "./api/approvals.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
@@ -16,19 +24,61 @@ import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/histor
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
-import { archiveEvents, getLedgerHead, makeCheckpoint, searchEvents, verifyLedger } from "./api/audit.ts"; // prettier-ignore
+import {
+  archiveEvents,
+  getLedgerHead,
+  makeCheckpoint,
+  searchEvents,
+  verifyLedger,
+} from "./api/audit.ts";
 import { getMode, switchMode } from "./api/mode.ts";
-import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./api/relationships.ts"; // prettier-ignore
+import {
+  checkRelationship,
+  expandRelationship,
+  getRelationSchema,
+  listRelationships,
+  lookupResources,
+  lookupSubjects,
+  writeRelationships,
+} from "./api/relationships.ts";
 import { replayCalls } from "./api/replay.ts";
-import { addApiEndpoint, importApi } from "./api/apis.ts"; // prettier-ignore
-import { beginServerLogin, endServerLogin, getServerLogin } from "./api/server-login.ts"; // prettier-ignore
-import { addServer, approveServerTools, getServer, getServerLogs, getServerTool, importServers, listServerCredentials, listServerTools, listServers, lookAtServer, putServerCredential, rejectServerTools, removeServer, removeServerCredential, restartServer, rollbackServerTool, updateServer } from "./api/servers.ts"; // prettier-ignore
+import { addApiEndpoint, importApi } from "./api/apis.ts";
+import { beginServerLogin, endServerLogin, getServerLogin } from "./api/server-login.ts";
+import {
+  addServer,
+  approveServerTools,
+  getServer,
+  getServerLogs,
+  getServerTool,
+  importServers,
+  listServerCredentials,
+  listServerTools,
+  listServers,
+  lookAtServer,
+  putServerCredential,
+  rejectServerTools,
+  removeServer,
+  removeServerCredential,
+  restartServer,
+  rollbackServerTool,
+  updateServer,
+} from "./api/servers.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { checkPermission, getPermissions } from "./api/permissions.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
-import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./api/webhooks.ts"; // prettier-ignore
+import {
+  createWebhook,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  removeWebhook,
+  retryWebhookDelivery,
+  rotateWebhook,
+  testWebhook,
+  updateWebhook,
+} from "./api/webhooks.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
 import {
@@ -275,7 +325,17 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
       req: request,
       router,
       maxBatchSize: MAX_BATCH,
-      createContext: (): ApiContext => ({ caller, requestId, signal, ...trace, ip: ipOf(c), doors, entry: "trpc", reply, span }), // prettier-ignore
+      createContext: (): ApiContext => ({
+        caller,
+        requestId,
+        signal,
+        ...trace,
+        ip: ipOf(c),
+        doors,
+        entry: "trpc",
+        reply,
+        span,
+      }),
       responseMeta: ({ errors: [first] }) => ({
         headers: { ...reply.headers, ...(first ? faultHeaders(first.cause) : {}) },
       }),

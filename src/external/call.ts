@@ -22,9 +22,13 @@ export interface ApiCallPowers {
   readonly egress: Pick<Egress, "request">;
   readonly credentials: Pick<Credentials, "of">;
   /** Runs it when the server has room and its breaker is closed. */
-  readonly guarded: <T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>) => Promise<T>;
+  readonly guarded: <T>(
+    server: string,
+    signal: AbortSignal,
+    work: (row: ServerRow) => Promise<T>,
+  ) => Promise<T>;
   readonly pinOf: (definition: ForeignDefinition) => string;
-} // prettier-ignore
+}
 
 const MAX_REDIRECTS = 3;
 
@@ -43,7 +47,8 @@ export function apiCaller(p: ApiCallPowers): (call: Call) => Promise<ApiAnswer> 
 
   return async (call) => {
     const { tool } = call;
-    if (!tool?.route) throw new AppError("UNSUPPORTED_PROVIDER", "external", "this tool has no server"); // prettier-ignore
+    if (!tool?.route)
+      throw new AppError("UNSUPPORTED_PROVIDER", "external", "this tool has no server");
     const { route } = tool;
     return p.guarded(route.server, call.signal, async (row) => {
       if (pinsOf(row).get(route.name) !== route.pin) throw changed(route);
@@ -60,10 +65,18 @@ export function apiCaller(p: ApiCallPowers): (call: Call) => Promise<ApiAnswer> 
 /** A connection that broke; an answer, whatever it says, is one. */
 function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
   if (!(cause instanceof UpstreamFault) || cause instanceof StatusFault) return false;
-  return (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent); // prettier-ignore
+  return (
+    (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent)
+  );
 }
 
-async function attempt(call: Call, route: Route, row: ServerRow, p: ApiCallPowers, attempts: number): Promise<ApiAnswer> {
+async function attempt(
+  call: Call,
+  route: Route,
+  row: ServerRow,
+  p: ApiCallPowers,
+  attempts: number,
+): Promise<ApiAnswer> {
   const { transport, settings } = row;
   if (transport.kind !== "api") throw changed(route);
   const operation = operationOf(route.operation);
@@ -79,9 +92,16 @@ async function attempt(call: Call, route: Route, row: ServerRow, p: ApiCallPower
   } catch (cause) {
     throw translated(cause, sent.yet, clean);
   }
-} // prettier-ignore
+}
 
-function send(request: ApiRequest, call: Call, maxBytes: number, { egress }: ApiCallPowers, base: string, sent: { yet: boolean }): Promise<EgressResponse> {
+function send(
+  request: ApiRequest,
+  call: Call,
+  maxBytes: number,
+  { egress }: ApiCallPowers,
+  base: string,
+  sent: { yet: boolean },
+): Promise<EgressResponse> {
   const { url, method, headers, credentials, body } = request;
   return egress.request(
     {
@@ -99,7 +119,7 @@ function send(request: ApiRequest, call: Call, maxBytes: number, { egress }: Api
     // Exactly this scheme, host and port: also a redirect leads nowhere else.
     { rules: rulesForOperator(base), signal: call.signal },
   );
-} // prettier-ignore
+}
 
 const UNREACHED = new Set(["dns_failed", "tls_failed", "connect_failed"]);
 
@@ -108,17 +128,26 @@ function translated(cause: unknown, dispatched: boolean, clean: (text: string) =
   if (!(cause instanceof AppError)) return cause;
   const { code, reason } = cause.fault;
   const message = clean(cause.message);
-  if (UNREACHED.has(reason)) return new UpstreamFault(dispatched ? "closed" : "unreachable", message, { dispatched, cause }); // prettier-ignore
+  if (UNREACHED.has(reason))
+    return new UpstreamFault(dispatched ? "closed" : "unreachable", message, { dispatched, cause });
   if (code === "TIMEOUT") return new UpstreamFault("timeout", message, { dispatched, cause });
-  if (reason === "body_invalid" || reason === "body_too_large") return new UpstreamFault("protocol", message, { dispatched, cause }); // prettier-ignore
+  if (reason === "body_invalid" || reason === "body_too_large")
+    return new UpstreamFault("protocol", message, { dispatched, cause });
   if (message === cause.message) return cause;
   // An address with a key in it is quoted.
   const extra = { remedy: clean(cause.fault.remedy ?? "try again later"), cause };
-  return code === "FORBIDDEN" ? new AppError("FORBIDDEN", "egress_blocked", message, extra) : new AppError("EXECUTION_FAILED", reason, message, extra); // prettier-ignore
+  return code === "FORBIDDEN"
+    ? new AppError("FORBIDDEN", "egress_blocked", message, extra)
+    : new AppError("EXECUTION_FAILED", reason, message, extra);
 }
 
 function changed({ server, name }: Route): AppError {
-  return new AppError("FORBIDDEN", "definition_changed", `${server} no longer offers ${name} as it was approved`, {
-    remedy: `an administrator must look at it: ostiary servers diff ${server}`,
-  });
-} // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "definition_changed",
+    `${server} no longer offers ${name} as it was approved`,
+    {
+      remedy: `an administrator must look at it: ostiary servers diff ${server}`,
+    },
+  );
+}

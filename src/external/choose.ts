@@ -16,7 +16,8 @@ const MAX_TERMS = 1_000;
 
 /** Those that were chosen, in their own order. A term that fits nothing is a slip of the pen, and told. */
 export function chosen<T extends Choosable>(all: readonly T[], terms: readonly string[]): T[] {
-  if (terms.length > MAX_TERMS) throw refused("/choose", `expected at most ${MAX_TERMS} terms`, "choose by tag or method"); // prettier-ignore
+  if (terms.length > MAX_TERMS)
+    throw refused("/choose", `expected at most ${MAX_TERMS} terms`, "choose by tag or method");
   const wanted = terms.filter((term) => !term.startsWith("!"));
   const unwanted = terms.filter((term) => term.startsWith("!")).map((term) => term.slice(1));
   for (const term of [...wanted, ...unwanted]) requireSome(term, all);
@@ -34,7 +35,8 @@ function fitsPart({ id, name, tags, method, path }: Choosable, part: string): bo
   const [kind, value] = partsOf(part);
   if (kind === "tag") return tags.some((tag) => tag.toLowerCase() === value.toLowerCase());
   if (kind === "method") return method.toLowerCase() === value.toLowerCase();
-  if (kind === "path") return path === value || path.startsWith(value.endsWith("/") ? value : `${value}/`); // prettier-ignore
+  if (kind === "path")
+    return path === value || path.startsWith(value.endsWith("/") ? value : `${value}/`);
   return id === value || name === value;
 }
 
@@ -48,9 +50,17 @@ function requireSome(term: string, all: readonly Choosable[]): void {
   for (const part of term.split("+")) {
     if (all.some((one) => fitsPart(one, part))) continue;
     const [kind, value] = partsOf(part);
-    const known = { id: all.map(({ name }) => name), tag: all.flatMap(({ tags }) => tags), method: all.map(({ method }) => method.toLowerCase()), path: all.map(({ path }) => path) }[kind]; // prettier-ignore
+    const known = {
+      id: all.map(({ name }) => name),
+      tag: all.flatMap(({ tags }) => tags),
+      method: all.map(({ method }) => method.toLowerCase()),
+      path: all.map(({ path }) => path),
+    }[kind];
     const close = nearest(value, [...new Set(known)]);
-    const remedy = close === null ? `known: ${[...new Set(known)].slice(0, 20).join(", ") || "none"}` : `did you mean ${kind === "id" ? close : `${kind}:${close}`}?`; // prettier-ignore
+    const remedy =
+      close === null
+        ? `known: ${[...new Set(known)].slice(0, 20).join(", ") || "none"}`
+        : `did you mean ${kind === "id" ? close : `${kind}:${close}`}?`;
     throw refused("/choose", `${JSON.stringify(part)} fits no operation`, remedy);
   }
 }

@@ -54,24 +54,53 @@ export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
       const { dryRun, credentials, settings } = given;
       // Before anything is fetched: also who asks is judged there.
       const former = await there(actor, name);
-      if (former && dryRun === true) throw refused("/dryRun", `${name} exists already`, "import it: what differs waits for approval, and what was approved is kept"); // prettier-ignore
-      if (former && given.credentials) throw refused("/credentials", `${name} exists already`, `store them by themselves: ostiary servers credential ${name} NAME`); // prettier-ignore
+      if (former && dryRun === true)
+        throw refused(
+          "/dryRun",
+          `${name} exists already`,
+          "import it: what differs waits for approval, and what was approved is kept",
+        );
+      if (former && given.credentials)
+        throw refused(
+          "/credentials",
+          `${name} exists already`,
+          `store them by themselves: ostiary servers credential ${name} NAME`,
+        );
       const source = { ...given, url: given.url ?? former?.url };
       const found = await importApi(source, signal);
       const headers = given.headers ?? former?.headers ?? found.headers;
-      const transport = { kind: "api", url: agreed(source, found), headers, operations: kept(found.operations) } as const; // prettier-ignore
+      const transport = {
+        kind: "api",
+        url: agreed(source, found),
+        headers,
+        operations: kept(found.operations),
+      } as const;
       const { description = found.title } = given;
       const notes = [...asked(name, headers, given), ...found.notes.map(told)];
       const tried = former
-        ? await servers.update(actor, name, { transport, settings, ...(given.description === undefined ? {} : { description }) }, signal) // prettier-ignore
-        : await servers.add(actor, { name, description, transport, credentials, settings, dryRun }, signal); // prettier-ignore
+        ? await servers.update(
+            actor,
+            name,
+            { transport, settings, ...(given.description === undefined ? {} : { description }) },
+            signal,
+          )
+        : await servers.add(
+            actor,
+            { name, description, transport, credentials, settings, dryRun },
+            signal,
+          );
       return { ...tried, notes: [...tried.notes, ...notes], isNew: former === null };
     },
     async addEndpoint(actor, name, endpoint, signal) {
       const { url, headers, operations } = apiOf(await servers.get(actor, name));
       const { operations: added, notes } = await importApi({ endpoints: [endpoint], url }, signal);
       const others = operations.filter((one) => one.name !== endpoint.name);
-      const tried = await servers.update(actor, name, { transport: { kind: "api", url, headers, operations: kept([...others, ...added]) } }, signal); // prettier-ignore
+      const tried = await servers.update(
+        actor,
+        name,
+        { transport: { kind: "api", url, headers, operations: kept([...others, ...added]) } },
+        signal,
+      );
       return { ...tried, notes: [...tried.notes, ...notes.map(told)] };
     },
   };
@@ -79,20 +108,43 @@ export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
 
 function apiOf({ name, transport }: ServerView): Api {
   if (transport.kind === "api") return transport;
-  throw new AppError("CONFLICT", "already_exists", `${name} is a server of another kind (${transport.kind})`, { remedy: "choose another name" }); // prettier-ignore
+  throw new AppError(
+    "CONFLICT",
+    "already_exists",
+    `${name} is a server of another kind (${transport.kind})`,
+    { remedy: "choose another name" },
+  );
 }
 
 /** Nothing is reached because a document says so: somebody has to name the host. */
 function agreed({ url, openapi }: ApiSource, found: ApiImport): string {
-  if (found.url === null) throw refused("/url", "the document does not say where the API lives", "send url, as https://host/path"); // prettier-ignore
-  const isNamed = url !== undefined || openapi === undefined || URL.parse(openapi.trim())?.origin === new URL(found.url).origin; // prettier-ignore
-  if (!isNamed) throw refused("/url", `the document says that the API lives at ${found.url}`, `if that is right, send url: ${found.url}`); // prettier-ignore
+  if (found.url === null)
+    throw refused(
+      "/url",
+      "the document does not say where the API lives",
+      "send url, as https://host/path",
+    );
+  const isNamed =
+    url !== undefined ||
+    openapi === undefined ||
+    URL.parse(openapi.trim())?.origin === new URL(found.url).origin;
+  if (!isNamed)
+    throw refused(
+      "/url",
+      `the document says that the API lives at ${found.url}`,
+      `if that is right, send url: ${found.url}`,
+    );
   return found.url;
 }
 
 function kept(operations: readonly ForeignDefinition[]): readonly ForeignDefinition[] {
   const chars = JSON.stringify(operations).length;
-  if (chars > MAX_STORED_CHARS) throw refused("/choose", `the operations take ${chars} characters; at most ${MAX_STORED_CHARS} are kept`, "choose those that are needed, e.g. tag:pets"); // prettier-ignore
+  if (chars > MAX_STORED_CHARS)
+    throw refused(
+      "/choose",
+      `the operations take ${chars} characters; at most ${MAX_STORED_CHARS} are kept`,
+      "choose those that are needed, e.g. tag:pets",
+    );
   return operations;
 }
 
@@ -102,11 +154,13 @@ function asked(
   headers: Readonly<Record<string, string>>,
   { credentials = {} }: ApiGiven,
 ): string[] {
-  // prettier-ignore
   return Object.entries(headers).flatMap(([header, value]) =>
     [...value.matchAll(/\$\{credential:([^}]*)\}/g)]
       .filter(([, credential = ""]) => !Object.hasOwn(credentials, credential))
-      .map(([, credential = ""]) => `${header} is sent with the credential ${credential}; unless it is stored already: ostiary servers credential ${name} ${credential}`), // prettier-ignore
+      .map(
+        ([, credential = ""]) =>
+          `${header} is sent with the credential ${credential}; unless it is stored already: ostiary servers credential ${name} ${credential}`,
+      ),
   );
 }
 

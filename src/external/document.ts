@@ -23,14 +23,34 @@ export interface ApiDocument {
 export async function readDocument(text: string): Promise<ApiDocument> {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_DOCUMENT_BYTES)
-    throw refused("", `expected at most ${MAX_DOCUMENT_BYTES} bytes, got ${bytes}`, "split the document, or leave out what is not needed"); // prettier-ignore
+    throw refused(
+      "",
+      `expected at most ${MAX_DOCUMENT_BYTES} bytes, got ${bytes}`,
+      "split the document, or leave out what is not needed",
+    );
   const root = /^\s*\{/.test(text) ? jsonIn(text) : await yamlIn(text);
-  if (!isObject(root)) throw refused("", "expected an OpenAPI document, got no object", "send the document itself, as JSON or YAML"); // prettier-ignore
-  if (isDeeper(root, MAX_DEPTH)) throw refused("", `it is nested deeper than ${MAX_DEPTH} levels`, "simplify the document"); // prettier-ignore
+  if (!isObject(root))
+    throw refused(
+      "",
+      "expected an OpenAPI document, got no object",
+      "send the document itself, as JSON or YAML",
+    );
+  if (isDeeper(root, MAX_DEPTH))
+    throw refused("", `it is nested deeper than ${MAX_DEPTH} levels`, "simplify the document");
   const { openapi, swagger } = root;
-  if (swagger !== undefined) throw refused("/swagger", "this is Swagger 2.0; expected OpenAPI 3.0 or 3.1", "convert it to OpenAPI 3 first"); // prettier-ignore
+  if (swagger !== undefined)
+    throw refused(
+      "/swagger",
+      "this is Swagger 2.0; expected OpenAPI 3.0 or 3.1",
+      "convert it to OpenAPI 3 first",
+    );
   const version = typeof openapi === "string" ? /^3\.([0-9]+)(\.|$)/.exec(openapi)?.[1] : undefined;
-  if (version === undefined) throw refused("/openapi", `expected a version 3.0 or 3.1, got ${shown(openapi)}`, "send an OpenAPI 3 document"); // prettier-ignore
+  if (version === undefined)
+    throw refused(
+      "/openapi",
+      `expected a version 3.0 or 3.1, got ${shown(openapi)}`,
+      "send an OpenAPI 3 document",
+    );
   return { root, version: version === "0" ? "3.0" : "3.1" };
 }
 
@@ -38,7 +58,11 @@ function jsonIn(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw refused("", `it is not valid JSON: ${cause instanceof Error ? cause.message : ""}`, "mend the document"); // prettier-ignore
+    throw refused(
+      "",
+      `it is not valid JSON: ${cause instanceof Error ? cause.message : ""}`,
+      "mend the document",
+    );
   }
 }
 
@@ -54,7 +78,11 @@ async function yamlIn(text: string): Promise<Json> {
     return JSON.parse(JSON.stringify(value ?? null)) as Json;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw refused("", `it is not usable YAML: ${cause instanceof Error ? cause.message : ""}`, "mend the document"); // prettier-ignore
+    throw refused(
+      "",
+      `it is not usable YAML: ${cause instanceof Error ? cause.message : ""}`,
+      "mend the document",
+    );
   }
 }
 
@@ -67,13 +95,22 @@ export function resolved(
   let value = given;
   let place = at;
   for (let hops = 0; hops < MAX_HOPS; hops++) {
-    if (!isObject(value)) return { path: place, message: `expected an object, got ${shown(value)}` }; // prettier-ignore
+    if (!isObject(value))
+      return { path: place, message: `expected an object, got ${shown(value)}` };
     const { $ref: reference } = value;
     if (reference === undefined) return { value, at: place };
     const target = targetOf(reference);
-    if (target === null) return { path: `${place}/$ref`, message: `refers to ${shown(reference)}; only references within the document are followed` }; // prettier-ignore
+    if (target === null)
+      return {
+        path: `${place}/$ref`,
+        message: `refers to ${shown(reference)}; only references within the document are followed`,
+      };
     const next = valueIn(document.root, target);
-    if (next === undefined) return { path: `${place}/$ref`, message: `refers to ${shown(reference)}, which is not there` }; // prettier-ignore
+    if (next === undefined)
+      return {
+        path: `${place}/$ref`,
+        message: `refers to ${shown(reference)}, which is not there`,
+      };
     value = next;
     place = target;
   }
@@ -114,7 +151,12 @@ export function shown(value: Json | undefined): string {
 }
 
 export function refused(path: string, message: string, remedy: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", `the API cannot be imported: ${path === "" ? "" : `${path}: `}${message}`, { remedy, errors: [{ path, message }] }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `the API cannot be imported: ${path === "" ? "" : `${path}: `}${message}`,
+    { remedy, errors: [{ path, message }] },
+  );
 }
 
 function isDeeper(value: Json, levels: number): boolean {

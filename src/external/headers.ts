@@ -1,7 +1,9 @@
 // Which headers a caller's arguments may fill: none that steer the connection, and none that prove who somebody is.
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-const STEERING = /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*|x-real-ip|x-http-method.*|x-method-override|x-original-.*|x-rewrite-.*)$/i; // prettier-ignore
-const CREDENTIAL = /(^|[-_])(authorization|cookie2?|api-?key|apikey|token|secret|password|passwd|session|credentials?|signature|jwt)$/i; // prettier-ignore
+const STEERING =
+  /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*|x-real-ip|x-http-method.*|x-method-override|x-original-.*|x-rewrite-.*)$/i;
+const CREDENTIAL =
+  /(^|[-_])(authorization|cookie2?|api-?key|apikey|token|secret|password|passwd|session|credentials?|signature|jwt)$/i;
 /** Set by ourselves. */
 const OWN = /^(accept|user-agent|traceparent|tracestate|baggage)$/i;
 

@@ -24,13 +24,18 @@ const ADDRESS = /^https?:\/\/\S+$/i;
 export function apiImporter({ egress }: { readonly egress: Pick<Egress, "request"> }): ImportApi {
   return async (source, signal) => {
     const { openapi, endpoints, url } = source;
-    if ((openapi === undefined) === (endpoints === undefined)) throw refused("", "expected either openapi or endpoints", "send one of the two"); // prettier-ignore
+    if ((openapi === undefined) === (endpoints === undefined))
+      throw refused("", "expected either openapi or endpoints", "send one of the two");
     if (url !== undefined) baseOf(url);
-    for (const [name, shape] of Object.entries(source.shape ?? {})) requireShape(shape, `/shape/${name}`); // prettier-ignore
+    for (const [name, shape] of Object.entries(source.shape ?? {}))
+      requireShape(shape, `/shape/${name}`);
     if (openapi !== undefined) {
       const isAddress = ADDRESS.test(openapi.trim());
       const text = isAddress ? await fetched(openapi.trim(), egress, signal) : openapi;
-      const found = await importOpenApi(text, { ...source, documentUrl: isAddress ? openapi.trim() : undefined }); // prettier-ignore
+      const found = await importOpenApi(text, {
+        ...source,
+        documentUrl: isAddress ? openapi.trim() : undefined,
+      });
       return url === undefined ? found : { ...found, url };
     }
     const given = endpoints ?? [];
@@ -45,15 +50,23 @@ function requireShape(
   { select, maxItems }: Pick<Endpoint, "select" | "maxItems">,
   at: string,
 ): void {
-  // prettier-ignore
   if (select !== undefined) checkedPointers(select, `${at}/select`);
-  if (maxItems !== undefined && !(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_ITEMS)) throw refused(`${at}/maxItems`, `expected 1 to ${MAX_ITEMS}, got ${maxItems}`, "leave it out to hand everything on"); // prettier-ignore
+  if (
+    maxItems !== undefined &&
+    !(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_ITEMS)
+  )
+    throw refused(
+      `${at}/maxItems`,
+      `expected 1 to ${MAX_ITEMS}, got ${maxItems}`,
+      "leave it out to hand everything on",
+    );
 }
 
 /** The host that an endpoint names. */
 function homeOf(address: string): string {
   const url = URL.parse(address.replace(/[{?#].*$/s, ""));
-  if (!url || !/^https?:$/.test(url.protocol)) throw refused("/url", "where does the API live?", "send url, as https://host/path"); // prettier-ignore
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw refused("/url", "where does the API live?", "send url, as https://host/path");
   return url.origin;
 }
 
@@ -63,12 +76,23 @@ async function fetched(
   egress: Pick<Egress, "request">,
   signal: AbortSignal,
 ): Promise<string> {
-  // prettier-ignore
-  const headers = { accept: "application/json, application/yaml, text/yaml, */*;q=0.5", "user-agent": "ostiary" }; // prettier-ignore
-  const response = await egress.request({ url, method: "GET", headers, maxRedirects: 3, maxBytes: MAX_DOCUMENT_BYTES }, { rules: rulesForOperator(url), signal }); // prettier-ignore
+  const headers = {
+    accept: "application/json, application/yaml, text/yaml, */*;q=0.5",
+    "user-agent": "ostiary",
+  };
+  const response = await egress.request(
+    { url, method: "GET", headers, maxRedirects: 3, maxBytes: MAX_DOCUMENT_BYTES },
+    { rules: rulesForOperator(url), signal },
+  );
   const chunks: Uint8Array[] = [];
   for await (const chunk of response.body) chunks.push(chunk);
-  if (response.status !== 200) throw refused("/openapi", `the address answered ${response.status}`, "check it, or send the document itself"); // prettier-ignore
-  if (response.truncated()) throw refused("/openapi", `expected at most ${MAX_DOCUMENT_BYTES} bytes`, "split the document"); // prettier-ignore
+  if (response.status !== 200)
+    throw refused(
+      "/openapi",
+      `the address answered ${response.status}`,
+      "check it, or send the document itself",
+    );
+  if (response.truncated())
+    throw refused("/openapi", `expected at most ${MAX_DOCUMENT_BYTES} bytes`, "split the document");
   return Buffer.concat(chunks).toString("utf8");
 }

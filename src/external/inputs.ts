@@ -3,7 +3,14 @@ import type { Json, JsonObject } from "../call.ts";
 import { isObject, pointer, resolved, shown, type ApiDocument, type Note } from "./document.ts";
 import { headerFault } from "./headers.ts";
 import { argumentNames, type Names } from "./names.ts";
-import { PLACEHOLDER, STYLES, type Operation, type Parameter, type Place, type Style } from "./operation.ts"; // prettier-ignore
+import {
+  PLACEHOLDER,
+  STYLES,
+  type Operation,
+  type Parameter,
+  type Place,
+  type Style,
+} from "./operation.ts";
 import { convertSchema, MAX_PARTS, shortened, type Conversion } from "./schema.ts";
 
 export interface Inputs extends Pick<Operation, "parameters" | "body"> {
@@ -20,7 +27,14 @@ const MAX_PARAMETERS = 100;
 const MAX_DESCRIPTION = 1_000;
 
 /** Throws an OperationFault where the operation cannot be called at all. */
-export function inputsOf(document: ApiDocument, operation: Given, shared: Json | undefined, sharedAt: string, path: string, notes: Note[]): Inputs {
+export function inputsOf(
+  document: ApiDocument,
+  operation: Given,
+  shared: Json | undefined,
+  sharedAt: string,
+  path: string,
+  notes: Note[],
+): Inputs {
   const conversion: Conversion = { document, direction: "input", notes, partsLeft: MAX_PARTS };
   const properties: Record<string, Json> = {};
   const required: string[] = [];
@@ -32,11 +46,16 @@ export function inputsOf(document: ApiDocument, operation: Given, shared: Json |
     if (parameter === null) continue;
     parameters.push(parameter);
     properties[parameter.argument] = described(schemaOf(given, conversion), given.value);
-    if (parameter.in === "path" || given.value["required"] === true) required.push(parameter.argument);
+    if (parameter.in === "path" || given.value["required"] === true)
+      required.push(parameter.argument);
   }
   const filled = new Set(parameters.filter((one) => one.in === "path").map(({ name }) => name));
   for (const [, name = ""] of path.matchAll(PLACEHOLDER))
-    if (!filled.has(name)) throw noteOf(`${operation.at}/parameters`, `the path has {${name}}, and no parameter says what it is`);
+    if (!filled.has(name))
+      throw noteOf(
+        `${operation.at}/parameters`,
+        `the path has {${name}}, and no parameter says what it is`,
+      );
   if (body) {
     properties[BODY] = body.schema;
     if (body.required) required.push(BODY);
@@ -44,17 +63,31 @@ export function inputsOf(document: ApiDocument, operation: Given, shared: Json |
   return {
     parameters,
     body: body && { argument: BODY, mediaType: body.mediaType },
-    schema: { type: "object", properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false },
+    schema: {
+      type: "object",
+      properties,
+      ...(required.length > 0 ? { required } : {}),
+      additionalProperties: false,
+    },
   };
-} // prettier-ignore
+}
 
 /** Those of the path and those of the operation, which win where both name one. */
-function gathered(document: ApiDocument, operation: Given, shared: Json | undefined, sharedAt: string): Given[] {
+function gathered(
+  document: ApiDocument,
+  operation: Given,
+  shared: Json | undefined,
+  sharedAt: string,
+): Given[] {
   const found = new Map<string, Given>();
-  for (const [list, at] of [[shared, `${sharedAt}/parameters`], [operation.value["parameters"], `${operation.at}/parameters`]] as const) {
+  for (const [list, at] of [
+    [shared, `${sharedAt}/parameters`],
+    [operation.value["parameters"], `${operation.at}/parameters`],
+  ] as const) {
     if (list === undefined) continue;
     if (!Array.isArray(list)) throw noteOf(at, `expected a list, got ${shown(list)}`);
-    if (list.length > MAX_PARAMETERS) throw noteOf(at, `expected at most ${MAX_PARAMETERS} parameters, got ${list.length}`);
+    if (list.length > MAX_PARAMETERS)
+      throw noteOf(at, `expected at most ${MAX_PARAMETERS} parameters, got ${list.length}`);
     (list as readonly Json[]).forEach((one, index) => {
       const told = resolved(document, one, `${at}/${index}`);
       if (!("value" in told)) throw noteOf(told.path, told.message);
@@ -62,27 +95,34 @@ function gathered(document: ApiDocument, operation: Given, shared: Json | undefi
     });
   }
   return [...found.values()];
-} // prettier-ignore
+}
 
 /** Null for what is not sent; required or not, the API says so itself then. */
 function parameterOf({ value, at }: Given, names: Names, notes: Note[]): Parameter | null {
   const { name, in: place, style, explode, content } = value;
-  if (typeof name !== "string" || name === "") throw noteOf(`${at}/name`, `expected a text, got ${shown(name)}`); // prettier-ignore
+  if (typeof name !== "string" || name === "")
+    throw noteOf(`${at}/name`, `expected a text, got ${shown(name)}`);
   if (place === "cookie") {
-    notes.push({ path: at, message: `the cookie ${name} is left out: cookies are credentials; give the server a header Cookie` }); // prettier-ignore
+    notes.push({
+      path: at,
+      message: `the cookie ${name} is left out: cookies are credentials; give the server a header Cookie`,
+    });
     return null;
   }
-  if (typeof place !== "string" || !Object.hasOwn(STYLES, place)) throw noteOf(`${at}/in`, `expected path, query or header, got ${shown(place)}`); // prettier-ignore
+  if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
+    throw noteOf(`${at}/in`, `expected path, query or header, got ${shown(place)}`);
   const where = place as Place;
   const fault = where === "header" ? headerFault(name) : null;
   if (fault !== null) {
     // These three are described elsewhere, as the standard has it.
-    if (!/^(accept|content-type|authorization)$/i.test(name)) notes.push({ path: at, message: `the header ${name} is left out: it ${fault}` }); // prettier-ignore
+    if (!/^(accept|content-type|authorization)$/i.test(name))
+      notes.push({ path: at, message: `the header ${name} is left out: it ${fault}` });
     return null;
   }
   const styles: readonly Style[] = STYLES[where];
   const chosen = style === undefined ? styles[0] : styles.find((one) => one === style);
-  if (chosen === undefined) throw noteOf(`${at}/style`, `expected one of ${styles.join(", ")}, got ${shown(style)}`); // prettier-ignore
+  if (chosen === undefined)
+    throw noteOf(`${at}/style`, `expected one of ${styles.join(", ")}, got ${shown(style)}`);
   return {
     argument: names.take(name, `${where}_${name}`),
     name,
@@ -97,9 +137,14 @@ function schemaOf({ value, at }: Given, conversion: Conversion): Json {
   const { schema, content } = value;
   if (!isObject(content)) return convertSchema(schema, `${at}/schema`, conversion);
   const [mediaType = ""] = Object.keys(content);
-  if (!isJson(mediaType)) throw noteOf(`${at}/content`, `expected application/json, got ${shown(mediaType)}`); // prettier-ignore
+  if (!isJson(mediaType))
+    throw noteOf(`${at}/content`, `expected application/json, got ${shown(mediaType)}`);
   const inner = content[mediaType];
-  return convertSchema(isObject(inner) ? inner["schema"] : undefined, `${at}/content${pointer(mediaType)}/schema`, conversion); // prettier-ignore
+  return convertSchema(
+    isObject(inner) ? inner["schema"] : undefined,
+    `${at}/content${pointer(mediaType)}/schema`,
+    conversion,
+  );
 }
 
 function described(schema: Json, { description }: JsonObject): Json {
@@ -118,33 +163,49 @@ function bodyOf(
   document: ApiDocument,
   conversion: Conversion,
 ): BodyGiven | null {
-  // prettier-ignore
   if (value["requestBody"] === undefined) return null;
   const told = resolved(document, value["requestBody"], `${at}/requestBody`);
   if (!("value" in told)) throw noteOf(told.path, told.message);
   const { content, required: isRequired, description } = told.value;
   const kinds = isObject(content) ? Object.keys(content) : [];
   const required = isRequired === true;
-  const mediaType = kinds.find(isJson) ?? kinds.find(isForm) ?? kinds.find(isText) ?? (kinds.includes("*/*") ? "*/*" : undefined); // prettier-ignore
+  const mediaType =
+    kinds.find(isJson) ??
+    kinds.find(isForm) ??
+    kinds.find(isText) ??
+    (kinds.includes("*/*") ? "*/*" : undefined);
   if (mediaType === undefined || !isObject(content)) {
-    const message = `a body of ${kinds.join(", ") || "no kind"} cannot be sent; JSON, forms and text can`; // prettier-ignore
+    const message = `a body of ${kinds.join(", ") || "no kind"} cannot be sent; JSON, forms and text can`;
     if (required) throw noteOf(`${told.at}/content`, message);
     conversion.notes.push({ path: `${told.at}/content`, message });
     return null;
   }
   const inner = content[mediaType];
   const given = isObject(inner) ? inner["schema"] : undefined;
-  const schema = isText(mediaType) && !isJson(mediaType) ? { type: "string" } : convertSchema(given, `${told.at}/content${pointer(mediaType)}/schema`, conversion); // prettier-ignore
+  const schema =
+    isText(mediaType) && !isJson(mediaType)
+      ? { type: "string" }
+      : convertSchema(given, `${told.at}/content${pointer(mediaType)}/schema`, conversion);
   const kind = mediaType === "*/*" ? "application/json" : mediaType;
-  return { mediaType: kind, schema: isObject(schema) && schema["description"] === undefined ? described(schema, { description: description ?? null }) : schema, required }; // prettier-ignore
+  return {
+    mediaType: kind,
+    schema:
+      isObject(schema) && schema["description"] === undefined
+        ? described(schema, { description: description ?? null })
+        : schema,
+    required,
+  };
 }
 
 const essence = (mediaType: string): string => mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
 export const isJson = (mediaType: string): boolean =>
   /^(application\/json|[a-z]+\/[\w.+-]+\+json)$/.test(essence(mediaType));
-export const isForm = (mediaType: string): boolean => essence(mediaType) === "application/x-www-form-urlencoded"; // prettier-ignore
+export const isForm = (mediaType: string): boolean =>
+  essence(mediaType) === "application/x-www-form-urlencoded";
 const isText = (mediaType: string): boolean =>
-  /^(text\/[\w.+-]+|application\/(xml|[\w.-]+\+xml|yaml|x-yaml|graphql|x-ndjson|jsonl))$/.test(essence(mediaType)); // prettier-ignore
+  /^(text\/[\w.+-]+|application\/(xml|[\w.-]+\+xml|yaml|x-yaml|graphql|x-ndjson|jsonl))$/.test(
+    essence(mediaType),
+  );
 
 /** Thrown for the one operation, and caught by whoever goes through all of them. */
 export class OperationFault extends Error {
@@ -155,4 +216,5 @@ export class OperationFault extends Error {
   }
 }
 
-const noteOf = (path: string, message: string): OperationFault => new OperationFault({ path, message }); // prettier-ignore
+const noteOf = (path: string, message: string): OperationFault =>
+  new OperationFault({ path, message });

@@ -3,7 +3,16 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Json, JsonObject } from "../call.ts";
 import type { ForeignDefinition } from "../store/store.ts";
 import { chosen } from "./choose.ts";
-import { isObject, pointer, readDocument, refused, resolved, shown, type ApiDocument, type Note } from "./document.ts"; // prettier-ignore
+import {
+  isObject,
+  pointer,
+  readDocument,
+  refused,
+  resolved,
+  shown,
+  type ApiDocument,
+  type Note,
+} from "./document.ts";
 import { inputsOf, isJson, OperationFault } from "./inputs.ts";
 import { toolNames } from "./names.ts";
 import { jsonOf, type Method } from "./operation.ts";
@@ -60,13 +69,17 @@ export async function importOpenApi(
   text: string,
   options: OpenApiOptions = {},
 ): Promise<ApiImport> {
-  // prettier-ignore
   const document = await readDocument(text);
   const notes: Note[] = [];
   const all = operationsIn(document, notes);
   const proofs = proofsOf(document, notes);
   const picked = chosen(all, options.choose ?? []);
-  if (picked.length === 0) throw refused("/paths", "no operation was found", all.length === 0 ? "send a document with paths" : "choose fewer exclusions"); // prettier-ignore
+  if (picked.length === 0)
+    throw refused(
+      "/paths",
+      "no operation was found",
+      all.length === 0 ? "send a document with paths" : "choose fewer exclusions",
+    );
   requireKnown(options.shape ?? {}, picked);
   const used = new Set<string>();
   const faults: Note[] = [];
@@ -82,15 +95,30 @@ export async function importOpenApi(
       chars += JSON.stringify(made.definition).length;
     } catch (cause) {
       if (!(cause instanceof OperationFault)) throw cause;
-      faults.push({ path: cause.note.path, message: `${one.name} is left out: ${cause.note.message}` }); // prettier-ignore
+      faults.push({
+        path: cause.note.path,
+        message: `${one.name} is left out: ${cause.note.message}`,
+      });
     }
-    if (chars > MAX_CHARS) throw refused("/choose", `the operations take more than ${MAX_CHARS} characters`, "choose those that are needed, e.g. tag:pets"); // prettier-ignore
+    if (chars > MAX_CHARS)
+      throw refused(
+        "/choose",
+        `the operations take more than ${MAX_CHARS} characters`,
+        "choose those that are needed, e.g. tag:pets",
+      );
     // What is told in the end is few; a document may be wrong in a million places.
-    if (notes.length > MAX_NOTES) notes.splice(0, notes.length, ...distinct(notes).slice(0, MAX_NOTES)); // prettier-ignore
+    if (notes.length > MAX_NOTES)
+      notes.splice(0, notes.length, ...distinct(notes).slice(0, MAX_NOTES));
   }
-  if (operations.length === 0) throw refused(faults[0]?.path ?? "", faults[0]?.message ?? "", "mend the document, or add single endpoints"); // prettier-ignore
+  if (operations.length === 0)
+    throw refused(
+      faults[0]?.path ?? "",
+      faults[0]?.message ?? "",
+      "mend the document, or add single endpoints",
+    );
   const { info } = document.root;
-  const about = (key: string): string => (isObject(info) && typeof info[key] === "string" ? info[key] : ""); // prettier-ignore
+  const about = (key: string): string =>
+    isObject(info) && typeof info[key] === "string" ? info[key] : "";
   return {
     title: shortened(about("title"), MAX_TITLE),
     description: shortened(about("description"), MAX_DESCRIPTION),
@@ -102,11 +130,18 @@ export async function importOpenApi(
 }
 
 /** A schema that many operations use is told of once. */
-const distinct = (notes: readonly Note[]): Note[] => [...new Map(notes.map((note) => [JSON.stringify([note.path, note.message]), note])).values()]; // prettier-ignore
+const distinct = (notes: readonly Note[]): Note[] => [
+  ...new Map(notes.map((note) => [JSON.stringify([note.path, note.message]), note])).values(),
+];
 
 function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
   const { paths } = document.root;
-  if (!isObject(paths)) throw refused("/paths", `expected an object, got ${shown(paths)}`, "send a document with paths"); // prettier-ignore
+  if (!isObject(paths))
+    throw refused(
+      "/paths",
+      `expected an object, got ${shown(paths)}`,
+      "send a document with paths",
+    );
   const names = toolNames();
   const found: Found[] = [];
   for (const [path, given] of Object.entries(paths)) {
@@ -126,10 +161,20 @@ function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
         notes.push({ path: place, message: `left out: expected an object, got ${shown(value)}` });
         continue;
       }
-      if (found.length >= MAX_OPERATIONS) throw refused(place, `expected at most ${MAX_OPERATIONS} operations`, "split the document"); // prettier-ignore
+      if (found.length >= MAX_OPERATIONS)
+        throw refused(place, `expected at most ${MAX_OPERATIONS} operations`, "split the document");
       const { operationId, tags } = value;
       const id = typeof operationId === "string" ? operationId : `${verb} ${path}`;
-      found.push({ id, name: names.take(id, `${verb} ${path}`), tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [], method: verb.toUpperCase() as Method, path, at: place, value, item }); // prettier-ignore
+      found.push({
+        id,
+        name: names.take(id, `${verb} ${path}`),
+        tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+        method: verb.toUpperCase() as Method,
+        path,
+        at: place,
+        value,
+        item,
+      });
     }
   }
   return found;
@@ -142,17 +187,32 @@ export function pathFault(path: string): string | null {
   const fixed = path.replace(/\{[^{}/]+\}/g, "x");
   if (/[{}]/.test(fixed)) return "its braces do not match";
   const decoded = fixed.replace(/%2e/gi, ".");
-  if (decoded.split("/").some((step) => step === "." || step === "..")) return "it holds . or .. as a step"; // prettier-ignore
+  if (decoded.split("/").some((step) => step === "." || step === ".."))
+    return "it holds . or .. as a step";
   return path.length > 2_000 ? "it is too long" : null;
 }
 
-export function definitionOf(document: ApiDocument, found: Found, proofs: ReadonlyMap<string, Proof>, options: OpenApiOptions, notes: Note[]) {
+export function definitionOf(
+  document: ApiDocument,
+  found: Found,
+  proofs: ReadonlyMap<string, Proof>,
+  options: OpenApiOptions,
+  notes: Note[],
+) {
   const { value, at, item, path, method, name } = found;
   if (value["servers"] !== undefined || item.value["servers"] !== undefined)
-    throw new OperationFault({ path: `${value["servers"] === undefined ? item.at : at}/servers`, message: "it says that it lives elsewhere; add it as a server of its own" });
+    throw new OperationFault({
+      path: `${value["servers"] === undefined ? item.at : at}/servers`,
+      message: "it says that it lives elsewhere; add it as a server of its own",
+    });
   const inputs = inputsOf(document, { value, at }, item.value["parameters"], item.at, path, notes);
   const schemes = schemesOf(value["security"] ?? document.root["security"], proofs);
-  if (schemes === null) notes.push({ path: `${at}/security`, message: "none of its ways of authorization can be had here; add a header to the server by hand" });
+  if (schemes === null)
+    notes.push({
+      path: `${at}/security`,
+      message:
+        "none of its ways of authorization can be had here; add a header to the server by hand",
+    });
   const shape = options.shape?.[name] ?? {};
   const definition: ForeignDefinition = {
     method: "http",
@@ -161,13 +221,24 @@ export function definitionOf(document: ApiDocument, found: Found, proofs: Readon
     inputSchema: inputs.schema,
     outputSchema: options.outputs === true && !shape.select ? outputOf(document, value, at) : null,
     annotations: annotationsOf(method),
-    operation: jsonOf({ method, path, query: [], parameters: inputs.parameters, body: inputs.body, security: schemes ?? [], select: shape.select ?? null, maxItems: shape.maxItems ?? null }),
+    operation: jsonOf({
+      method,
+      path,
+      query: [],
+      parameters: inputs.parameters,
+      body: inputs.body,
+      security: schemes ?? [],
+      select: shape.select ?? null,
+      maxItems: shape.maxItems ?? null,
+    }),
   };
   return { definition, schemes: schemes ?? [] };
-} // prettier-ignore
+}
 
 function wordsOf({ summary, description, deprecated }: JsonObject, method: string, path: string) {
-  const texts = [summary, description].filter((text): text is string => typeof text === "string" && text.trim() !== ""); // prettier-ignore
+  const texts = [summary, description].filter(
+    (text): text is string => typeof text === "string" && text.trim() !== "",
+  );
   const told = texts.join("\n\n") || `${method} ${path}`;
   return {
     title: typeof summary === "string" && summary !== "" ? shortened(summary, MAX_TITLE) : null,
@@ -189,7 +260,9 @@ function annotationsOf(method: Method): JsonObject {
 /** The schema of the usual answer in the form in which answers are handed on; null when there is none, or it is not small. */
 function outputOf(document: ApiDocument, value: JsonObject, at: string): JsonObject | null {
   const { responses } = value;
-  const status = isObject(responses) ? Object.keys(responses).find((code) => /^2/.test(code)) : undefined; // prettier-ignore
+  const status = isObject(responses)
+    ? Object.keys(responses).find((code) => /^2/.test(code))
+    : undefined;
   if (status === undefined || !isObject(responses)) return null;
   const told = resolved(document, responses[status], `${at}/responses${pointer(status)}`);
   const content = "value" in told ? told.value["content"] : undefined;
@@ -201,13 +274,22 @@ function outputOf(document: ApiDocument, value: JsonObject, at: string): JsonObj
   const body = convertSchema(inner["schema"], `${at}/responses`, to);
   // One that had to be cut says too little to be worth its place.
   if (to.notes.length > 0) return null;
-  return { type: "object", properties: { status: { type: "integer" }, body }, required: ["status", "body"] }; // prettier-ignore
+  return {
+    type: "object",
+    properties: { status: { type: "integer" }, body },
+    required: ["status", "body"],
+  };
 }
 
 function requireKnown(shape: Readonly<Record<string, Shape>>, picked: readonly Found[]): void {
   const known = new Set(picked.map(({ name }) => name));
   const odd = Object.keys(shape).find((name) => !known.has(name));
-  if (odd !== undefined) throw refused(pointer("shape", odd), "no operation that was chosen has this name", `known: ${[...known].slice(0, 20).join(", ")}`); // prettier-ignore
+  if (odd !== undefined)
+    throw refused(
+      pointer("shape", odd),
+      "no operation that was chosen has this name",
+      `known: ${[...known].slice(0, 20).join(", ")}`,
+    );
 }
 
 /** The first server with its variables filled in; null when it is no address. */
@@ -217,7 +299,9 @@ function addressIn(servers: Json | undefined, documentUrl: string | undefined): 
   const variables = isObject(first) && isObject(first["variables"]) ? first["variables"] : {};
   const filled = given.replace(PLACED, (whole, name: string) => {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    return isObject(variable) && typeof variable["default"] === "string" ? variable["default"] : whole; // prettier-ignore
+    return isObject(variable) && typeof variable["default"] === "string"
+      ? variable["default"]
+      : whole;
   });
   const url = URL.parse(filled, documentUrl);
   if (!url || !/^https?:$/.test(url.protocol) || /[{}]/.test(filled)) return null;

@@ -44,7 +44,8 @@ export interface Operation {
 
 export const PLACEHOLDER = /\{([^{}/]+)\}/g;
 
-export const jsonOf = (operation: Operation): JsonObject => ({ ...operation }) as unknown as JsonObject; // prettier-ignore
+export const jsonOf = (operation: Operation): JsonObject =>
+  ({ ...operation }) as unknown as JsonObject;
 
 /** What was stored, checked as far as a request depends on it: a broken one must not become a request. */
 export function operationOf(stored: JsonObject | null): Operation {
@@ -59,7 +60,13 @@ export function operationOf(stored: JsonObject | null): Operation {
     isList(security, isText) &&
     (select === null || isList(select, isText)) &&
     (maxItems === null || typeof maxItems === "number");
-  if (!fine) throw new AppError("EXECUTION_FAILED", "operation_invalid", "the stored operation of this tool cannot be read", { remedy: "import the API again" }); // prettier-ignore
+  if (!fine)
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "operation_invalid",
+      "the stored operation of this tool cannot be read",
+      { remedy: "import the API again" },
+    );
   return stored as unknown as Operation;
 }
 
@@ -78,5 +85,11 @@ function isParameter(value: Json): boolean {
   const { argument, name, in: place, style, explode, json } = value;
   if (typeof place !== "string" || !Object.hasOwn(STYLES, place)) return false;
   const styles: readonly Json[] = STYLES[place as Place];
-  return isText(argument) && isText(name) && styles.includes(style ?? null) && typeof explode === "boolean" && typeof json === "boolean"; // prettier-ignore
+  return (
+    isText(argument) &&
+    isText(name) &&
+    styles.includes(style ?? null) &&
+    typeof explode === "boolean" &&
+    typeof json === "boolean"
+  );
 }

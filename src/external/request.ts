@@ -44,35 +44,76 @@ export function buildRequest(
 /** Scheme, host and path of a server, without a slash at the end. */
 export function baseOf(address: string): { readonly origin: string; readonly path: string } {
   const url = URL.parse(address);
-  const odd = !url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== ""; // prettier-ignore
-  if (odd) throw new AppError("BAD_REQUEST", "invalid_input", `the address ${JSON.stringify(address.slice(0, 200))} is none that an API can have`, { remedy: "write it as https://host/path, without user, query and fragment", errors: [{ path: "/url", message: "expected https://host/path" }] }); // prettier-ignore
+  const odd =
+    !url ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username !== "" ||
+    url.password !== "" ||
+    url.search !== "" ||
+    url.hash !== "";
+  if (odd)
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `the address ${JSON.stringify(address.slice(0, 200))} is none that an API can have`,
+      {
+        remedy: "write it as https://host/path, without user, query and fragment",
+        errors: [{ path: "/url", message: "expected https://host/path" }],
+      },
+    );
   return { origin: url.origin, path: url.pathname.replace(/\/+$/, "") };
 }
 
-function addressOf(base: string, operation: Operation, args: JsonObject, secret: readonly (readonly [string, string])[]): string {
+function addressOf(
+  base: string,
+  operation: Operation,
+  args: JsonObject,
+  secret: readonly (readonly [string, string])[],
+): string {
   const { origin, path } = baseOf(base);
   const { parameters } = operation;
   const full = `${path}${fillPath(operation.path, parameters, args)}`;
   const inQuery = parameters.filter((one) => one.in === "query");
-  const taken = new Set([...inQuery.map(({ name }) => name), ...operation.query.map(([name]) => name), ...secret.map(([name]) => name)]);
+  const taken = new Set([
+    ...inQuery.map(({ name }) => name),
+    ...operation.query.map(([name]) => name),
+    ...secret.map(([name]) => name),
+  ]);
   const pairs = [
     ...operation.query.map(pair),
     ...inQuery.flatMap((one) => {
       const value = args[one.argument];
       if (value === undefined || value === null) return [];
-      if (secret.some(([name]) => name === one.name)) throw fault(one.argument, "is filled in by the server's own credential", "leave it out");
+      if (secret.some(([name]) => name === one.name))
+        throw fault(one.argument, "is filled in by the server's own credential", "leave it out");
       return queryPairs(one, value, taken);
     }),
     ...secret.map(pair),
   ];
   const url = `${origin}${full}${pairs.length > 0 ? `?${pairs.join("&")}` : ""}`;
-  if (url.length > MAX_URL_CHARS) throw new AppError("BAD_REQUEST", "invalid_arguments", `the address would have ${url.length} characters; at most ${MAX_URL_CHARS} are sent`, { remedy: "send less" });
+  if (url.length > MAX_URL_CHARS)
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_arguments",
+      `the address would have ${url.length} characters; at most ${MAX_URL_CHARS} are sent`,
+      { remedy: "send less" },
+    );
   // Whatever was put in, it is still this host and this path.
   const parsed = URL.parse(url);
-  if (parsed?.origin !== origin || parsed.pathname !== full || parsed.hash !== "" || parsed.username !== "")
-    throw new AppError("BAD_REQUEST", "invalid_arguments", "the arguments lead to another address", { remedy: "send plain values" });
+  if (
+    parsed?.origin !== origin ||
+    parsed.pathname !== full ||
+    parsed.hash !== "" ||
+    parsed.username !== ""
+  )
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_arguments",
+      "the arguments lead to another address",
+      { remedy: "send plain values" },
+    );
   return url;
-} // prettier-ignore
+}
 
 const pair = ([name, value]: readonly [string, string]): string =>
   `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
@@ -98,8 +139,13 @@ function argumentHeaders(
   for (const parameter of parameters) {
     const value = args[parameter.argument];
     if (parameter.in !== "header" || value === undefined || value === null) continue;
-    const why = held.has(parameter.name.toLowerCase()) ? "is set by the server itself" : headerFault(parameter.name); // prettier-ignore
-    if (why !== null) throw new AppError("FORBIDDEN", "header_forbidden", `the header ${parameter.name} ${why}`, { remedy: `leave ${parameter.argument} out` }); // prettier-ignore
+    const why = held.has(parameter.name.toLowerCase())
+      ? "is set by the server itself"
+      : headerFault(parameter.name);
+    if (why !== null)
+      throw new AppError("FORBIDDEN", "header_forbidden", `the header ${parameter.name} ${why}`, {
+        remedy: `leave ${parameter.argument} out`,
+      });
     headers[parameter.name.toLowerCase()] = headerValue(parameter, value);
   }
   return headers;
@@ -108,17 +154,30 @@ function argumentHeaders(
 function bodyOf({ body }: Operation, args: JsonObject): string | undefined {
   const value = body ? args[body.argument] : undefined;
   if (!body || value === undefined) return undefined;
-  const text = isJson(body.mediaType) ? JSON.stringify(value) : isForm(body.mediaType) ? formOf(body.argument, value) : value; // prettier-ignore
+  const text = isJson(body.mediaType)
+    ? JSON.stringify(value)
+    : isForm(body.mediaType)
+      ? formOf(body.argument, value)
+      : value;
   if (typeof text !== "string") throw fault(body.argument, "is sent as text", "send a text");
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_BODY_BYTES) throw new AppError("FORBIDDEN", "size_exceeded", `the body has ${bytes} bytes; at most ${MAX_BODY_BYTES} are sent`, { remedy: "send less, or in parts" }); // prettier-ignore
+  if (bytes > MAX_BODY_BYTES)
+    throw new AppError(
+      "FORBIDDEN",
+      "size_exceeded",
+      `the body has ${bytes} bytes; at most ${MAX_BODY_BYTES} are sent`,
+      { remedy: "send less, or in parts" },
+    );
   return text;
 }
 
 function formOf(argument: string, value: Json): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw fault(argument, "is sent as a form", "send an object"); // prettier-ignore
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw fault(argument, "is sent as a form", "send an object");
   const pairs = Object.entries(value as JsonObject).flatMap(([name, one]) =>
-    (Array.isArray(one) ? (one as readonly Json[]) : [one]).filter((item) => item !== null).map((item) => [name, typeof item === "object" ? JSON.stringify(item) : String(item)]),
-  ); // prettier-ignore
+    (Array.isArray(one) ? (one as readonly Json[]) : [one])
+      .filter((item) => item !== null)
+      .map((item) => [name, typeof item === "object" ? JSON.stringify(item) : String(item)]),
+  );
   return new URLSearchParams(pairs as [string, string][]).toString();
 }

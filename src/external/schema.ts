@@ -1,7 +1,15 @@
 // A schema of an OpenAPI document as JSON Schema 2020-12: references put in place, bounded, and nothing in it that leads out.
 import type { Json, JsonObject } from "../call.ts";
 import { schemaFault } from "../util/foreign-schema.ts";
-import { isObject, pointer, shown, targetOf, valueIn, type ApiDocument, type Note } from "./document.ts"; // prettier-ignore
+import {
+  isObject,
+  pointer,
+  shown,
+  targetOf,
+  valueIn,
+  type ApiDocument,
+  type Note,
+} from "./document.ts";
 
 export interface Conversion {
   readonly document: ApiDocument;
@@ -18,14 +26,43 @@ export const MAX_PARTS = 1_000;
 const MAX_VALUE_CHARS = 4_000;
 const MAX_TEXT_CHARS = 1_000;
 
-const NUMBERS = ["multipleOf", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "minContains", "maxContains"] as const; // prettier-ignore
+const NUMBERS = [
+  "multipleOf",
+  "maximum",
+  "minimum",
+  "maxLength",
+  "minLength",
+  "maxItems",
+  "minItems",
+  "maxProperties",
+  "minProperties",
+  "minContains",
+  "maxContains",
+] as const;
 const TEXTS = ["title", "description", "format", "contentEncoding", "contentMediaType"] as const;
 const FLAGS = ["uniqueItems", "deprecated"] as const;
-const INNER = ["items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"] as const; // prettier-ignore
+const INNER = [
+  "items",
+  "additionalProperties",
+  "not",
+  "contains",
+  "propertyNames",
+  "if",
+  "then",
+  "else",
+] as const;
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"] as const;
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /** Words beside a reference that say nothing about what fits. */
-const ANNOTATIONS = new Set(["title", "description", "deprecated", "default", "example", "examples", "summary"]); // prettier-ignore
+const ANNOTATIONS = new Set([
+  "title",
+  "description",
+  "deprecated",
+  "default",
+  "example",
+  "examples",
+  "summary",
+]);
 
 interface Spot {
   /** JSON pointer of what is read. */
@@ -46,44 +83,68 @@ function convert(given: Json, spot: Spot, to: Conversion): Json {
     to.notes.push({ path: spot.at, message });
     return {};
   };
-  if (!isObject(given)) return note(`expected a schema, got ${shown(given)}; anything is taken here`); // prettier-ignore
-  if (spot.level > MAX_LEVELS) return note(`more than ${MAX_LEVELS} levels deep; anything is taken below`); // prettier-ignore
+  if (!isObject(given))
+    return note(`expected a schema, got ${shown(given)}; anything is taken here`);
+  if (spot.level > MAX_LEVELS)
+    return note(`more than ${MAX_LEVELS} levels deep; anything is taken below`);
   if (--to.partsLeft < 0) return note("the schema is too large; anything is taken from here on");
   const { $ref: reference, ...beside } = given;
   if (reference !== undefined) return behind(reference, beside, spot, to, note);
-  if (given["$dynamicRef"] !== undefined) return note("$dynamicRef is not followed; anything is taken here"); // prettier-ignore
+  if (given["$dynamicRef"] !== undefined)
+    return note("$dynamicRef is not followed; anything is taken here");
   const made: Record<string, Json> = { ...plainWords(given, spot, to), ...inner(given, spot, to) };
   return to.document.version === "3.0" ? asNullable(made, given) : made;
 }
 
 /** What a reference stands for, with the words beside it. */
-function behind(reference: Json, beside: JsonObject, spot: Spot, to: Conversion, note: (message: string) => JsonObject): Json {
+function behind(
+  reference: Json,
+  beside: JsonObject,
+  spot: Spot,
+  to: Conversion,
+  note: (message: string) => JsonObject,
+): Json {
   const target = targetOf(reference);
-  if (target === null) return note(`refers to ${shown(reference)}; only references within the document are followed, so anything is taken here`);
-  if (spot.through.includes(target)) return note(`${target} refers to itself; anything is taken below`);
+  if (target === null)
+    return note(
+      `refers to ${shown(reference)}; only references within the document are followed, so anything is taken here`,
+    );
+  if (spot.through.includes(target))
+    return note(`${target} refers to itself; anything is taken below`);
   const value = valueIn(to.document.root, target);
-  if (value === undefined) return note(`refers to ${shown(reference)}, which is not there; anything is taken here`);
-  const made = convert(value, { at: target, level: spot.level, through: [...spot.through, target] }, to);
+  if (value === undefined)
+    return note(`refers to ${shown(reference)}, which is not there; anything is taken here`);
+  const made = convert(
+    value,
+    { at: target, level: spot.level, through: [...spot.through, target] },
+    to,
+  );
   // 3.0 reads nothing beside a reference.
-  if (to.document.version === "3.0" || Object.keys(beside).length === 0 || !isObject(made)) return made;
+  if (to.document.version === "3.0" || Object.keys(beside).length === 0 || !isObject(made))
+    return made;
   const words = Object.fromEntries(TEXTS.flatMap((key) => textAt(beside, key)));
   if (Object.keys(beside).every((key) => ANNOTATIONS.has(key))) return { ...made, ...words };
   return { allOf: [made, convert(beside, { ...spot, level: spot.level + 2 }, to)] };
-} // prettier-ignore
+}
 
 function plainWords(given: JsonObject, spot: Spot, to: Conversion): Record<string, Json> {
   const made: Record<string, Json> = {};
-  const note = (key: string, message: string): void => void to.notes.push({ path: `${spot.at}/${key}`, message }); // prettier-ignore
+  const note = (key: string, message: string): void =>
+    void to.notes.push({ path: `${spot.at}/${key}`, message });
   const { type, pattern, enum: choices, required } = given;
   const types = [type ?? []].flat() as readonly Json[];
   if (types.length > 0) {
-    if (types.every((one) => typeof one === "string" && TYPES.includes(one))) made["type"] = type ?? null;
+    if (types.every((one) => typeof one === "string" && TYPES.includes(one)))
+      made["type"] = type ?? null;
     else note("type", `${shown(type)} is no type; any is taken`);
   }
   for (const key of TEXTS) Object.assign(made, Object.fromEntries(textAt(given, key)));
   for (const key of NUMBERS) if (typeof given[key] === "number") made[key] = given[key];
   for (const key of FLAGS) if (given[key] === true) made[key] = true;
-  for (const [limit, excluded] of [["minimum", "exclusiveMinimum"], ["maximum", "exclusiveMaximum"]] as const) {
+  for (const [limit, excluded] of [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const) {
     const value = given[excluded];
     if (typeof value === "number") made[excluded] = value;
     if (value !== true || typeof made[limit] !== "number") continue;
@@ -107,13 +168,18 @@ function plainWords(given: JsonObject, spot: Spot, to: Conversion): Record<strin
     const names = required.filter((name) => typeof name === "string");
     if (names.length > 0) made["required"] = names;
   }
-  if (isObject(given["dependentRequired"]) && isSmall(given["dependentRequired"])) made["dependentRequired"] = given["dependentRequired"];
+  if (isObject(given["dependentRequired"]) && isSmall(given["dependentRequired"]))
+    made["dependentRequired"] = given["dependentRequired"];
   return made;
-} // prettier-ignore
+}
 
 function inner(given: JsonObject, spot: Spot, to: Conversion): Record<string, Json> {
   const made: Record<string, Json> = {};
-  const below = (levels: number, ...steps: string[]): Spot => ({ ...spot, at: `${spot.at}${pointer(...steps)}`, level: spot.level + levels }); // prettier-ignore
+  const below = (levels: number, ...steps: string[]): Spot => ({
+    ...spot,
+    at: `${spot.at}${pointer(...steps)}`,
+    level: spot.level + levels,
+  });
   for (const key of INNER) {
     const value = given[key];
     if (value === undefined) continue;
@@ -123,19 +189,38 @@ function inner(given: JsonObject, spot: Spot, to: Conversion): Record<string, Js
   for (const key of LISTS) {
     const value = given[key];
     if (!Array.isArray(value) || value.length === 0) continue;
-    made[key] = (value as readonly Json[]).map((one, index) => convert(one, below(2, key, String(index)), to)); // prettier-ignore
+    made[key] = (value as readonly Json[]).map((one, index) =>
+      convert(one, below(2, key, String(index)), to),
+    );
   }
   for (const key of ["properties", "dependentSchemas", "patternProperties"] as const) {
     const value = given[key];
     if (!isObject(value)) continue;
-    if (key === "patternProperties" && schemaFault({ patternProperties: Object.fromEntries(Object.keys(value).map((name) => [name, {}])) }) !== null) {
-      to.notes.push({ path: `${spot.at}/${key}`, message: "left out: such patterns are not matched" });
+    if (
+      key === "patternProperties" &&
+      schemaFault({
+        patternProperties: Object.fromEntries(Object.keys(value).map((name) => [name, {}])),
+      }) !== null
+    ) {
+      to.notes.push({
+        path: `${spot.at}/${key}`,
+        message: "left out: such patterns are not matched",
+      });
       continue;
-    } // prettier-ignore
-    const kept = Object.entries(value).filter(([, one]) => key !== "properties" || !isForOthers(one, to)); // prettier-ignore
-    made[key] = Object.fromEntries(kept.map(([name, one]) => [name, convert(one, below(2, key, name), to)])); // prettier-ignore
+    }
+    const kept = Object.entries(value).filter(
+      ([, one]) => key !== "properties" || !isForOthers(one, to),
+    );
+    made[key] = Object.fromEntries(
+      kept.map(([name, one]) => [name, convert(one, below(2, key, name), to)]),
+    );
     const { required } = given;
-    if (key !== "properties" || !Array.isArray(required) || kept.length === Object.keys(value).length) continue; // prettier-ignore
+    if (
+      key !== "properties" ||
+      !Array.isArray(required) ||
+      kept.length === Object.keys(value).length
+    )
+      continue;
     const gone = new Set(Object.keys(value).filter((name) => !kept.some(([one]) => one === name)));
     made["required"] = required.filter((name) => typeof name === "string" && !gone.has(name));
   }
@@ -154,7 +239,10 @@ function asNullable(made: Record<string, Json>, given: JsonObject): Json {
   if (given["nullable"] !== true) return made;
   const { type, enum: choices } = made;
   if (typeof type !== "string") return isEmpty(made) ? made : { anyOf: [made, { type: "null" }] };
-  const withNull = Array.isArray(choices) && !choices.includes(null) ? { enum: [...(choices as readonly Json[]), null] } : {}; // prettier-ignore
+  const withNull =
+    Array.isArray(choices) && !choices.includes(null)
+      ? { enum: [...(choices as readonly Json[]), null] }
+      : {};
   return { ...made, type: [type, "null"], ...withNull };
 }
 

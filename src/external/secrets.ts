@@ -12,7 +12,8 @@ export function cleanerOf(
   for (const [name, template] of Object.entries(templates)) {
     const value = filled[name];
     if (value === undefined || !REFERENCE.test(template)) continue;
-    for (const secret of spellings(secretIn(template, value))) if (secret.length >= SHORTEST) secrets.add(secret); // prettier-ignore
+    for (const secret of spellings(secretIn(template, value)))
+      if (secret.length >= SHORTEST) secrets.add(secret);
   }
   // The longest first: one may hold another.
   const found = [...secrets].sort((a, b) => b.length - a.length);
@@ -31,5 +32,7 @@ function spellings(secret: string): string[] {
   const all = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
   if (!/^[A-Za-z0-9+/]{8,}={0,2}$/.test(secret)) return all;
   const decoded = Buffer.from(secret, "base64").toString("utf8");
-  return /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(decoded) ? [...all, decoded, decoded.slice(decoded.indexOf(":") + 1)] : all; // prettier-ignore
+  return /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(decoded)
+    ? [...all, decoded, decoded.slice(decoded.indexOf(":") + 1)]
+    : all;
 }

@@ -22,7 +22,16 @@ export function proofsOf(document: ApiDocument, notes: Note[]): Map<string, Proo
     const told = resolved(document, given, at);
     const proof = "value" in told ? proofOf(scheme, told.value) : null;
     if (proof) found.set(scheme, proof);
-    else notes.push("value" in told ? { path: at, message: "this kind of authorization cannot be had here; add a header to the server by hand" } : told); // prettier-ignore
+    else
+      notes.push(
+        "value" in told
+          ? {
+              path: at,
+              message:
+                "this kind of authorization cannot be had here; add a header to the server by hand",
+            }
+          : told,
+      );
   }
   return found;
 }
@@ -31,7 +40,6 @@ function proofOf(
   scheme: string,
   { type, in: place, name, scheme: http }: JsonObject,
 ): Proof | null {
-  // prettier-ignore
   const reference = `\${credential:${credentialName(scheme)}}`;
   const bearer = { scheme, header: "Authorization", value: `Bearer ${reference}` };
   if (type === "oauth2" || type === "openIdConnect") return bearer;
@@ -41,10 +49,13 @@ function proofOf(
     return http.toLowerCase() === "basic" ? { ...bearer, value: `Basic ${reference}` } : null;
   }
   if (type !== "apiKey" || typeof name !== "string") return null;
-  if (place === "header" && isHeaderName(name) && !isSteering(name)) return { scheme, header: name, value: reference }; // prettier-ignore
+  if (place === "header" && isHeaderName(name) && !isSteering(name))
+    return { scheme, header: name, value: reference };
   if (place === "query" && name !== "")
     return { scheme, header: `query:${name}`, value: reference };
-  return place === "cookie" && /^[\w!#$%&'*+.^`|~-]+$/.test(name) ? { scheme, header: "Cookie", value: `${name}=${reference}` } : null; // prettier-ignore
+  return place === "cookie" && /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+    ? { scheme, header: "Cookie", value: `${name}=${reference}` }
+    : null;
 }
 
 const credentialName = (scheme: string): string => {
@@ -53,8 +64,17 @@ const credentialName = (scheme: string): string => {
 };
 
 /** The schemes of the first way that can be gone; an empty list: nothing is asked for. */
-export function schemesOf(security: unknown, proofs: ReadonlyMap<string, Proof>): readonly string[] | null {
+export function schemesOf(
+  security: unknown,
+  proofs: ReadonlyMap<string, Proof>,
+): readonly string[] | null {
   if (!Array.isArray(security) || security.length === 0) return [];
-  const ways = security.filter((way): way is JsonObject => isObject(way as JsonObject)).map((way) => Object.keys(way));
-  return ways.find((way) => way.length > 0 && way.every((scheme) => proofs.has(scheme))) ?? ways.find((way) => way.length === 0) ?? null;
-} // prettier-ignore
+  const ways = security
+    .filter((way): way is JsonObject => isObject(way as JsonObject))
+    .map((way) => Object.keys(way));
+  return (
+    ways.find((way) => way.length > 0 && way.every((scheme) => proofs.has(scheme))) ??
+    ways.find((way) => way.length === 0) ??
+    null
+  );
+}

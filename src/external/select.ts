@@ -16,18 +16,25 @@ const MAX_STEPS = 20;
 
 /** JSON pointers as they are accepted; `*` stands for every entry of a list, or every field. */
 export function checkedPointers(pointers: readonly string[], at: string): readonly string[] {
-  if (pointers.length === 0 || pointers.length > MAX_POINTERS) throw refused(at, `expected 1 to ${MAX_POINTERS} pointers, got ${pointers.length}`, "leave select out to hand everything on"); // prettier-ignore
-  const odd = pointers.find((one) => !one.startsWith("/") || one.split("/").length > MAX_STEPS || /~(?![01])/.test(one)); // prettier-ignore
-  if (odd !== undefined) throw refused(at, `${JSON.stringify(odd)} is no JSON pointer`, "write it as /items/*/name");
+  if (pointers.length === 0 || pointers.length > MAX_POINTERS)
+    throw refused(
+      at,
+      `expected 1 to ${MAX_POINTERS} pointers, got ${pointers.length}`,
+      "leave select out to hand everything on",
+    );
+  const odd = pointers.find(
+    (one) => !one.startsWith("/") || one.split("/").length > MAX_STEPS || /~(?![01])/.test(one),
+  );
+  if (odd !== undefined)
+    throw refused(at, `${JSON.stringify(odd)} is no JSON pointer`, "write it as /items/*/name");
   return pointers;
-} // prettier-ignore
+}
 
 export function shaped(
   body: Json,
   select: readonly string[] | null,
   maxItems: number | null,
 ): Shaped {
-  // prettier-ignore
   const chosen = select === null ? body : (picked(body, treeOf(select)) ?? null);
   if (maxItems === null) return { value: chosen, omitted: 0 };
   const count = { omitted: 0 };
@@ -37,7 +44,10 @@ export function shaped(
 function treeOf(pointers: readonly string[]): Wanted {
   const root = new Map<string, Wanted>();
   for (const pointer of pointers) {
-    const steps = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~")); // prettier-ignore
+    const steps = pointer
+      .split("/")
+      .slice(1)
+      .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
     let node: Map<string, Wanted> = root;
     for (const [index, step] of steps.entries()) {
       const there = node.get(step);
@@ -79,5 +89,7 @@ function cut(value: Json, maxItems: number, count: { omitted: number }): Json {
     count.omitted += Math.max(0, value.length - maxItems);
     return (value as readonly Json[]).slice(0, maxItems).map((one) => cut(one, maxItems, count));
   }
-  return Object.fromEntries(Object.entries(value).map(([key, one]: [string, Json]) => [key, cut(one, maxItems, count)])); // prettier-ignore
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]: [string, Json]) => [key, cut(one, maxItems, count)]),
+  );
 }

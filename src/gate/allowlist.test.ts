@@ -20,7 +20,10 @@ it("R040 R261 R287: a tool that is not on the list is blocked", () => {
   };
   expect(ask(allowlist, {}, list("on", "system/other"))).toMatchObject(no);
   expect(ask(allowlist, {}, list("on"))).toMatchObject(no);
-  expect(ask(allowlist, { suppose: {} }, list("on", "a/b"))).toMatchObject({ ...no, read: { entries: ["a/b"] } }); // prettier-ignore
+  expect(ask(allowlist, { suppose: {} }, list("on", "a/b"))).toMatchObject({
+    ...no,
+    read: { entries: ["a/b"] },
+  });
 });
 
 it("a call without a tool never gets past it", () => {

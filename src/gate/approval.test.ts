@@ -20,11 +20,18 @@ const gate = (change: Partial<ApprovalGate> = {}): ApprovalGate => ({
 describe("the approval stage", () => {
   test("C10: is the last word, and says nothing when nobody asks", () => {
     expect(ask(approval, {}, { approvals: gate() })).toEqual({ kind: "allow" });
-    expect(approval).toMatchObject({ name: "approval", engine: "approvals", hides: false, limitMs: 500 }); // prettier-ignore
+    expect(approval).toMatchObject({
+      name: "approval",
+      engine: "approvals",
+      hides: false,
+      limitMs: 500,
+    });
   });
 
   test("a name without a tool is not found", () => {
-    expect(ask(approval, { tool: null, grant }, { approvals: gate() })).toMatchObject({ code: "NOT_FOUND" }); // prettier-ignore
+    expect(ask(approval, { tool: null, grant }, { approvals: gate() })).toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 
   test("R085: holds when a stage asked, and says why, who and how long", () => {
@@ -41,10 +48,15 @@ describe("the approval stage", () => {
   test("the tool itself may ask; it is not said twice", () => {
     const tool = testTool({ requiresApproval: true });
     const held = ask(approval, { tool }, { approvals: gate() });
-    expect(held).toMatchObject({ kind: "hold", message: "a person must agree: system/probe asks a person before every call" }); // prettier-ignore
+    expect(held).toMatchObject({
+      kind: "hold",
+      message: "a person must agree: system/probe asks a person before every call",
+    });
     expect(held).not.toHaveProperty("rule");
     const own = [{ reason: "tool_asks", message: "it asks" }];
-    expect(ask(approval, { tool }, { approvals: gate() }, { asks: own })).toMatchObject({ message: "a person must agree: it asks" }); // prettier-ignore
+    expect(ask(approval, { tool }, { approvals: gate() }, { asks: own })).toMatchObject({
+      message: "a person must agree: it asks",
+    });
   });
 
   test.each([
@@ -54,12 +66,16 @@ describe("the approval stage", () => {
   ])("%i needed within %i s", (approvals, expiresInSeconds, who, within) => {
     const terms = () => ({ approvals, expiresInSeconds, holdSeconds: 0 });
     const held = ask(approval, {}, { approvals: gate({ terms }) }, { asks });
-    expect(held).toMatchObject({ remedy: expect.stringMatching(`^${who} who .* within ${within}:`) as string }); // prettier-ignore
+    expect(held).toMatchObject({
+      remedy: expect.stringMatching(`^${who} who .* within ${within}:`) as string,
+    });
   });
 
   test("a standing rule waives asking, known at once or looked up", async () => {
     const rule = { kind: "allow", rule: "standing rule rul_1" };
-    expect(ask(approval, {}, { approvals: gate({ covers: () => "rul_1" }) }, { asks })).toEqual(rule); // prettier-ignore
+    expect(ask(approval, {}, { approvals: gate({ covers: () => "rul_1" }) }, { asks })).toEqual(
+      rule,
+    );
     const covers = () => Promise.resolve("rul_1");
     expect(await ask(approval, {}, { approvals: gate({ covers }) }, { asks })).toEqual(rule);
   });
@@ -100,8 +116,15 @@ describe("the approval stage", () => {
   test("fails closed: an engine that throws or hangs denies", async () => {
     const denied = async (use: ApprovalGate["use"], stage: Stage = approval) =>
       decide([stage], testSubject({ grant }), testPowers({ approvals: gate({ use }) }), newTrail());
-    const out = { verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "approvals" }; // prettier-ignore
+    const out = {
+      verdict: "deny",
+      code: "UNAVAILABLE",
+      reason: "engine_unavailable",
+      engine: "approvals",
+    };
     expect(await denied(() => Promise.reject(new Error("down")))).toMatchObject(out);
-    expect(await denied(() => new Promise(() => undefined), { ...approval, limitMs: 10 })).toMatchObject(out); // prettier-ignore
+    expect(
+      await denied(() => new Promise(() => undefined), { ...approval, limitMs: 10 }),
+    ).toMatchObject(out);
   });
 });

@@ -3,7 +3,15 @@
 import type { ApprovalGate } from "../approval/approval.ts";
 import type { Grant } from "../call.ts";
 import type { Tool } from "../tools/tool.ts";
-import { allow, deny, notFound, type Ask, type Decision, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
+import {
+  allow,
+  deny,
+  notFound,
+  type Ask,
+  type Decision,
+  type Stage,
+  type Subject,
+} from "./stage.ts";
 
 export const approval: Stage = {
   name: "approval",
@@ -18,14 +26,19 @@ export const approval: Stage = {
     if (asks.length === 0) return allow();
     const rule = approvals.covers(subject);
     const answer = (found: string | null): Decision =>
-      found === null ? hold(subject, subject.tool as Tool, asks, approvals) : { kind: "allow", rule: `standing rule ${found}` }; // prettier-ignore
+      found === null
+        ? hold(subject, subject.tool as Tool, asks, approvals)
+        : { kind: "allow", rule: `standing rule ${found}` };
     return rule instanceof Promise ? rule.then(answer) : answer(rule);
   },
 };
 
 function asksOf(tool: Tool, asks: readonly Ask[]): readonly Ask[] {
   if (!tool.requiresApproval || asks.some((ask) => ask.reason === "tool_asks")) return asks;
-  return [...asks, { reason: "tool_asks", message: `${tool.name} asks a person before every call` }]; // prettier-ignore
+  return [
+    ...asks,
+    { reason: "tool_asks", message: `${tool.name} asks a person before every call` },
+  ];
 }
 
 async function used(subject: Subject, grant: Grant, approvals: ApprovalGate): Promise<Decision> {
@@ -38,13 +51,34 @@ type Why = Extract<Awaited<ReturnType<ApprovalGate["use"]>>, { ok: false }>["why
 
 const remedy = "call again: a new approval is asked for";
 const REFUSALS: Record<Why, (id: string, changed: readonly string[]) => Decision> = {
-  expired: (id) => deny("FORBIDDEN", "approval_expired", { message: `approval ${id} ran out before the call went on`, remedy }),
-  used: (id) => deny("FORBIDDEN", "approval_used", { message: `approval ${id} has been used: it stood for one run`, remedy }),
-  not_approved: (id) => deny("FORBIDDEN", "approval_declined", { message: `approval ${id} is no yes to this call`, remedy }),
-  changed: (id, changed) => deny("FORBIDDEN", "approval_changed", { message: `what approval ${id} was given for has changed since: ${changed.join(", ")}`, remedy }),
-}; // prettier-ignore
+  expired: (id) =>
+    deny("FORBIDDEN", "approval_expired", {
+      message: `approval ${id} ran out before the call went on`,
+      remedy,
+    }),
+  used: (id) =>
+    deny("FORBIDDEN", "approval_used", {
+      message: `approval ${id} has been used: it stood for one run`,
+      remedy,
+    }),
+  not_approved: (id) =>
+    deny("FORBIDDEN", "approval_declined", {
+      message: `approval ${id} is no yes to this call`,
+      remedy,
+    }),
+  changed: (id, changed) =>
+    deny("FORBIDDEN", "approval_changed", {
+      message: `what approval ${id} was given for has changed since: ${changed.join(", ")}`,
+      remedy,
+    }),
+};
 
-function hold(subject: Subject, tool: Tool, asks: readonly Ask[], approvals: ApprovalGate): Decision {
+function hold(
+  subject: Subject,
+  tool: Tool,
+  asks: readonly Ask[],
+  approvals: ApprovalGate,
+): Decision {
   const { approvals: needed, expiresInSeconds } = approvals.terms(subject, asks);
   const people = needed === 1 ? "somebody" : `${needed} people`;
   const rules = asks.flatMap((ask) => (ask.rule === undefined ? [] : [ask.rule]));
@@ -55,7 +89,7 @@ function hold(subject: Subject, tool: Tool, asks: readonly Ask[], approvals: App
     remedy: `${people} who may approve ${tool.name}, other than ${subject.caller.userId}, can decide within ${duration(expiresInSeconds)}: ostiary approvals list`,
     ...(rules.length > 0 ? { rule: rules.join(", ") } : {}),
   };
-} // prettier-ignore
+}
 
 function duration(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;

@@ -11,9 +11,16 @@ export const argumentRules: Stage = {
     const { tool, caller, sessionId, suppose } = subject;
     if (tool === null) return notFound(subject);
     const mode = suppose?.mode ?? powers.mode.current().mode;
-    const judged = powers.governance.judgeArguments({ caller, tool, arguments: subject.arguments, sessionId, mode }); // prettier-ignore
+    const judged = powers.governance.judgeArguments({
+      caller,
+      tool,
+      arguments: subject.arguments,
+      sessionId,
+      mode,
+    });
     const isSupposed = suppose !== undefined;
-    if (judged instanceof Promise) return judged.then((findings) => verdictOf(findings, isSupposed)); // prettier-ignore
+    if (judged instanceof Promise)
+      return judged.then((findings) => verdictOf(findings, isSupposed));
     return verdictOf(judged, isSupposed);
   },
 };
@@ -40,7 +47,6 @@ function refuse(
   refusals: readonly ArgumentFinding[],
   isSupposed: boolean,
 ): Decision {
-  // prettier-ignore
   return deny("FORBIDDEN", first.reason, {
     message: first.message,
     remedy: first.suggestion,
@@ -59,7 +65,12 @@ function explain(
   { rule }: ArgumentFinding,
   findings: readonly ArgumentFinding[],
 ): { ruleText: string; read: Json } {
-  // prettier-ignore
-  const read = findings.map(({ kind, path, value, reason, rule: { at } }) => ({ kind, path, value, reason, rule: at })); // prettier-ignore
+  const read = findings.map(({ kind, path, value, reason, rule: { at } }) => ({
+    kind,
+    path,
+    value,
+    reason,
+    rule: at,
+  }));
   return { ruleText: rule.text, read };
 }

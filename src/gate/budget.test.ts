@@ -10,7 +10,13 @@ const reserving = (answer: Reserved | Promise<Reserved>) =>
 const supposing = (answer: Reserved) =>
   ask(budget, { suppose: {} }, { budgets: { reserve: unasked, peek: () => answer } });
 
-const used: Reserved = { ok: false, metric: "tool_calls", used: 100, limit: 100, resetsAt: Date.UTC(2026, 11, 1) }; // prettier-ignore
+const used: Reserved = {
+  ok: false,
+  metric: "tool_calls",
+  used: 100,
+  limit: 100,
+  resetsAt: Date.UTC(2026, 11, 1),
+};
 
 describe("stage budget", () => {
   test("allows at once where nothing is limited", () => {
@@ -23,7 +29,10 @@ describe("stage budget", () => {
   });
 
   test("F02: nearly used up is a warning, not a refusal", () => {
-    expect(reserving({ ok: true, low: ["tool_calls"] })).toEqual({ kind: "allow", read: { warning: "BUDGET_LOW_WARNING", metrics: ["tool_calls"] } }); // prettier-ignore
+    expect(reserving({ ok: true, low: ["tool_calls"] })).toEqual({
+      kind: "allow",
+      read: { warning: "BUDGET_LOW_WARNING", metrics: ["tool_calls"] },
+    });
   });
 
   test("C37: used up is 402, with how much, when it starts anew and what to do", () => {
@@ -40,17 +49,35 @@ describe("stage budget", () => {
   test("a question takes nothing and shows what was read", () => {
     const seen = [{ metric: "tool_calls", amount: 1, used: 3, limit: 100 }] as const;
     expect(supposing({ ok: true, seen })).toEqual({ kind: "allow", read: seen });
-    expect(supposing(used)).toMatchObject({ kind: "deny", read: { metric: "tool_calls", used: 100, limit: 100 } }); // prettier-ignore
+    expect(supposing(used)).toMatchObject({
+      kind: "deny",
+      read: { metric: "tool_calls", used: 100, limit: 100 },
+    });
   });
 
   test.each([
-    ["throws", () => { throw new Error("no such metric"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("no such metric");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("down"))],
     ["hangs", () => new Promise<Reserved>(() => undefined)],
   ])("threats §6: a store that %s denies within 250 ms", async (_, reserve) => {
     const began = performance.now();
-    const verdict = await judge(budget, testSubject(), testPowers({ budgets: { reserve, peek: unasked } }), newTrail());
-    expect(verdict).toMatchObject({ verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "store" });
+    const verdict = await judge(
+      budget,
+      testSubject(),
+      testPowers({ budgets: { reserve, peek: unasked } }),
+      newTrail(),
+    );
+    expect(verdict).toMatchObject({
+      verdict: "deny",
+      code: "UNAVAILABLE",
+      reason: "engine_unavailable",
+      engine: "store",
+    });
     expect(performance.now() - began).toBeLessThan(400);
-  }); // prettier-ignore
+  });
 });

@@ -33,7 +33,14 @@ export async function undo(trail: Trail): Promise<void> {
 }
 
 /** A verdict that is no allow has a reason and a message by construction; a hold has no code of its own. */
-export function faultOf({ code = "FORBIDDEN", reason, message, remedy, errors, retryAfterSeconds }: Verdict): Fault {
+export function faultOf({
+  code = "FORBIDDEN",
+  reason,
+  message,
+  remedy,
+  errors,
+  retryAfterSeconds,
+}: Verdict): Fault {
   const told = { code, reason, message } as Pick<Fault, "code" | "reason" | "message">;
   return {
     ...told,
@@ -41,4 +48,4 @@ export function faultOf({ code = "FORBIDDEN", reason, message, remedy, errors, r
     ...(errors ? { errors } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
-} // prettier-ignore
+}

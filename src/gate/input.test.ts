@@ -52,7 +52,9 @@ it("a value outside its choices or range is shown with what was expected", () =>
     ],
   });
   expect(decide({ text: "hi", mode: 7 })).toMatchObject({ errors: [{ path: "/mode" }, {}] });
-  expect(decide({ text: "hi", times: 9 })).toMatchObject({ errors: [{ path: "/times", message: "must be <= 3, got 9" }] }); // prettier-ignore
+  expect(decide({ text: "hi", times: 9 })).toMatchObject({
+    errors: [{ path: "/times", message: "must be <= 3, got 9" }],
+  });
 });
 
 it("long values are shortened in the message, and at most three faults are told", () => {
@@ -76,11 +78,15 @@ it("a call without a tool never gets past it", () => {
 it("tools without parameters, and schemas of any shape, give readable faults", () => {
   const asked = (schema: JsonObject, args: JsonObject) =>
     ask(input, { tool: testTool({ inputSchema: schema }), arguments: args });
-  expect(asked({ type: "object", additionalProperties: false }, { a: 1 })).toMatchObject({ errors: [{ suggestion: "known parameters: none" }] }); // prettier-ignore
+  expect(asked({ type: "object", additionalProperties: false }, { a: 1 })).toMatchObject({
+    errors: [{ suggestion: "known parameters: none" }],
+  });
   expect(asked({ not: {} }, {})).toMatchObject({
     errors: [{ path: "", message: "must NOT be valid, got {}" }],
   });
-  expect(asked({ properties: { a: { enum: ["one", "two"] } } }, { a: "zzzzzz" })).toMatchObject({ errors: [{ suggestion: "use one of one, two" }] }); // prettier-ignore
+  expect(asked({ properties: { a: { enum: ["one", "two"] } } }, { a: "zzzzzz" })).toMatchObject({
+    errors: [{ suggestion: "use one of one, two" }],
+  });
 });
 
 it("T15: a tool of a server upstream is checked by the interpreter, in the same words", () => {
@@ -88,7 +94,14 @@ it("T15: a tool of a server upstream is checked by the interpreter, in the same 
   const asked = (schema: JsonObject, args: JsonObject) =>
     ask(input, { tool: testTool({ inputSchema: schema, route }), arguments: args });
   const { inputSchema } = testTool({});
-  for (const args of [{ text: "hi" }, {}, { text: 5 }, { text: "hi", mod: "loud" }, { text: "hi", mode: "plian" }, { text: "hi", times: 9 }])
+  for (const args of [
+    { text: "hi" },
+    {},
+    { text: 5 },
+    { text: "hi", mod: "loud" },
+    { text: "hi", mode: "plian" },
+    { text: "hi", times: 9 },
+  ])
     expect(asked(inputSchema, args)).toEqual(decide(args));
   // ajv would run this one with the engine's own patterns, for hours.
   const slow = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
@@ -97,4 +110,4 @@ it("T15: a tool of a server upstream is checked by the interpreter, in the same 
     kind: "deny",
     errors: [{ message: expect.stringContaining("refers to") as string }],
   });
-}); // prettier-ignore
+});

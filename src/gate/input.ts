@@ -9,7 +9,10 @@ export const input: Stage = {
     const { tool } = subject;
     if (tool === null) return notFound(subject);
     const { validators } = powers;
-    const faults = tool.route === null ? validators.check(tool.inputSchema, subject.arguments) : validators.checkForeign(tool.inputSchema, subject.arguments); // prettier-ignore
+    const faults =
+      tool.route === null
+        ? validators.check(tool.inputSchema, subject.arguments)
+        : validators.checkForeign(tool.inputSchema, subject.arguments);
     if (faults === null) return allow();
     const unknown = faults.every((fault) => fault.message.startsWith("unknown parameter"));
     return deny("BAD_REQUEST", unknown ? "unknown_parameter" : "invalid_arguments", {

@@ -23,7 +23,11 @@ describe("AC-007: four levels against three risks", () => {
       const allowed = may[name].includes(risk);
       it(`R060 R061: ${name} ${allowed ? "may" : "may not"} run a ${risk} tool`, () => {
         const answer = decide(risk, { level: name, scopes: ALL_SCOPES });
-        expect(answer).toMatchObject(allowed ? { kind: "allow" } : { kind: "deny", code: "FORBIDDEN", reason: "level_too_low" }); // prettier-ignore
+        expect(answer).toMatchObject(
+          allowed
+            ? { kind: "allow" }
+            : { kind: "deny", code: "FORBIDDEN", reason: "level_too_low" },
+        );
       });
     }
   }
@@ -42,7 +46,9 @@ it("R053: a key without the scope of the risk is refused, whatever its level", (
     code: "FORBIDDEN",
     reason: "scope_missing",
   });
-  expect(decide("safe", { level: "admin", scopes: ["agent:execute:moderate"] })).toMatchObject({ reason: "scope_missing" }); // prettier-ignore
+  expect(decide("safe", { level: "admin", scopes: ["agent:execute:moderate"] })).toMatchObject({
+    reason: "scope_missing",
+  });
   expect(decide("safe", { level: "execute_basic", scopes: ["*"] })).toEqual({ kind: "allow" });
   expect(decide("safe", { level: "execute_basic", scopes: [], via: "console" })).toEqual({
     kind: "allow",
@@ -59,16 +65,27 @@ it("R070 C9 C31 C42: a special permission is a relation to the caller's tenant",
       return { has: granted.has(request.permission) ? "yes" : "no" };
     },
   };
-  const asks = (...requiredPermissions: string[]) => ask(level, { tool: testTool({ requiredPermissions }) }, { relations }); // prettier-ignore
+  const asks = (...requiredPermissions: string[]) =>
+    ask(level, { tool: testTool({ requiredPermissions }) }, { relations });
   expect(await asks("tool:shell:execute")).toEqual({ kind: "allow" });
-  expect(asked[0]).toEqual({ resource: { type: "tenant", id: "local" }, permission: "shell_execute", subject: { type: "user", id: "ada" } }); // prettier-ignore
+  expect(asked[0]).toEqual({
+    resource: { type: "tenant", id: "local" },
+    permission: "shell_execute",
+    subject: { type: "user", id: "ada" },
+  });
   const refused = { code: "FORBIDDEN", reason: "permission_missing" };
   expect(await asks("tool:shell:execute", "tool:create")).toMatchObject(refused);
   expect(await asks("tool:package_manager:install")).toMatchObject(refused);
   expect(await asks("tool:pkg:install")).toMatchObject(refused);
   // One that no relation stands for is held by nobody.
   expect(await asks("tool:anything")).toMatchObject(refused);
-  expect(asked.map(({ permission }) => permission)).toEqual(["shell_execute", "shell_execute", "tool_create", "package_install", "package_install"]); // prettier-ignore
+  expect(asked.map(({ permission }) => permission)).toEqual([
+    "shell_execute",
+    "shell_execute",
+    "tool_create",
+    "package_install",
+    "package_install",
+  ]);
 });
 
 it("a call without a tool never gets past it", () => {

@@ -1,7 +1,15 @@
 // Permission level against risk, scopes of the key, and the special permissions a tool asks for (R060-R070).
 import { LEVELS, type Caller } from "../call.ts";
 import { LEVEL_FOR, type Risk, type Tool } from "../tools/tool.ts";
-import { allow, deny, notFound, type Decision, type GatePowers, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
+import {
+  allow,
+  deny,
+  notFound,
+  type Decision,
+  type GatePowers,
+  type Stage,
+  type Subject,
+} from "./stage.ts";
 
 export const level: Stage = {
   name: "level",
@@ -53,7 +61,13 @@ async function permitted(
     const permission = ON_TENANT[needed];
     const held =
       permission !== undefined &&
-      (await relations.check({ resource: { type: "tenant", id: caller.tenantId }, permission, subject: { type: "user", id: caller.userId } })).has === "yes"; // prettier-ignore
+      (
+        await relations.check({
+          resource: { type: "tenant", id: caller.tenantId },
+          permission,
+          subject: { type: "user", id: caller.userId },
+        })
+      ).has === "yes";
     if (held) continue;
     return deny("FORBIDDEN", "permission_missing", {
       message: `${tool.name} needs the permission ${needed}`,

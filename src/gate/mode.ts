@@ -31,7 +31,11 @@ function asks(tool: Tool, current: Mode, rule: ModeRule, explained?: Explained):
   const { at } = rule.rule;
   const ask = rule.byTool
     ? { reason: "tool_asks", message: `${tool.name} asks for approval of every call`, rule: at }
-    : { reason: "mode_asks", message: `${tool.name} (${tool.effects}, ${tool.risk}) needs approval in mode ${current}`, rule: at }; // prettier-ignore
+    : {
+        reason: "mode_asks",
+        message: `${tool.name} (${tool.effects}, ${tool.risk}) needs approval in mode ${current}`,
+        rule: at,
+      };
   return { kind: "allow", rule: at, ask, ...explained };
 }
 
@@ -46,7 +50,6 @@ function explain(
   current: Mode,
   { rule }: ModeRule,
 ): Explained {
-  // prettier-ignore
   const read = { mode: current, effects, risk, requiresApproval };
   return { rule: rule.at, ruleText: rule.text, read };
 }

@@ -12,7 +12,8 @@ const HEAD = "package ostiary.tools\n\ndefault allow := false\n\n";
 describe("with the policies of a real engine", () => {
   let engine: PolicyEngine;
   let powers: { policies: GatePowers["policies"] };
-  const enforce = (text: string) => engine.load("enforced", { version: "1", files: { "a.rego": text } }); // prettier-ignore
+  const enforce = (text: string) =>
+    engine.load("enforced", { version: "1", files: { "a.rego": text } });
   beforeEach(async () => {
     engine = openEmbedded({ path: "ostiary/tools/allow", now: () => 0 });
     powers = { policies: createPolicies(engine) };
@@ -43,7 +44,9 @@ describe("with the policies of a real engine", () => {
   });
 
   it("C32: a no to execute after a yes to view says why", async () => {
-    await enforce(`${HEAD}allow if input.action == "view"\n\nreasons contains "only looking" if input.action == "execute"`); // prettier-ignore
+    await enforce(
+      `${HEAD}allow if input.action == "view"\n\nreasons contains "only looking" if input.action == "execute"`,
+    );
     expect(ask(policy, { action: "view" }, powers)).toEqual({ kind: "allow" });
     expect(ask(policy, {}, powers)).toEqual({
       kind: "deny",
@@ -61,7 +64,9 @@ describe("with the policies of a real engine", () => {
   });
 
   it("arguments and their names are told with execute only", async () => {
-    await enforce(`${HEAD}allow if {\n\tinput.action == "view"\n\tnot input.arguments\n\tinput.argument_names == []\n}\n\nallow if {\n\tinput.action == "execute"\n\tinput.arguments.text == "hi"\n\tinput.argument_names == ["text"]\n}`); // prettier-ignore
+    await enforce(
+      `${HEAD}allow if {\n\tinput.action == "view"\n\tnot input.arguments\n\tinput.argument_names == []\n}\n\nallow if {\n\tinput.action == "execute"\n\tinput.arguments.text == "hi"\n\tinput.argument_names == ["text"]\n}`,
+    );
     expect(ask(policy, {}, powers)).toEqual({ kind: "allow" });
     expect(ask(policy, { arguments: { text: "ho" } }, powers)).toMatchObject({
       reason: "policy_denied",
@@ -69,38 +74,61 @@ describe("with the policies of a real engine", () => {
   });
 
   it("an explanation supposes another mode and time, and shows rule, text and what was read", async () => {
-    await enforce(`${HEAD}allow if {\n\tinput.user_id\n\tinput.mode != "LOCKDOWN"\n}\n\nallow if input.time == "2026-01-01T00:00:00.000Z"`); // prettier-ignore
+    await enforce(
+      `${HEAD}allow if {\n\tinput.user_id\n\tinput.mode != "LOCKDOWN"\n}\n\nallow if input.time == "2026-01-01T00:00:00.000Z"`,
+    );
     const at = Date.UTC(2026, 0, 1);
     expect(ask(policy, { suppose: {} }, powers)).toEqual({
       kind: "allow",
       rule: "a.rego:5",
       ruleText: 'allow if {\n\tinput.user_id\n\tinput.mode != "LOCKDOWN"\n}',
-      read: { version: "1", reasons: [], facts: expect.objectContaining({ "input.mode": "NORMAL" }) as object }, // prettier-ignore
+      read: {
+        version: "1",
+        reasons: [],
+        facts: expect.objectContaining({ "input.mode": "NORMAL" }) as object,
+      },
     });
     expect(ask(policy, { suppose: { mode: "LOCKDOWN" } }, powers)).toMatchObject({
       code: "NOT_FOUND",
       rule: "a.rego:3",
       ruleText: "default allow := false",
     });
-    expect(ask(policy, { suppose: { mode: "LOCKDOWN", at }, action: "view" }, powers)).toMatchObject({ kind: "allow", rule: "a.rego:10" }); // prettier-ignore
+    expect(
+      ask(policy, { suppose: { mode: "LOCKDOWN", at }, action: "view" }, powers),
+    ).toMatchObject({ kind: "allow", rule: "a.rego:10" });
   });
 
   it("a policy in trial is heard, in a yes and in a no", async () => {
-    await engine.load("shadow", { version: "2", files: { "a.rego": `${HEAD}allow if input.action == "execute"` } }); // prettier-ignore
+    await engine.load("shadow", {
+      version: "2",
+      files: { "a.rego": `${HEAD}allow if input.action == "execute"` },
+    });
     const deny = { version: "2", verdict: "deny" };
     expect(ask(policy, { action: "view" }, powers)).toMatchObject({ kind: "allow", shadow: deny });
     expect(ask(policy, {}, powers)).toMatchObject({ kind: "allow", shadow: deny });
     expect(ask(policy, { caller: testCaller({ roles: [] }) }, powers)).not.toHaveProperty("shadow");
-    await engine.load("shadow", { version: "3", files: { "a.rego": `${HEAD}allow if input.action` } }); // prettier-ignore
+    await engine.load("shadow", {
+      version: "3",
+      files: { "a.rego": `${HEAD}allow if input.action` },
+    });
     const refused = ask(policy, { caller: testCaller({ roles: [] }) }, powers);
-    expect(refused).toMatchObject({ code: "NOT_FOUND", shadow: { version: "3", verdict: "allow" } }); // prettier-ignore
+    expect(refused).toMatchObject({
+      code: "NOT_FOUND",
+      shadow: { version: "3", verdict: "allow" },
+    });
   });
 
   it("an unknown name is asked about as it was written, and stays unknown whatever the policy says", async () => {
     await enforce(`${HEAD}allow if {\n\tinput.tool_name == "no/such"\n\tinput.tool == null\n}`);
     const unknown = { tool: null, requestedName: "no/such" };
-    expect(ask(policy, unknown, powers)).toMatchObject({ code: "NOT_FOUND", message: "Tool 'no/such' not found" }); // prettier-ignore
-    expect(ask(policy, { ...unknown, suppose: {} }, powers)).toMatchObject({ code: "NOT_FOUND", rule: "a.rego:5" }); // prettier-ignore
+    expect(ask(policy, unknown, powers)).toMatchObject({
+      code: "NOT_FOUND",
+      message: "Tool 'no/such' not found",
+    });
+    expect(ask(policy, { ...unknown, suppose: {} }, powers)).toMatchObject({
+      code: "NOT_FOUND",
+      rule: "a.rego:5",
+    });
   });
 
   it("threats §6: a policy that fails, or none at all, denies and names its engine", async () => {
@@ -152,15 +180,22 @@ describe("with a server that answers later", () => {
   });
 
   it("threats §6: too slow or broken is a no that names the engine", async () => {
-    const slow = { decide: () => new Promise<Judged>(() => undefined), remembered: () => new Promise<Judged>(() => undefined) }; // prettier-ignore
+    const slow = {
+      decide: () => new Promise<Judged>(() => undefined),
+      remembered: () => new Promise<Judged>(() => undefined),
+    };
     const began = performance.now();
     const denied = { verdict: "deny", code: "UNAVAILABLE", engine: "policy" };
-    expect(await judge(policy, testSubject(), testPowers({ policies: slow }), newTrail())).toMatchObject(denied); // prettier-ignore
+    expect(
+      await judge(policy, testSubject(), testPowers({ policies: slow }), newTrail()),
+    ).toMatchObject(denied);
     expect(performance.now() - began).toBeLessThan(600);
     const broken = later(() => {
       throw new Error("garbage");
     });
-    expect(await judge(policy, testSubject(), testPowers(broken), newTrail())).toMatchObject(denied); // prettier-ignore
+    expect(await judge(policy, testSubject(), testPowers(broken), newTrail())).toMatchObject(
+      denied,
+    );
   });
 });
 
@@ -189,7 +224,14 @@ it("R037 R049: the input has every field that policies may read", async () => {
     tenant: "local",
     capsule: "starter",
     session: "ses_1",
-    tool: { name: "system/probe", category: "system", risk: "safe", class: "read_only", provider: "native", version: "1.0.0" }, // prettier-ignore
+    tool: {
+      name: "system/probe",
+      category: "system",
+      risk: "safe",
+      class: "read_only",
+      provider: "native",
+      version: "1.0.0",
+    },
     mode: "NORMAL",
     time: "1970-01-01T00:00:00.000Z",
     argument_names: [],

@@ -1,7 +1,15 @@
 // Phase 4: what the policies say about this caller, this tool and this very call (R037, C32).
 import type { Json, Mode } from "../call.ts";
 import type { Judged, PolicyInput } from "../policy/policy.ts";
-import { allow, deny, notFound, type Decision, type GatePowers, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
+import {
+  allow,
+  deny,
+  notFound,
+  type Decision,
+  type GatePowers,
+  type Stage,
+  type Subject,
+} from "./stage.ts";
 
 export const policy: Stage = {
   name: "policy",
@@ -10,7 +18,9 @@ export const policy: Stage = {
   limitMs: 500,
   decide(subject, powers) {
     const view = asked(subject, powers, "view");
-    return view instanceof Promise ? view.then((judged) => seen(judged, subject, powers)) : seen(view, subject, powers); // prettier-ignore
+    return view instanceof Promise
+      ? view.then((judged) => seen(judged, subject, powers))
+      : seen(view, subject, powers);
   },
 };
 
@@ -18,19 +28,25 @@ function seen(view: Judged, subject: Subject, powers: GatePowers): Decision | Pr
   if (!view.allow || subject.tool === null) return { ...notFound(subject), ...told(view, subject) };
   if (subject.action === "view") return agreed(view, subject);
   const execute = asked(subject, powers, "execute");
-  return execute instanceof Promise ? execute.then((judged) => run(judged, view, subject)) : run(execute, view, subject);
-} // prettier-ignore
+  return execute instanceof Promise
+    ? execute.then((judged) => run(judged, view, subject))
+    : run(execute, view, subject);
+}
 
 function run(execute: Judged, view: Judged, subject: Subject): Decision {
   const { allow: may, reasons, shadow = view.shadow } = execute;
   const judged = shadow ? { ...execute, shadow } : execute;
   if (may) return agreed(judged, subject);
   return deny("FORBIDDEN", "policy_denied", {
-    message: reasons.length > 0 ? `the policy refuses this call: ${reasons.join("; ")}` : "no rule of the policy allows this call",
-    remedy: "change the call so that the rule allows it, or ask an administrator to change the policy",
+    message:
+      reasons.length > 0
+        ? `the policy refuses this call: ${reasons.join("; ")}`
+        : "no rule of the policy allows this call",
+    remedy:
+      "change the call so that the rule allows it, or ask an administrator to change the policy",
     ...told(judged, subject),
   });
-} // prettier-ignore
+}
 
 /** Nothing to tell is the usual case, and then nothing is made. */
 function agreed(judged: Judged, subject: Subject): Decision {
@@ -40,7 +56,12 @@ function agreed(judged: Judged, subject: Subject): Decision {
 /** The sentences of a hidden tool are for explanations only: whoever asks for it learns that it does not exist. */
 function told(judged: Judged, { suppose }: Subject) {
   const { rule, ruleText, read = null, shadow, version, reasons, decisionId } = judged;
-  const explained: Json = { version, reasons, ...(decisionId === undefined ? {} : { decisionId }), facts: read }; // prettier-ignore
+  const explained: Json = {
+    version,
+    reasons,
+    ...(decisionId === undefined ? {} : { decisionId }),
+    facts: read,
+  };
   return {
     ...(rule === undefined ? {} : { rule }),
     ...(shadow ? { shadow } : {}),

@@ -31,7 +31,9 @@ describe("stage rate", () => {
   test("an allow carries the windows and gives its place back when it is undone", async () => {
     let given = 0;
     const windows = [window("user-minute", { remaining: 9 })];
-    const decision = await decide(Promise.resolve({ ok: true, windows, violated: [], refund: () => void given++ })); // prettier-ignore
+    const decision = await decide(
+      Promise.resolve({ ok: true, windows, violated: [], refund: () => void given++ }),
+    );
     expect(decision).toMatchObject({ kind: "allow", windows });
     if (decision.kind === "allow") await decision.undo?.();
     expect(given).toBe(1);
@@ -61,7 +63,10 @@ describe("stage rate", () => {
       ),
     );
     expect(decision).toMatchObject({ reason: "rate_tool", retryAfterSeconds: 900 });
-    expect(decision).toHaveProperty("message", "10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute); next place in 900 s"); // prettier-ignore
+    expect(decision).toHaveProperty(
+      "message",
+      "10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute); next place in 900 s",
+    );
     const soon = decide(refusal(["user", window("user-minute", { resetSeconds: 0 })]));
     expect(soon).toMatchObject({ retryAfterSeconds: 1 });
     const gone = decide(refusal(["category", window("category-minute")]), { tool: null });
@@ -69,26 +74,47 @@ describe("stage rate", () => {
   });
 
   test("a closed window names no time: nobody knows it", () => {
-    const decision = decide(refusal(["mode", window("mode-minute", { quota: 0, resetSeconds: 60 })])); // prettier-ignore
-    expect(decision).toMatchObject({ reason: "rate_mode", message: "no calls in the present operating mode (mode-minute)", remedy: "wait until the operating mode changes" }); // prettier-ignore
+    const decision = decide(
+      refusal(["mode", window("mode-minute", { quota: 0, resetSeconds: 60 })]),
+    );
+    expect(decision).toMatchObject({
+      reason: "rate_mode",
+      message: "no calls in the present operating mode (mode-minute)",
+      remedy: "wait until the operating mode changes",
+    });
     expect(decision).not.toHaveProperty("retryAfterSeconds");
   });
 
   test("a question shows what was read", () => {
     const windows = [window("user-minute", { remaining: 3 })];
-    expect(decide({ ok: true, windows, violated: [] }, { suppose: {} })).toMatchObject({ read: windows }); // prettier-ignore
-    expect(decide(refusal(["user", window("user-minute")]), { suppose: {} })).toMatchObject({ kind: "deny", read: [{ name: "user-minute" }] }); // prettier-ignore
+    expect(decide({ ok: true, windows, violated: [] }, { suppose: {} })).toMatchObject({
+      read: windows,
+    });
+    expect(decide(refusal(["user", window("user-minute")]), { suppose: {} })).toMatchObject({
+      kind: "deny",
+      read: [{ name: "user-minute" }],
+    });
   });
 
   test.each([
-    ["throws", () => { throw new Error("down"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("down");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("BROKEN counter"))],
     ["refuses without a reason", () => ({ ok: false, windows: [], violated: [] })],
     ["hangs", () => new Promise<RateAnswer>(() => undefined)],
   ])("threats §6: a state that %s denies within 250 ms", async (_, take) => {
     const began = performance.now();
     const verdict = await judge(rate, testSubject(), testPowers({ rates: { take } }), newTrail());
-    expect(verdict).toMatchObject({ verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "state" });
+    expect(verdict).toMatchObject({
+      verdict: "deny",
+      code: "UNAVAILABLE",
+      reason: "engine_unavailable",
+      engine: "state",
+    });
     expect(performance.now() - began).toBeLessThan(400);
-  }); // prettier-ignore
+  });
 });

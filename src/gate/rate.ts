@@ -23,7 +23,9 @@ function decisionOf(subject: Subject, answer: RateAnswer): Decision {
     if (windows.length === 0) return allow();
     return { kind: "allow", windows, ...(refund ? { undo: refund } : {}), ...read };
   }
-  const violated = answer.violated.toSorted((a, b) => b.window.resetSeconds - a.window.resetSeconds); // prettier-ignore
+  const violated = answer.violated.toSorted(
+    (a, b) => b.window.resetSeconds - a.window.resetSeconds,
+  );
   const [longest] = violated;
   // A state that refuses without saying why cannot be believed either.
   if (!longest) throw new Error("the rate windows refused a call and named none");

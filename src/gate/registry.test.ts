@@ -35,19 +35,29 @@ it("C18: a provider without a runner is hidden, and named to administrators only
   });
 });
 
-const route = { server: "pets", method: "http", name: "getPet", pin: "0".repeat(64), operation: null }; // prettier-ignore
+const route = {
+  server: "pets",
+  method: "http",
+  name: "getPet",
+  pin: "0".repeat(64),
+  operation: null,
+};
 
 it("R160: a tool of a server upstream passes once it is linked and something here can call it", () => {
   for (const provider of ["mcp", "external"] as const) {
     const tool = testTool({ provider, native: null, route });
     expect(decide({ tool })).toEqual({ kind: "allow" });
     expect(ask(registry, { tool }, { providers: new Set(["native"]) })).toMatchObject(NOT_FOUND);
-    expect(decide({ tool: testTool({ provider, native: null, route, linkState: "pending_link" }) })).toMatchObject(NOT_FOUND); // prettier-ignore
+    expect(
+      decide({ tool: testTool({ provider, native: null, route, linkState: "pending_link" }) }),
+    ).toMatchObject(NOT_FOUND);
   }
 });
 
 it("a linked draft without a route stays hidden, whatever runs", () => {
-  expect(decide({ tool: testTool({ provider: "external", native: null }) })).toMatchObject(NOT_FOUND); // prettier-ignore
+  expect(decide({ tool: testTool({ provider: "external", native: null }) })).toMatchObject(
+    NOT_FOUND,
+  );
 });
 
 it("a native tool that lost its handler is hidden", () => {

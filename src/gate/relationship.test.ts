@@ -22,17 +22,25 @@ const table: [Answers, "view" | "execute", object][] = [
   [{ view: "yes", execute: "yes" }, "execute", { kind: "allow" }],
   [{ view: "yes", execute: "no" }, "view", { kind: "allow" }],
   [{ view: "yes", execute: "no" }, "execute", { code: "FORBIDDEN", reason: "permission_missing" }],
-  [{ view: "yes", execute: "conditional" }, "execute", { code: "FORBIDDEN", reason: "permission_missing" }],
+  [
+    { view: "yes", execute: "conditional" },
+    "execute",
+    { code: "FORBIDDEN", reason: "permission_missing" },
+  ],
   [{ view: "no", execute: "yes" }, "execute", { code: "NOT_FOUND" }],
   [{ view: "conditional", execute: "yes" }, "view", { code: "NOT_FOUND" }],
-]; // prettier-ignore
+];
 
 it("R035: a yes to view shows, a yes to execute runs, anything else is a no", async () => {
   for (const [answers, action, expected] of table) {
     for (const powers of engines(answers)) {
       expect(await ask(relationship, { action }, powers)).toMatchObject(expected);
       const explained = await ask(relationship, { action, suppose: {} }, powers);
-      expect(explained).toMatchObject({ ...expected, rule: "tool:system/probe#execute@user:ada", read: { view: answers.view, execute: answers.execute } }); // prettier-ignore
+      expect(explained).toMatchObject({
+        ...expected,
+        rule: "tool:system/probe#execute@user:ada",
+        read: { view: answers.view, execute: answers.execute },
+      });
     }
   }
 });
@@ -47,9 +55,14 @@ it("C23: the engine is asked about names that are no tool, and says no", async (
     },
   };
   const unknown = { tool: null, requestedName: "no such/'tool" };
-  expect(ask(relationship, unknown, { relations })).toMatchObject({ code: "NOT_FOUND", message: "Tool 'no such/'tool' not found" }); // prettier-ignore
+  expect(ask(relationship, unknown, { relations })).toMatchObject({
+    code: "NOT_FOUND",
+    message: "Tool 'no such/'tool' not found",
+  });
   expect(asked).toEqual(["none/none"]);
-  expect(await ask(relationship, { ...unknown, suppose: {} }, { relations })).toMatchObject({ code: "NOT_FOUND" }); // prettier-ignore
+  expect(await ask(relationship, { ...unknown, suppose: {} }, { relations })).toMatchObject({
+    code: "NOT_FOUND",
+  });
 });
 
 it("the refusal says how the right is granted", () => {

@@ -2,7 +2,15 @@
 import type { Json } from "../call.ts";
 import type { CheckResult } from "../relation/relation.ts";
 import type { Tool } from "../tools/tool.ts";
-import { allow, deny, notFound, type Decision, type GatePowers, type Stage, type Subject } from "./stage.ts"; // prettier-ignore
+import {
+  allow,
+  deny,
+  notFound,
+  type Decision,
+  type GatePowers,
+  type Stage,
+  type Subject,
+} from "./stage.ts";
 
 /** Stands for every name that is no tool: the engine is asked all the same, so that an outage looks alike (C23). */
 const NO_TOOL = "none/none";
@@ -13,18 +21,26 @@ export const relationship: Stage = {
   hides: true,
   decide(subject, powers) {
     const view = check(subject, powers, "view");
-    return view instanceof Promise ? view.then((has) => seen(has, subject, powers)) : seen(view, subject, powers); // prettier-ignore
+    return view instanceof Promise
+      ? view.then((has) => seen(has, subject, powers))
+      : seen(view, subject, powers);
   },
 };
 
-function seen(view: CheckResult, subject: Subject, powers: GatePowers): Decision | Promise<Decision> {
+function seen(
+  view: CheckResult,
+  subject: Subject,
+  powers: GatePowers,
+): Decision | Promise<Decision> {
   if (subject.suppose) return explained(view, subject, powers);
   const { tool } = subject;
   if (view.has !== "yes" || tool === null) return notFound(subject);
   if (subject.action === "view") return allow();
   const execute = check(subject, powers, "execute");
-  return execute instanceof Promise ? execute.then((has) => run(has, subject, tool)) : run(execute, subject, tool);
-} // prettier-ignore
+  return execute instanceof Promise
+    ? execute.then((has) => run(has, subject, tool))
+    : run(execute, subject, tool);
+}
 
 function run(execute: CheckResult, { caller }: Subject, { name }: Tool): Decision {
   if (execute.has === "yes") return allow();
@@ -35,7 +51,11 @@ function run(execute: CheckResult, { caller }: Subject, { name }: Tool): Decisio
 }
 
 /** The same with what was read: the tree of relationships behind both permissions. */
-async function explained(view: CheckResult, subject: Subject, powers: GatePowers): Promise<Decision> {
+async function explained(
+  view: CheckResult,
+  subject: Subject,
+  powers: GatePowers,
+): Promise<Decision> {
   const execute = await check(subject, powers, "execute");
   const tree = await powers.relations.expand(resourceOf(subject), "execute");
   const read = {
@@ -48,10 +68,14 @@ async function explained(view: CheckResult, subject: Subject, powers: GatePowers
   const { tool } = subject;
   if (view.has !== "yes" || tool === null) return { ...notFound(subject), rule, read };
   return { ...(subject.action === "view" ? allow() : run(execute, subject, tool)), rule, read };
-} // prettier-ignore
+}
 
 const resourceOf = ({ tool }: Subject) => ({ type: "tool", id: tool?.name ?? NO_TOOL });
 
 function check(subject: Subject, { relations }: GatePowers, permission: "view" | "execute") {
-  return relations.check({ resource: resourceOf(subject), permission, subject: { type: "user", id: subject.caller.userId } }); // prettier-ignore
+  return relations.check({
+    resource: resourceOf(subject),
+    permission,
+    subject: { type: "user", id: subject.caller.userId },
+  });
 }

@@ -10,7 +10,13 @@ const stage = (decideIt: Stage["decide"]): Stage => ({
   hides: false,
   decide: decideIt,
 });
-const UNAVAILABLE = { stage: "probe", verdict: "deny", code: "UNAVAILABLE", reason: "engine_unavailable", engine: "test" }; // prettier-ignore
+const UNAVAILABLE = {
+  stage: "probe",
+  verdict: "deny",
+  code: "UNAVAILABLE",
+  reason: "engine_unavailable",
+  engine: "test",
+};
 
 it("R088 C10: the order of the stages", () => {
   expect(VISIBLE.map(({ name }) => name)).toEqual([
@@ -20,9 +26,19 @@ it("R088 C10: the order of the stages", () => {
     "policy",
   ]);
   expect(EXECUTE.map(({ name }) => name)).toEqual([
-    "registry", "capsule", "relationship", "policy",
-    "allowlist", "level", "mode", "input", "arguments", "rate", "budget", "approval",
-  ]); // prettier-ignore
+    "registry",
+    "capsule",
+    "relationship",
+    "policy",
+    "allowlist",
+    "level",
+    "mode",
+    "input",
+    "arguments",
+    "rate",
+    "budget",
+    "approval",
+  ]);
   expect(EXECUTE.slice(0, VISIBLE.length)).toEqual(VISIBLE);
   expect(EXECUTE.filter(({ hides }) => hides)).toEqual(VISIBLE);
 });
@@ -42,7 +58,12 @@ it("a stage that throws denies, at once or later", async () => {
 it("a stage that is too slow denies within its limit", async () => {
   vi.useFakeTimers();
   try {
-    const judged = judge(stage(() => new Promise(() => undefined)), testSubject(), testPowers(), newTrail()); // prettier-ignore
+    const judged = judge(
+      stage(() => new Promise(() => undefined)),
+      testSubject(),
+      testPowers(),
+      newTrail(),
+    );
     await vi.advanceTimersByTimeAsync(501);
     expect(await judged).toMatchObject(UNAVAILABLE);
   } finally {
@@ -55,7 +76,12 @@ it("a busy process does not take itself for a slow engine: what has arrived is r
   const answered = new Promise<Decision>((resolve) =>
     port1.once("message", () => resolve(allow())),
   );
-  const judged = judge({ ...stage(() => answered), limitMs: 5 }, testSubject(), testPowers(), newTrail()); // prettier-ignore
+  const judged = judge(
+    { ...stage(() => answered), limitMs: 5 },
+    testSubject(),
+    testPowers(),
+    newTrail(),
+  );
   port2.postMessage("yes");
   const until = performance.now() + 30;
   while (performance.now() < until);
@@ -84,10 +110,19 @@ it("stages are asked in order and the first refusal ends the questions", async (
       return answer;
     },
   });
-  const stages = [named("a", allow()), named("b", deny("FORBIDDEN", "policy_denied", { message: "no", remedy: "ask" })), named("c", allow())]; // prettier-ignore
+  const stages = [
+    named("a", allow()),
+    named("b", deny("FORBIDDEN", "policy_denied", { message: "no", remedy: "ask" })),
+    named("c", allow()),
+  ];
   const trail = newTrail();
   const stop = await decide(stages, testSubject(), testPowers(), trail);
-  expect(stop && faultOf(stop)).toEqual({ code: "FORBIDDEN", reason: "policy_denied", message: "no", remedy: "ask" }); // prettier-ignore
+  expect(stop && faultOf(stop)).toEqual({
+    code: "FORBIDDEN",
+    reason: "policy_denied",
+    message: "no",
+    remedy: "ask",
+  });
   expect(asked).toEqual(["a", "b"]);
   expect(trail.gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
 });
@@ -122,14 +157,23 @@ it("a hold stops the call: nobody runs what a person has not let through", async
   const trail = newTrail();
   const stop = await decide([held, never], testSubject(), testPowers(), trail);
   expect(stop).toMatchObject({ verdict: "hold" });
-  expect(stop && faultOf(stop)).toEqual({ code: "FORBIDDEN", reason: "approval_not_presented", message: "waiting" }); // prettier-ignore
+  expect(stop && faultOf(stop)).toEqual({
+    code: "FORBIDDEN",
+    reason: "approval_not_presented",
+    message: "waiting",
+  });
   expect(trail.gates).toHaveLength(1);
 });
 
 it("what stages took is given back once, also what a late yes took", async () => {
   const given: string[] = [];
   const taking = (name: string): Stage =>
-    stage(() => ({ kind: "allow", undo: () => void given.push(name), ask: { reason: name, message: name }, windows: [] })); // prettier-ignore
+    stage(() => ({
+      kind: "allow",
+      undo: () => void given.push(name),
+      ask: { reason: name, message: name },
+      windows: [],
+    }));
   const trail = newTrail();
   expect(await decide([taking("a"), taking("b")], testSubject(), testPowers(), trail)).toBeNull();
   expect(trail.gates).toMatchObject([{ verdict: "allow", asks: "a" }, { asks: "b" }]);
@@ -153,7 +197,6 @@ it("a late no, a late failure and a yes that took nothing leave nothing to give 
     () => Promise.resolve(deny("FORBIDDEN", "policy_denied", { message: "no" })),
     () => Promise.reject(new Error("late")),
   ]) {
-    // prettier-ignore
     const late = new Promise<void>((resolve) => setTimeout(resolve, 50)).then(answer);
     const slow: Stage = { ...stage(() => late), limitMs: 1 };
     expect(await judge(slow, testSubject(), testPowers(), newTrail())).toMatchObject(UNAVAILABLE);
@@ -164,10 +207,23 @@ it("a late no, a late failure and a yes that took nothing leave nothing to give 
 it("a refusal keeps its faults, its wait and the windows it counted in", async () => {
   const windows = [{ name: "user", quota: 1, windowSeconds: 60, remaining: 0, resetSeconds: 9 }];
   const errors = [{ path: "/a", message: "b" }];
-  const no = stage(() => deny("TOO_MANY_REQUESTS", "rate_user", { message: "no", retryAfterSeconds: 9, errors, windows })); // prettier-ignore
+  const no = stage(() =>
+    deny("TOO_MANY_REQUESTS", "rate_user", {
+      message: "no",
+      retryAfterSeconds: 9,
+      errors,
+      windows,
+    }),
+  );
   const trail = newTrail();
   const stop = await decide([no], testSubject(), testPowers(), trail);
-  expect(stop && faultOf(stop)).toEqual({ code: "TOO_MANY_REQUESTS", reason: "rate_user", message: "no", retryAfterSeconds: 9, errors }); // prettier-ignore
+  expect(stop && faultOf(stop)).toEqual({
+    code: "TOO_MANY_REQUESTS",
+    reason: "rate_user",
+    message: "no",
+    retryAfterSeconds: 9,
+    errors,
+  });
   expect(trail.windows).toEqual(windows);
   expect(stop).not.toHaveProperty("windows");
 });

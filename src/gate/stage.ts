@@ -107,7 +107,14 @@ export interface Trail {
   at: number;
 }
 
-export const newTrail = (): Trail => ({ gates: [], asks: [], undo: [], windows: [], waited: null, at: performance.now() }); // prettier-ignore
+export const newTrail = (): Trail => ({
+  gates: [],
+  asks: [],
+  undo: [],
+  windows: [],
+  waited: null,
+  at: performance.now(),
+});
 
 export interface Stage {
   readonly name: string;
@@ -118,16 +125,28 @@ export interface Stage {
   /** Longest it may think before its engine counts as missing, ms (threats §6). */
   readonly limitMs?: number;
   /** `trail` is what the stages before it left: to be read only. */
-  decide(subject: Subject, powers: GatePowers, trail: Readonly<Trail>): Decision | Promise<Decision>;
-} // prettier-ignore
+  decide(
+    subject: Subject,
+    powers: GatePowers,
+    trail: Readonly<Trail>,
+  ): Decision | Promise<Decision>;
+}
 
 const ALLOW: Decision = Object.freeze({ kind: "allow" });
 export const allow = (): Decision => ALLOW;
-export const deny = (code: Code, reason: string, told: Told): Decision => ({ kind: "deny", code, reason, ...told }); // prettier-ignore
+export const deny = (code: Code, reason: string, told: Told): Decision => ({
+  kind: "deny",
+  code,
+  reason,
+  ...told,
+});
 
 /** The one answer for whatever is not visible: unknown, disabled, not in the capsule, forbidden alike (C23). */
 export const notFound = (subject: Subject): Decision =>
-  deny("NOT_FOUND", "unknown", { message: `Tool '${subject.requestedName}' not found`, remedy: "list the tools you may use" }); // prettier-ignore
+  deny("NOT_FOUND", "unknown", {
+    message: `Tool '${subject.requestedName}' not found`,
+    remedy: "list the tools you may use",
+  });
 
 const STAGE_LIMIT_MS = 500;
 
@@ -161,7 +180,9 @@ async function settle(
     const giveUp = (): void => {
       resolve(unavailable(stage));
       // What a late yes has taken is given back: nobody will use it.
-      pending.then((decision) => decision.kind === "allow" && decision.undo?.()).catch(() => undefined); // prettier-ignore
+      pending
+        .then((decision) => decision.kind === "allow" && decision.undo?.())
+        .catch(() => undefined);
     };
     // A busy process must not take itself for a slow engine: an answer that has arrived is read first.
     timer = setTimeout(() => (turn = setImmediate(giveUp)), stage.limitMs ?? STAGE_LIMIT_MS);

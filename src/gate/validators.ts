@@ -19,7 +19,12 @@ export function createValidators(): Validators {
   // Made with the first check: it reads the schemas of JSON Schema itself, memory that an idle server does without.
   let ajv: Ajv2020 | null = null;
   const compile = (schema: JsonObject): ValidateFunction =>
-    (ajv ??= new Ajv2020({ allErrors: true, strict: false, validateFormats: false, verbose: true })).compile(schema); // prettier-ignore
+    (ajv ??= new Ajv2020({
+      allErrors: true,
+      strict: false,
+      validateFormats: false,
+      verbose: true,
+    })).compile(schema);
   const compiled = new WeakMap<JsonObject, ValidateFunction>();
   const interpreted = new WeakMap<JsonObject, ReturnType<typeof foreignSchema>>();
   return {
@@ -33,7 +38,14 @@ export function createValidators(): Validators {
     checkForeign(schema, value) {
       let made = interpreted.get(schema);
       if (!made) interpreted.set(schema, (made = foreignSchema(schema)));
-      if ("fault" in made) return [{ path: "", message: `cannot be checked: ${made.fault}`, suggestion: "tell whoever runs the server that its schema cannot be used" }]; // prettier-ignore
+      if ("fault" in made)
+        return [
+          {
+            path: "",
+            message: `cannot be checked: ${made.fault}`,
+            suggestion: "tell whoever runs the server that its schema cannot be used",
+          },
+        ];
       // What arrives here was parsed from JSON.
       const misfits = made.check(value as Json);
       return misfits.length === 0 ? null : misfits.slice(0, SHOWN_FAULTS).map(faultOf);
@@ -49,16 +61,26 @@ function faultOf(error: ErrorObject | Misfit): FieldFault {
       const name = String(params["additionalProperty"]);
       const known = Object.keys(Object(error.parentSchema?.["properties"]) as object);
       const close = nearest(name, known);
-      const suggestion = close ? `did you mean ${close}?` : `known parameters: ${known.join(", ") || "none"}`; // prettier-ignore
+      const suggestion = close
+        ? `did you mean ${close}?`
+        : `known parameters: ${known.join(", ") || "none"}`;
       return { path: `${path}/${pointer(name)}`, message: `unknown parameter ${name}`, suggestion };
     }
     case "required": {
       const name = String(params["missingProperty"]);
-      return { path: `${path}/${pointer(name)}`, message: "is required but missing", suggestion: `add ${name}` }; // prettier-ignore
+      return {
+        path: `${path}/${pointer(name)}`,
+        message: "is required but missing",
+        suggestion: `add ${name}`,
+      };
     }
     case "type": {
       const wanted = String(params["type"]);
-      return { path, message: `expected ${wanted}, got ${kindOf(data)}`, suggestion: `send a value of type ${wanted}` }; // prettier-ignore
+      return {
+        path,
+        message: `expected ${wanted}, got ${kindOf(data)}`,
+        suggestion: `send a value of type ${wanted}`,
+      };
     }
     case "enum": {
       const choices = (params["allowedValues"] as readonly unknown[]).map(String);

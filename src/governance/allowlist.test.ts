@@ -10,12 +10,22 @@ it("C6: unset and without the flag it is off; the flag alone refuses everything"
 });
 
 it("R293: a list turns it on; names count in every spelling, prefixes do not", () => {
-  const list = createAllowlist({ whitelist: ["system_echo", "file/read"], toolsPolicy: false }, canonical); // prettier-ignore
+  const list = createAllowlist(
+    { whitelist: ["system_echo", "file/read"], toolsPolicy: false },
+    canonical,
+  );
   expect(list.state).toBe("on");
-  expect(["system/echo", "file/read", "file/rea", "system/echoes"].map(list.has)).toEqual([true, true, false, false]); // prettier-ignore
+  expect(["system/echo", "file/read", "file/rea", "system/echoes"].map(list.has)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 it("C6: only the literal * means all", () => {
   expect(createAllowlist({ whitelist: ["*"], toolsPolicy: true }, canonical).has("a/b")).toBe(true);
-  expect(createAllowlist({ whitelist: ["a/*"], toolsPolicy: true }, canonical).has("a/b")).toBe(false); // prettier-ignore
+  expect(createAllowlist({ whitelist: ["a/*"], toolsPolicy: true }, canonical).has("a/b")).toBe(
+    false,
+  );
 });

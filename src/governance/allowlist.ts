@@ -16,6 +16,7 @@ export function createAllowlist(
   return {
     state: toolsPolicy || whitelist.length > 0 ? "on" : "off",
     entries: whitelist,
-    has: (toolName) => all || whitelist.some((entry) => entry === toolName || canonical(entry) === toolName), // prettier-ignore
+    has: (toolName) =>
+      all || whitelist.some((entry) => entry === toolName || canonical(entry) === toolName),
   };
 }

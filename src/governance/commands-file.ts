@@ -24,8 +24,11 @@ export interface CommandRules {
   readonly deniedOptions: ReadonlyMap<string, readonly Ruled<string>[]>;
   /** Most operands a listed program takes without asking. */
   readonly maxOperands: ReadonlyMap<string, number>;
-  readonly environment: { readonly denied: readonly Ruled<string>[]; readonly free: readonly Ruled<string>[] };
-} // prettier-ignore
+  readonly environment: {
+    readonly denied: readonly Ruled<string>[];
+    readonly free: readonly Ruled<string>[];
+  };
+}
 
 export interface CommandOverride {
   readonly run: RunLists | null;
@@ -37,8 +40,16 @@ const VARIABLE = /^\*?[A-Za-z_][A-Za-z0-9_]*\*?$/;
 
 export function readCommands(entry: Entry): CommandRules {
   const fields = entry.fields([
-    "path", "run", "ask", "deny", "starters", "file_operands", "denied_options", "max_operands", "environment",
-  ]); // prettier-ignore
+    "path",
+    "run",
+    "ask",
+    "deny",
+    "starters",
+    "file_operands",
+    "denied_options",
+    "max_operands",
+    "environment",
+  ]);
   const environment = fields.environment.fields(["denied", "free"]);
   const rules = {
     rule: entry.rule,
@@ -47,13 +58,18 @@ export function readCommands(entry: Entry): CommandRules {
     deny: names(fields.deny),
     starters: new Set(names(fields.starters).map(({ value }) => value)),
     fileOperands: new Set(names(fields.file_operands).map(({ value }) => value)),
-    deniedOptions: new Map(fields.denied_options.entries().map(([name, list]) => [name, options(list)])), // prettier-ignore
-    maxOperands: new Map(fields.max_operands.entries().map(([name, most]) => [name, most.whole(0, 1_000) ?? 0])), // prettier-ignore
+    deniedOptions: new Map(
+      fields.denied_options.entries().map(([name, list]) => [name, options(list)]),
+    ),
+    maxOperands: new Map(
+      fields.max_operands.entries().map(([name, most]) => [name, most.whole(0, 1_000) ?? 0]),
+    ),
     environment: { denied: variables(environment.denied), free: variables(environment.free) },
   };
   for (const item of fields.path.items()) {
     const folder = item.text();
-    if (folder !== undefined && !folder.startsWith("/")) item.fault(`expected an absolute folder, got ${JSON.stringify(folder)}`); // prettier-ignore
+    if (folder !== undefined && !folder.startsWith("/"))
+      item.fault(`expected an absolute folder, got ${JSON.stringify(folder)}`);
   }
   return { ...rules, run: readRun(fields.run, rules) };
 }
@@ -69,7 +85,10 @@ function readRun(entry: Entry, { ask, deny }: Pick<CommandRules, "ask" | "deny">
     for (const item of list.items()) {
       const name = item.text() ?? "";
       const because = ask.get(name)?.at ?? deny.find(({ value }) => value === name)?.rule.at;
-      if (because !== undefined) item.fault(`${name} can start or fetch anything and is listed at ${because}; it cannot run without asking`); // prettier-ignore
+      if (because !== undefined)
+        item.fault(
+          `${name} can start or fetch anything and is listed at ${because}; it cannot run without asking`,
+        );
       if (name.includes("*")) item.fault(`${JSON.stringify(name)}: name each program`);
     }
     const rule = list.rule;
@@ -78,9 +97,16 @@ function readRun(entry: Entry, { ask, deny }: Pick<CommandRules, "ask" | "deny">
   return Object.fromEntries(lists);
 }
 
-const names = (entry: Entry): Ruled<string>[] => matching(entry, NAME, "the name of a program, without a folder"); // prettier-ignore
-const variables = (entry: Entry): Ruled<string>[] => matching(entry, VARIABLE, "the name of a variable, * at its start or end"); // prettier-ignore
-const options = (entry: Entry): Ruled<string>[] => matching(entry, /^(-[A-Za-z0-9]|--[A-Za-z0-9][A-Za-z0-9-]*)$/, "an option such as -o or --output"); // prettier-ignore
+const names = (entry: Entry): Ruled<string>[] =>
+  matching(entry, NAME, "the name of a program, without a folder");
+const variables = (entry: Entry): Ruled<string>[] =>
+  matching(entry, VARIABLE, "the name of a variable, * at its start or end");
+const options = (entry: Entry): Ruled<string>[] =>
+  matching(
+    entry,
+    /^(-[A-Za-z0-9]|--[A-Za-z0-9][A-Za-z0-9-]*)$/,
+    "an option such as -o or --output",
+  );
 
 function matching(entry: Entry, form: RegExp, expected: string): Ruled<string>[] {
   return entry.items().flatMap((item) => {

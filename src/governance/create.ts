@@ -40,7 +40,8 @@ export function createGovernance(
         hosts: hostsOf(tools.hosts, own?.hosts ?? null, tool.effects),
         maxReadBytes: own?.maxFileBytes ?? tools.sizes.read,
         maxWriteBytes: own?.maxFileBytes ?? tools.sizes.write,
-        territory: own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory, // prettier-ignore
+        territory:
+          own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory,
       };
     });
   const rules = { of: toolArguments };
@@ -74,16 +75,22 @@ export function createGovernance(
       match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),
     approvalRules: (tool) =>
-      remember(approvalsOf, tool, () => Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals })), // prettier-ignore
+      remember(approvalsOf, tool, () =>
+        Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals }),
+      ),
     asGoverned,
     limits: Object.freeze<Governance["limits"]>({
-      ofPlan: (plan) => plan === null ? (options.defaultPerMinute ?? plans.withoutPlan.callsPerMinute) : plans.plans[plan].callsPerMinute, // prettier-ignore
+      ofPlan: (plan) =>
+        plan === null
+          ? (options.defaultPerMinute ?? plans.withoutPlan.callsPerMinute)
+          : plans.plans[plan].callsPerMinute,
       ofCategory: (category) => tools.categories.get(category) ?? null,
       ofTool: toolLimits(tools.tools),
       ofMode: (mode) => modeLimit(mode),
       perIp: plans.perIp,
     }),
-    budget: (plan, metric) => (plan === null ? plans.withoutPlan : plans.plans[plan]).budgets[metric], // prettier-ignore
+    budget: (plan, metric) =>
+      (plan === null ? plans.withoutPlan : plans.plans[plan]).budgets[metric],
     lowWarning: plans.lowWarning,
     sensors: Object.freeze(modes.sensors),
     transitions: Object.freeze(modes.transitions),
@@ -142,7 +149,11 @@ function territories(paths: PathRules, options: GovernanceOptions): ToolArgument
 }
 
 /** The server makes the folders that it chose itself: below the data directory, or for one session. */
-function ownFolders({ workspace, scratch }: Territory, options: GovernanceOptions): readonly string[] {
-  const chosen = workspace !== resolve(options.workspace) || workspace.startsWith(`${options.dataDir}${sep}`);
+function ownFolders(
+  { workspace, scratch }: Territory,
+  options: GovernanceOptions,
+): readonly string[] {
+  const chosen =
+    workspace !== resolve(options.workspace) || workspace.startsWith(`${options.dataDir}${sep}`);
   return [...(chosen ? [workspace] : []), ...(scratch === null ? [] : [scratch])];
-} // prettier-ignore
+}

@@ -80,14 +80,24 @@ export function describeFault({ file, line, column, message }: DocumentFault): s
 function notValid(faults: readonly DocumentFault[]): AppError {
   const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
   const lines = faults.map((fault) => `  ${describeFault(fault)}`).join("\n");
-  return new AppError("BAD_REQUEST", "invalid_input", `The governance files are not valid (${count}).\n${lines}`, {
-    remedy: "correct the lines that are named; nothing was changed",
-    errors: faults.map((fault) => ({ path: `/${fault.file}`, message: describeFault(fault) })),
-  }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `The governance files are not valid (${count}).\n${lines}`,
+    {
+      remedy: "correct the lines that are named; nothing was changed",
+      errors: faults.map((fault) => ({ path: `/${fault.file}`, message: describeFault(fault) })),
+    },
+  );
 }
 
 function noTrial(): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", "governance files cannot be tried in the shadow of others", {
-    remedy: "check them, then publish them as enforced; rollback takes them back",
-  }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    "governance files cannot be tried in the shadow of others",
+    {
+      remedy: "check them, then publish them as enforced; rollback takes them back",
+    },
+  );
 }

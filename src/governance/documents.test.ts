@@ -11,7 +11,11 @@ import { DOCUMENT_KINDS, type DocumentHandler, type DocumentKind } from "./gover
 import { importDocuments } from "./import.ts";
 
 const ann = testCaller({ userId: "ann", role: "admin" });
-const FILES = { policy: { "a.rego": "one\n" }, governance: { "tools.yaml": "x\n" }, relations: { "schema.zed": "y\n" } }; // prettier-ignore
+const FILES = {
+  policy: { "a.rego": "one\n" },
+  governance: { "tools.yaml": "x\n" },
+  relations: { "schema.zed": "y\n" },
+};
 
 /** What the handlers of a kind were told, and how they answer: a text with `bad` in it has a fault, with `hm` a warning. */
 class Kind implements DocumentHandler {
@@ -21,8 +25,10 @@ class Kind implements DocumentHandler {
   async check(files: Readonly<Record<string, string>>) {
     return Object.entries(files).flatMap(([file, text]) => [
       ...(text.includes("bad") ? [{ file, line: 2, column: 3, message: "is bad" }] : []),
-      ...(text.includes("hm") ? [{ file, line: 1, column: 1, message: "hm", severity: "warning" as const }] : []),
-    ]); // prettier-ignore
+      ...(text.includes("hm")
+        ? [{ file, line: 1, column: 1, message: "hm", severity: "warning" as const }]
+        : []),
+    ]);
   }
 
   async apply(...[state, document]: Parameters<DocumentHandler["apply"]>) {
@@ -60,7 +66,8 @@ function instance(on: Store = store): Instance {
     store: on,
     handlers: kinds,
     now,
-    warn: (fields: object, message: string) => void warnings.push({ fields: fields as Record<string, unknown>, message }), // prettier-ignore
+    warn: (fields: object, message: string) =>
+      void warnings.push({ fields: fields as Record<string, unknown>, message }),
   };
   const documents = createDocuments({
     ...common,
@@ -73,7 +80,8 @@ function instance(on: Store = store): Instance {
     notes,
     warnings,
     async begin(files = FILES) {
-      const note = async (action: string, body: Record<string, unknown>) => void notes.push({ action, actor: "import", body }); // prettier-ignore
+      const note = async (action: string, body: Record<string, unknown>) =>
+        void notes.push({ action, actor: "import", body });
       await importDocuments({ ...common, note }, files);
       await documents.start();
     },
@@ -83,8 +91,9 @@ function instance(on: Store = store): Instance {
 const code = (work: Promise<unknown>) =>
   work.then(
     () => "fine",
-    (cause: unknown) => (cause instanceof AppError ? `${cause.code}: ${cause.message}` : String(cause)),
-  ); // prettier-ignore
+    (cause: unknown) =>
+      cause instanceof AppError ? `${cause.code}: ${cause.message}` : String(cause),
+  );
 const changed = (text: string, kind: DocumentKind = "policy") => ({
   ...FILES,
   [kind]: { [Object.keys(FILES[kind])[0] ?? ""]: text },
@@ -95,11 +104,24 @@ describe("C5: the files an installation starts with", () => {
     const first = instance();
     await first.begin();
     for (const kind of DOCUMENT_KINDS) {
-      expect(await first.documents.enforced(kind)).toMatchObject({ version: 1, state: "enforced", createdBy: "import", files: FILES[kind] }); // prettier-ignore
+      expect(await first.documents.enforced(kind)).toMatchObject({
+        version: 1,
+        state: "enforced",
+        createdBy: "import",
+        files: FILES[kind],
+      });
       expect(first.kinds[kind].applied).toEqual(["enforced 1"]);
     }
-    expect(first.notes.map(({ action }) => action)).toEqual(["policy.changed", "governance.changed", "relations.changed"]); // prettier-ignore
-    expect(first.notes[0]?.body).toMatchObject({ how: "import", version: 1, changes: ["a.rego: new"] }); // prettier-ignore
+    expect(first.notes.map(({ action }) => action)).toEqual([
+      "policy.changed",
+      "governance.changed",
+      "relations.changed",
+    ]);
+    expect(first.notes[0]?.body).toMatchObject({
+      how: "import",
+      version: 1,
+      changes: ["a.rego: new"],
+    });
     const second = instance();
     await second.begin();
     expect(second.notes).toEqual([]);
@@ -125,7 +147,12 @@ describe("C5: the files an installation starts with", () => {
       createdBy: "import",
     });
     expect(await it.documents.get("policy", 1)).toMatchObject({ state: "retired" });
-    expect(it.notes).toMatchObject([{ action: "policy.changed", body: { former: 1, changes: ["a.rego: 1 line added, 0 removed"] } }]); // prettier-ignore
+    expect(it.notes).toMatchObject([
+      {
+        action: "policy.changed",
+        body: { former: 1, changes: ["a.rego: 1 line added, 0 removed"] },
+      },
+    ]);
     expect(await code(instance().begin(changed("bad")))).toContain("a.rego:2:3");
   });
 
@@ -137,7 +164,10 @@ describe("C5: the files an installation starts with", () => {
     for (let start = 0; start < 2; start++) {
       const next = instance();
       await next.begin(changed("two\n"));
-      expect(await next.documents.enforced("policy")).toMatchObject({ version: 2, createdBy: "ann" }); // prettier-ignore
+      expect(await next.documents.enforced("policy")).toMatchObject({
+        version: 2,
+        createdBy: "ann",
+      });
       expect(next.warnings).toMatchObject([
         { fields: { kind: "policy", version: 2, changes: ["a.rego: 1 line added, 1 removed"] } },
       ]);
@@ -149,7 +179,10 @@ describe("C5: the files an installation starts with", () => {
     await same.documents.rollback(ann, "policy");
     const last = instance();
     await last.begin(changed("two\n"));
-    expect(await last.documents.enforced("policy")).toMatchObject({ version: 3, createdBy: "import" }); // prettier-ignore
+    expect(await last.documents.enforced("policy")).toMatchObject({
+      version: 3,
+      createdBy: "import",
+    });
   });
 });
 
@@ -164,13 +197,28 @@ describe("versions", () => {
   });
 
   test("a draft is kept with its faults and changes nothing", async () => {
-    const { document, faults } = await it.documents.draft(ann, "policy", { "a.rego": "bad" }, "try"); // prettier-ignore
-    expect(document).toMatchObject({ version: 2, state: "draft", createdBy: "ann", note: "try", enforcedAt: null }); // prettier-ignore
+    const { document, faults } = await it.documents.draft(
+      ann,
+      "policy",
+      { "a.rego": "bad" },
+      "try",
+    );
+    expect(document).toMatchObject({
+      version: 2,
+      state: "draft",
+      createdBy: "ann",
+      note: "try",
+      enforcedAt: null,
+    });
     expect(faults).toEqual([{ file: "a.rego", line: 2, column: 3, message: "is bad" }]);
     expect(it.kinds.policy.applied).toEqual(["enforced 1"]);
-    expect(await code(it.documents.publish(ann, "policy", 2, "enforced"))).toMatch(/^BAD_REQUEST: .*\n {2}a\.rego:2:3 is bad/); // prettier-ignore
+    expect(await code(it.documents.publish(ann, "policy", 2, "enforced"))).toMatch(
+      /^BAD_REQUEST: .*\n {2}a\.rego:2:3 is bad/,
+    );
     expect((await it.documents.enforced("policy")).version).toBe(1);
-    expect(it.notes).toMatchObject([{ actor: "ann", body: { how: "draft", version: 2, faults: 1 } }]); // prettier-ignore
+    expect(it.notes).toMatchObject([
+      { actor: "ann", body: { how: "draft", version: 2, faults: 1 } },
+    ]);
   });
 
   test("publishing applies, stores and audits; warnings stop nothing", async () => {
@@ -181,18 +229,29 @@ describe("versions", () => {
     expect(it.notes.at(-1)).toMatchObject({
       action: "policy.changed",
       actor: "ann",
-      body: { how: "publish", as: "enforced", version: 2, former: 1, changes: ["a.rego: 2 lines added, 1 removed"] }, // prettier-ignore
+      body: {
+        how: "publish",
+        as: "enforced",
+        version: 2,
+        former: 1,
+        changes: ["a.rego: 2 lines added, 1 removed"],
+      },
     });
     expect(await store.revisions.all()).toMatchObject({ policy: 1 });
     const count = it.notes.length;
     await it.documents.publish(ann, "policy", version, "enforced");
     expect(it.notes).toHaveLength(count);
-    expect((await it.documents.list("policy", { limit: 9 })).map(({ state }) => state)).toEqual(["enforced", "retired"]); // prettier-ignore
+    expect((await it.documents.list("policy", { limit: 9 })).map(({ state }) => state)).toEqual([
+      "enforced",
+      "retired",
+    ]);
   });
 
   test("a trial comes, is published, or ends", async () => {
     const version = await draft("two");
-    expect(await code(it.documents.publish(ann, "policy", 1, "shadow"))).toMatch(/enforced already/); // prettier-ignore
+    expect(await code(it.documents.publish(ann, "policy", 1, "shadow"))).toMatch(
+      /enforced already/,
+    );
     await it.documents.publish(ann, "policy", version, "shadow");
     await it.documents.publish(ann, "policy", version, "enforced");
     expect(it.kinds.policy.applied).toEqual(["enforced 1", "shadow 2", "enforced 2", "shadow -"]);
@@ -212,7 +271,10 @@ describe("versions", () => {
     await it.documents.publish(ann, "policy", three, "enforced");
     expect(await it.documents.rollback(ann, "policy")).toMatchObject({ version: two });
     expect(await it.documents.rollback(ann, "policy")).toMatchObject({ version: three });
-    expect(await it.documents.rollback(ann, "policy", 1)).toMatchObject({ version: 1, state: "enforced" }); // prettier-ignore
+    expect(await it.documents.rollback(ann, "policy", 1)).toMatchObject({
+      version: 1,
+      state: "enforced",
+    });
     expect(it.notes.at(-1)?.body).toMatchObject({ how: "rollback", version: 1, former: three });
     const four = await draft("four");
     expect(await code(it.documents.rollback(ann, "policy", four))).toMatch(/never enforced/);
@@ -223,19 +285,30 @@ describe("versions", () => {
   test("what cannot be applied is not stored, and what cannot be stored is taken back", async () => {
     const version = await draft("two");
     it.kinds.policy.failing = new AppError("UNAVAILABLE", "engine_unavailable", "out");
-    expect(await code(it.documents.publish(ann, "policy", version, "enforced"))).toBe("UNAVAILABLE: out"); // prettier-ignore
+    expect(await code(it.documents.publish(ann, "policy", version, "enforced"))).toBe(
+      "UNAVAILABLE: out",
+    );
     expect((await it.documents.enforced("policy")).version).toBe(1);
     it.kinds.policy.failing = null;
-    const broken = instance({ ...store, documents: { ...store.documents, setState: () => Promise.reject(new Error("disk")) } }); // prettier-ignore
+    const broken = instance({
+      ...store,
+      documents: { ...store.documents, setState: () => Promise.reject(new Error("disk")) },
+    });
     await broken.begin();
-    expect(await code(broken.documents.publish(ann, "policy", version, "enforced"))).toBe("Error: disk"); // prettier-ignore
+    expect(await code(broken.documents.publish(ann, "policy", version, "enforced"))).toBe(
+      "Error: disk",
+    );
     expect(broken.kinds.policy.applied).toEqual(["enforced 1", "enforced 2", "enforced 1"]);
   });
 
   test("two who publish at once are served one after the other", async () => {
     const [two, three] = [await draft("two"), await draft("three")];
-    await Promise.all([two, three].map((version) => it.documents.publish(ann, "policy", version, "enforced"))); // prettier-ignore
-    expect(it.kinds.policy.applied.at(-1)).toBe(`enforced ${(await it.documents.enforced("policy")).version}`); // prettier-ignore
+    await Promise.all(
+      [two, three].map((version) => it.documents.publish(ann, "policy", version, "enforced")),
+    );
+    expect(it.kinds.policy.applied.at(-1)).toBe(
+      `enforced ${(await it.documents.enforced("policy")).version}`,
+    );
   });
 
   test("another instance applies what was published here before it is acknowledged", async () => {

@@ -43,17 +43,24 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
   /** One change of a kind at a time: two people who publish at once are served one after the other. */
   const inTurn = <T>(kind: DocumentKind, work: () => Promise<T>): Promise<T> => {
     const next = (turns.get(kind) ?? Promise.resolve()).then(work);
-    turns.set(kind, next.catch(() => undefined)); // prettier-ignore
+    turns.set(
+      kind,
+      next.catch(() => undefined),
+    );
     return next;
   };
 
-  const apply = async (kind: DocumentKind, state: Held, document: DocumentVersion | null): Promise<void> => {
+  const apply = async (
+    kind: DocumentKind,
+    state: Held,
+    document: DocumentVersion | null,
+  ): Promise<void> => {
     const known = applied.get(`${kind} ${state}`) ?? null;
     if (known?.version === document?.version) return;
     await p.handlers[kind].apply(state, document);
     applied.set(`${kind} ${state}`, document);
     for (const listener of listeners) listener(kind, state);
-  }; // prettier-ignore
+  };
 
   const sync = async (kind: DocumentKind): Promise<void> => {
     for (const state of ["enforced", "shadow"] as const)
@@ -63,14 +70,20 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
   const found = async (kind: DocumentKind, version: number): Promise<DocumentVersion> => {
     const document = await documents.get(kind, version);
     if (document) return document;
-    throw new AppError("NOT_FOUND", "unknown", `There is no ${NOUN[kind]} of version ${version}`, { remedy: "list the versions first" }); // prettier-ignore
+    throw new AppError("NOT_FOUND", "unknown", `There is no ${NOUN[kind]} of version ${version}`, {
+      remedy: "list the versions first",
+    });
   };
 
   /** After the store has it, and before anybody is told that it is done. */
-  const tell = async (actor: Actor, kind: DocumentKind, body: Record<string, unknown>): Promise<void> => {
+  const tell = async (
+    actor: Actor,
+    kind: DocumentKind,
+    body: Record<string, unknown>,
+  ): Promise<void> => {
     await p.note(`${kind}.changed`, actor, body);
     await p.follower.changed(kind);
-  }; // prettier-ignore
+  };
 
   const publish = async (
     actor: Actor,
@@ -80,33 +93,56 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
   ): Promise<DocumentVersion> => {
     const { kind, version, files, hash, note } = document;
     if (document.state === as) return document;
-    if (document.state === "enforced") throw invalid("/as", `version ${version} is enforced already`, "put another version on trial"); // prettier-ignore
+    if (document.state === "enforced")
+      throw invalid(
+        "/as",
+        `version ${version} is enforced already`,
+        "put another version on trial",
+      );
     const faults = await p.handlers[kind].check(files);
     if (faults.some(isGrave)) throw notValid(NOUN[kind], faults.filter(isGrave));
     const former = await documents.inState(kind, as);
     await apply(kind, as, document);
-    const stored = await documents.setState(kind, version, as, p.now()).catch(async (cause: unknown) => {
-      await apply(kind, as, former);
-      throw cause;
-    }); // prettier-ignore
+    const stored = await documents
+      .setState(kind, version, as, p.now())
+      .catch(async (cause: unknown) => {
+        await apply(kind, as, former);
+        throw cause;
+      });
     // What was on trial and is enforced now is on trial no more.
     await sync(kind);
     const changes = former ? changesOf(former.files, files) : [];
-    await tell(actor, kind, { how, as, version, former: former?.version ?? null, hash, note, changes }); // prettier-ignore
+    await tell(actor, kind, {
+      how,
+      as,
+      version,
+      former: former?.version ?? null,
+      hash,
+      note,
+      changes,
+    });
     return stored ?? (await found(kind, version));
   };
 
   const formerly = async (kind: DocumentKind): Promise<DocumentVersion> => {
     let last: DocumentVersion | null = null;
     for (let before: number | undefined; ;) {
-      const rows = await documents.list(kind, { limit: PAGE, ...(before === undefined ? {} : { before }) }); // prettier-ignore
+      const rows = await documents.list(kind, {
+        limit: PAGE,
+        ...(before === undefined ? {} : { before }),
+      });
       for (const row of rows)
         if (row.state !== "enforced" && (row.enforcedAt ?? 0) > (last?.enforcedAt ?? 0)) last = row;
       before = rows.at(-1)?.version;
       if (rows.length < PAGE) break;
     }
     if (last) return last;
-    throw new AppError("CONFLICT", "stale", `No other version of the ${NOUN[kind]} was ever enforced`, { remedy: "publish another version instead" }); // prettier-ignore
+    throw new AppError(
+      "CONFLICT",
+      "stale",
+      `No other version of the ${NOUN[kind]} was ever enforced`,
+      { remedy: "publish another version instead" },
+    );
   };
 
   return {
@@ -115,15 +151,29 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
     async enforced(kind) {
       const document = await documents.inState(kind, "enforced");
       if (document) return document;
-      throw new AppError("NOT_FOUND", "unknown", `No ${NOUN[kind]} is enforced`, { remedy: "publish a version" }); // prettier-ignore
+      throw new AppError("NOT_FOUND", "unknown", `No ${NOUN[kind]} is enforced`, {
+        remedy: "publish a version",
+      });
     },
     check: (kind, files) => p.handlers[kind].check(files),
     async draft(actor, kind, files, note) {
       const faults = await p.handlers[kind].check(files);
       const row = { kind, state: "draft", files, hash: hashOfFiles(files), note } as const;
-      const document = await documents.create({ ...row, createdBy: actor.userId, createdAt: p.now(), enforcedAt: null }); // prettier-ignore
+      const document = await documents.create({
+        ...row,
+        createdBy: actor.userId,
+        createdAt: p.now(),
+        enforcedAt: null,
+      });
       const { version, hash } = document;
-      await p.note(`${kind}.changed`, actor, { how: "draft", as: "draft", version, hash, note, faults: faults.length }); // prettier-ignore
+      await p.note(`${kind}.changed`, actor, {
+        how: "draft",
+        as: "draft",
+        version,
+        hash,
+        note,
+        faults: faults.length,
+      });
       return { document, faults };
     },
     publish: (actor, kind, version, as) =>
@@ -139,7 +189,12 @@ export function createDocuments(p: DocumentsPowers): StartedDocuments {
     rollback: (actor, kind, version) =>
       inTurn(kind, async () => {
         const target = version === undefined ? await formerly(kind) : await found(kind, version);
-        if (target.enforcedAt === null) throw invalid("/version", `version ${target.version} was never enforced`, "publish it instead"); // prettier-ignore
+        if (target.enforcedAt === null)
+          throw invalid(
+            "/version",
+            `version ${target.version} was never enforced`,
+            "publish it instead",
+          );
         return publish(actor, target, "enforced", "rollback");
       }),
     onApplied: (listener) => void listeners.push(listener),
@@ -176,5 +231,8 @@ export function notValid(what: string, faults: readonly DocumentFault[]): AppErr
 }
 
 function invalid(path: string, message: string, suggestion: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", message, { remedy: suggestion, errors: [{ path, message, suggestion }] }); // prettier-ignore
+  return new AppError("BAD_REQUEST", "invalid_input", message, {
+    remedy: suggestion,
+    errors: [{ path, message, suggestion }],
+  });
 }

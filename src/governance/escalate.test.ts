@@ -7,7 +7,10 @@ const tool = (escalations: readonly Escalation[], risk: Risk = "safe"): Tool =>
   defineTool({
     name: "shell/lint",
     description: "A tool whose arguments raise what it counts as.",
-    input: z.strictObject({ fix: z.boolean().optional(), deep: z.strictObject({ network: z.boolean() }).optional() }), // prettier-ignore
+    input: z.strictObject({
+      fix: z.boolean().optional(),
+      deep: z.strictObject({ network: z.boolean() }).optional(),
+    }),
     output: z.strictObject({}),
     risk,
     effects: "read_only",
@@ -19,13 +22,24 @@ const tool = (escalations: readonly Escalation[], risk: Risk = "safe"): Tool =>
     run: () => ({}),
   });
 
-const FIX: Escalation = { argument: "/fix", equals: true, risk: "dangerous", effects: "system_write", sandbox: "rw" }; // prettier-ignore
+const FIX: Escalation = {
+  argument: "/fix",
+  equals: true,
+  risk: "dangerous",
+  effects: "system_write",
+  sandbox: "rw",
+};
 const plain = escalator(() => null);
 
 describe("arguments raise", () => {
   test("risk, class and sandbox, when the value is the one", () => {
     const lint = tool([FIX]);
-    expect(plain(lint, { fix: true })).toMatchObject({ risk: "dangerous", effects: "system_write", sandbox: "rw", pin: lint.pin }); // prettier-ignore
+    expect(plain(lint, { fix: true })).toMatchObject({
+      risk: "dangerous",
+      effects: "system_write",
+      sandbox: "rw",
+      pin: lint.pin,
+    });
     for (const given of [{}, { fix: false }, { fix: null }, { fix: "true" }, null])
       expect(plain(lint, given)).toBe(lint);
   });
@@ -37,7 +51,10 @@ describe("arguments raise", () => {
   });
 
   test("never lower", () => {
-    const lint = tool([{ argument: "/fix", risk: "safe", effects: "essential_health_check" }], "dangerous"); // prettier-ignore
+    const lint = tool(
+      [{ argument: "/fix", risk: "safe", effects: "essential_health_check" }],
+      "dangerous",
+    );
     expect(plain(lint, { fix: true })).toMatchObject({ risk: "dangerous", effects: "read_only" });
   });
 

@@ -1,10 +1,24 @@
 // What a call counts as: the tool as defined, as governance sets its risk, and as the arguments raise it. Arguments only raise.
 import type { Json, JsonObject } from "../call.ts";
-import { EFFECTS, RISKS, type Effects, type Escalation, type Risk, type SandboxProfile, type Tool } from "../tools/tool.ts"; // prettier-ignore
+import {
+  EFFECTS,
+  RISKS,
+  type Effects,
+  type Escalation,
+  type Risk,
+  type SandboxProfile,
+  type Tool,
+} from "../tools/tool.ts";
 import { canonicalJson, valueAt } from "../util/json.ts";
 
 /** From harmless to grave. */
-const GRAVITY: readonly Effects[] = ["essential_health_check", "read_only", "network", "system_write", "system_dangerous"]; // prettier-ignore
+const GRAVITY: readonly Effects[] = [
+  "essential_health_check",
+  "read_only",
+  "network",
+  "system_write",
+  "system_dangerous",
+];
 
 export type AsGoverned = (tool: Tool, given: JsonObject | null) => Tool;
 
@@ -49,13 +63,16 @@ function raise(tool: Tool, { risk, effects, sandbox, approval }: Escalation): To
 }
 
 /** What both let a program have. */
-function wider(one: SandboxProfile | null, other: SandboxProfile | undefined): SandboxProfile | null {
+function wider(
+  one: SandboxProfile | null,
+  other: SandboxProfile | undefined,
+): SandboxProfile | null {
   if (one === null || other === undefined || one === other) return other ?? one;
   const parts = new Set([...one.split("+"), ...other.split("+")]);
   const files = parts.has("rw") ? "rw" : parts.has("ro") ? "ro" : null;
   if (!parts.has("net")) return files;
   return files === null ? "net" : "rw+net";
-} // prettier-ignore
+}
 
 function graver<T>(order: readonly T[], one: T, other: T | undefined): T {
   return other !== undefined && order.indexOf(other) > order.indexOf(one) ? other : one;

@@ -29,7 +29,13 @@ export function readGovernance(
 ): { files: GovernanceFiles; faults: readonly DocumentFault[] } {
   const faults: DocumentFault[] = [];
   for (const file of Object.keys(files)) {
-    if (!FILE_NAMES.some((name) => name === file)) faults.push({ file, line: 1, column: 1, message: `governance has no file of this name; it has ${FILE_NAMES.join(", ")}` }); // prettier-ignore
+    if (!FILE_NAMES.some((name) => name === file))
+      faults.push({
+        file,
+        line: 1,
+        column: 1,
+        message: `governance has no file of this name; it has ${FILE_NAMES.join(", ")}`,
+      });
   }
   const read = (file: (typeof FILE_NAMES)[number]): Entry => readYaml(file, files[file], faults);
   const whole = {
@@ -49,7 +55,8 @@ function knownOf(names: KnownNames): Known {
   return {
     tools,
     categories,
-    isTool: (name) => tools.includes(name) || servers.some((server) => name.startsWith(`${server}/`)), // prettier-ignore
+    isTool: (name) =>
+      tools.includes(name) || servers.some((server) => name.startsWith(`${server}/`)),
     isCategory: (name) => categories.includes(name),
   };
 }
@@ -65,21 +72,44 @@ function crossFaults(tools: ToolsFile): DocumentFault[] {
     for (const rules of [tools.classes[effects].modes, tools.classes[effects].dangerous]) {
       const rule = rules.LOCKDOWN;
       const most = LOCKDOWN_AT_MOST[effects];
-      if (rule && stricter(rule.verdict, most) !== rule.verdict) fault(rule.rule.at, `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.verdict}`); // prettier-ignore
+      if (rule && stricter(rule.verdict, most) !== rule.verdict)
+        fault(
+          rule.rule.at,
+          `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.verdict}`,
+        );
     }
   }
-  if (tools.sizes.visitedEntries < tools.sizes.listEntries) fault(tools.at.sizes.at, "sizes: visited_entries is less than list_entries"); // prettier-ignore
+  if (tools.sizes.visitedEntries < tools.sizes.listEntries)
+    fault(tools.at.sizes.at, "sizes: visited_entries is less than list_entries");
   const { expiresInSeconds, holdSeconds } = tools.approvals;
-  if (holdSeconds > expiresInSeconds) fault(tools.at.approvals.at, `approvals: a door would hold for ${holdSeconds} s what expires after ${expiresInSeconds} s`); // prettier-ignore
+  if (holdSeconds > expiresInSeconds)
+    fault(
+      tools.at.approvals.at,
+      `approvals: a door would hold for ${holdSeconds} s what expires after ${expiresInSeconds} s`,
+    );
   for (const [name, tool] of tools.tools) {
     const own = { ...tools.approvals, ...tool.approvals };
-    if (own.holdSeconds > own.expiresInSeconds) fault(tool.rule.at, `tools.${name}: a door would hold for ${own.holdSeconds} s what expires after ${own.expiresInSeconds} s`); // prettier-ignore
+    if (own.holdSeconds > own.expiresInSeconds)
+      fault(
+        tool.rule.at,
+        `tools.${name}: a door would hold for ${own.holdSeconds} s what expires after ${own.expiresInSeconds} s`,
+      );
   }
   // What protects the server itself must stay.
-  for (const [list, variable] of [["forbidden", "$DATA_DIR"], ["forbidden", "$CONFIG"], ["forbiddenForWriting", "$GOVERNANCE"]] as const) {
-    const stays = tools.paths[list].some(({ value }) => value.replace(/\/(\*\*)?$/, "") === variable);
+  for (const [list, variable] of [
+    ["forbidden", "$DATA_DIR"],
+    ["forbidden", "$CONFIG"],
+    ["forbiddenForWriting", "$GOVERNANCE"],
+  ] as const) {
+    const stays = tools.paths[list].some(
+      ({ value }) => value.replace(/\/(\*\*)?$/, "") === variable,
+    );
     const key = list === "forbidden" ? "paths.forbidden" : "paths.forbidden_for_writing";
-    if (!stays) fault(tools.at.paths.at, `${key} must hold ${variable}: no tool may reach what decides about it`);
-  } // prettier-ignore
+    if (!stays)
+      fault(
+        tools.at.paths.at,
+        `${key} must hold ${variable}: no tool may reach what decides about it`,
+      );
+  }
   return faults;
 }

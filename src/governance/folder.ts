@@ -25,7 +25,11 @@ export function readGovernanceFolder(folder: string): Record<DocumentKind, Files
     if (name.startsWith(POLICIES)) found.policy[name.slice(POLICIES.length)] = text;
     else if (/^[^/]+\.ya?ml$/.test(name)) found.governance[name] = text;
     else if (/^[^/]+\.zed$/.test(name)) found.relations[name] = text;
-    else throw refused(join(folder, name), "nothing reads it: expected *.yaml, schema.zed or a file below policies/"); // prettier-ignore
+    else
+      throw refused(
+        join(folder, name),
+        "nothing reads it: expected *.yaml, schema.zed or a file below policies/",
+      );
   }
   return found;
 }
@@ -72,7 +76,9 @@ function readText(path: string): string {
 
 function unreadable(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
-  return typeof code === "string" && !(cause instanceof AppError) ? refused(path, code === "ENOENT" ? "does not exist" : `cannot be read (${code})`) : cause; // prettier-ignore
+  return typeof code === "string" && !(cause instanceof AppError)
+    ? refused(path, code === "ENOENT" ? "does not exist" : `cannot be read (${code})`)
+    : cause;
 }
 
 function refused(path: string, message: string): AppError {

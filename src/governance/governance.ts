@@ -117,13 +117,19 @@ export interface Governance {
   /** A few words on what the mode means. */
   describe(mode: Mode): string;
   /** What the files power goes by for this call; without a tool the general rules. */
-  filesFor(subject: { readonly caller: Caller; readonly tool: Tool | null; readonly sessionId: string | null }): Promise<FileRules>;
+  filesFor(subject: {
+    readonly caller: Caller;
+    readonly tool: Tool | null;
+    readonly sessionId: string | null;
+  }): Promise<FileRules>;
   /** What the egress guard goes by for this call; without a tool the general rules of the network class. */
   hostsFor(subject: { readonly tool: Tool | null; readonly arguments: JsonObject }): EgressRules;
   /** Variables that no program may be given. */
   isVariableDenied(name: string): boolean;
   /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
-  judgeArguments(subject: ArgumentSubject): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
+  judgeArguments(
+    subject: ArgumentSubject,
+  ): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
   approvalRules(tool: Tool): ApprovalRules;
   /** The tool as it counts for these arguments: risk as the files set it, raised by what the arguments ask for. */
   asGoverned(tool: Tool, given: JsonObject | null): Tool;
@@ -133,7 +139,9 @@ export interface Governance {
     ofPlan(plan: Plan | null): number | null;
     ofCategory(category: string): number | null;
     /** Calls per hour of one tool, and whose calls are counted together. */
-    ofTool(tool: Tool): { readonly perHour: number; readonly scope: "caller" | "tenant" | "global" } | null;
+    ofTool(
+      tool: Tool,
+    ): { readonly perHour: number; readonly scope: "caller" | "tenant" | "global" } | null;
     /** Calls per minute of one caller in this mode. */
     ofMode(mode: Mode): number | null;
     readonly perIp: number | null;
@@ -144,10 +152,18 @@ export interface Governance {
   readonly lowWarning: number;
   readonly sensors: Readonly<Record<string, SensorRule>>;
   readonly transitions: readonly TransitionRule[];
-} // prettier-ignore
+}
 
 /** What the mode authority watches; a rule for anything else is a fault. */
-export const SENSORS = ["cpu", "memory", "disk", "tool_error_rate", "denials", "dangerous_calls", "audit_failures"] as const; // prettier-ignore
+export const SENSORS = [
+  "cpu",
+  "memory",
+  "disk",
+  "tool_error_rate",
+  "denials",
+  "dangerous_calls",
+  "audit_failures",
+] as const;
 
 export interface SensorRule {
   readonly action: "off" | "warn" | "act";
@@ -214,20 +230,36 @@ export interface DocumentHandler {
   check(files: Readonly<Record<string, string>>): Promise<readonly DocumentFault[]>;
   /** Makes it effective in this process; with null the shadow goes. Called at start, after publishing, and when another instance published. */
   apply(state: "enforced" | "shadow", document: DocumentVersion | null): Promise<void>;
-} // prettier-ignore
+}
 
 /** Every change is validated, audited as `policy.changed`, `governance.changed` or `relations.changed`, and effective before it is acknowledged. */
 export interface Documents {
-  list(kind: DocumentKind, page: { limit: number; before?: number }): Promise<readonly DocumentVersion[]>;
+  list(
+    kind: DocumentKind,
+    page: { limit: number; before?: number },
+  ): Promise<readonly DocumentVersion[]>;
   get(kind: DocumentKind, version: number): Promise<DocumentVersion>;
   enforced(kind: DocumentKind): Promise<DocumentVersion>;
-  check(kind: DocumentKind, files: Readonly<Record<string, string>>): Promise<readonly DocumentFault[]>;
+  check(
+    kind: DocumentKind,
+    files: Readonly<Record<string, string>>,
+  ): Promise<readonly DocumentFault[]>;
   /** Stored as a draft, faults and all: they are listed in the answer. */
-  draft(actor: Caller, kind: DocumentKind, files: Readonly<Record<string, string>>, note: string): Promise<{ document: DocumentVersion; faults: readonly DocumentFault[] }>;
+  draft(
+    actor: Caller,
+    kind: DocumentKind,
+    files: Readonly<Record<string, string>>,
+    note: string,
+  ): Promise<{ document: DocumentVersion; faults: readonly DocumentFault[] }>;
   /** BAD_REQUEST with every fault when it does not check; the former one retires. */
-  publish(actor: Caller, kind: DocumentKind, version: number, as: "enforced" | "shadow"): Promise<DocumentVersion>;
+  publish(
+    actor: Caller,
+    kind: DocumentKind,
+    version: number,
+    as: "enforced" | "shadow",
+  ): Promise<DocumentVersion>;
   /** Ends a trial. */
   unshadow(actor: Caller, kind: DocumentKind): Promise<void>;
   /** Enforces an earlier version again; without one the last that was enforced before. */
   rollback(actor: Caller, kind: DocumentKind, version?: number): Promise<DocumentVersion>;
-} // prettier-ignore
+}

@@ -32,17 +32,27 @@ export function readHosts(entry: Entry): HostRules {
   const policy = fields.policy.fields(EFFECTS);
   return {
     rule: entry.rule,
-    schemes: new Set(fields.schemes.items().map((item) => item.choice(["https", "http"]) ?? "https")), // prettier-ignore
+    schemes: new Set(
+      fields.schemes.items().map((item) => item.choice(["https", "http"]) ?? "https"),
+    ),
     ports: readPorts(fields.ports),
     blocked: hostPatterns(fields.blocked),
     allowed: hostPatterns(fields.allowed),
     private: fields.private ? privatePlaces(fields.private) : [],
-    policy: Object.fromEntries(EFFECTS.map((name) => [name, readPolicy(policy[name])])) as HostRules["policy"], // prettier-ignore
+    policy: Object.fromEntries(
+      EFFECTS.map((name) => [name, readPolicy(policy[name])]),
+    ) as HostRules["policy"],
   };
 }
 
 export function readHostOverride(entry: Entry): HostOverride {
-  const { ports, blocked, allowed, private: places, policy } = entry.fields([], ["ports", "blocked", "allowed", "private", "policy"]); // prettier-ignore
+  const {
+    ports,
+    blocked,
+    allowed,
+    private: places,
+    policy,
+  } = entry.fields([], ["ports", "blocked", "allowed", "private", "policy"]);
   return {
     ports: ports ? readPorts(ports) : null,
     blocked: blocked ? hostPatterns(blocked) : [],
@@ -53,7 +63,10 @@ export function readHostOverride(entry: Entry): HostOverride {
 }
 
 function readPorts(entry: Entry): Ruled<ReadonlySet<number>> {
-  return { value: new Set(entry.items().map((item) => item.whole(1, 65_535) ?? 1)), rule: entry.rule }; // prettier-ignore
+  return {
+    value: new Set(entry.items().map((item) => item.whole(1, 65_535) ?? 1)),
+    rule: entry.rule,
+  };
 }
 
 function readPolicy(entry: Entry): Ruled<HostPolicy> {
@@ -67,7 +80,12 @@ function hostPatterns(entry: Entry): Ruled<string>[] {
     if (text === undefined) return [];
     const below = text.startsWith("*.");
     const host = canonicalHost(below ? text.slice(2) : text);
-    if (host === null || host.includes("*")) return item.fault(`expected a host such as example.org or *.example.org, got ${JSON.stringify(text)}`) ?? []; // prettier-ignore
+    if (host === null || host.includes("*"))
+      return (
+        item.fault(
+          `expected a host such as example.org or *.example.org, got ${JSON.stringify(text)}`,
+        ) ?? []
+      );
     return [{ value: below ? `*.${host}` : host, rule: item.rule }];
   });
 }
@@ -80,7 +98,12 @@ function privatePlaces(entry: Entry): Ruled<string>[] {
     const [, name = "", digits = ""] = /^(.+):([1-9]\d{0,4})$/.exec(text) ?? [];
     const host = canonicalHost(name);
     const port = Number(digits);
-    if (host === null || host.includes("*") || port < 1 || port > 65_535) return item.fault(`expected one host and its port such as search.internal:8080, got ${JSON.stringify(text)}`) ?? []; // prettier-ignore
+    if (host === null || host.includes("*") || port < 1 || port > 65_535)
+      return (
+        item.fault(
+          `expected one host and its port such as search.internal:8080, got ${JSON.stringify(text)}`,
+        ) ?? []
+      );
     return [{ value: `${host}:${port}`, rule: item.rule }];
   });
 }

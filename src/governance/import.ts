@@ -3,13 +3,22 @@ import { AppError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { changesOf, hashOfFiles } from "./changes.ts";
 import { notValid, NOUN, type DocumentsPowers } from "./documents.ts";
-import { DOCUMENT_KINDS, type DocumentFault, type DocumentHandler, type DocumentKind, type DocumentVersion } from "./governance.ts"; // prettier-ignore
+import {
+  DOCUMENT_KINDS,
+  type DocumentFault,
+  type DocumentHandler,
+  type DocumentKind,
+  type DocumentVersion,
+} from "./governance.ts";
 
 type Files = Readonly<Record<string, string>>;
 
 export interface ImportPowers extends Pick<DocumentsPowers, "handlers" | "now" | "warn"> {
   readonly store: Pick<Store, "documents" | "facts">;
-  readonly note: (action: `${DocumentKind}.changed`, body: Record<string, unknown>) => Promise<void>; // prettier-ignore
+  readonly note: (
+    action: `${DocumentKind}.changed`,
+    body: Record<string, unknown>,
+  ) => Promise<void>;
 }
 
 /** Who made a version that was read from files. */
@@ -44,26 +53,59 @@ async function planOf(p: ImportPowers, kind: DocumentKind, files: Files): Promis
   if (former === null) return { kind, files, hash, former };
   const imported = await p.store.facts.get(factOf(kind));
   if (imported === hash || former.hash === hash) return null;
-  if (former.createdBy === IMPORTER && former.hash === imported) return { kind, files, hash, former };
+  if (former.createdBy === IMPORTER && former.hash === imported)
+    return { kind, files, hash, former };
   const changes = changesOf(former.files, files);
-  p.warn({ kind, version: former.version, changes }, `the files of the ${NOUN[kind]} have changed, but version ${former.version} by ${former.createdBy} is in force and stays so; publish the files to use them`);
+  p.warn(
+    { kind, version: former.version, changes },
+    `the files of the ${NOUN[kind]} have changed, but version ${former.version} by ${former.createdBy} is in force and stays so; publish the files to use them`,
+  );
   return null;
-} // prettier-ignore
+}
 
-async function checked(p: ImportPowers, kind: DocumentKind, files: Files): Promise<readonly DocumentFault[]> {
+async function checked(
+  p: ImportPowers,
+  kind: DocumentKind,
+  files: Files,
+): Promise<readonly DocumentFault[]> {
   const handler: DocumentHandler = p.handlers[kind];
-  if (Object.keys(files).length === 0) throw new AppError("BAD_REQUEST", "invalid_input", `The folder of governance files has no ${NOUN[kind]}`, { remedy: "start from a copy of the folder that comes with Ostiary" });
+  if (Object.keys(files).length === 0)
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `The folder of governance files has no ${NOUN[kind]}`,
+      { remedy: "start from a copy of the folder that comes with Ostiary" },
+    );
   const faults = await handler.check(files);
   return faults.filter(({ severity }) => severity !== "warning");
-} // prettier-ignore
+}
 
 async function carryOut(p: ImportPowers, { kind, files, hash, former }: Plan): Promise<void> {
   const note = former ? "the files have changed" : "first start";
   const at = p.now();
-  const { version } = await p.store.documents.create({ kind, state: "enforced", files, hash, note, createdBy: IMPORTER, createdAt: at, enforcedAt: at }); // prettier-ignore
+  const { version } = await p.store.documents.create({
+    kind,
+    state: "enforced",
+    files,
+    hash,
+    note,
+    createdBy: IMPORTER,
+    createdAt: at,
+    enforcedAt: at,
+  });
   await p.store.facts.set(factOf(kind), hash);
-  const changes = former ? changesOf(former.files, files) : Object.keys(files).map((file) => `${file}: new`); // prettier-ignore
-  await p.note(`${kind}.changed`, { how: IMPORTER, as: "enforced", version, former: former?.version ?? null, hash, note, changes }); // prettier-ignore
+  const changes = former
+    ? changesOf(former.files, files)
+    : Object.keys(files).map((file) => `${file}: new`);
+  await p.note(`${kind}.changed`, {
+    how: IMPORTER,
+    as: "enforced",
+    version,
+    former: former?.version ?? null,
+    hash,
+    note,
+    changes,
+  });
 }
 
 const factOf = (kind: DocumentKind): string => `documents.imported.${kind}`;

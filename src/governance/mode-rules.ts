@@ -49,7 +49,10 @@ function namedRule(tool: Tool, mode: Mode, { classes, tools }: ToolsFile): ModeR
   if (own?.modes) return own.modes[mode] ?? { verdict: "no", rule: own.rule };
   const group = classes[tool.effects];
   // A risk nobody knows counts as the highest.
-  const dangerous = tool.risk === "safe" || tool.risk === "moderate" ? undefined : group.dangerous[mode]; // prettier-ignore
+  const dangerous =
+    tool.risk === "safe" || tool.risk === "moderate" ? undefined : group.dangerous[mode];
   const general = group.modes[mode] ?? { verdict: "no", rule: group.rule };
-  return dangerous && stricter(dangerous.verdict, general.verdict) === dangerous.verdict ? dangerous : general; // prettier-ignore
+  return dangerous && stricter(dangerous.verdict, general.verdict) === dangerous.verdict
+    ? dangerous
+    : general;
 }

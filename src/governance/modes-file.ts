@@ -20,7 +20,9 @@ export function readModes(file: Entry): ModesFile {
   const { modes, sensors, transitions } = file.fields(["modes", "sensors", "transitions"]);
   const named = modes.fields(MODES);
   return {
-    modes: Object.fromEntries(MODES.map((mode) => [mode, readMode(named[mode])])) as ModesFile["modes"], // prettier-ignore
+    modes: Object.fromEntries(
+      MODES.map((mode) => [mode, readMode(named[mode])]),
+    ) as ModesFile["modes"],
     sensors: readSensors(sensors),
     transitions: readTransitions(transitions),
   };
@@ -43,7 +45,10 @@ function readSensor(name: string, entry: Entry): SensorRule {
   const fields = entry.fields(["action", "threshold", "clear_below", "for_seconds"], ["throttle"]);
   const threshold = fields.threshold.number(0, 1_000_000) ?? 0;
   const clearBelow = fields.clear_below.number(0, 1_000_000) ?? 0;
-  if (clearBelow > threshold) fields.clear_below.fault(`${clearBelow} lies above the threshold ${threshold}; it would never be quiet`); // prettier-ignore
+  if (clearBelow > threshold)
+    fields.clear_below.fault(
+      `${clearBelow} lies above the threshold ${threshold}; it would never be quiet`,
+    );
   const rule: SensorRule = {
     action: fields.action.choice(["off", "warn", "act"]) ?? "off",
     threshold,
@@ -51,7 +56,10 @@ function readSensor(name: string, entry: Entry): SensorRule {
     forSeconds: fields.for_seconds.whole(0, HOUR_SECONDS) ?? 0,
   };
   if (!fields.throttle) return rule;
-  if (!PER_CALLER.includes(name)) fields.throttle.fault(`only ${PER_CALLER.join(" and ")} are counted per caller and can slow one down`); // prettier-ignore
+  if (!PER_CALLER.includes(name))
+    fields.throttle.fault(
+      `only ${PER_CALLER.join(" and ")} are counted per caller and can slow one down`,
+    );
   const throttle = fields.throttle.fields(["calls_per_minute", "for_seconds"]);
   return {
     ...rule,
@@ -71,11 +79,18 @@ function readTransitions(entry: Entry): TransitionRule[] {
     const pair = `${from} to ${to}`;
     if (seen.has(pair)) item.fault(`the way from ${pair} is written twice`);
     seen.add(pair);
-    if (fields.firing && fields.quiet_seconds) item.fault("takes firing or quiet_seconds, not both"); // prettier-ignore
-    if (!fields.firing && !fields.quiet_seconds) item.fault("needs firing (names of sensors) or quiet_seconds"); // prettier-ignore
+    if (fields.firing && fields.quiet_seconds)
+      item.fault("takes firing or quiet_seconds, not both");
+    if (!fields.firing && !fields.quiet_seconds)
+      item.fault("needs firing (names of sensors) or quiet_seconds");
     const needsHuman = fields.needs_human?.flag() ?? false;
     if (fields.quiet_seconds)
-      return { from, to, when: { quietSeconds: fields.quiet_seconds.whole(0, DAY_SECONDS) ?? 0 }, needsHuman }; // prettier-ignore
+      return {
+        from,
+        to,
+        when: { quietSeconds: fields.quiet_seconds.whole(0, DAY_SECONDS) ?? 0 },
+        needsHuman,
+      };
     const firing = (fields.firing?.items() ?? []).map((name) => name.choice(SENSORS) ?? "cpu");
     if (fields.firing && firing.length === 0) fields.firing.fault("names no sensor");
     return { from, to, when: { firing }, needsHuman };

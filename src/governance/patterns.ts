@@ -3,7 +3,14 @@ import { sep } from "node:path";
 import { globMatcher } from "../util/glob.ts";
 
 /** What may stand at the start of a pattern, as a whole component. */
-export const VARIABLES = ["$HOME", "$WORKSPACE", "$DATA_DIR", "$SCRATCH", "$CONFIG", "$GOVERNANCE"] as const; // prettier-ignore
+export const VARIABLES = [
+  "$HOME",
+  "$WORKSPACE",
+  "$DATA_DIR",
+  "$SCRATCH",
+  "$CONFIG",
+  "$GOVERNANCE",
+] as const;
 export type Variable = (typeof VARIABLES)[number];
 
 const MAX_CHARS = 500;
@@ -21,12 +28,14 @@ export interface Pattern {
 export function patternFault(text: string): string | null {
   if (text.length > MAX_CHARS) return `the pattern is longer than ${MAX_CHARS} characters`;
   if (/\p{Cc}/u.test(text)) return "a path holds no NUL or control characters";
-  if (/[{}\\]/.test(text)) return `${JSON.stringify(text)}: write one line per alternative, without braces and backslashes`; // prettier-ignore
+  if (/[{}\\]/.test(text))
+    return `${JSON.stringify(text)}: write one line per alternative, without braces and backslashes`;
   if (parsePattern(text) === null) {
     const starts = ["/", "~", "**/", ...VARIABLES].join(", ");
     return `${JSON.stringify(text)} says not where it starts; begin it with one of ${starts}`;
   }
-  if (text.split("/").some((name) => name === "." || name === "..")) return `${JSON.stringify(text)}: write it without . and ..`; // prettier-ignore
+  if (text.split("/").some((name) => name === "." || name === ".."))
+    return `${JSON.stringify(text)}: write it without . and ..`;
   return null;
 }
 
@@ -63,7 +72,8 @@ export class Region {
     this.#tail = glob === null ? [] : glob.replace(/^(?:\*\*\/)+/, "").split("/");
     this.#bases = [...new Set(bases)].map((base) => componentsOf(base).map(fold));
     // The leading slash keeps a pattern of one component from matching at any depth.
-    this.#matchers = glob === null ? null : [globMatcher(`/${fold(glob)}`), globMatcher(`/${fold(glob)}/**`)]; // prettier-ignore
+    this.#matchers =
+      glob === null ? null : [globMatcher(`/${fold(glob)}`), globMatcher(`/${fold(glob)}/**`)];
   }
 
   /** `names` are the components of an absolute path. */
@@ -80,11 +90,15 @@ export class Region {
   leadsTo(names: readonly string[]): boolean {
     const path = names.map(this.#fold);
     if (this.#matchers === null)
-      return this.#bases.some((base) => base.length > path.length && componentsBelow(path, base, this.#fold) !== null); // prettier-ignore
+      return this.#bases.some(
+        (base) => base.length > path.length && componentsBelow(path, base, this.#fold) !== null,
+      );
     return this.#tail.some((_, index) => {
       const [start, rest] = [this.#tail.slice(0, index), this.#tail.slice(index)];
       if (index === 0 || path.length < index) return false;
-      const fits = start.every((name, at) => globMatcher(this.#fold(name))(path[path.length - index + at] ?? "")); // prettier-ignore
+      const fits = start.every((name, at) =>
+        globMatcher(this.#fold(name))(path[path.length - index + at] ?? ""),
+      );
       return fits && this.covers([...names, ...rest]);
     });
   }
@@ -99,8 +113,12 @@ export const foldBy = (caseInsensitive: boolean): Fold =>
 export const componentsOf = (path: string): string[] => path.split(sep).filter(Boolean);
 
 /** The components of a path below a (folded) base, or null when it is not below. */
-export function componentsBelow(base: readonly string[], names: readonly string[], fold: Fold): readonly string[] | null {
+export function componentsBelow(
+  base: readonly string[],
+  names: readonly string[],
+  fold: Fold,
+): readonly string[] | null {
   if (names.length < base.length) return null;
   for (const [index, name] of base.entries()) if (fold(names[index] ?? "") !== name) return null;
   return names.slice(base.length);
-} // prettier-ignore
+}

@@ -14,16 +14,29 @@ export interface PlacesSettings {
 
 export const SCRATCH_FOLDER = "scratch";
 
-export function placesOf({ workspace, workspacePerSession, dataDir, localTenant }: PlacesSettings): Required<Pick<GovernanceOptions, "workspaceOf" | "scratchOf">> {
+export function placesOf({
+  workspace,
+  workspacePerSession,
+  dataDir,
+  localTenant,
+}: PlacesSettings): Required<Pick<GovernanceOptions, "workspaceOf" | "scratchOf">> {
   const ofTenant = ({ tenantId }: Caller): string =>
     tenantId === localTenant ? workspace : join(dataDir, "workspaces", safeName(tenantId));
   return {
     workspaceOf: (caller, sessionId) =>
-      workspacePerSession ? join(ofTenant(caller), sessionId === null ? userName(caller) : safeName(sessionId)) : ofTenant(caller),
+      workspacePerSession
+        ? join(ofTenant(caller), sessionId === null ? userName(caller) : safeName(sessionId))
+        : ofTenant(caller),
     scratchOf: (caller, sessionId) =>
-      join(dataDir, SCRATCH_FOLDER, safeName(caller.tenantId), safeName(caller.userId), sessionId === null ? "_none" : safeName(sessionId)),
+      join(
+        dataDir,
+        SCRATCH_FOLDER,
+        safeName(caller.tenantId),
+        safeName(caller.userId),
+        sessionId === null ? "_none" : safeName(sessionId),
+      ),
   };
-} // prettier-ignore
+}
 
 /** No session is called like this. */
 const userName = ({ userId }: Caller): string => `_user-${safeName(userId)}`;

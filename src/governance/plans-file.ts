@@ -21,11 +21,14 @@ export function readPlans(file: Entry): PlansFile {
   const fields = file.fields(["plans", "without_plan", "per_ip", "low_warning"]);
   const plans = fields.plans.fields(PLANS);
   return {
-    plans: Object.fromEntries(PLANS.map((plan) => [plan, readPlan(plans[plan])])) as PlansFile["plans"], // prettier-ignore
+    plans: Object.fromEntries(
+      PLANS.map((plan) => [plan, readPlan(plans[plan])]),
+    ) as PlansFile["plans"],
     withoutPlan: readPlan(fields.without_plan),
-    perIp: fields.per_ip.fields(["calls_per_minute"]).calls_per_minute.limit(MAX_PER_MINUTE) ?? null,
+    perIp:
+      fields.per_ip.fields(["calls_per_minute"]).calls_per_minute.limit(MAX_PER_MINUTE) ?? null,
     lowWarning: fields.low_warning.number(0, 1) ?? 1,
-  }; // prettier-ignore
+  };
 }
 
 function readPlan(entry: Entry): PlanRules {
@@ -33,6 +36,8 @@ function readPlan(entry: Entry): PlanRules {
   const budgets = fields.budgets.fields(METRICS);
   return {
     callsPerMinute: fields.calls_per_minute.limit(MAX_PER_MINUTE) ?? null,
-    budgets: Object.fromEntries(METRICS.map((metric) => [metric, budgets[metric].limit() ?? null])) as PlanRules["budgets"],
-  }; // prettier-ignore
+    budgets: Object.fromEntries(
+      METRICS.map((metric) => [metric, budgets[metric].limit() ?? null]),
+    ) as PlanRules["budgets"],
+  };
 }

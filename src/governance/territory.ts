@@ -3,7 +3,15 @@ import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { quote } from "../util/quote.ts";
 import type { Access, Located, Refused, RuleSource, Territory } from "./governance.ts";
-import { componentsBelow, componentsOf, foldBy, parsePattern, Region, type Fold, type Variable } from "./patterns.ts"; // prettier-ignore
+import {
+  componentsBelow,
+  componentsOf,
+  foldBy,
+  parsePattern,
+  Region,
+  type Fold,
+  type Variable,
+} from "./patterns.ts";
 import type { PathRules } from "./tools-file.ts";
 import type { Ruled } from "./yaml.ts";
 
@@ -23,7 +31,10 @@ export interface Places {
 const MAX_LINKS = 40;
 const MAX_KNOWN = 1_000;
 const CONTROL: RuleSource = { at: "built in", text: "a path holds no NUL or control characters" };
-const CIRCLE: RuleSource = { at: "built in", text: `a path leads through at most ${MAX_LINKS} links` }; // prettier-ignore
+const CIRCLE: RuleSource = {
+  at: "built in",
+  text: `a path leads through at most ${MAX_LINKS} links`,
+};
 /** What a rule is called in messages, where its text would say too little. */
 const CALLED: Partial<Record<string, string>> = {
   $DATA_DIR: "the server's own data",
@@ -59,30 +70,60 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
   const detected = places.caseInsensitive ?? (await foldsCase(places.workspace));
   const fold = foldBy(detected);
   // Forbidding folds wherever the system commonly does, whatever the workspace's own volume is like.
-  const foldForbidden = foldBy(places.caseInsensitive ?? (detected || process.platform !== "linux")); // prettier-ignore
+  const foldForbidden = foldBy(
+    places.caseInsensitive ?? (detected || process.platform !== "linux"),
+  );
   const compile = (lists: readonly Ruled<string>[], by: Fold) =>
     Promise.all(lists.map((one) => regionsOf(one, places, by))).then((found) => found.flat());
-  const perSession = ({ value }: Ruled<string>): boolean => parsePattern(value)?.start === "$SCRATCH"; // prettier-ignore
+  const perSession = ({ value }: Ruled<string>): boolean =>
+    parsePattern(value)?.start === "$SCRATCH";
   const general = rules.allowed.filter((one) => !perSession(one));
   const [forbidden, unwritable, unattended, roots, workspace, data] = await Promise.all([
     compile(rules.forbidden, foldForbidden),
     compile(rules.forbiddenForWriting, foldForbidden),
-    compile(rules.unattended.filter((one) => !perSession(one)), fold),
-    Promise.all(general.map((one) => rootsOf(one, places, null, fold))).then((found) => found.flat()), // prettier-ignore
+    compile(
+      rules.unattended.filter((one) => !perSession(one)),
+      fold,
+    ),
+    Promise.all(general.map((one) => rootsOf(one, places, null, fold))).then((found) =>
+      found.flat(),
+    ),
     namesOf(places.workspace),
     namesOf(places.dataDir),
-  ]); // prettier-ignore
-  const fixed = { forbidden, unwritable, roots, unattended, workspace, data, fold, places, allowedRule: rules.allowed[0]?.rule ?? CONTROL }; // prettier-ignore
+  ]);
+  const fixed = {
+    forbidden,
+    unwritable,
+    roots,
+    unattended,
+    workspace,
+    data,
+    fold,
+    places,
+    allowedRule: rules.allowed[0]?.rule ?? CONTROL,
+  };
   const plain = territoryOf({ ...fixed, scratch: null });
   const known = new Map<string, Promise<Territory>>();
   const withScratch = async (scratch: string): Promise<Territory> => {
     const all = { ...places, scratch };
-    const own = await Promise.all(rules.allowed.filter(perSession).map((one) => rootsOf(one, all, scratch, fold))); // prettier-ignore
-    const free = await Promise.all(rules.unattended.filter(perSession).map((one) => regionsOf(one, all, fold))); // prettier-ignore
-    return territoryOf({ ...fixed, scratch: await namesOf(scratch), roots: [...roots, ...own.flat()], unattended: [...unattended, ...free.flat()] }); // prettier-ignore
+    const own = await Promise.all(
+      rules.allowed.filter(perSession).map((one) => rootsOf(one, all, scratch, fold)),
+    );
+    const free = await Promise.all(
+      rules.unattended.filter(perSession).map((one) => regionsOf(one, all, fold)),
+    );
+    return territoryOf({
+      ...fixed,
+      scratch: await namesOf(scratch),
+      roots: [...roots, ...own.flat()],
+      unattended: [...unattended, ...free.flat()],
+    });
   };
   return {
-    lasting: await lstat(places.workspace).then(() => true, () => false),
+    lasting: await lstat(places.workspace).then(
+      () => true,
+      () => false,
+    ),
     async within(scratch) {
       if (scratch === null) return plain;
       let found = known.get(scratch);
@@ -92,7 +133,7 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
       }
       return found;
     },
-  }; // prettier-ignore
+  };
 }
 
 interface Surveyed {
@@ -109,9 +150,14 @@ interface Surveyed {
 }
 
 function territoryOf(s: Surveyed): Territory {
-  const folders = s.roots.map((root) => ({ root, bases: [root.real, root.named].map((base) => componentsOf(base).map(s.fold)) })); // prettier-ignore
+  const folders = s.roots.map((root) => ({
+    root,
+    bases: [root.real, root.named].map((base) => componentsOf(base).map(s.fold)),
+  }));
   // Workspace and scratch folders may be kept in the data directory, but not the data directory in them.
-  const excepted = folders.filter(({ root }) => root.start === "$WORKSPACE" || root.start === "$SCRATCH"); // prettier-ignore
+  const excepted = folders.filter(
+    ({ root }) => root.start === "$WORKSPACE" || root.start === "$SCRATCH",
+  );
   const dataBases = [s.data.named, s.data.real].map((base) => componentsOf(base).map(s.fold));
   const isExcepted = (names: readonly string[]): boolean =>
     excepted.some(({ bases }) =>
@@ -171,7 +217,10 @@ function territoryOf(s: Surveyed): Territory {
   /** The way down from a folder, by either of its names; null when the path is not below it. */
   const below = (folder: Names, path: string): readonly string[] | null => {
     const names = componentsOf(path);
-    return componentsBelow(componentsOf(folder.real).map(s.fold), names, s.fold) ?? componentsBelow(componentsOf(folder.named).map(s.fold), names, s.fold); // prettier-ignore
+    return (
+      componentsBelow(componentsOf(folder.real).map(s.fold), names, s.fold) ??
+      componentsBelow(componentsOf(folder.named).map(s.fold), names, s.fold)
+    );
   };
 
   function show(path: string): string {
@@ -200,21 +249,35 @@ function territoryOf(s: Surveyed): Territory {
     workspace: s.workspace.real,
     scratch: s.scratch?.real ?? null,
     guarded: s.forbidden.flatMap(({ value }) => value.plainPaths),
-    isRoot: (real) => s.roots.some((root) => componentsBelow(componentsOf(real).map(s.fold), componentsOf(root.real), s.fold) !== null), // prettier-ignore
+    isRoot: (real) =>
+      s.roots.some(
+        (root) =>
+          componentsBelow(componentsOf(real).map(s.fold), componentsOf(root.real), s.fold) !== null,
+      ),
     foldersOnly(real) {
       const names = componentsOf(real);
-      return [...s.forbidden, ...s.unwritable].find((region) => region.value.leadsTo(names))?.rule ?? null; // prettier-ignore
+      return (
+        [...s.forbidden, ...s.unwritable].find((region) => region.value.leadsTo(names))?.rule ??
+        null
+      );
     },
     async locate(given, access, { itself } = {}): Promise<Located | Refused> {
-      if (/[\p{Cc}\p{Cs}]/u.test(given)) return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access); // prettier-ignore
-      const path = resolve(s.workspace.named, expandStart(given, s.places.home, s.scratch?.named ?? null)); // prettier-ignore
+      if (/[\p{Cc}\p{Cs}]/u.test(given))
+        return forbiddenPath(given, { value: CONTROL.text, rule: CONTROL }, access);
+      const path = resolve(
+        s.workspace.named,
+        expandStart(given, s.places.home, s.scratch?.named ?? null),
+      );
       const real = await (itself ? entry : follow)(path, given, access);
       return typeof real === "string" ? { ok: true, path: real, shown: show(real) } : real;
     },
     allows(real, access) {
       const names = componentsOf(real);
       if (forbiddenBy(real, access) !== null) return false;
-      return folders.some(({ root, bases: [base = []] }) => componentsBelow(base, names, s.fold) !== null && root.region.covers(names)); // prettier-ignore
+      return folders.some(
+        ({ root, bases: [base = []] }) =>
+          componentsBelow(base, names, s.fold) !== null && root.region.covers(names),
+      );
     },
     show,
     unattended(real) {
@@ -223,9 +286,17 @@ function territoryOf(s: Surveyed): Territory {
     },
   };
 
-  function forbiddenPath(given: string, by: { value: Region | string; rule: RuleSource }, access: Access): Refused {
-    const text = typeof by.value === "string" ? by.value : `${CALLED[by.value.text] ?? by.value.text} is forbidden`;
-    const writing = access === "write" && s.unwritable.some((region) => region === by) ? " for writing" : "";
+  function forbiddenPath(
+    given: string,
+    by: { value: Region | string; rule: RuleSource },
+    access: Access,
+  ): Refused {
+    const text =
+      typeof by.value === "string"
+        ? by.value
+        : `${CALLED[by.value.text] ?? by.value.text} is forbidden`;
+    const writing =
+      access === "write" && s.unwritable.some((region) => region === by) ? " for writing" : "";
     return {
       ok: false,
       reason: "path_forbidden",
@@ -233,7 +304,7 @@ function territoryOf(s: Surveyed): Territory {
       remedy: "use a path inside the workspace; this rule has no exception",
       rule: by.rule,
     };
-  } // prettier-ignore
+  }
 }
 
 function outside(given: string, rule: RuleSource): Refused {
@@ -274,7 +345,11 @@ function startsOf(start: Variable | "/", places: Places & { scratch?: string }):
   return of[start];
 }
 
-async function regionsOf({ value, rule }: Ruled<string>, places: Places & { scratch?: string }, fold: Fold): Promise<RuledRegion[]> {
+async function regionsOf(
+  { value, rule }: Ruled<string>,
+  places: Places & { scratch?: string },
+  fold: Fold,
+): Promise<RuledRegion[]> {
   const pattern = parsePattern(value);
   if (!pattern) return [];
   const bases = await Promise.all(
@@ -288,9 +363,14 @@ async function regionsOf({ value, rule }: Ruled<string>, places: Places & { scra
   if (bases.length === 0) return [];
   const isData = value.replace(/\/(\*\*)?$/, "") === "$DATA_DIR";
   return [{ value: new Region(value, bases.flat(), pattern.glob, fold), rule, isData }];
-} // prettier-ignore
+}
 
-async function rootsOf(one: Ruled<string>, places: Places, scratch: string | null, fold: Fold): Promise<Root[]> {
+async function rootsOf(
+  one: Ruled<string>,
+  places: Places,
+  scratch: string | null,
+  fold: Fold,
+): Promise<Root[]> {
   const pattern = parsePattern(one.value);
   if (!pattern) return [];
   const all = scratch === null ? places : { ...places, scratch };
@@ -301,7 +381,7 @@ async function rootsOf(one: Ruled<string>, places: Places, scratch: string | nul
       return { named, real, start: pattern.start, region };
     }),
   );
-} // prettier-ignore
+}
 
 async function namesOf(folder: string): Promise<Names> {
   const named = resolve(folder);
@@ -320,7 +400,8 @@ async function namesOf(folder: string): Promise<Names> {
 /** Asks the file system itself: is the same folder there under a name in the other case? */
 async function foldsCase(folder: string): Promise<boolean> {
   const real = await realpath(folder).catch(() => null);
-  const other = real === null ? null : real === real.toUpperCase() ? real.toLowerCase() : real.toUpperCase(); // prettier-ignore
+  const other =
+    real === null ? null : real === real.toUpperCase() ? real.toLowerCase() : real.toUpperCase();
   if (real === null || other === null || other === real) return process.platform !== "linux";
   const [one, two] = await Promise.all([real, other].map((path) => lstat(path).catch(() => null)));
   return one != null && two != null && one.dev === two.dev && one.ino === two.ino;
@@ -331,4 +412,4 @@ function expandStart(path: string, home: string, scratch: string | null): string
   const [start] = /^(?:~|\$HOME|\$\{HOME\}|\$SCRATCH|\$\{SCRATCH\})(?=$|[/\\])/.exec(path) ?? [""];
   const folder = start.includes("SCRATCH") ? scratch : home;
   return start === "" || folder === null ? path : join(folder, path.slice(start.length));
-} // prettier-ignore
+}

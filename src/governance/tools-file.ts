@@ -1,7 +1,12 @@
 // tools.yaml: the rule per class and mode, overrides per tool, and the rules for paths, commands, hosts and sizes.
 import { MODES, type Mode } from "../call.ts";
 import { EFFECTS, RISK_WORDS, riskOf, type Effects, type Risk, type Touch } from "../tools/tool.ts";
-import { readCommands, type CommandRules, type CommandOverride, readCommandOverride } from "./commands-file.ts"; // prettier-ignore
+import {
+  readCommands,
+  type CommandRules,
+  type CommandOverride,
+  readCommandOverride,
+} from "./commands-file.ts";
 import { readHosts, readHostOverride, type HostOverride, type HostRules } from "./hosts-file.ts";
 import type { ApprovalRules, ModeRule, RuleSource } from "./governance.ts";
 import { patternFault } from "./patterns.ts";
@@ -66,8 +71,12 @@ export interface ToolsFile {
   readonly hosts: HostRules;
   readonly sizes: SizeRules;
   /** Where the sections begin. */
-  readonly at: { readonly approvals: RuleSource; readonly paths: RuleSource; readonly sizes: RuleSource };
-} // prettier-ignore
+  readonly at: {
+    readonly approvals: RuleSource;
+    readonly paths: RuleSource;
+    readonly sizes: RuleSource;
+  };
+}
 
 /** Which names may be governed: a tool that nobody knows is a fault. */
 export interface Known {
@@ -79,12 +88,21 @@ export interface Known {
 
 export function readTools(file: Entry, known: Known): ToolsFile {
   const fields = file.fields([
-    "classes", "tools", "approvals", "categories", "paths", "commands", "hosts", "sizes",
-  ]); // prettier-ignore
+    "classes",
+    "tools",
+    "approvals",
+    "categories",
+    "paths",
+    "commands",
+    "hosts",
+    "sizes",
+  ]);
   const classes = fields.classes.fields(EFFECTS);
   const commands = readCommands(fields.commands);
   return {
-    classes: Object.fromEntries(EFFECTS.map((name) => [name, readClass(classes[name])])) as ToolsFile["classes"], // prettier-ignore
+    classes: Object.fromEntries(
+      EFFECTS.map((name) => [name, readClass(classes[name])]),
+    ) as ToolsFile["classes"],
     tools: readToolEntries(fields.tools, known, commands),
     approvals: readApprovals(fields.approvals),
     categories: readCategories(fields.categories, known),
@@ -107,8 +125,11 @@ function readClass(entry: Entry): ClassRules {
 
 function modeRules(entries: Partial<Record<Mode, Entry>>): ModeRules {
   return Object.fromEntries(
-    Object.entries(entries).map(([mode, entry]) => [mode, { verdict: entry.choice(VERDICTS) ?? "no", rule: entry.rule }]),
-  ); // prettier-ignore
+    Object.entries(entries).map(([mode, entry]) => [
+      mode,
+      { verdict: entry.choice(VERDICTS) ?? "no", rule: entry.rule },
+    ]),
+  );
 }
 
 function readToolEntries(
@@ -125,10 +146,23 @@ function readToolEntries(
 }
 
 function readTool(entry: Entry, commands: CommandRules): ToolRules {
-  const fields = entry.fields([], [
-    "risk", "modes", "rate_limit_per_hour", "rate_limit_scope", "approvals", "allowed_paths", "forbidden_paths",
-    "unattended_paths", "max_file_size_mb", "commands", "hosts", "touches",
-  ]); // prettier-ignore
+  const fields = entry.fields(
+    [],
+    [
+      "risk",
+      "modes",
+      "rate_limit_per_hour",
+      "rate_limit_scope",
+      "approvals",
+      "allowed_paths",
+      "forbidden_paths",
+      "unattended_paths",
+      "max_file_size_mb",
+      "commands",
+      "hosts",
+      "touches",
+    ],
+  );
   if (fields.rate_limit_scope && !fields.rate_limit_per_hour)
     fields.rate_limit_scope.fault("needs rate_limit_per_hour beside it");
   const size = fields.max_file_size_mb;
@@ -153,7 +187,8 @@ function readTool(entry: Entry, commands: CommandRules): ToolRules {
 function readTouch(entry: Entry): Touch {
   const fields = entry.fields(["argument", "kind"], ["access", "absent_means"]);
   const argument = fields.argument.text() ?? "/";
-  if (!argument.startsWith("/")) fields.argument.fault(`expected a JSON pointer such as /path, got ${JSON.stringify(argument)}`); // prettier-ignore
+  if (!argument.startsWith("/"))
+    fields.argument.fault(`expected a JSON pointer such as /path, got ${JSON.stringify(argument)}`);
   const kind =
     fields.kind.choice(["path", "command", "argv", "url", "text", "env", "network"]) ?? "text";
   if (fields.access && kind !== "path") fields.access.fault("only a path has it");
@@ -175,7 +210,9 @@ function readApprovals(entry: Entry): ApprovalRules {
   return { expiresInSeconds: 1, approvals: 1, holdSeconds: 0, ...read };
 }
 
-function approvalNumbers(fields: Partial<Record<(typeof APPROVAL_KEYS)[number], Entry>>): Partial<ApprovalRules> {
+function approvalNumbers(
+  fields: Partial<Record<(typeof APPROVAL_KEYS)[number], Entry>>,
+): Partial<ApprovalRules> {
   const expiresInSeconds = fields.expires_in_seconds?.whole(1, 7 * DAY_SECONDS);
   const approvals = fields.approvals?.whole(1, 20);
   const holdSeconds = fields.hold_seconds?.whole(0, 300);
@@ -184,12 +221,13 @@ function approvalNumbers(fields: Partial<Record<(typeof APPROVAL_KEYS)[number], 
     ...(approvals === undefined ? {} : { approvals }),
     ...(holdSeconds === undefined ? {} : { holdSeconds }),
   };
-} // prettier-ignore
+}
 
 function readCategories(entry: Entry, known: Known): Map<string, number | null> {
   const categories = new Map<string, number | null>();
   for (const [name, category] of entry.entries()) {
-    if (!known.isCategory(name)) category.unknown("categories: there is no category", name, known.categories); // prettier-ignore
+    if (!known.isCategory(name))
+      category.unknown("categories: there is no category", name, known.categories);
     const { calls_per_minute } = category.fields(["calls_per_minute"]);
     categories.set(name, calls_per_minute.limit(1_000_000) ?? null);
   }

@@ -51,7 +51,10 @@ export class Entry {
 
   get rule(): RuleSource {
     const { line } = this.#source.placeOf(this.#offset);
-    return { at: `${this.#source.file}:${line}`, text: (this.#source.lines[line - 1] ?? "").trim() }; // prettier-ignore
+    return {
+      at: `${this.#source.file}:${line}`,
+      text: (this.#source.lines[line - 1] ?? "").trim(),
+    };
   }
 
   fault(message: string): undefined {
@@ -155,13 +158,18 @@ export class Entry {
     if (value === undefined) return undefined;
     const word = words.find((known) => known === value);
     if (word !== undefined) return word;
-    return this.fault(`expected one of ${words.join(", ")}, got ${show(value)}${meant(typeof value === "string" ? nearest(value, words) : null)}`); // prettier-ignore
+    return this.fault(
+      `expected one of ${words.join(", ")}, got ${show(value)}${meant(typeof value === "string" ? nearest(value, words) : null)}`,
+    );
   }
 
   unknown(what: string, name: string, known: Iterable<string>): undefined {
     const words = [...known];
     const guess = nearest(name, words);
-    const listed = guess === null && words.length > 0 && words.length <= 12 ? `; known: ${words.join(", ")}` : ""; // prettier-ignore
+    const listed =
+      guess === null && words.length > 0 && words.length <= 12
+        ? `; known: ${words.join(", ")}`
+        : "";
     this.#source.fault(this.#offset, `${what} ${JSON.stringify(name)}${meant(guess)}${listed}`);
     return undefined;
   }
@@ -187,7 +195,12 @@ export function readYaml(file: string, text: string | undefined, faults: Documen
   const source = new Source(file, text ?? "", faults);
   const nothing = new Entry(source, "", undefined, 0);
   if (text === undefined || text.length > MAX_CHARS) {
-    source.fault(0, text === undefined ? "the file is missing" : `the file is larger than ${MAX_CHARS} characters`); // prettier-ignore
+    source.fault(
+      0,
+      text === undefined
+        ? "the file is missing"
+        : `the file is larger than ${MAX_CHARS} characters`,
+    );
     return nothing;
   }
   const doc = parseDocument(text, { lineCounter: source.counter, prettyErrors: false });

@@ -54,13 +54,16 @@ it("a lost or revoked key file is replaced at the next start", async () => {
 it("a preset key that looks like ours but is damaged stops the start", async () => {
   const damaged = `ost_local_${"a".repeat(49)}`;
   const dataDir = mkdtempSync(join(tmpdir(), "ostiary-test-"));
-  await expect(startApp({ listen: false, dataDir, flags: { adminKey: damaged } })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+  await expect(
+    startApp({ listen: false, dataDir, flags: { adminKey: damaged } }),
+  ).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } });
   // Nothing is held: the same folder starts once the key is right.
   await (await startApp({ listen: false, dataDir })).close();
 });
 
 it("C50: the starter capsule leaves to people what can do anything or asks for a special permission", async () => {
-  const tool = (name: string, more: Partial<Tool>) => freezeTool({ ...testTool(), name, id: name, wireName: name.replace("/", "_"), ...more }); // prettier-ignore
+  const tool = (name: string, more: Partial<Tool>) =>
+    freezeTool({ ...testTool(), name, id: name, wireName: name.replace("/", "_"), ...more });
   const tools = [
     tool("system/plain", { risk: "dangerous", effects: "system_write" }),
     tool("system/shell", { effects: "system_dangerous" }),
@@ -72,9 +75,15 @@ it("C50: the starter capsule leaves to people what can do anything or asks for a
   expect(starter?.capabilities).toContain("system/plain");
   expect(starter?.capabilities).not.toContain("system/shell");
   expect(starter?.capabilities).not.toContain("system/special");
-  const seen = async (key: string) => (await app.app.engine.discover(await app.callerOf(key))).map(({ name }) => name); // prettier-ignore
+  const seen = async (key: string) =>
+    (await app.app.engine.discover(await app.callerOf(key))).map(({ name }) => name);
   const admin = await app.callerOf(app.adminKey);
-  const { secret } = await app.doors.directory.createKey(admin, { userId: "cli", name: "starter", scopes: ["*"], capsuleId: "starter" }); // prettier-ignore
+  const { secret } = await app.doors.directory.createKey(admin, {
+    userId: "cli",
+    name: "starter",
+    scopes: ["*"],
+    capsuleId: "starter",
+  });
   expect(await seen(secret)).not.toContain("system/shell");
   for (const key of [app.cliKey, app.adminKey]) expect(await seen(key)).toContain("system/shell");
   await app.close();
@@ -83,7 +92,8 @@ it("C50: the starter capsule leaves to people what can do anything or asks for a
 it("C6: the first relations are written for everybody, however many; later only those of new tools", async () => {
   const app = await startApp({ listen: false });
   const owner = await app.callerOf(app.adminKey);
-  for (let i = 0; i < 120; i++) await app.doors.directory.createUser(owner, { id: `u${i}`, name: "x" }); // prettier-ignore
+  for (let i = 0; i < 120; i++)
+    await app.doors.directory.createUser(owner, { id: `u${i}`, name: "x" });
   const { store } = app.app;
   const written: RelationChange[] = [];
   let largest = 0;
@@ -95,16 +105,31 @@ it("C6: the first relations are written for everybody, however many; later only 
     },
   };
   let known: string | null = null;
-  const facts = { ...store.facts, get: async () => known, set: async (_name: string, value: string) => void (known = value) }; // prettier-ignore
-  const tools = Array.from({ length: 300 }, (_, i) => freezeTool({ ...testTool(), name: `system/t${i}` })); // prettier-ignore
+  const facts = {
+    ...store.facts,
+    get: async () => known,
+    set: async (_name: string, value: string) => void (known = value),
+  };
+  const tools = Array.from({ length: 300 }, (_, i) =>
+    freezeTool({ ...testTool(), name: `system/t${i}` }),
+  );
   await starterRelations({ store: { facts, users: store.users }, relations, tools });
-  const members = written.filter(({ relationship }) => relationship.relation === "member" && relationship.resource.type === "tenant"); // prettier-ignore
+  const members = written.filter(
+    ({ relationship }) =>
+      relationship.relation === "member" && relationship.resource.type === "tenant",
+  );
   expect(members.length).toBe(122);
   expect(largest).toBeLessThanOrEqual(500);
   written.length = 0;
   await starterRelations({ store: { facts, users: store.users }, relations, tools });
   expect(written).toEqual([]);
-  await starterRelations({ store: { facts, users: store.users }, relations, tools: [...tools, freezeTool({ ...testTool(), name: "system/new" })] }); // prettier-ignore
-  expect(new Set(written.map(({ relationship }) => relationship.resource.id))).toEqual(new Set(["system/new"])); // prettier-ignore
+  await starterRelations({
+    store: { facts, users: store.users },
+    relations,
+    tools: [...tools, freezeTool({ ...testTool(), name: "system/new" })],
+  });
+  expect(new Set(written.map(({ relationship }) => relationship.resource.id))).toEqual(
+    new Set(["system/new"]),
+  );
   await app.close();
 });

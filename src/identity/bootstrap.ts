@@ -31,15 +31,37 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
     plan: "enterprise",
     createdAt: now,
   });
-  await ensureCapsule(p, "starter", "Starter", p.tools.filter(isForStarters).map((tool) => tool.name), true); // prettier-ignore
+  await ensureCapsule(
+    p,
+    "starter",
+    "Starter",
+    p.tools.filter(isForStarters).map((tool) => tool.name),
+    true,
+  );
   await ensureCapsule(p, "all", "All native tools", ["*"], false);
   await ensureUser(p, OWNER, "Owner", "admin");
   await ensureUser(p, CLI, "Command line", "user");
 
-  const newAdminKey = await ensureKey(p, { userId: OWNER, name: "admin", file: "admin.key", preset: p.presetAdminKey, scopes: ["*"], level: "admin", capsuleId: "all" }); // prettier-ignore
+  const newAdminKey = await ensureKey(p, {
+    userId: OWNER,
+    name: "admin",
+    file: "admin.key",
+    preset: p.presetAdminKey,
+    scopes: ["*"],
+    level: "admin",
+    capsuleId: "all",
+  });
   // A level that lets dangerous tools reach the approval stage: there a person decides (C8).
   const scopes = ["agent:execute:safe", "agent:execute:moderate", "agent:execute:dangerous"];
-  await ensureKey(p, { userId: CLI, name: "cli", file: "cli.key", preset: null, scopes, level: "admin", capsuleId: "all" }); // prettier-ignore
+  await ensureKey(p, {
+    userId: CLI,
+    name: "cli",
+    file: "cli.key",
+    preset: null,
+    scopes,
+    level: "admin",
+    capsuleId: "all",
+  });
   return { newAdminKey };
 }
 
@@ -47,11 +69,28 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
 const isForStarters = (tool: Tool): boolean =>
   tool.requiredPermissions.length === 0 && tool.effects !== "system_dangerous";
 
-async function ensureCapsule(p: BootstrapPowers, id: string, name: string, capabilities: string[], isDefault: boolean): Promise<void> {
+async function ensureCapsule(
+  p: BootstrapPowers,
+  id: string,
+  name: string,
+  capabilities: string[],
+  isDefault: boolean,
+): Promise<void> {
   if (await p.store.capsules.get(id)) return;
   const at = p.now();
-  await p.store.capsules.create({ id, tenantId: LOCAL_TENANT, name, version: 1, status: "active", isDefault, capabilities, listing: "full", createdAt: at, updatedAt: at });
-} // prettier-ignore
+  await p.store.capsules.create({
+    id,
+    tenantId: LOCAL_TENANT,
+    name,
+    version: 1,
+    status: "active",
+    isDefault,
+    capabilities,
+    listing: "full",
+    createdAt: at,
+    updatedAt: at,
+  });
+}
 
 async function ensureUser(
   p: BootstrapPowers,
@@ -60,7 +99,15 @@ async function ensureUser(
   role: "admin" | "user",
 ): Promise<void> {
   if (await p.store.users.get(id)) return;
-  await p.store.users.create({ id, tenantId: LOCAL_TENANT, name, role, roles: ["tool_user"], plan: null, createdAt: p.now() }); // prettier-ignore
+  await p.store.users.create({
+    id,
+    tenantId: LOCAL_TENANT,
+    name,
+    role,
+    roles: ["tool_user"],
+    plan: null,
+    createdAt: p.now(),
+  });
 }
 
 interface WantedKey {
@@ -75,7 +122,9 @@ interface WantedKey {
 
 /** The key in the file if the store still knows it, the preset one, or a new one. */
 async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<string | null> {
-  const known = (await p.store.keys.list(LOCAL_TENANT, { limit: 100, userId: wanted.userId })).filter((key) => key.name === wanted.name); // prettier-ignore
+  const known = (
+    await p.store.keys.list(LOCAL_TENANT, { limit: 100, userId: wanted.userId })
+  ).filter((key) => key.name === wanted.name);
   const alive = (secret: string): boolean =>
     known.some((key) => key.revokedAt === null && matches(secret, key, p.serverSecret));
   if (wanted.preset !== null) {

@@ -6,7 +6,19 @@ import { createCapsules } from "./capsules.ts";
 const PIN = "0123456789abcdef";
 
 async function holding(capabilities: readonly string[], change: Partial<CapsuleRow> = {}) {
-  const row: CapsuleRow = { id: "c", tenantId: "t", name: "C", version: 1, status: "active", isDefault: false, listing: "full", capabilities, createdAt: 0, updatedAt: 0, ...change }; // prettier-ignore
+  const row: CapsuleRow = {
+    id: "c",
+    tenantId: "t",
+    name: "C",
+    version: 1,
+    status: "active",
+    isDefault: false,
+    listing: "full",
+    capabilities,
+    createdAt: 0,
+    updatedAt: 0,
+    ...change,
+  };
   const capsules = createCapsules({
     store: { shared: false, capsules: { get: () => Promise.resolve(row) } as never },
     now: () => 0,

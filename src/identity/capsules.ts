@@ -51,7 +51,11 @@ export function createCapsules(p: CapsulesPowers): Capsules {
       ([name = ""]) => name,
     );
     const every = names.has("*");
-    if (pins.size === 0) return { listing, has: every ? (name) => names.has(name) || p.isNative(name) : (name) => names.has(name) }; // prettier-ignore
+    if (pins.size === 0)
+      return {
+        listing,
+        has: every ? (name) => names.has(name) || p.isNative(name) : (name) => names.has(name),
+      };
     return {
       listing,
       has(name) {

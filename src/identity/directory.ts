@@ -1,7 +1,15 @@
 // Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
 import type { Caller, KeyLimits, Level, Plan } from "../call.ts";
 import { AppError } from "../errors.ts";
-import { AlreadyExists, type Action, type CapsuleRow, type KeyRow, type Listing, type Store, type UserRow } from "../store/store.ts"; // prettier-ignore
+import {
+  AlreadyExists,
+  type Action,
+  type CapsuleRow,
+  type KeyRow,
+  type Listing,
+  type Store,
+  type UserRow,
+} from "../store/store.ts";
 import type { Ids } from "../util/ids.ts";
 import { callerOf } from "./index.ts";
 import { mintKey } from "./keys.ts";
@@ -118,7 +126,12 @@ export function createDirectory(p: DirectoryPowers): Directory {
   const toolNames = (names: readonly string[]): string[] =>
     names.map((name, index) => {
       const [plain = name, pin] = name.split("@", 2);
-      if (pin !== undefined && !PIN.test(pin)) throw invalid(`/capabilities/${index}`, `expected ${plain}@ and the first 12 characters of a pin, got '${name}'`, `see its pins: ostiary servers tools ${plain.split("/", 1)[0] ?? plain}`); // prettier-ignore
+      if (pin !== undefined && !PIN.test(pin))
+        throw invalid(
+          `/capabilities/${index}`,
+          `expected ${plain}@ and the first 12 characters of a pin, got '${name}'`,
+          `see its pins: ostiary servers tools ${plain.split("/", 1)[0] ?? plain}`,
+        );
       const known = name === "*" ? "*" : p.toolName(plain);
       if (known !== null) return pin === undefined ? known : `${known}@${pin}`;
       throw invalid(
@@ -128,7 +141,10 @@ export function createDirectory(p: DirectoryPowers): Directory {
       );
     });
 
-  const newKey = async (actor: Caller, key: NewKey & { expiresAt: number }): Promise<{ key: KeyView; secret: string }> => {
+  const newKey = async (
+    actor: Caller,
+    key: NewKey & { expiresAt: number },
+  ): Promise<{ key: KeyView; secret: string }> => {
     const { secret, prefix, salt, hash } = mintKey(p.serverSecret);
     const now = p.now();
     const row: KeyRow = {
@@ -149,9 +165,14 @@ export function createDirectory(p: DirectoryPowers): Directory {
       limits: key.limits ?? null,
     };
     await p.store.keys.create(row);
-    await commit(actor, "key.created", { keyId: row.id, userId: row.userId, prefix, scopes: key.scopes });
+    await commit(actor, "key.created", {
+      keyId: row.id,
+      userId: row.userId,
+      prefix,
+      scopes: key.scopes,
+    });
     return { key: viewOf(row), secret };
-  }; // prettier-ignore
+  };
 
   return {
     async createUser(actor, user) {
@@ -181,10 +202,16 @@ export function createDirectory(p: DirectoryPowers): Directory {
     },
     async createKey(actor, key) {
       const user = await p.store.users.get(key.userId);
-      if (user?.tenantId !== actor.tenantId) throw invalid("/userId", `there is no user '${key.userId}'`, "create the user first"); // prettier-ignore
+      if (user?.tenantId !== actor.tenantId)
+        throw invalid("/userId", `there is no user '${key.userId}'`, "create the user first");
       if (key.capsuleId !== undefined) {
         const capsule = await p.store.capsules.get(key.capsuleId);
-        if (capsule?.tenantId !== actor.tenantId) throw invalid("/capsuleId", `there is no capsule '${key.capsuleId}'`, "create the capsule first"); // prettier-ignore
+        if (capsule?.tenantId !== actor.tenantId)
+          throw invalid(
+            "/capsuleId",
+            `there is no capsule '${key.capsuleId}'`,
+            "create the capsule first",
+          );
       }
       const expiresAt = key.expiresAt ?? p.now() + KEY_LIFE_MS;
       if (expiresAt <= p.now())
@@ -202,7 +229,10 @@ export function createDirectory(p: DirectoryPowers): Directory {
     },
     async rotateKey(actor, id, overlapSeconds) {
       const old = ours(actor, await p.store.keys.get(id), "key", id);
-      if (old.revokedAt !== null) throw new AppError("CONFLICT", "stale", `the key ${old.prefix}… was revoked`, { remedy: "create a new key" }); // prettier-ignore
+      if (old.revokedAt !== null)
+        throw new AppError("CONFLICT", "stale", `the key ${old.prefix}… was revoked`, {
+          remedy: "create a new key",
+        });
       const now = p.now();
       const life =
         old.expiresAt === null ? KEY_LIFE_MS : Math.max(old.expiresAt - old.createdAt, 60_000);
@@ -264,7 +294,14 @@ export function createDirectory(p: DirectoryPowers): Directory {
     async switchTool(actor, name, enabled) {
       const known = p.toolName(name);
       if (known !== null && !(await p.mayConfigure(actor, known))) {
-        throw new AppError("FORBIDDEN", "permission_missing", `${actor.userId} may not configure ${known}`, { remedy: `grant it: ostiary relations write tool:${known}#tenant@tenant:${actor.tenantId}` }); // prettier-ignore
+        throw new AppError(
+          "FORBIDDEN",
+          "permission_missing",
+          `${actor.userId} may not configure ${known}`,
+          {
+            remedy: `grant it: ostiary relations write tool:${known}#tenant@tenant:${actor.tenantId}`,
+          },
+        );
       }
       if (!(await p.setToolEnabled(name, enabled))) {
         throw new AppError("NOT_FOUND", "unknown", `Tool '${name}' not found`, {
@@ -287,7 +324,10 @@ async function created(write: Promise<void>, what: string, id: string): Promise<
     await write;
   } catch (cause) {
     if (!(cause instanceof AlreadyExists)) throw cause;
-    throw new AppError("CONFLICT", "already_exists", `a ${what} '${id}' exists already`, { remedy: "choose another id, or leave it out", cause }); // prettier-ignore
+    throw new AppError("CONFLICT", "already_exists", `a ${what} '${id}' exists already`, {
+      remedy: "choose another id, or leave it out",
+      cause,
+    });
   }
 }
 
@@ -297,5 +337,8 @@ function viewOf(row: KeyRow): KeyView {
 }
 
 function invalid(path: string, message: string, remedy: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, { remedy, errors: [{ path, message, suggestion: remedy }] }); // prettier-ignore
+  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, {
+    remedy,
+    errors: [{ path, message, suggestion: remedy }],
+  });
 }

@@ -33,8 +33,20 @@ const newKey = (userId: string, change: object = {}) =>
 
 describe("keys", () => {
   it("C50: the first start's keys stand for owner and cli, each with its capsule", async () => {
-    expect(admin).toMatchObject({ userId: "owner", role: "admin", level: "admin", capsuleId: "all", tenantId: "local", via: "key" }); // prettier-ignore
-    expect(await app.callerOf(app.cliKey)).toMatchObject({ userId: "cli", role: "user", level: "admin", capsuleId: "all" }); // prettier-ignore
+    expect(admin).toMatchObject({
+      userId: "owner",
+      role: "admin",
+      level: "admin",
+      capsuleId: "all",
+      tenantId: "local",
+      via: "key",
+    });
+    expect(await app.callerOf(app.cliKey)).toMatchObject({
+      userId: "cli",
+      role: "user",
+      level: "admin",
+      capsuleId: "all",
+    });
   });
 
   it("R050: no credential, another scheme, and unknown keys are refused", async () => {
@@ -80,8 +92,12 @@ describe("keys", () => {
   it("R033: a tool is switched by whoever may configure it, and must exist", async () => {
     const { directory } = app.doors;
     const { secret } = await newKey(await newUser(), { scopes: ["*"], level: "admin" });
-    await expect(directory.switchTool(await identify(secret), "system/echo", false)).rejects.toMatchObject({ fault: { code: "FORBIDDEN", reason: "permission_missing" } }); // prettier-ignore
-    await expect(directory.switchTool(admin, "no/such", false)).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } }); // prettier-ignore
+    await expect(
+      directory.switchTool(await identify(secret), "system/echo", false),
+    ).rejects.toMatchObject({ fault: { code: "FORBIDDEN", reason: "permission_missing" } });
+    await expect(directory.switchTool(admin, "no/such", false)).rejects.toMatchObject({
+      fault: { code: "NOT_FOUND" },
+    });
     await directory.switchTool(admin, "system/time", false);
     await directory.switchTool(admin, "system_time", true);
   });
@@ -108,7 +124,9 @@ describe("keys", () => {
     clock += 1_000;
     await expect(identify(secret)).rejects.toMatchObject(refused("key_inactive"));
     await expect(identify(later.secret)).rejects.toMatchObject(refused("key_inactive"));
-    await expect(newKey(await newUser(), { expiresAt: clock })).rejects.toMatchObject({ fault: { errors: [{ path: "/expiresAt" }] } }); // prettier-ignore
+    await expect(newKey(await newUser(), { expiresAt: clock })).rejects.toMatchObject({
+      fault: { errors: [{ path: "/expiresAt" }] },
+    });
   });
 
   it("a key lives 90 days unless told otherwise, and rotates with an overlap", async () => {
@@ -140,7 +158,12 @@ describe("keys", () => {
   });
 
   it("R067 C8: the plan gives the level; a key may be given another one", async () => {
-    const levels = { free: "execute_basic", starter: "execute_basic", team: "execute_advanced", enterprise: "execute_advanced" } as const; // prettier-ignore
+    const levels = {
+      free: "execute_basic",
+      starter: "execute_basic",
+      team: "execute_advanced",
+      enterprise: "execute_advanced",
+    } as const;
     for (const [plan, level] of Object.entries(levels)) {
       const { secret } = await newKey(await newUser({ plan }));
       expect((await identify(secret)).level).toBe(level);
@@ -149,7 +172,10 @@ describe("keys", () => {
     expect((await identify(secret)).level).toBe("view_only");
     const boss = await newUser({ role: "admin" });
     expect((await identify((await newKey(boss)).secret)).role).toBe("user");
-    expect(await identify((await newKey(boss, { scopes: ["*"] })).secret)).toMatchObject({ role: "admin", level: "admin" }); // prettier-ignore
+    expect(await identify((await newKey(boss, { scopes: ["*"] })).secret)).toMatchObject({
+      role: "admin",
+      level: "admin",
+    });
     expect((await identify((await newKey(boss, { scopes: ["admin"] })).secret)).role).toBe("admin");
   });
 
@@ -166,12 +192,18 @@ describe("the directory", () => {
   it("§2.12: refuses taken ids, unknown users, capsules and tools, each with its field", async () => {
     const { directory } = app.doors;
     await directory.createUser(admin, { id: "bob", name: "Bob" });
-    await expect(directory.createUser(admin, { id: "bob", name: "B" })).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "already_exists" } }); // prettier-ignore
+    await expect(directory.createUser(admin, { id: "bob", name: "B" })).rejects.toMatchObject({
+      fault: { code: "CONFLICT", reason: "already_exists" },
+    });
     await expect(newKey("nobody")).rejects.toMatchObject({
       fault: { errors: [{ path: "/userId" }] },
     });
-    await expect(newKey("bob", { capsuleId: "none" })).rejects.toMatchObject({ fault: { errors: [{ path: "/capsuleId" }] } }); // prettier-ignore
-    await expect(directory.createCapsule(admin, { name: "x", capabilities: ["echo", "no/tool"] })).rejects.toMatchObject({ fault: { errors: [{ path: "/capabilities/1" }] } }); // prettier-ignore
+    await expect(newKey("bob", { capsuleId: "none" })).rejects.toMatchObject({
+      fault: { errors: [{ path: "/capsuleId" }] },
+    });
+    await expect(
+      directory.createCapsule(admin, { name: "x", capabilities: ["echo", "no/tool"] }),
+    ).rejects.toMatchObject({ fault: { errors: [{ path: "/capabilities/1" }] } });
     await expect(directory.getUser(admin, "nobody")).rejects.toMatchObject({
       fault: { code: "NOT_FOUND" },
     });
@@ -188,7 +220,9 @@ describe("the directory", () => {
     await expect(app.doors.directory.getUser(stranger, "owner")).rejects.toMatchObject({
       fault: { code: "NOT_FOUND" },
     });
-    await expect(app.doors.directory.updateCapsule(stranger, "all", { name: "mine" })).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } }); // prettier-ignore
+    await expect(
+      app.doors.directory.updateCapsule(stranger, "all", { name: "mine" }),
+    ).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } });
     expect(await app.doors.directory.listUsers(stranger, { limit: 10 })).toEqual([]);
     await expect(app.doors.directory.callerFor(stranger, "owner")).rejects.toMatchObject({
       fault: { code: "NOT_FOUND" },
@@ -247,9 +281,17 @@ describe("console sessions", () => {
     const used = log.prepare("select actor from events where action = 'login.used'").all();
     expect(used.map((event) => event["actor"])).toEqual(["owner"]);
     const cookie = `theme=dark; ${SESSION_COOKIE}=${session?.cookie}`;
-    expect(await identity.identify({ authorization: undefined, cookie })).toMatchObject({ userId: "owner", via: "console", role: "admin", capsuleId: "all", keyId: null }); // prettier-ignore
+    expect(await identity.identify({ authorization: undefined, cookie })).toMatchObject({
+      userId: "owner",
+      via: "console",
+      role: "admin",
+      capsuleId: "all",
+      keyId: null,
+    });
     await identity.signOut(cookie);
-    await expect(async () => identity.identify({ authorization: undefined, cookie })).rejects.toMatchObject(refused("no_credentials")); // prettier-ignore
+    await expect(async () =>
+      identity.identify({ authorization: undefined, cookie }),
+    ).rejects.toMatchObject(refused("no_credentials"));
     await identity.signOut(undefined);
   });
 
@@ -258,7 +300,8 @@ describe("console sessions", () => {
     const { token: stale } = await sessions.createLoginToken("owner");
     clock += 15 * 60_000;
     expect(await sessions.redeemLoginToken(stale)).toBeNull();
-    const open = async () => `${SESSION_COOKIE}=${(await sessions.redeemLoginToken((await sessions.createLoginToken("owner")).token))?.cookie}`; // prettier-ignore
+    const open = async () =>
+      `${SESSION_COOKIE}=${(await sessions.redeemLoginToken((await sessions.createLoginToken("owner")).token))?.cookie}`;
     const idle = await open();
     const busy = await open();
     for (let minutes = 0; minutes < 11 * 60; minutes += 60) {
@@ -291,15 +334,22 @@ describe("when things are missing", () => {
 
   it("a store that does not answer is 503, never anonymous and never 401", async () => {
     const identity = createIdentity(powers());
-    await expect(async () => identity.identify(bearer(app.adminKey))).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+    await expect(async () => identity.identify(bearer(app.adminKey))).rejects.toMatchObject({
+      fault: { code: "UNAVAILABLE", reason: "engine_unavailable" },
+    });
   });
 
   it("without authentication (loopback only) a request without credential acts as the owner", async () => {
     const store = { ...app.app.store, shared: true };
     const open = createIdentity({ ...powers(), store, anonymousUserId: "owner" });
-    expect(await open.identify({ authorization: undefined, cookie: undefined })).toMatchObject({ userId: "owner", via: "anonymous" }); // prettier-ignore
+    expect(await open.identify({ authorization: undefined, cookie: undefined })).toMatchObject({
+      userId: "owner",
+      via: "anonymous",
+    });
     const nobody = createIdentity({ ...powers(), store, anonymousUserId: "ghost" });
-    await expect(async () => nobody.identify({ authorization: undefined, cookie: undefined })).rejects.toMatchObject(refused("no_credentials")); // prettier-ignore
+    await expect(async () =>
+      nobody.identify({ authorization: undefined, cookie: undefined }),
+    ).rejects.toMatchObject(refused("no_credentials"));
   });
 
   it("on a shared store another instance's revocation is seen within its lease", async () => {
@@ -314,7 +364,12 @@ describe("when things are missing", () => {
     await expect(async () => other.identify(bearer(secret))).rejects.toMatchObject(
       refused("key_inactive"),
     );
-    const capsules = createCapsules({ store, now: () => clock, isNative: () => true, approvedPin: () => null }); // prettier-ignore
+    const capsules = createCapsules({
+      store,
+      now: () => clock,
+      isNative: () => true,
+      approvedPin: () => null,
+    });
     expect((await capsules.find("fresh"))?.has("system/echo")).toBe(false);
     await app.doors.directory.updateCapsule(admin, "fresh", { capabilities: ["echo"] });
     clock += 900;

@@ -154,7 +154,9 @@ export async function callerOf(
 ): Promise<Caller | null> {
   const user = await answered(store.users.get(userId));
   if (!user) return null;
-  const [tenant, fallback] = await answered(Promise.all([store.tenants.get(user.tenantId), store.capsules.defaultOf(user.tenantId)])); // prettier-ignore
+  const [tenant, fallback] = await answered(
+    Promise.all([store.tenants.get(user.tenantId), store.capsules.defaultOf(user.tenantId)]),
+  );
   const scopes = key ? key.scopes : ["*"];
   const plan = user.plan ?? tenant?.plan ?? null;
   return Object.freeze({

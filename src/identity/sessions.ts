@@ -6,12 +6,14 @@ export interface Sessions {
   /** A one-time link token for the console. */
   createLoginToken(userId: string): Promise<{ token: string; expiresAt: number }>;
   /** Exchanges the token for the value of the session cookie; null when it was used or ran out. */
-  redeemLoginToken(token: string): Promise<{ cookie: string; userId: string; maxAgeSeconds: number } | null>;
+  redeemLoginToken(
+    token: string,
+  ): Promise<{ cookie: string; userId: string; maxAgeSeconds: number } | null>;
   signOut(cookie: string | undefined): Promise<void>;
   /** Does this `Cookie` header carry our cookie at all? */
   isOurs(cookieHeader: string): boolean;
   userOf(cookieHeader: string): Promise<string | null>;
-} // prettier-ignore
+}
 
 export const SESSION_COOKIE = "ostiary_session";
 const LINK_LIFE_MS = 15 * 60_000;

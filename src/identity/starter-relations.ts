@@ -11,10 +11,18 @@ const PAGE = 100;
 const AT_ONCE = 500;
 
 /** Whoever sits at this machine may ask for anything; what is dangerous waits for the owner's yes all the same. */
-const CLI_CHANGES: readonly RelationChange[] = ["shell_executor", "package_installer", "tool_creator"].map((relation) => ({
+const CLI_CHANGES: readonly RelationChange[] = [
+  "shell_executor",
+  "package_installer",
+  "tool_creator",
+].map((relation) => ({
   operation: "touch",
-  relationship: { resource: { type: "tenant", id: LOCAL_TENANT }, relation, subject: { type: "user", id: CLI } },
-})); // prettier-ignore
+  relationship: {
+    resource: { type: "tenant", id: LOCAL_TENANT },
+    relation,
+    subject: { type: "user", id: CLI },
+  },
+}));
 
 export interface StarterPowers {
   readonly store: Pick<Store, "facts" | "users">;
@@ -56,14 +64,20 @@ function toolChanges(name: string): RelationChange[] {
   const tenant = { type: "tenant", id: LOCAL_TENANT };
   return [
     { operation: "touch", relationship: { resource, relation: "tenant", subject: tenant } },
-    { operation: "touch", relationship: { resource, relation: "executor", subject: { ...tenant, relation: "member" } } },
-  ]; // prettier-ignore
+    {
+      operation: "touch",
+      relationship: { resource, relation: "executor", subject: { ...tenant, relation: "member" } },
+    },
+  ];
 }
 
 async function everybody(store: Pick<Store, "users">): Promise<UserRow[]> {
   const users: UserRow[] = [];
   for (let after: string | undefined; ; after = users.at(-1)?.id) {
-    const page = await store.users.list(LOCAL_TENANT, { limit: PAGE, ...(after === undefined ? {} : { after }) }); // prettier-ignore
+    const page = await store.users.list(LOCAL_TENANT, {
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
     users.push(...page);
     if (page.length < PAGE) return users;
   }

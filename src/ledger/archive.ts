@@ -50,7 +50,10 @@ export async function archive(powers: ArchivePowers, question: ArchiveQuestion):
     return { ...ended(from, to), events: Math.max(0, to - from + 1), files: [], reason };
   }
   const held = await store.cursors.hold(LEASE, instanceId, now(), now() + LEASE_MS, 0);
-  if (held === null) throw new AppError("CONFLICT", "already_exists", "another server is archiving right now", { remedy: "wait until it is done: ostiary audit archive --dry-run shows what is left" }); // prettier-ignore
+  if (held === null)
+    throw new AppError("CONFLICT", "already_exists", "another server is archiving right now", {
+      remedy: "wait until it is done: ostiary audit archive --dry-run shows what is left",
+    });
   try {
     const { from, to, reason } = await bounds(powers, question.before);
     // What a crash after the last one left undone.
@@ -74,7 +77,10 @@ async function bounds({ store, now }: ArchivePowers, before: number) {
   const head = await store.log.head();
   const needed = (await store.ledger.needed(now())) ?? Infinity;
   let to = Math.min(head - KEPT, needed - 1);
-  let reason = needed - 1 < head - KEPT ? `event ${needed} is still needed by an open execution or by somebody who follows the log` : `the newest ${KEPT} events stay`; // prettier-ignore
+  let reason =
+    needed - 1 < head - KEPT
+      ? `event ${needed} is still needed by an open execution or by somebody who follows the log`
+      : `the newest ${KEPT} events stay`;
   for (let last = from - 1; last < to;) {
     const rows = await store.log.read(last, PAGE);
     const young = rows.find(({ at }) => at >= before);
@@ -93,7 +99,12 @@ async function bounds({ store, now }: ArchivePowers, before: number) {
 async function seal(powers: ArchivePowers, from: number, to: number): Promise<string> {
   const { store, files, now, note } = powers;
   const name = files.nameOf(from, to);
-  const { manifest, manifestLine, bytes } = await powers.export({ tenantId: null, format: "ndjson", from, to }); // prettier-ignore
+  const { manifest, manifestLine, bytes } = await powers.export({
+    tenantId: null,
+    format: "ndjson",
+    from,
+    to,
+  });
   try {
     await files.write(name, bytes());
     await readBack(files, name, manifest.digest);
@@ -120,5 +131,7 @@ async function readBack(files: SegmentFiles, name: string, digest: string): Prom
   const verdict = written ? await verifyExport(written) : null;
   if (verdict?.ok && verdict.manifest?.digest === digest) return;
   const why = verdict && !verdict.ok ? verdict.fault.message : "it could not be read back";
-  throw new AppError("UNAVAILABLE", "engine_unavailable", `nothing was archived: ${why}`, { remedy: "see where the ledger is broken: ostiary audit verify" }); // prettier-ignore
+  throw new AppError("UNAVAILABLE", "engine_unavailable", `nothing was archived: ${why}`, {
+    remedy: "see where the ledger is broken: ostiary audit verify",
+  });
 }

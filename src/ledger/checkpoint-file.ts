@@ -1,5 +1,13 @@
 // The checkpoints of this server outside the database: a file that only grows, each line durable before the next.
-import { closeSync, createReadStream, existsSync, fstatSync, openSync, readSync, truncateSync } from "node:fs"; // prettier-ignore
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  truncateSync,
+} from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -58,10 +66,13 @@ function tailOf(path: string): { end: number; last: string | null } {
   const file = openSync(path, "r");
   try {
     let tail = Buffer.alloc(0);
-    for (let start = fstatSync(file).size; ; ) {
+    for (let start = fstatSync(file).size; ;) {
       const end = tail.lastIndexOf(0x0a);
       const before = end <= 0 ? -1 : tail.lastIndexOf(0x0a, end - 1);
-      if (before >= 0 || start === 0) return end < 0 ? { end: 0, last: null } : { end: start + end + 1, last: tail.toString("utf8", before + 1, end) };
+      if (before >= 0 || start === 0)
+        return end < 0
+          ? { end: 0, last: null }
+          : { end: start + end + 1, last: tail.toString("utf8", before + 1, end) };
       const piece = Buffer.alloc(Math.min(PIECE, start));
       start -= piece.length;
       readSync(file, piece, 0, piece.length, start);
@@ -70,4 +81,4 @@ function tailOf(path: string): { end: number; last: string | null } {
   } finally {
     closeSync(file);
   }
-} // prettier-ignore
+}

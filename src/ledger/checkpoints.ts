@@ -48,11 +48,15 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
     await writeOut();
     const heads = (await ledger.heads()).filter((head) => head.instanceId === instanceId);
     if (heads.length === 0) return null;
-    const before: { n: number; line: string; all?: boolean } | null = last ?? (await ledger.lastCheckpoint(instanceId)); // prettier-ignore
-    const moved = covered === null ? heads : heads.filter(({ tenantId, n }) => covered?.get(tenantId) !== n); // prettier-ignore
+    const before: { n: number; line: string; all?: boolean } | null =
+      last ?? (await ledger.lastCheckpoint(instanceId));
+    const moved =
+      covered === null ? heads : heads.filter(({ tenantId, n }) => covered?.get(tenantId) !== n);
     if (before && moved.length === 0 && (which === "moved" || before.all)) return before.line;
     const all = which === "all" || moved.length === heads.length;
-    const chains = (all ? heads : moved).map(({ tenantId, n, seq, hash }): NamedHead => ({ tenantId, n, seq, hash })).sort(byTenant); // prettier-ignore
+    const chains = (all ? heads : moved)
+      .map(({ tenantId, n, seq, hash }): NamedHead => ({ tenantId, n, seq, hash }))
+      .sort(byTenant);
     const n = (before?.n ?? 0) + 1;
     const seq = Math.max(...heads.map((head) => head.seq));
     const at = now();
@@ -85,7 +89,8 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
     recorded() {
       uncovered++;
       if (timer === null) (timer = setTimeout(byItself, everyMs)).unref();
-      if (uncovered >= everyEvents && soon === null) (soon = setTimeout(byItself, Math.min(LEAST_MS, everyMs))).unref(); // prettier-ignore
+      if (uncovered >= everyEvents && soon === null)
+        (soon = setTimeout(byItself, Math.min(LEAST_MS, everyMs))).unref();
     },
     make: (which = "moved") => inTurn(which),
     async close() {
@@ -94,11 +99,16 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
       await inTurn("moved");
       if (timer) clearTimeout(timer);
     },
-  }; // prettier-ignore
+  };
 }
 
 function notWritten(cause: unknown): never {
-  throw new AppError("UNAVAILABLE", "resource_exhausted", `the checkpoint file cannot be written: ${(cause as Error).message}`, { remedy: "make room in the data directory, or make it writable; it is tried again", cause }); // prettier-ignore
+  throw new AppError(
+    "UNAVAILABLE",
+    "resource_exhausted",
+    `the checkpoint file cannot be written: ${(cause as Error).message}`,
+    { remedy: "make room in the data directory, or make it writable; it is tried again", cause },
+  );
 }
 
 const byTenant = (a: NamedHead, b: NamedHead): number => (a.tenantId < b.tenantId ? -1 : 1);

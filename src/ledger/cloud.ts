@@ -18,7 +18,15 @@ interface CloudEvent {
 const PREFIX = "ostiary.";
 
 function write({ id, source, type, subject, time, extensions, data }: CloudEvent): string {
-  const attributes = [["id", id], ["source", source], ["type", type], ...(subject === undefined ? [] : [["subject", subject]]), ["time", time], ["datacontenttype", "application/json"], ...extensions]; // prettier-ignore
+  const attributes = [
+    ["id", id],
+    ["source", source],
+    ["type", type],
+    ...(subject === undefined ? [] : [["subject", subject]]),
+    ["time", time],
+    ["datacontenttype", "application/json"],
+    ...extensions,
+  ];
   return `{"specversion":"1.0",${attributes.map(([name, value]) => `"${name}":${JSON.stringify(value)}`).join(",")},"data":${data}}`;
 }
 
@@ -32,16 +40,26 @@ export function toCloudEvent(line: string): string {
 function cloudEventOf(parsed: ParsedLine): CloudEvent {
   switch (parsed.kind) {
     case "event": {
-      const { seq, tenantId, instanceId, n, prevHash, hash, at, action, actor, executionId, body } = parsed.event; // prettier-ignore
+      const { seq, tenantId, instanceId, n, prevHash, hash, at, action, actor, executionId, body } =
+        parsed.event;
       return {
         id: `${instanceId}:${tenantId}:${n}`,
         source: sourceOf(instanceId),
         type: PREFIX + action,
         ...(executionId === null ? {} : { subject: executionId }),
         time: timeOf(at),
-        extensions: [["atms", String(at)], ["seq", String(seq)], ["tenantid", tenantId], ["instanceid", instanceId], ["n", String(n)], ["prevhash", prevHash], ["actor", actor], ["hash", hash]],
+        extensions: [
+          ["atms", String(at)],
+          ["seq", String(seq)],
+          ["tenantid", tenantId],
+          ["instanceid", instanceId],
+          ["n", String(n)],
+          ["prevhash", prevHash],
+          ["actor", actor],
+          ["hash", hash],
+        ],
         data: body,
-      }; // prettier-ignore
+      };
     }
     case "old": {
       const { seq, tenantId, at, action, actor, executionId, body } = parsed.event;
@@ -51,17 +69,36 @@ function cloudEventOf(parsed: ParsedLine): CloudEvent {
         type: PREFIX + action,
         ...(executionId === null ? {} : { subject: executionId }),
         time: timeOf(at),
-        extensions: [["atms", String(at)], ["seq", String(seq)], ["tenantid", tenantId], ["actor", actor]],
+        extensions: [
+          ["atms", String(at)],
+          ["seq", String(seq)],
+          ["tenantid", tenantId],
+          ["actor", actor],
+        ],
         data: body,
-      }; // prettier-ignore
+      };
     }
     case "checkpoint": {
       const { instanceId, n, at } = parsed.checkpoint;
-      return { id: `${instanceId}:checkpoint:${n}`, source: sourceOf(instanceId), type: `${PREFIX}checkpoint`, time: timeOf(at), extensions: [], data: parsed.line }; // prettier-ignore
+      return {
+        id: `${instanceId}:checkpoint:${n}`,
+        source: sourceOf(instanceId),
+        type: `${PREFIX}checkpoint`,
+        time: timeOf(at),
+        extensions: [],
+        data: parsed.line,
+      };
     }
     case "manifest": {
       const { instanceId, from, to, at } = parsed.manifest;
-      return { id: `${instanceId}:export:${from}-${to}`, source: sourceOf(instanceId), type: `${PREFIX}export`, time: timeOf(at), extensions: [], data: parsed.line }; // prettier-ignore
+      return {
+        id: `${instanceId}:export:${from}-${to}`,
+        source: sourceOf(instanceId),
+        type: `${PREFIX}export`,
+        time: timeOf(at),
+        extensions: [],
+        data: parsed.line,
+      };
     }
   }
 }
@@ -78,7 +115,10 @@ export function fromCloudEvent(bytes: Uint8Array): ParsedLine {
   const marker = dataAt(text);
   const inner = lineOf(text, marker);
   const parsed = parseLine(Buffer.from(inner));
-  if (write(cloudEventOf(parsed)) !== text) throw new LineFault("it is not an exact CloudEvent: an attribute, its place or its spelling differs"); // prettier-ignore
+  if (write(cloudEventOf(parsed)) !== text)
+    throw new LineFault(
+      "it is not an exact CloudEvent: an attribute, its place or its spelling differs",
+    );
   return parsed;
 }
 
@@ -101,7 +141,8 @@ function lineOf(text: string, start: number): string {
   if (type === `${PREFIX}checkpoint` || type === `${PREFIX}export`) return data;
   const { seq, tenantid, instanceid, n, prevhash, hash, atms, actor, subject } = attributes;
   const facts = `"at":${atms},"action":"${type.slice(PREFIX.length)}","actor":${JSON.stringify(actor)},"executionId":${JSON.stringify(subject ?? null)},"body":${data}`;
-  if (hash === undefined) return `{"v":0,"seq":${seq},"tenantId":${JSON.stringify(tenantid)},${facts}}`; // prettier-ignore
+  if (hash === undefined)
+    return `{"v":0,"seq":${seq},"tenantId":${JSON.stringify(tenantid)},${facts}}`;
   return `{"v":1,"seq":${seq},"tenantId":${JSON.stringify(tenantid)},"instanceId":${JSON.stringify(instanceid)},"n":${n},"prevHash":"${prevhash ?? NO_HASH}",${facts},"hash":"${hash}"}`;
 }
 

@@ -41,7 +41,10 @@ export async function openExport(
   const to = Math.min(question.to ?? head, head);
   const asked = question.from ?? (await firstHere(source));
   await allHere(source, asked);
-  const since = question.since === undefined ? asked : await firstSince(source, { from: asked, to, tenantId, marks }, question.since); // prettier-ignore
+  const since =
+    question.since === undefined
+      ? asked
+      : await firstSince(source, { from: asked, to, tenantId, marks }, question.since);
   const stretch: Stretch = { from: Math.max(asked, since), to, tenantId, marks };
   const line = format === "cloudevents" ? toCloudEvent : (text: string): string => text;
 
@@ -86,8 +89,18 @@ async function firstHere({ store, files }: Source): Promise<number> {
 }
 
 async function allHere({ store, files }: Source, from: number): Promise<void> {
-  const missing = (await store.ledger.segments()).find(({ toSeq, file }) => toSeq >= from && !files.has(file)); // prettier-ignore
-  if (missing) throw new AppError("NOT_FOUND", "unknown", `events ${missing.fromSeq} to ${missing.toSeq} are archived in ${missing.file}, which is not on this machine`, { remedy: `put the file back into the folder archive of the data directory, or begin after it: --from ${missing.toSeq + 1}` }); // prettier-ignore
+  const missing = (await store.ledger.segments()).find(
+    ({ toSeq, file }) => toSeq >= from && !files.has(file),
+  );
+  if (missing)
+    throw new AppError(
+      "NOT_FOUND",
+      "unknown",
+      `events ${missing.fromSeq} to ${missing.toSeq} are archived in ${missing.file}, which is not on this machine`,
+      {
+        remedy: `put the file back into the folder archive of the data directory, or begin after it: --from ${missing.toSeq + 1}`,
+      },
+    );
 }
 
 async function firstSince(source: Source, stretch: Stretch, since: number): Promise<number> {
@@ -109,7 +122,13 @@ class Tally {
     const { tenantId, instanceId, n, prevHash, hash } = event;
     const key = JSON.stringify([tenantId, instanceId]);
     const chain = this.#chains.get(key);
-    this.#chains.set(key, { tenantId, instanceId, first: chain?.first ?? { n, prevHash }, last: { n, hash }, count: (chain?.count ?? 0) + 1 }); // prettier-ignore
+    this.#chains.set(key, {
+      tenantId,
+      instanceId,
+      first: chain?.first ?? { n, prevHash },
+      last: { n, hash },
+      count: (chain?.count ?? 0) + 1,
+    });
   }
 
   chains(): ExportedChain[] {

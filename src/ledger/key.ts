@@ -1,5 +1,13 @@
 // The key that signs checkpoints and exports: Ed25519, made at the first start, kept beside the database and not in it.
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto"; // prettier-ignore
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from "node:crypto";
 import { AppError } from "../errors.ts";
 
 const KEY_FILE = "ledger.key";
@@ -31,10 +39,16 @@ function privateKeyOf(pem: string): KeyObject {
     if (key.asymmetricKeyType === "ed25519") return key;
     throw new Error(`it is of kind ${String(key.asymmetricKeyType)}`);
   } catch (cause) {
-    throw new AppError("UNAVAILABLE", "resource_exhausted", `the signing key ${KEY_FILE} cannot be used: expected an Ed25519 key in PKCS#8 PEM; ${(cause as Error).message}`, {
-      remedy: "put the right file back, or move it away: then a new key is made, and what it signs carries another key id",
-      cause,
-    }); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "resource_exhausted",
+      `the signing key ${KEY_FILE} cannot be used: expected an Ed25519 key in PKCS#8 PEM; ${(cause as Error).message}`,
+      {
+        remedy:
+          "put the right file back, or move it away: then a new key is made, and what it signs carries another key id",
+        cause,
+      },
+    );
   }
 }
 
@@ -72,7 +86,11 @@ export function isSigned(text: string | Uint8Array, publicKey: string, signature
   try {
     const bytes = Buffer.from(signature, "base64");
     if (bytes.toString("base64") !== signature) return false;
-    const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), type: "spki", format: "der" }); // prettier-ignore
+    const key = createPublicKey({
+      key: Buffer.from(publicKey, "base64"),
+      type: "spki",
+      format: "der",
+    });
     if (key.asymmetricKeyType !== "ed25519" || spkiOf(key) !== publicKey) return false;
     return verify(null, typeof text === "string" ? Buffer.from(text) : text, key, bytes);
   } catch {

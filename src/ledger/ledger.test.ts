@@ -1,5 +1,16 @@
 // The ledger on a real store: what is made, what is found, and what a crash leaves behind.
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -33,7 +44,14 @@ async function openIt(over: Partial<LedgerPowers> = {}): Promise<void> {
     settings: { checkpointEvents: 1000, checkpointSeconds: 60, archiveAfterDays: 0 },
     async note(action, body) {
       notes.push(action);
-      await store.log.append({ tenantId: "local", at: clock, action, actor: "system", executionId: null, body: JSON.stringify(body) }); // prettier-ignore
+      await store.log.append({
+        tenantId: "local",
+        at: clock,
+        action,
+        actor: "system",
+        executionId: null,
+        body: JSON.stringify(body),
+      });
     },
     forget: () => Promise.resolve(),
     report: (_fields, message) => void told.push(message),
@@ -43,7 +61,18 @@ async function openIt(over: Partial<LedgerPowers> = {}): Promise<void> {
 }
 
 const say = (count: number, tenantId = "local", on = store) =>
-  Promise.all(Array.from({ length: count }, (_, i) => on.log.append({ tenantId, at: clock, action: "config.changed", actor: "owner", executionId: null, body: JSON.stringify({ i, text: "Größe \u2028" }) }))); // prettier-ignore
+  Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      on.log.append({
+        tenantId,
+        at: clock,
+        action: "config.changed",
+        actor: "owner",
+        executionId: null,
+        body: JSON.stringify({ i, text: "Größe \u2028" }),
+      }),
+    ),
+  );
 const verify = () => ledger.verify({ tenantId: null });
 const closeIt = async () => {
   await ledger.close();
@@ -77,10 +106,23 @@ describe("checkpoints", () => {
     const rows = await store.ledger.checkpoints(0);
     const lines = readFileSync(join(dir, "checkpoints.ndjson"), "utf8").split("\n").slice(0, -1);
     expect(lines).toEqual(rows.map(({ line }) => line));
-    const [first, second] = lines.map((line) => JSON.parse(line) as { n: number; seq: number; chains: { tenantId: string; n: number }[] }); // prettier-ignore
-    expect(first).toMatchObject({ n: 1, seq: 5, chains: [{ tenantId: "acme", n: 2 }, { tenantId: "local", n: 3 }] }); // prettier-ignore
+    const [first, second] = lines.map(
+      (line) =>
+        JSON.parse(line) as { n: number; seq: number; chains: { tenantId: string; n: number }[] },
+    );
+    expect(first).toMatchObject({
+      n: 1,
+      seq: 5,
+      chains: [
+        { tenantId: "acme", n: 2 },
+        { tenantId: "local", n: 3 },
+      ],
+    });
     expect(second).toMatchObject({ n: 2, seq: 7, chains: [{ tenantId: "acme", n: 4 }] });
-    expect(await verify()).toMatchObject({ ok: true, findings: { events: 7, checkpoints: 2, chains: 2 } }); // prettier-ignore
+    expect(await verify()).toMatchObject({
+      ok: true,
+      findings: { events: 7, checkpoints: 2, chains: 2 },
+    });
   });
 
   test("are made by themselves, and at the end; none where nothing moved", async () => {
@@ -91,9 +133,13 @@ describe("checkpoints", () => {
       for (let i = 0; i < count; i++) ledger.recorded();
     };
     await told(6);
-    await vi.waitUntil(async () => (await store.ledger.checkpoints(0)).length === 1, { timeout: 20_000 }); // prettier-ignore
+    await vi.waitUntil(async () => (await store.ledger.checkpoints(0)).length === 1, {
+      timeout: 20_000,
+    });
     await told(1);
-    await vi.waitUntil(async () => (await store.ledger.checkpoints(0)).length === 2, { timeout: 20_000 }); // prettier-ignore
+    await vi.waitUntil(async () => (await store.ledger.checkpoints(0)).length === 2, {
+      timeout: 20_000,
+    });
     await ledger.close();
     expect((await store.ledger.checkpoints(0)).length).toBe(2);
     await say(1);
@@ -120,7 +166,9 @@ test("a checkpoint file that cannot be written keeps nobody from exporting, and 
   await say(3);
   const file = join(dir, "checkpoints.ndjson");
   mkdirSync(file);
-  await expect(ledger.checkpoint()).rejects.toMatchObject({ fault: { reason: "resource_exhausted" } });
+  await expect(ledger.checkpoint()).rejects.toMatchObject({
+    fault: { reason: "resource_exhausted" },
+  });
   const { bytes } = await ledger.export({ tenantId: null, format: "ndjson" });
   expect(await verifyExport(bytes())).toMatchObject({ ok: true, findings: { checkpoints: 1 } });
   expect(told).toEqual(["an export begins without a checkpoint"]);
@@ -128,7 +176,7 @@ test("a checkpoint file that cannot be written keeps nobody from exporting, and 
   await ledger.checkpoint();
   expect(readFileSync(file, "utf8").split("\n")).toHaveLength(2);
   expect(await verify()).toMatchObject({ ok: true });
-}); // prettier-ignore
+});
 
 describe("an older state that was put back", () => {
   test("T50: is found by verify and told at the start; then an honest restore goes on", async () => {
@@ -139,17 +187,24 @@ describe("an older state that was put back", () => {
     await ledger.start();
     await say(5);
     await ledger.checkpoint();
-    const [anchor = ""] = readFileSync(join(dir, "checkpoints.ndjson"), "utf8").split("\n").slice(-2); // prettier-ignore
+    const [anchor = ""] = readFileSync(join(dir, "checkpoints.ndjson"), "utf8")
+      .split("\n")
+      .slice(-2);
     await closeIt();
     for (const side of ["-wal", "-shm"]) rmSync(join(dir, `ostiary.db${side}`), { force: true });
     copyFileSync(join(dir, "copy.db"), join(dir, "ostiary.db"));
     await openIt();
-    expect(await verify()).toMatchObject({ ok: false, fault: { seq: 6, message: expect.stringContaining("an older state was put back") as string } }); // prettier-ignore
+    expect(await verify()).toMatchObject({
+      ok: false,
+      fault: { seq: 6, message: expect.stringContaining("an older state was put back") as string },
+    });
     await ledger.start();
     expect(told[0]).toContain("THE LEDGER WAS ROLLED BACK");
     expect(told[1]).toBe("signal");
     expect(notes).toEqual(["audit.rolled_back"]);
-    expect(readdirSync(dir).filter((name) => /^checkpoints\.\d+\.ndjson$/.test(name))).toHaveLength(1); // prettier-ignore
+    expect(readdirSync(dir).filter((name) => /^checkpoints\.\d+\.ndjson$/.test(name))).toHaveLength(
+      1,
+    );
     await say(3);
     await ledger.checkpoint();
     expect(await verify()).toMatchObject({ ok: true, findings: { rollbacks: [6] } });
@@ -167,7 +222,9 @@ describe("an older state that was put back", () => {
     const file = join(dir, "checkpoints.ndjson");
     const whole = readFileSync(file, "utf8");
     await closeIt();
-    meddle("delete from events where seq > 8; update chains set n = 8, seq = 8, hash = (select hash from events where seq = 8)"); // prettier-ignore
+    meddle(
+      "delete from events where seq > 8; update chains set n = 8, seq = 8, hash = (select hash from events where seq = 8)",
+    );
     await openIt();
     await ledger.start();
     rmSync(file);
@@ -183,15 +240,24 @@ describe("what somebody changes in the database", () => {
     "a body": [`update events set body = replace(body, '"i":1', '"i":7') where seq = 2`, 2],
     "an actor": [`update events set actor = 'nobody' where seq = 4`, 4],
     "an event deleted": ["delete from events where seq = 3", 3],
-    "two events deleted, numbers closed": ["delete from events where seq = 3; update events set seq = seq - 1 where seq > 3", 3],
-    "the end deleted": ["delete from events where seq > 8; update chains set n = 8, seq = 8, hash = (select hash from events where seq = 8)", 9],
+    "two events deleted, numbers closed": [
+      "delete from events where seq = 3; update events set seq = seq - 1 where seq > 3",
+      3,
+    ],
+    "the end deleted": [
+      "delete from events where seq > 8; update chains set n = 8, seq = 8, hash = (select hash from events where seq = 8)",
+      9,
+    ],
     "a hash": [`update events set hash = '${"0".repeat(64)}' where seq = 5`, 5],
-    "an event without a chain at the end": ["insert into events (seq, tenant_id, at_ms, action, actor, body) values (11, 'local', 1, 'config.changed', 'x', '{}')", 11],
+    "an event without a chain at the end": [
+      "insert into events (seq, tenant_id, at_ms, action, actor, body) values (11, 'local', 1, 'config.changed', 'x', '{}')",
+      11,
+    ],
     "a body that is no JSON": ["update events set body = 'x' where seq = 6", 6],
     "a checkpoint deleted": ["delete from checkpoints", null],
     "the table of heads": ["update chains set n = 9", null],
     "a checkpoint's line": [`update checkpoints set line = replace(line, '"n":1', '"n":2')`, null],
-  }; // prettier-ignore
+  };
   test.each(Object.entries(CHANGES))("T50: %s is found", async (_name, [sql, seq]) => {
     await say(10);
     await ledger.checkpoint();
@@ -213,10 +279,18 @@ describe("the archive", () => {
     await say(1_100, "acme");
     const plan = await archive(true);
     expect(plan).toMatchObject({ from: 1, to: 1_000, events: 1_000, files: [] });
-    expect(await archive()).toMatchObject({ from: 1, to: 1_000, files: ["1-400.ndjson.gz", "401-800.ndjson.gz", "801-1000.ndjson.gz"] }); // prettier-ignore
+    expect(await archive()).toMatchObject({
+      from: 1,
+      to: 1_000,
+      files: ["1-400.ndjson.gz", "401-800.ndjson.gz", "801-1000.ndjson.gz"],
+    });
     expect(notes).toEqual(["audit.archived", "audit.archived", "audit.archived"]);
     expect((await store.log.read(0, 1))[0]?.seq).toBe(1_001);
-    expect(await verify()).toMatchObject({ ok: true, segments: 3, findings: { from: 1, to: 2_003, events: 2_003 } }); // prettier-ignore
+    expect(await verify()).toMatchObject({
+      ok: true,
+      segments: 3,
+      findings: { from: 1, to: 2_003, events: 2_003 },
+    });
     const { bytes, manifest } = await ledger.export({ tenantId: null, format: "cloudevents" });
     expect(manifest).toMatchObject({ from: 1, events: 2_003 });
     expect(await verifyExport(bytes())).toMatchObject({ ok: true });
@@ -224,13 +298,22 @@ describe("the archive", () => {
     const first = join(dir, "archive", "1-400.ndjson.gz");
     const kept = readFileSync(first);
     rmSync(first);
-    expect(await verify()).toMatchObject({ ok: true, segmentsElsewhere: 1, findings: { from: 401 } }); // prettier-ignore
+    expect(await verify()).toMatchObject({
+      ok: true,
+      segmentsElsewhere: 1,
+      findings: { from: 401 },
+    });
     const rest = await ledger.export({ tenantId: null, format: "ndjson" });
     expect(rest.manifest.from).toBe(401);
     expect(await verifyExport(rest.bytes())).toMatchObject({ ok: true });
-    await expect(ledger.export({ tenantId: null, format: "ndjson", from: 7 })).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } }); // prettier-ignore
+    await expect(
+      ledger.export({ tenantId: null, format: "ndjson", from: 7 }),
+    ).rejects.toMatchObject({ fault: { code: "NOT_FOUND" } });
     writeFileSync(first, kept.with(kept.length >> 1, (kept.at(kept.length >> 1) ?? 0) ^ 1));
-    expect(await verify()).toMatchObject({ ok: false, fault: { message: expect.stringContaining("1-400.ndjson.gz") as string } }); // prettier-ignore
+    expect(await verify()).toMatchObject({
+      ok: false,
+      fault: { message: expect.stringContaining("1-400.ndjson.gz") as string },
+    });
   });
 
   test("stops before what somebody still needs, and before what is too young", async () => {
@@ -239,9 +322,15 @@ describe("the archive", () => {
     const middle = clock;
     clock += 1_000;
     await say(1_300);
-    expect(await ledger.archive({ before: middle, dryRun: true })).toMatchObject({ from: 1, to: 200 }); // prettier-ignore
+    expect(await ledger.archive({ before: middle, dryRun: true })).toMatchObject({
+      from: 1,
+      to: 200,
+    });
     await store.cursors.hold("sink", "one", clock, clock + 1_000, 57);
-    expect(await archive(true)).toMatchObject({ to: 57, reason: expect.stringContaining("event 58 is still needed") as string }); // prettier-ignore
+    expect(await archive(true)).toMatchObject({
+      to: 57,
+      reason: expect.stringContaining("event 58 is still needed") as string,
+    });
     await store.cursors.advance("sink", "one", 499);
     expect(await archive(true)).toMatchObject({ to: 499 });
     await store.cursors.advance("sink", "one", 2_000);
@@ -250,29 +339,34 @@ describe("the archive", () => {
     await expect(archive()).rejects.toMatchObject({ fault: { code: "CONFLICT" } });
   });
 
-  test.each(["before the deletion", "after the deletion"] as const)("a crash %s loses nothing", async (when) => {
-    await say(1_500);
-    const real = store.ledger.archive.bind(store.ledger);
-    Object.assign(store.ledger, {
-      async archive(row: Parameters<typeof real>[0]) {
-        if (when === "after the deletion") await real(row);
-        throw new Error("the power went out");
-      },
-    });
-    await expect(archive()).rejects.toThrow("the power went out");
-    await store.close();
-    await openIt();
-    expect(files()).toEqual(["1-500.ndjson.gz"]);
-    expect(await verify()).toMatchObject({ ok: true, findings: { from: 1, events: 1_500 } });
-    const left = when === "after the deletion" ? null : 500;
-    expect(await archive()).toMatchObject({ to: left });
-    expect(await verify()).toMatchObject({ ok: true, segments: 1 });
-  }); // prettier-ignore
+  test.each(["before the deletion", "after the deletion"] as const)(
+    "a crash %s loses nothing",
+    async (when) => {
+      await say(1_500);
+      const real = store.ledger.archive.bind(store.ledger);
+      Object.assign(store.ledger, {
+        async archive(row: Parameters<typeof real>[0]) {
+          if (when === "after the deletion") await real(row);
+          throw new Error("the power went out");
+        },
+      });
+      await expect(archive()).rejects.toThrow("the power went out");
+      await store.close();
+      await openIt();
+      expect(files()).toEqual(["1-500.ndjson.gz"]);
+      expect(await verify()).toMatchObject({ ok: true, findings: { from: 1, events: 1_500 } });
+      const left = when === "after the deletion" ? null : 500;
+      expect(await archive()).toMatchObject({ to: left });
+      expect(await verify()).toMatchObject({ ok: true, segments: 1 });
+    },
+  );
 
   test("a broken beginning is not sealed, and half a file is no file", async () => {
     await say(1_500);
     meddle("update events set actor = 'nobody' where seq = 100");
-    await expect(archive()).rejects.toMatchObject({ fault: { message: expect.stringContaining("nothing was archived") as string } }); // prettier-ignore
+    await expect(archive()).rejects.toMatchObject({
+      fault: { message: expect.stringContaining("nothing was archived") as string },
+    });
     expect(files()).toEqual([]);
     meddle("update events set actor = 'owner' where seq = 100");
     appendFileSync(join(dir, "archive", "1-500.ndjson.gz.part"), "half");
@@ -292,7 +386,9 @@ describe("search", () => {
     expect((await ask({ text: "größe" })).events[0]?.seq).toBe(2_500);
     const first = await ask({ text: '"i":77' }, { limit: 3 });
     const second = await ask({ text: '"i":77' }, { limit: 99, after: first.next ?? 0 });
-    expect([...first.events, ...second.events].map(({ seq }) => seq)).toEqual([780, 779, 778, 777, 776, 775, 774, 773, 772, 771, 78]); // prettier-ignore
+    expect([...first.events, ...second.events].map(({ seq }) => seq)).toEqual([
+      780, 779, 778, 777, 776, 775, 774, 773, 772, 771, 78,
+    ]);
     expect(second.next).toBeNull();
     expect((await ask({}, { order: "oldest", after: 2_490 })).events).toHaveLength(10);
     expect((await ask({ actor: "nobody" })).events).toEqual([]);

@@ -82,7 +82,13 @@ export function createLedger(powers: LedgerPowers): Ledger {
   const timers: NodeJS.Timeout[] = [];
 
   async function limited<T>(read: () => Promise<T>): Promise<T> {
-    if (reading >= READERS) throw new AppError("TOO_MANY_REQUESTS", "concurrency", `the ledger is being read ${READERS} times already`, { remedy: "wait until one of them is done", retryAfterSeconds: 10 }); // prettier-ignore
+    if (reading >= READERS)
+      throw new AppError(
+        "TOO_MANY_REQUESTS",
+        "concurrency",
+        `the ledger is being read ${READERS} times already`,
+        { remedy: "wait until one of them is done", retryAfterSeconds: 10 },
+      );
     reading++;
     try {
       return await read();
@@ -92,7 +98,9 @@ export function createLedger(powers: LedgerPowers): Ledger {
   }
 
   async function openedExport(question: ExportQuestion): Promise<Export> {
-    await checkpoints.make().catch((cause: unknown) => report({ err: cause }, "an export begins without a checkpoint")); // prettier-ignore
+    await checkpoints
+      .make()
+      .catch((cause: unknown) => report({ err: cause }, "an export begins without a checkpoint"));
     return openExport(source, question, { key, instanceId, now });
   }
 
@@ -100,21 +108,27 @@ export function createLedger(powers: LedgerPowers): Ledger {
     const done = archiving.then(() =>
       archive(
         {
-          store, files, instanceId, now,
+          store,
+          files,
+          instanceId,
+          now,
           forget: powers.forget,
           export: openedExport,
-          note: ({ fromSeq, toSeq, file: name }, events) => note("audit.archived", { from: fromSeq, to: toSeq, events, file: name }),
+          note: ({ fromSeq, toSeq, file: name }, events) =>
+            note("audit.archived", { from: fromSeq, to: toSeq, events, file: name }),
           ...(powers.maxSegmentEvents === undefined ? {} : { maxEvents: powers.maxSegmentEvents }),
         },
         question,
       ),
-    ); // prettier-ignore
+    );
     archiving = done.catch(() => undefined);
     return done;
   }
 
   const byItself = (): void => {
-    runArchive({ before: now() - settings.archiveAfterDays * DAY_MS, dryRun: false }).catch((cause: unknown) => report({ err: cause }, "old events could not be archived")); // prettier-ignore
+    runArchive({ before: now() - settings.archiveAfterDays * DAY_MS, dryRun: false }).catch(
+      (cause: unknown) => report({ err: cause }, "old events could not be archived"),
+    );
   };
 
   return {
@@ -125,7 +139,12 @@ export function createLedger(powers: LedgerPowers): Ledger {
     checkpoint: () => checkpoints.make("all"),
     export: (question) => limited(() => openedExport(question)),
     verify: ({ anchors = [], ...question }) =>
-      limited(() => verifyLive({ store, segments: files, checkpointFile: file, instanceId }, { ...question, anchors: anchors.map(anchorOf) })), // prettier-ignore
+      limited(() =>
+        verifyLive(
+          { store, segments: files, checkpointFile: file, instanceId },
+          { ...question, anchors: anchors.map(anchorOf) },
+        ),
+      ),
     archive: runArchive,
     search: (filter, page) => search(store, filter, page),
     async start() {
@@ -139,8 +158,10 @@ export function createLedger(powers: LedgerPowers): Ledger {
         if (aside) await file.setAside(aside);
       }
       const added = await fillFile(store.ledger, file, instanceId);
-      if (added > 1 && !rollback) report({ added }, "the checkpoint file was behind the database and was filled up"); // prettier-ignore
-      if (settings.archiveAfterDays > 0) timers.push(setTimeout(byItself, FIRST_ARCHIVE_MS), setInterval(byItself, DAY_MS)); // prettier-ignore
+      if (added > 1 && !rollback)
+        report({ added }, "the checkpoint file was behind the database and was filled up");
+      if (settings.archiveAfterDays > 0)
+        timers.push(setTimeout(byItself, FIRST_ARCHIVE_MS), setInterval(byItself, DAY_MS));
       for (const timer of timers) timer.unref();
     },
     async close() {
@@ -154,5 +175,10 @@ export function createLedger(powers: LedgerPowers): Ledger {
 function anchorOf(line: string, index: number): Checkpoint & Signed {
   const anchor = readCheckpoint(line);
   if (anchor) return anchor;
-  throw new AppError("BAD_REQUEST", "invalid_input", `anchor ${index + 1} is not a checkpoint with a valid signature`, { remedy: "give the line exactly as `ostiary audit checkpoint` wrote it" }); // prettier-ignore
+  throw new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `anchor ${index + 1} is not a checkpoint with a valid signature`,
+    { remedy: "give the line exactly as `ostiary audit checkpoint` wrote it" },
+  );
 }

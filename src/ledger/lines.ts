@@ -91,7 +91,10 @@ export function eventLine(row: LedgerRow): string {
   return withHash(ledgerText({ ...row, instanceId, n, prevHash }), hash);
 }
 
-export type OldEvent = Pick<LedgerRow, "seq" | "tenantId" | "at" | "executionId" | "actor" | "body"> & { readonly action: string }; // prettier-ignore
+export type OldEvent = Pick<
+  LedgerRow,
+  "seq" | "tenantId" | "at" | "executionId" | "actor" | "body"
+> & { readonly action: string };
 
 export const oldText = (e: OldEvent): string =>
   `{"v":0,"seq":${e.seq},"tenantId":${JSON.stringify(e.tenantId)},"at":${e.at},"action":"${e.action}","actor":${JSON.stringify(e.actor)},"executionId":${JSON.stringify(e.executionId)},"body":${e.body}}`;

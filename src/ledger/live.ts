@@ -41,10 +41,18 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
     const newest = await store.ledger.lastCheckpoints();
     const to = await store.log.head();
     const marks = new Map(newest.map(({ instanceId, n }) => [instanceId, n]));
-    const heads = (await store.ledger.heads()).filter(({ tenantId }) => options.tenantId === null || tenantId === options.tenantId); // prettier-ignore
+    const heads = (await store.ledger.heads()).filter(
+      ({ tenantId }) => options.tenantId === null || tenantId === options.tenantId,
+    );
     const segments = await store.ledger.segments();
     const { before, after, elsewhere } = await checkSegments(segments, files);
-    const check = new LedgerCheck({ ...options, tenant: options.tenantId, before, after, heads: heads.filter(({ seq }) => seq <= to && seq > after) }); // prettier-ignore
+    const check = new LedgerCheck({
+      ...options,
+      tenant: options.tenantId,
+      before,
+      after,
+      heads: heads.filter(({ seq }) => seq <= to && seq > after),
+    });
     check.beginLive();
     const outside = options.tenantId === null ? besides(checkpointFile, after) : null;
     const source: Source = { store, files };
@@ -54,7 +62,6 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
       tenantId: options.tenantId,
       marks,
     })) {
-      // prettier-ignore
       for (const line of page) {
         if (line.kind === "event") at = line.event.seq;
         check.line(parseLine(Buffer.from(line.text)));
@@ -67,8 +74,17 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
     reaches(heads, check.spans());
     await outside?.end(check.seq);
     const lost = newest.find(({ seq }) => seq > to);
-    if (lost) throw new LedgerFault(`checkpoint ${lost.n} of ${lost.instanceId} was made at event ${lost.seq}, the log ends at ${to}: its end was cut off`, to + 1); // prettier-ignore
-    return { ok: true, findings: check.end(null), segments: segments.length, segmentsElsewhere: elsewhere }; // prettier-ignore
+    if (lost)
+      throw new LedgerFault(
+        `checkpoint ${lost.n} of ${lost.instanceId} was made at event ${lost.seq}, the log ends at ${to}: its end was cut off`,
+        to + 1,
+      );
+    return {
+      ok: true,
+      findings: check.end(null),
+      segments: segments.length,
+      segmentsElsewhere: elsewhere,
+    };
   } catch (cause) {
     return { ok: false, events, fault: faultOf(cause, at) };
   }
@@ -76,8 +92,10 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
 
 function faultOf(cause: unknown, at: number | null): Fault {
   const nowhere = { line: null, offset: null };
-  if (cause instanceof LedgerFault) return { ...nowhere, seq: cause.seq ?? at, message: cause.message }; // prettier-ignore
-  if (cause instanceof LineFault) return { ...nowhere, seq: at, message: `event ${at} is not valid: ${cause.message}` }; // prettier-ignore
+  if (cause instanceof LedgerFault)
+    return { ...nowhere, seq: cause.seq ?? at, message: cause.message };
+  if (cause instanceof LineFault)
+    return { ...nowhere, seq: at, message: `event ${at} is not valid: ${cause.message}` };
   throw cause;
 }
 
@@ -85,7 +103,10 @@ function faultOf(cause: unknown, at: number | null): Fault {
 function reaches(heads: readonly ChainHead[], spans: readonly ExportedChain[]): void {
   for (const { tenantId, instanceId, last } of spans) {
     const head = heads.find((each) => each.tenantId === tenantId && each.instanceId === instanceId);
-    if (!head || head.n < last.n) throw new LedgerFault(`the table of heads knows the chain of ${tenantId} to number ${head?.n ?? 0}, it goes to ${last.n}`); // prettier-ignore
+    if (!head || head.n < last.n)
+      throw new LedgerFault(
+        `the table of heads knows the chain of ${tenantId} to number ${head?.n ?? 0}, it goes to ${last.n}`,
+      );
   }
 }
 
@@ -103,21 +124,31 @@ function besides(
       const next = await lines.next();
       if (next.done) return; // behind by what a crash left out; the next start fills it in
       seen++;
-      if (next.value !== line) throw new LedgerFault(`line ${seen} of the checkpoint file is another than the checkpoint in the store`); // prettier-ignore
+      if (next.value !== line)
+        throw new LedgerFault(
+          `line ${seen} of the checkpoint file is another than the checkpoint in the store`,
+        );
     },
     async end(last) {
       const next = await lines.next();
       if (!next.done) {
         const seq = seqOf(next.value);
-        throw new LedgerFault(`the checkpoint file knows more than the store (line ${seen + 1}${seq === null ? "" : `, made at event ${seq}`}): an older state was put back, or the end was cut off`, Math.min(seq ?? last + 1, last + 1)); // prettier-ignore
+        throw new LedgerFault(
+          `the checkpoint file knows more than the store (line ${seen + 1}${seq === null ? "" : `, made at event ${seq}`}): an older state was put back, or the end was cut off`,
+          Math.min(seq ?? last + 1, last + 1),
+        );
       }
-      if (met > seen + 1) throw new LedgerFault(`the checkpoint file has ${seen} lines, the store has ${met} checkpoints: its end was cut off`); // prettier-ignore
+      if (met > seen + 1)
+        throw new LedgerFault(
+          `the checkpoint file has ${seen} lines, the store has ${met} checkpoints: its end was cut off`,
+        );
     },
   };
 }
 
 async function* beyond(file: CheckpointFile, after: number): AsyncGenerator<string> {
-  for await (const line of file.lines()) if (after === 0 || (seqOf(line) ?? Infinity) > after) yield line; // prettier-ignore
+  for await (const line of file.lines())
+    if (after === 0 || (seqOf(line) ?? Infinity) > after) yield line;
 }
 
 function seqOf(line: string): number | null {
@@ -138,9 +169,14 @@ async function checkSegments(segments: readonly SegmentRow[], files: SegmentFile
   let next = 1;
   for (const { fromSeq, toSeq, file, manifest: line } of segments) {
     const manifest = manifestOf(line, file);
-    if (fromSeq !== next || manifest.from !== fromSeq || manifest.to !== toSeq) throw new LedgerFault(`the archived stretch ${file} begins at ${fromSeq}, expected ${next}`, next); // prettier-ignore
+    if (fromSeq !== next || manifest.from !== fromSeq || manifest.to !== toSeq)
+      throw new LedgerFault(
+        `the archived stretch ${file} begins at ${fromSeq}, expected ${next}`,
+        next,
+      );
     next = toSeq + 1;
-    for (const chain of manifest.chains) stood.set(JSON.stringify([chain.tenantId, chain.instanceId]), chain); // prettier-ignore
+    for (const chain of manifest.chains)
+      stood.set(JSON.stringify([chain.tenantId, chain.instanceId]), chain);
     const bytes = files.read(file);
     if (bytes === null) {
       // Whatever is missing before it cannot be joined: the reading begins after the last one that is elsewhere.
@@ -150,8 +186,13 @@ async function checkSegments(segments: readonly SegmentRow[], files: SegmentFile
       continue;
     }
     const verdict = await verifyExport(bytes);
-    if (!verdict.ok) throw new LedgerFault(`the archived file ${file}: ${verdict.fault.message} (line ${verdict.fault.line ?? 0})`, verdict.fault.seq ?? fromSeq); // prettier-ignore
-    if (verdict.manifest?.digest !== manifest.digest) throw new LedgerFault(`the archived file ${file} is another than the store knows`, fromSeq); // prettier-ignore
+    if (!verdict.ok)
+      throw new LedgerFault(
+        `the archived file ${file}: ${verdict.fault.message} (line ${verdict.fault.line ?? 0})`,
+        verdict.fault.seq ?? fromSeq,
+      );
+    if (verdict.manifest?.digest !== manifest.digest)
+      throw new LedgerFault(`the archived file ${file} is another than the store knows`, fromSeq);
   }
   return { before, after, elsewhere };
 }
@@ -160,6 +201,7 @@ function manifestOf(line: string, file: string): Manifest & Signed {
   const parsed = parseLine(Buffer.from(line));
   if (parsed.kind !== "manifest") throw new LedgerFault(`the store keeps no manifest of ${file}`);
   const { manifest } = parsed;
-  if (!isSigned(manifestText(manifest, manifest), manifest.publicKey, manifest.signature)) throw new LedgerFault(`the signature of the manifest of ${file} is not valid`, manifest.from); // prettier-ignore
+  if (!isSigned(manifestText(manifest, manifest), manifest.publicKey, manifest.signature))
+    throw new LedgerFault(`the signature of the manifest of ${file} is not valid`, manifest.from);
   return manifest;
 }

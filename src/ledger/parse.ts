@@ -2,7 +2,18 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { ledgerText, type LedgerEvent } from "../util/ledger-line.ts";
-import { checkpointText, FORMATS, manifestText, oldText, VERSION, withSignature, type Checkpoint, type Manifest, type OldEvent, type Signed } from "./lines.ts"; // prettier-ignore
+import {
+  checkpointText,
+  FORMATS,
+  manifestText,
+  oldText,
+  VERSION,
+  withSignature,
+  type Checkpoint,
+  type Manifest,
+  type OldEvent,
+  type Signed,
+} from "./lines.ts";
 
 export interface ChainedEvent extends LedgerEvent {
   readonly hash: string;
@@ -22,7 +33,9 @@ export class LineFault extends Error {}
 const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
 const NUMBER = String.raw`-?\d+(?:\.\d+)?`;
 const FACTS = `"at":(${NUMBER}),"action":"([a-z_.]+)","actor":(${TEXT}),"executionId":(null|${TEXT}),"body":`;
-const EVENT = new RegExp(`^\\{"v":${VERSION},"seq":(${NUMBER}),"tenantId":(${TEXT}),"instanceId":(${TEXT}),"n":(${NUMBER}),"prevHash":"([0-9a-f]{64})",${FACTS}`); // prettier-ignore
+const EVENT = new RegExp(
+  `^\\{"v":${VERSION},"seq":(${NUMBER}),"tenantId":(${TEXT}),"instanceId":(${TEXT}),"n":(${NUMBER}),"prevHash":"([0-9a-f]{64})",${FACTS}`,
+);
 const OLD = new RegExp(`^\\{"v":0,"seq":(${NUMBER}),"tenantId":(${TEXT}),${FACTS}`);
 const HASH = /,"hash":"([0-9a-f]{64})"\}$/;
 /** `,"hash":"…"}` */
@@ -37,21 +50,43 @@ export function parseLine(bytes: Uint8Array): ParsedLine {
   const line = textOf(bytes);
   if (line.startsWith(`{"v":${VERSION},"seq":`)) return { kind: "event", event: readEvent(line) };
   if (line.startsWith('{"v":0,')) return { kind: "old", event: readOld(line) };
-  if (line.startsWith(`{"v":${VERSION},"type":"checkpoint",`)) return { kind: "checkpoint", checkpoint: readCheckpoint(line), line }; // prettier-ignore
-  if (line.startsWith(`{"v":${VERSION},"type":"export",`)) return { kind: "manifest", manifest: readManifest(line), line }; // prettier-ignore
-  throw new LineFault(line.trim() === "" ? "it is blank" : "it is neither an event nor a checkpoint nor a manifest"); // prettier-ignore
+  if (line.startsWith(`{"v":${VERSION},"type":"checkpoint",`))
+    return { kind: "checkpoint", checkpoint: readCheckpoint(line), line };
+  if (line.startsWith(`{"v":${VERSION},"type":"export",`))
+    return { kind: "manifest", manifest: readManifest(line), line };
+  throw new LineFault(
+    line.trim() === "" ? "it is blank" : "it is neither an event nor a checkpoint nor a manifest",
+  );
 }
 
 function readEvent(line: string): ChainedEvent {
   const head = EVENT.exec(line);
   const tail = HASH.exec(line.slice(-HASH_BYTES));
   if (!head || !tail?.[1]) throw notExact("event");
-  const [matched, seq = "", tenantId = "", instanceId = "", n = "", prevHash = "", at = "", action = "", actor = "", executionId = ""] = head; // prettier-ignore
+  const [
+    matched,
+    seq = "",
+    tenantId = "",
+    instanceId = "",
+    n = "",
+    prevHash = "",
+    at = "",
+    action = "",
+    actor = "",
+    executionId = "",
+  ] = head;
   const event = {
-    seq: Number(seq), tenantId: read(tenantId), instanceId: read(instanceId), n: Number(n), prevHash,
-    at: Number(at), action, actor: read(actor), executionId: read(executionId) as string | null,
+    seq: Number(seq),
+    tenantId: read(tenantId),
+    instanceId: read(instanceId),
+    n: Number(n),
+    prevHash,
+    at: Number(at),
+    action,
+    actor: read(actor),
+    executionId: read(executionId) as string | null,
     body: bodyOf(line.slice(matched.length, -HASH_BYTES)),
-  }; // prettier-ignore
+  };
   const text = `${line.slice(0, -HASH_BYTES)}}`;
   if (ledgerText(event) !== text) throw notExact("event");
   return { ...event, hash: tail[1], recounted: hash("sha256", text) };
@@ -60,11 +95,17 @@ function readEvent(line: string): ChainedEvent {
 function readOld(line: string): OldEvent {
   const head = OLD.exec(line);
   if (!head) throw notExact("event");
-  const [matched, seq = "", tenantId = "", at = "", action = "", actor = "", executionId = ""] = head; // prettier-ignore
+  const [matched, seq = "", tenantId = "", at = "", action = "", actor = "", executionId = ""] =
+    head;
   const event = {
-    seq: Number(seq), tenantId: read(tenantId), at: Number(at), action, actor: read(actor),
-    executionId: read(executionId) as string | null, body: bodyOf(line.slice(matched.length, -1)),
-  }; // prettier-ignore
+    seq: Number(seq),
+    tenantId: read(tenantId),
+    at: Number(at),
+    action,
+    actor: read(actor),
+    executionId: read(executionId) as string | null,
+    body: bodyOf(line.slice(matched.length, -1)),
+  };
   if (oldText(event) !== line) throw notExact("event");
   return event;
 }
@@ -77,7 +118,8 @@ function readCheckpoint(line: string): Checkpoint & Signed {
 
 function readManifest(line: string): Manifest & Signed {
   const value = object(line) as unknown as Manifest & Signed;
-  if (!FORMATS.includes(value.format)) throw new LineFault(`the format ${JSON.stringify(value.format)} is not known`); // prettier-ignore
+  if (!FORMATS.includes(value.format))
+    throw new LineFault(`the format ${JSON.stringify(value.format)} is not known`);
   exactly(line, value, () => manifestText(value, value));
   return value;
 }

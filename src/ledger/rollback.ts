@@ -25,10 +25,19 @@ export async function findRollback(
   if (line === null) {
     // A crash may fall between the first one in the database and the first line of the file, never later.
     if (!stored || stored.n === 1) return null;
-    return { message: `the file with the checkpoints is gone or empty, though ${stored.n} were made`, known: null, seq }; // prettier-ignore
+    return {
+      message: `the file with the checkpoints is gone or empty, though ${stored.n} were made`,
+      known: null,
+      seq,
+    };
   }
   const kept = readCheckpoint(line);
-  if (kept === null) return { message: "the last line of the checkpoint file is not a checkpoint that this server signed", known: null, seq }; // prettier-ignore
+  if (kept === null)
+    return {
+      message: "the last line of the checkpoint file is not a checkpoint that this server signed",
+      known: null,
+      seq,
+    };
   const known = { n: kept.n, seq: kept.seq, at: kept.at };
   const message = await differs(kept, line, stored, { log, ledger });
   return message === null ? null : { message, known, seq };
@@ -41,13 +50,19 @@ async function differs(
   { log, ledger }: Pick<Store, "log" | "ledger">,
 ): Promise<string | null> {
   const said = `checkpoint ${kept.n}, made at event ${kept.seq},`;
-  if (!stored || stored.n < kept.n) return `${said} is not in the database: it was put back to an older state`; // prettier-ignore
+  if (!stored || stored.n < kept.n)
+    return `${said} is not in the database: it was put back to an older state`;
   if (stored.n === kept.n && stored.line !== line) return `${said} is another one in the database`;
   const archived = (await ledger.segments()).at(-1)?.toSeq ?? 0;
   for (const { tenantId, n, seq, hash } of kept.chains) {
     if (seq <= archived) continue;
     const [row] = await log.read(seq - 1, 1);
-    const same = row?.seq === seq && row.tenantId === tenantId && row.n === n && row.hash === hash && row.instanceId === kept.instanceId; // prettier-ignore
+    const same =
+      row?.seq === seq &&
+      row.tenantId === tenantId &&
+      row.n === n &&
+      row.hash === hash &&
+      row.instanceId === kept.instanceId;
     if (!same) return `${said} names event ${seq}, which is missing or another one in the database`;
   }
   return null;
@@ -59,7 +74,9 @@ export function readCheckpoint(line: string): (Checkpoint & Signed) | null {
     if (parsed.kind !== "checkpoint") return null;
     const { checkpoint } = parsed;
     const { publicKey, signature } = checkpoint;
-    return isSigned(checkpointText(checkpoint, checkpoint), publicKey, signature) ? checkpoint : null; // prettier-ignore
+    return isSigned(checkpointText(checkpoint, checkpoint), publicKey, signature)
+      ? checkpoint
+      : null;
   } catch (cause) {
     if (cause instanceof LineFault) return null;
     throw cause;

@@ -48,7 +48,10 @@ export async function search(
   const matches = matcher(filter);
   const found: LedgerRow[] = [];
   let searched = 0;
-  let at = order === "newest" ? Math.min((after ?? Infinity) - 1, head) : Math.max(after ?? 0, archivedTo) + 1; // prettier-ignore
+  let at =
+    order === "newest"
+      ? Math.min((after ?? Infinity) - 1, head)
+      : Math.max(after ?? 0, archivedTo) + 1;
   const over = (): boolean => (order === "newest" ? at <= archivedTo : at > head);
   for (let windows = 0; !over() && windows < MOST / WINDOW; windows++) {
     if (windows > 0) await turn();
@@ -74,15 +77,19 @@ function matcher(f: SearchFilter): (row: LedgerRow) => boolean {
   const text = f.text?.toLowerCase();
   const prefix = f.action?.endsWith("*") ? f.action.slice(0, -1) : null;
   return (row) =>
-    (f.action === undefined || (prefix === null ? row.action === f.action : row.action.startsWith(prefix))) &&
+    (f.action === undefined ||
+      (prefix === null ? row.action === f.action : row.action.startsWith(prefix))) &&
     (f.actor === undefined || row.actor === f.actor) &&
     (f.executionId === undefined || row.executionId === f.executionId) &&
     (f.since === undefined || row.at >= f.since) &&
     (f.until === undefined || row.at <= f.until) &&
-    (text === undefined || `${row.action} ${row.actor} ${row.executionId ?? ""} ${row.body}`.toLowerCase().includes(text)) &&
+    (text === undefined ||
+      `${row.action} ${row.actor} ${row.executionId ?? ""} ${row.body}`
+        .toLowerCase()
+        .includes(text)) &&
     (f.tool === undefined || says(row.body, f.tool, ["toolName", "requestedName"])) &&
     (f.traceId === undefined || says(row.body, f.traceId, ["traceId"]));
-} // prettier-ignore
+}
 
 /** Bodies are read only where the words are in them at all. */
 function says(body: string, value: string, fields: readonly string[]): boolean {

@@ -22,7 +22,9 @@ export interface Stretch {
   readonly marks: ReadonlyMap<string, number>;
 }
 
-export type SourceEvent = (Pick<LedgerEvent, "instanceId" | "n" | "prevHash"> & OldEvent & { readonly hash: string }) | (OldEvent & { readonly hash: null }); // prettier-ignore
+export type SourceEvent =
+  | (Pick<LedgerEvent, "instanceId" | "n" | "prevHash"> & OldEvent & { readonly hash: string })
+  | (OldEvent & { readonly hash: null });
 
 export type SourceLine =
   | { readonly kind: "event"; readonly text: string; readonly event: SourceEvent }
@@ -45,7 +47,8 @@ export async function* ledgerLines(
   let last = stretch.from - 1;
   for await (const page of eventPages(source, stretch)) {
     const through = page.at(-1)?.event.seq ?? last;
-    const all = tenantId === null ? await source.store.ledger.checkpoints(last, Math.min(through, to)) : []; // prettier-ignore
+    const all =
+      tenantId === null ? await source.store.ledger.checkpoints(last, Math.min(through, to)) : [];
     const checkpoints = all.filter(({ instanceId, n }) => n <= (marks.get(instanceId) ?? 0));
     const lines: SourceLine[] = [];
     let next = 0;
@@ -56,7 +59,6 @@ export async function* ledgerLines(
         mark && mark.seq <= each.event.seq;
         mark = checkpoints[++next]
       )
-        // prettier-ignore
         lines.push({ kind: "checkpoint", text: mark.line, instanceId: mark.instanceId });
     }
     yield lines;
@@ -77,7 +79,8 @@ async function* eventPages(source: Source, stretch: Stretch): AsyncGenerator<Eve
   for (let last = from - 1; last < to;) {
     const rows = await source.store.log.read(last, limit, tenantId ?? undefined);
     const wanted = rows.filter(({ seq }) => seq <= to);
-    if (wanted.length > 0) yield wanted.map((row) => ({ kind: "event", text: eventLine(row), event: eventOf(row) })); // prettier-ignore
+    if (wanted.length > 0)
+      yield wanted.map((row) => ({ kind: "event", text: eventLine(row), event: eventOf(row) }));
     const end = rows.at(-1);
     if (!end || wanted.length < rows.length) return;
     last = end.seq;
@@ -90,7 +93,8 @@ async function* eventPages(source: Source, stretch: Stretch): AsyncGenerator<Eve
 
 function eventOf(row: LedgerRow): SourceEvent {
   const { instanceId, n, prevHash, hash } = row;
-  if (instanceId === null || n === null || prevHash === null || hash === null) return { ...row, hash: null }; // prettier-ignore
+  if (instanceId === null || n === null || prevHash === null || hash === null)
+    return { ...row, hash: null };
   return { ...row, instanceId, n, prevHash, hash };
 }
 
@@ -103,8 +107,10 @@ async function* archived(
     const parsed = parseLine(bytes);
     // Checkpoints stay in the store, which may have later ones at the same place.
     if (parsed.kind !== "event" && parsed.kind !== "old") continue;
-    const event: SourceEvent = parsed.kind === "event" ? parsed.event : { ...parsed.event, hash: null }; // prettier-ignore
-    if (event.seq < from || event.seq > to || (tenantId !== null && event.tenantId !== tenantId)) continue; // prettier-ignore
+    const event: SourceEvent =
+      parsed.kind === "event" ? parsed.event : { ...parsed.event, hash: null };
+    if (event.seq < from || event.seq > to || (tenantId !== null && event.tenantId !== tenantId))
+      continue;
     page.push({ kind: "event", text: Buffer.from(bytes).toString("utf8"), event });
     if (page.length < PAGE) continue;
     yield page;

@@ -34,7 +34,10 @@ const MAX_LINE_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const GZIP = [0x1f, 0x8b];
 
-export async function verifyExport(bytes: AsyncIterable<Uint8Array>, options: VerifyOptions = {}): Promise<Verdict> {
+export async function verifyExport(
+  bytes: AsyncIterable<Uint8Array>,
+  options: VerifyOptions = {},
+): Promise<Verdict> {
   let reader: ExportReader;
   try {
     reader = new ExportReader(options);
@@ -47,15 +50,31 @@ export async function verifyExport(bytes: AsyncIterable<Uint8Array>, options: Ve
   } catch (cause) {
     return refused(cause, reader.place, reader.events);
   }
-} // prettier-ignore
+}
 
 function refused(cause: unknown, place: Place, events: number): Verdict {
-  if (cause instanceof LedgerFault) return { ok: false, events, fault: { ...place, seq: cause.seq, message: cause.message } }; // prettier-ignore
-  if (cause instanceof LineFault) return { ok: false, events, fault: { ...place, seq: null, message: `the line is not valid: ${cause.message}` } }; // prettier-ignore
+  if (cause instanceof LedgerFault)
+    return { ok: false, events, fault: { ...place, seq: cause.seq, message: cause.message } };
+  if (cause instanceof LineFault)
+    return {
+      ok: false,
+      events,
+      fault: { ...place, seq: null, message: `the line is not valid: ${cause.message}` },
+    };
   const { code, message } = cause as NodeJS.ErrnoException;
   // A packed file that was cut or changed does not unpack; other causes are not about the content.
-  if (code?.startsWith("Z_")) return { ok: false, events, fault: { ...place, seq: null, message: `it cannot be unpacked: ${message}` } }; // prettier-ignore
-  if (cause instanceof RangeError) return { ok: false, events, fault: { ...place, seq: null, message: "the line is too long to be one of ours" } }; // prettier-ignore
+  if (code?.startsWith("Z_"))
+    return {
+      ok: false,
+      events,
+      fault: { ...place, seq: null, message: `it cannot be unpacked: ${message}` },
+    };
+  if (cause instanceof RangeError)
+    return {
+      ok: false,
+      events,
+      fault: { ...place, seq: null, message: "the line is too long to be one of ours" },
+    };
   throw cause;
 }
 
@@ -103,7 +122,8 @@ class ExportReader {
   }
 
   #take(): void {
-    const bytes = this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts); // prettier-ignore
+    const bytes =
+      this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#held = 0;
     this.#offset = this.#next;
@@ -119,8 +139,14 @@ class ExportReader {
   #first(bytes: Uint8Array): void {
     this.#format = isCloudEvent(bytes) ? "cloudevents" : "ndjson";
     const parsed = this.#read(bytes);
-    if (parsed.kind !== "manifest") throw new LedgerFault("the first line is no manifest: the head was cut off, or this is no export"); // prettier-ignore
-    if (parsed.manifest.format !== this.#format) throw new LedgerFault(`the manifest says ${parsed.manifest.format}, its line is ${this.#format}`); // prettier-ignore
+    if (parsed.kind !== "manifest")
+      throw new LedgerFault(
+        "the first line is no manifest: the head was cut off, or this is no export",
+      );
+    if (parsed.manifest.format !== this.#format)
+      throw new LedgerFault(
+        `the manifest says ${parsed.manifest.format}, its line is ${this.#format}`,
+      );
     this.#check.begin(parsed.manifest);
   }
 
@@ -132,7 +158,9 @@ class ExportReader {
     this.#offset = this.#next;
     if (this.#held > 0) {
       this.#line++;
-      throw new LedgerFault("the last line has no end: the file was cut off, or something was added"); // prettier-ignore
+      throw new LedgerFault(
+        "the last line has no end: the file was cut off, or something was added",
+      );
     }
     if (this.#line === 0) throw new LedgerFault("the file is empty");
     return this.#check.end(this.#digest.digest("hex"));

@@ -3,8 +3,17 @@ import type { Call, Caller, Outcome, Plan } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 
 export const METRICS = [
-  "tokens", "tool_calls", "images", "voice_minutes", "api_calls", "memory_tokens", "vector_ops", "learning", "storage_gb", "sessions",
-] as const; // prettier-ignore
+  "tokens",
+  "tool_calls",
+  "images",
+  "voice_minutes",
+  "api_calls",
+  "memory_tokens",
+  "vector_ops",
+  "learning",
+  "storage_gb",
+  "sessions",
+] as const;
 export type Metric = (typeof METRICS)[number];
 
 export type Reserved =
@@ -16,7 +25,13 @@ export type Reserved =
       /** Only of a question. */
       readonly seen?: readonly BudgetLine[];
     }
-  | { readonly ok: false; readonly metric: Metric; readonly used: number; readonly limit: number; readonly resetsAt: number }; // prettier-ignore
+  | {
+      readonly ok: false;
+      readonly metric: Metric;
+      readonly used: number;
+      readonly limit: number;
+      readonly resetsAt: number;
+    };
 
 /** What a call would take of one metric, and what has been taken. */
 export interface BudgetLine {

@@ -34,7 +34,10 @@ function house(plans: Partial<Record<Plan, Limits>>, usage: Store["usage"] = sto
   const clock = { now: NOW };
   const budgets = createBudgets({
     usage,
-    governance: () => testGovernance({ budget: (plan, metric) => (plan === null ? null : (plans[plan]?.[metric] ?? null)) }), // prettier-ignore
+    governance: () =>
+      testGovernance({
+        budget: (plan, metric) => (plan === null ? null : (plans[plan]?.[metric] ?? null)),
+      }),
     now: () => clock.now,
     instanceId: "inst_1",
     onLow: (each) => low.push(each),
@@ -66,7 +69,13 @@ describe("budgets", () => {
       Array.from({ length: 1_000 }, async () => budgets.reserve(subject())),
     );
     expect(all.filter(({ ok }) => ok)).toHaveLength(100);
-    expect(all.find(({ ok }) => !ok)).toEqual({ ok: false, metric: "tool_calls", used: 100, limit: 100, resetsAt: Date.UTC(2026, 11, 1) }); // prettier-ignore
+    expect(all.find(({ ok }) => !ok)).toEqual({
+      ok: false,
+      metric: "tool_calls",
+      used: 100,
+      limit: 100,
+      resetsAt: Date.UTC(2026, 11, 1),
+    });
     clock.now = Date.UTC(2026, 11, 1);
     expect(await budgets.reserve(subject())).toMatchObject({ ok: true });
   });
@@ -90,9 +99,12 @@ describe("budgets", () => {
     const { budgets, subject, clock } = house({ free: { tool_calls: 1 } }, counting);
     const held = subject();
     await budgets.reserve(held);
-    for (let i = 0; i < 9; i++) expect(await budgets.reserve(subject())).toMatchObject({ ok: false, used: 1 }); // prettier-ignore
+    for (let i = 0; i < 9; i++)
+      expect(await budgets.reserve(subject())).toMatchObject({ ok: false, used: 1 });
     expect(asked).toBe(2);
-    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({ ok: true }); // prettier-ignore
+    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({
+      ok: true,
+    });
     clock.now += 250;
     await budgets.reserve(subject());
     expect(asked).toBe(4);
@@ -102,21 +114,46 @@ describe("budgets", () => {
     const { budgets, subject } = house({ free: { tool_calls: 1 } });
     const held = subject();
     await budgets.reserve(held);
-    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({ ok: true }); // prettier-ignore
+    expect(await budgets.reserve({ ...held, grant: { approvalId: "apr_1" } })).toMatchObject({
+      ok: true,
+    });
   });
 
   test("F01: the metric that does not fit is named, and nothing is taken", async () => {
     const { budgets, subject, tenantId } = house({ free: { tool_calls: 9, images: 5 } });
-    const tool = testTool({ meters: [{ metric: "images", estimate: { argument: "/n", otherwise: 1 } }, { metric: "tokens", estimate: 7 }] }); // prettier-ignore
-    expect(await budgets.reserve(subject({ tool, arguments: { n: 4 } }))).toMatchObject({ ok: true }); // prettier-ignore
-    expect(await budgets.reserve(subject({ tool, arguments: { n: 2 } }))).toMatchObject({ ok: false, metric: "images", used: 4, limit: 5 }); // prettier-ignore
+    const tool = testTool({
+      meters: [
+        { metric: "images", estimate: { argument: "/n", otherwise: 1 } },
+        { metric: "tokens", estimate: 7 },
+      ],
+    });
+    expect(await budgets.reserve(subject({ tool, arguments: { n: 4 } }))).toMatchObject({
+      ok: true,
+    });
+    expect(await budgets.reserve(subject({ tool, arguments: { n: 2 } }))).toMatchObject({
+      ok: false,
+      metric: "images",
+      used: 4,
+      limit: 5,
+    });
     const usage = await budgets.usage({ tenantId, plan: "free" });
     const shown = (metric: Metric) => usage.find((row) => row.metric === metric);
-    expect(shown("images")).toEqual({ metric: "images", used: 0, reserved: 4, limit: 5, period: "2026-11", resetsAt: Date.UTC(2026, 11, 1) }); // prettier-ignore
+    expect(shown("images")).toEqual({
+      metric: "images",
+      used: 0,
+      reserved: 4,
+      limit: 5,
+      period: "2026-11",
+      resetsAt: Date.UTC(2026, 11, 1),
+    });
     expect(shown("tokens")).toMatchObject({ reserved: 7, limit: null });
     expect(shown("tool_calls")).toMatchObject({ reserved: 1, limit: 9 });
     expect(usage).toHaveLength(10);
-    expect((await budgets.usage({ tenantId, plan: "free" }, "2026-10"))[0]).toMatchObject({ reserved: 0, period: "2026-10", resetsAt: Date.UTC(2026, 10, 1) }); // prettier-ignore
+    expect((await budgets.usage({ tenantId, plan: "free" }, "2026-10"))[0]).toMatchObject({
+      reserved: 0,
+      period: "2026-10",
+      resetsAt: Date.UTC(2026, 10, 1),
+    });
   });
 
   test("a question takes nothing and shows what it saw", async () => {
@@ -125,14 +162,21 @@ describe("budgets", () => {
     expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
     expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
     await budgets.reserve(subject());
-    expect(await budgets.peek(subject())).toMatchObject({ ok: false, metric: "tool_calls", used: 1, limit: 1 }); // prettier-ignore
+    expect(await budgets.peek(subject())).toMatchObject({
+      ok: false,
+      metric: "tool_calls",
+      used: 1,
+      limit: 1,
+    });
   });
 
   test("C38: at 80 % it warns, once per metric and period", async () => {
     const { budgets, subject, low, tenantId, clock } = house({ free: { tool_calls: 10 } });
     const answers = [];
     for (let i = 0; i < 11; i++) answers.push(await budgets.reserve(subject()));
-    expect(answers.map((each) => (each.ok ? (each.low ?? []).length : -1))).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, -1]); // prettier-ignore
+    expect(answers.map((each) => (each.ok ? (each.low ?? []).length : -1))).toEqual([
+      0, 0, 0, 0, 0, 0, 0, 1, 0, 0, -1,
+    ]);
     expect(low).toEqual([
       { tenantId, period: "2026-11", metric: "tool_calls", used: 8, limit: 10 },
     ]);
@@ -143,7 +187,10 @@ describe("budgets", () => {
 
   test("of a large budget it looks now and then", async () => {
     let looks = 0;
-    const counting = { ...store.usage, of: (...who: [string, string]) => (looks++, store.usage.of(...who)) }; // prettier-ignore
+    const counting = {
+      ...store.usage,
+      of: (...who: [string, string]) => (looks++, store.usage.of(...who)),
+    };
     const { budgets, subject, clock } = house({ team: { tool_calls: 10_000 } }, counting);
     for (let i = 0; i < 20; i++) await budgets.reserve(subject({}, "team"));
     expect(looks).toBe(1);
@@ -163,9 +210,19 @@ describe("budgets", () => {
         return Promise.resolve({ taken: new Set(refuse ? [] : ids), used: 1 });
       },
     };
-    const budgets = createBudgets({ usage, governance: () => testGovernance({ budget: () => 1 }), now: () => NOW, instanceId: "inst_1" });
+    const budgets = createBudgets({
+      usage,
+      governance: () => testGovernance({ budget: () => 1 }),
+      now: () => NOW,
+      instanceId: "inst_1",
+    });
     const any = testSubject();
-    const reserve = (tenant: number) => budgets.reserve({ ...any, id: `exec_${++executions}`, caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }) });
+    const reserve = (tenant: number) =>
+      budgets.reserve({
+        ...any,
+        id: `exec_${++executions}`,
+        caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }),
+      });
     const warned = async () => ((await reserve(0)) as { low?: Metric[] }).low ?? [];
     expect(await warned()).toEqual(["tool_calls"]);
     expect(await warned()).toEqual([]);
@@ -179,7 +236,7 @@ describe("budgets", () => {
     for (let tenant = 1; tenant <= 10_000; tenant++) await reserve(tenant);
     await reserve(0);
     expect(asked).toBe(10_002);
-  }); // prettier-ignore
+  });
 
   test("a warning that cannot be looked up refuses nothing", async () => {
     const { budgets, subject } = house(
@@ -194,7 +251,10 @@ describe("budgets", () => {
     await expect(budgets.reserve(subject())).rejects.toThrow("the store does not answer");
     await expect(budgets.peek(subject())).rejects.toThrow("the store does not answer");
     await expect(budgets.reserve(subject({ id: null }))).rejects.toThrow(/for an execution/);
-    const odd = { ...store.usage, reserve: () => Promise.resolve({ ok: false, metric: "x", used: 1 } as const) }; // prettier-ignore
+    const odd = {
+      ...store.usage,
+      reserve: () => Promise.resolve({ ok: false, metric: "x", used: 1 } as const),
+    };
     const other = house({ free: { tool_calls: 1 } }, odd);
     const metered = other.subject({
       tool: testTool({ meters: [{ metric: "tokens", estimate: 1 }] }),
@@ -218,7 +278,10 @@ describe("budgets", () => {
   test("plans are told with their limits", () => {
     const plans = house({ free: { tool_calls: 100 } }).budgets.plans();
     expect(plans.map(({ plan }) => plan)).toEqual(["free", "starter", "team", "enterprise", null]);
-    expect(plans[0]).toMatchObject({ callsPerMinute: null, budgets: { tool_calls: 100, tokens: null } }); // prettier-ignore
+    expect(plans[0]).toMatchObject({
+      callsPerMinute: null,
+      budgets: { tool_calls: 100, tokens: null },
+    });
   });
 });
 

@@ -18,7 +18,7 @@ export interface BudgetsPowers {
   readonly onLow?: (low: LowBudget) => void;
   /** Told what an execution used in the end. */
   readonly onSpent?: (amounts: Readonly<Record<string, number>>) => void;
-} // prettier-ignore
+}
 
 export interface LowBudget {
   readonly tenantId: string;
@@ -46,16 +46,34 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     const known = refusals.get(`${tenantId} ${period} ${metric}`);
     const closed = known && known.until > p.now() && known.used + 1 > limit ? known : null;
     if (closed) return new Map(ids.map((id) => [id, { ok: false, metric, used: closed.used }]));
-    const { taken, used } = await p.usage.reserveOnes(ids, { instanceId: p.instanceId, tenantId, period, at: p.now(), metric, limit });
-    return new Map(ids.map((id) => [id, taken.has(id) ? { ok: true } : { ok: false, metric, used }]));
-  }, AT_ONCE); // prettier-ignore
+    const { taken, used } = await p.usage.reserveOnes(ids, {
+      instanceId: p.instanceId,
+      tenantId,
+      period,
+      at: p.now(),
+      metric,
+      limit,
+    });
+    return new Map(
+      ids.map((id) => [id, taken.has(id) ? { ok: true } : { ok: false, metric, used }]),
+    );
+  }, AT_ONCE);
   /** Plain calls of a tenant are reserved together; what is metered besides, or goes on after a yes, on its own. */
-  const taking = (executionId: string, asked: Omit<Asked, "metric" | "limit">, at: number, lines: readonly Line[], again: boolean): Promise<Answer> => {
+  const taking = (
+    executionId: string,
+    asked: Omit<Asked, "metric" | "limit">,
+    at: number,
+    lines: readonly Line[],
+    again: boolean,
+  ): Promise<Answer> => {
     const [line, ...others] = lines;
     if (!again && line?.amount === 1 && line.limit !== null && others.length === 0)
-      return crowd.ask(JSON.stringify({ ...asked, metric: line.metric, limit: line.limit } satisfies Asked), executionId);
+      return crowd.ask(
+        JSON.stringify({ ...asked, metric: line.metric, limit: line.limit } satisfies Asked),
+        executionId,
+      );
     return p.usage.reserve({ executionId, instanceId: p.instanceId, ...asked, at, amounts: lines });
-  }; // prettier-ignore
+  };
 
   /** Null when the plan limits nothing that this call uses: the log counts its use all the same. */
   const limited = ({
@@ -73,13 +91,19 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return lines.some(({ limit }) => limit !== null) ? lines : null;
   };
 
-  const refused = (tenantId: string, period: string, lines: readonly Line[], at: number): Reserved | null => {
+  const refused = (
+    tenantId: string,
+    period: string,
+    lines: readonly Line[],
+    at: number,
+  ): Reserved | null => {
     for (const { metric, amount, limit } of lines) {
       const known = refusals.get(`${tenantId} ${period} ${metric}`);
-      if (known && known.until > at && limit !== null && known.used + amount > limit) return refusal(lines, metric, known.used, at);
+      if (known && known.until > at && limit !== null && known.used + amount > limit)
+        return refusal(lines, metric, known.used, at);
     }
     return null;
-  }; // prettier-ignore
+  };
 
   const reserve = async (subject: Subject, lines: Line[]): Promise<Reserved> => {
     const { id: executionId, caller, grant } = subject;
@@ -95,7 +119,10 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     const answer = await taking(executionId, { tenantId, period }, at, lines, grant !== null);
     if (!answer.ok) {
       if (refusals.size >= MAX_REFUSALS) refusals.clear();
-      refusals.set(`${tenantId} ${period} ${answer.metric}`, { until: p.now() + REFUSED_FOR_MS, used: answer.used }); // prettier-ignore
+      refusals.set(`${tenantId} ${period} ${answer.metric}`, {
+        until: p.now() + REFUSED_FOR_MS,
+        used: answer.used,
+      });
       return refusal(lines, answer.metric, answer.used, at);
     }
     const undo = async (): Promise<void> => {
@@ -170,14 +197,25 @@ function linesOf(amounts: Amounts, limitOf: (metric: Metric) => number | null): 
 
 function refusal(lines: readonly Line[], name: string, used: number, at: number): Reserved {
   const line = lines.find(({ metric }) => metric === name);
-  if (!line || line.limit === null) throw new Error(`the store refused '${name}', which has no limit`); // prettier-ignore
-  return { ok: false, metric: line.metric, used, limit: line.limit, resetsAt: periodEnd(periodOf(at)) }; // prettier-ignore
+  if (!line || line.limit === null)
+    throw new Error(`the store refused '${name}', which has no limit`);
+  return {
+    ok: false,
+    metric: line.metric,
+    used,
+    limit: line.limit,
+    resetsAt: periodEnd(periodOf(at)),
+  };
 }
 
-async function takenOf(usage: Pick<Store["usage"], "of">, tenantId: string, period: string): Promise<Map<string, number>> {
+async function takenOf(
+  usage: Pick<Store["usage"], "of">,
+  tenantId: string,
+  period: string,
+): Promise<Map<string, number>> {
   const rows = await usage.of(tenantId, period);
   return new Map(rows.map(({ metric, used, reserved }) => [metric, used + reserved]));
-} // prettier-ignore
+}
 
 function sumOf(counted: Amounts, delta: Amounts): Amounts {
   const changed = entriesOf(delta);

@@ -9,17 +9,25 @@ interface Waiting<T> {
 }
 
 /** `serve` answers for each id of a group, all of one key. */
-export function createCrowd<T>(serve: (key: string, ids: readonly string[]) => Promise<ReadonlyMap<string, T>>, largest: number): Crowd<T> {
+export function createCrowd<T>(
+  serve: (key: string, ids: readonly string[]) => Promise<ReadonlyMap<string, T>>,
+  largest: number,
+): Crowd<T> {
   const queues = new Map<string, Waiting<T>[]>();
 
   async function work(key: string, queue: Waiting<T>[]): Promise<void> {
     while (queue.length > 0) {
       const group = queue.splice(0, largest);
       try {
-        const answers = await serve(key, group.map(({ id }) => id));
-        for (const { id, resolve } of group) resolve(answers.get(id) ?? Promise.reject(new Error(`${id} was not answered`)));
+        const answers = await serve(
+          key,
+          group.map(({ id }) => id),
+        );
+        for (const { id, resolve } of group)
+          resolve(answers.get(id) ?? Promise.reject(new Error(`${id} was not answered`)));
       } catch (cause) {
-        for (const { resolve } of group) resolve(Promise.reject(cause instanceof Error ? cause : new Error(String(cause))));
+        for (const { resolve } of group)
+          resolve(Promise.reject(cause instanceof Error ? cause : new Error(String(cause))));
       }
     }
     queues.delete(key);
@@ -37,4 +45,4 @@ export function createCrowd<T>(serve: (key: string, ids: readonly string[]) => P
       });
     },
   };
-} // prettier-ignore
+}

@@ -28,8 +28,18 @@ function house(settings: House = {}) {
     governance: () =>
       testGovernance({
         version: asked.version,
-        limits: { ofPlan: () => null, ofCategory: () => null, ofTool: () => null, ofMode: () => null, perIp: null, ...asked.limits }, // prettier-ignore
-        modeRule: () => ({ verdict: asked.verdict ?? "run", rule: { at: "modes.yaml:1", text: "" } }), // prettier-ignore
+        limits: {
+          ofPlan: () => null,
+          ofCategory: () => null,
+          ofTool: () => null,
+          ofMode: () => null,
+          perIp: null,
+          ...asked.limits,
+        },
+        modeRule: () => ({
+          verdict: asked.verdict ?? "run",
+          rule: { at: "modes.yaml:1", text: "" },
+        }),
       }),
     mode: {
       current: () => ({ mode: asked.mode ?? "NORMAL" }) as ModeState,
@@ -57,7 +67,9 @@ describe("rates", () => {
   });
 
   test("R170, R171: calls per minute of a user by plan, over all of that user's keys", () => {
-    const { passing, take, kinds, later } = house({ limits: { ofPlan: (plan) => (plan === "free" ? 3 : 7) } }); // prettier-ignore
+    const { passing, take, kinds, later } = house({
+      limits: { ofPlan: (plan) => (plan === "free" ? 3 : 7) },
+    });
     const free = testCaller({ plan: "free" });
     expect(passing({ caller: free })).toBe(3);
     expect(kinds(take({ caller: { ...free, keyId: "key_2" } }))).toEqual(["user"]);
@@ -110,7 +122,13 @@ describe("rates", () => {
   });
 
   test("C19: the mode's window; health checks are exempt", () => {
-    const { asked, passing } = house({ mode: "ALERT", limits: { ofMode: (mode) => ({ NORMAL: null, ALERT: 15, DEGRADED: 5, LOCKDOWN: 0, RECOVERY: 10 })[mode] } }); // prettier-ignore
+    const { asked, passing } = house({
+      mode: "ALERT",
+      limits: {
+        ofMode: (mode) =>
+          ({ NORMAL: null, ALERT: 15, DEGRADED: 5, LOCKDOWN: 0, RECOVERY: 10 })[mode],
+      },
+    });
     const caller = testCaller();
     expect(passing({ caller })).toBe(15);
     asked.mode = "DEGRADED";
@@ -146,7 +164,12 @@ describe("rates", () => {
   });
 
   test("R177, R291: switched off, only the mode's window and the throttle stay", () => {
-    const limits = { ofPlan: () => 1, ofCategory: () => 1, ofTool: () => ({ perHour: 1, scope: "global" as const }), perIp: 1 }; // prettier-ignore
+    const limits = {
+      ofPlan: () => 1,
+      ofCategory: () => 1,
+      ofTool: () => ({ perHour: 1, scope: "global" as const }),
+      perIp: 1,
+    };
     const caller = testCaller({ limits: { perMinute: 1 } });
     expect(house({ enabled: false, limits }).passing({ caller })).toBe(20);
     expect(house({ enabled: false, limits, throttle: 3 }).passing({ caller })).toBe(3);
@@ -157,11 +180,17 @@ describe("rates", () => {
   test("pitfall 20: all windows or none, and every one without room is named", () => {
     const { take, kinds, asked } = house({ limits: { ofPlan: () => 5, ofCategory: () => 1 } });
     const caller = testCaller({ limits: { perMinute: 1 } });
-    expect(take({ caller }).windows.map(({ name }) => name)).toEqual(["category-minute", "key-minute", "user-minute"]); // prettier-ignore
+    expect(take({ caller }).windows.map(({ name }) => name)).toEqual([
+      "category-minute",
+      "key-minute",
+      "user-minute",
+    ]);
     for (let i = 0; i < 3; i++) expect(kinds(take({ caller }))).toEqual(["category", "key"]);
     asked.version = "2";
     asked.limits = { ofPlan: () => 5 };
-    expect(take({ caller: { ...caller, limits: null } }).windows).toMatchObject([{ name: "user-minute", quota: 5, windowSeconds: 60, remaining: 3 }]); // prettier-ignore
+    expect(take({ caller: { ...caller, limits: null } }).windows).toMatchObject([
+      { name: "user-minute", quota: 5, windowSeconds: 60, remaining: 3 },
+    ]);
   });
 
   test("what was taken can be given back", async () => {
@@ -174,9 +203,15 @@ describe("rates", () => {
   });
 
   test("a question counts nothing, and may suppose another mode", () => {
-    const { take, passing } = house({ limits: { ofPlan: () => 2, ofMode: (mode) => (mode === "ALERT" ? 0 : null) } }); // prettier-ignore
-    for (let i = 0; i < 5; i++) expect(take({ suppose: {} })).toMatchObject({ ok: true, windows: [{ remaining: 2 }] }); // prettier-ignore
-    expect(take({ suppose: { mode: "ALERT" } })).toMatchObject({ ok: false, violated: [{ kind: "mode" }] }); // prettier-ignore
+    const { take, passing } = house({
+      limits: { ofPlan: () => 2, ofMode: (mode) => (mode === "ALERT" ? 0 : null) },
+    });
+    for (let i = 0; i < 5; i++)
+      expect(take({ suppose: {} })).toMatchObject({ ok: true, windows: [{ remaining: 2 }] });
+    expect(take({ suppose: { mode: "ALERT" } })).toMatchObject({
+      ok: false,
+      violated: [{ kind: "mode" }],
+    });
     expect(take({ suppose: {} }).refund).toBeUndefined();
     expect(passing()).toBe(2);
     expect(take({ suppose: {} }).ok).toBe(false);
@@ -196,7 +231,9 @@ describe("rates", () => {
     for (let i = 0; i < 7; i++) take();
     expect(low).toEqual([]);
     for (let i = 0; i < 5; i++) take();
-    expect(low).toMatchObject([[{ userId: "ada" }, { name: "user-minute", remaining: 2, quota: 10 }]]); // prettier-ignore
+    expect(low).toMatchObject([
+      [{ userId: "ada" }, { name: "user-minute", remaining: 2, quota: 10 }],
+    ]);
     later(70_000);
     for (let i = 0; i < 9; i++) take();
     expect(low).toHaveLength(2);

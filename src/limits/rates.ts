@@ -47,7 +47,11 @@ export function createRates(p: RatesPowers): Rates {
     if (suppose || grant || caller.via === "anonymous")
       return windowsOf(subject, tool, { governance, mode, throttle, enabled });
     let entry = known.get(caller);
-    if (entry?.version !== governance.version || entry.mode !== mode || entry.throttle !== throttle) {
+    if (
+      entry?.version !== governance.version ||
+      entry.mode !== mode ||
+      entry.throttle !== throttle
+    ) {
       entry = { version: governance.version, mode, throttle, byTool: new WeakMap() };
       known.set(caller, entry);
     }
@@ -57,7 +61,7 @@ export function createRates(p: RatesPowers): Rates {
       entry.byTool.set(tool, list);
     }
     return list;
-  }; // prettier-ignore
+  };
 
   const noteLow = (caller: Caller, list: RateList, taken: Taken): void => {
     taken.windows.forEach(({ remaining, resetMs }, i) => {

@@ -11,7 +11,11 @@ beforeEach(() => {
 
 const MINUTE = 60_000;
 const to = (authority: ModeAuthority, mode: Mode, forMs?: number) =>
-  authority.switch(moderator, { mode, reason: "because", ...(forMs === undefined ? {} : { forMs }) }); // prettier-ignore
+  authority.switch(moderator, {
+    mode,
+    reason: "because",
+    ...(forMs === undefined ? {} : { forMs }),
+  });
 
 describe("switching", () => {
   test("R075 R076: one authority; a first start is NORMAL, a switch holds at once, is recorded and told", async () => {
@@ -20,11 +24,31 @@ describe("switching", () => {
     const told: string[] = [];
     const stop = authority.onChange((state, before) => told.push(`${before}>${state.mode}`));
     const state = await authority.switch(moderator, { mode: "ALERT", reason: "  odd traffic  " });
-    expect(state).toEqual({ mode: "ALERT", reason: "odd traffic", by: "mia", since: ground.at, until: null, revertTo: null, proposal: null }); // prettier-ignore
+    expect(state).toEqual({
+      mode: "ALERT",
+      reason: "odd traffic",
+      by: "mia",
+      since: ground.at,
+      until: null,
+      revertTo: null,
+      proposal: null,
+    });
     expect(authority.current()).toBe(state);
     expect(told).toEqual(["NORMAL>ALERT"]);
     expect(ground.notes).toEqual([
-      { action: "mode.changed", who: { tenantId: "local", userId: "mia" }, body: { from: "NORMAL", to: "ALERT", reason: "odd traffic", by: "mia", until: null, sensors: {}, index: 1 } }, // prettier-ignore
+      {
+        action: "mode.changed",
+        who: { tenantId: "local", userId: "mia" },
+        body: {
+          from: "NORMAL",
+          to: "ALERT",
+          reason: "odd traffic",
+          by: "mia",
+          until: null,
+          sensors: {},
+          index: 1,
+        },
+      },
     ]);
     stop();
     authority.onChange(() => {
@@ -40,9 +64,15 @@ describe("switching", () => {
     const authority = await ground.open();
     const bad = authority.switch(moderator, { mode: "PANIC" as Mode, reason: " ", forMs: 1_000 });
     await expect(bad).rejects.toMatchObject({
-      fault: { code: "BAD_REQUEST", reason: "invalid_input", errors: [{ path: "/mode" }, { path: "/reason" }, { path: "/forSeconds" }] }, // prettier-ignore
+      fault: {
+        code: "BAD_REQUEST",
+        reason: "invalid_input",
+        errors: [{ path: "/mode" }, { path: "/reason" }, { path: "/forSeconds" }],
+      },
     });
-    await expect(authority.switch(moderator, { mode: "ALERT", reason: "x".repeat(501) })).rejects.toThrow(/500/); // prettier-ignore
+    await expect(
+      authority.switch(moderator, { mode: "ALERT", reason: "x".repeat(501) }),
+    ).rejects.toThrow(/500/);
     await expect(to(authority, "ALERT", 8 * 24 * 60 * MINUTE)).rejects.toThrow(/seven days/);
     await expect(to(authority, "ALERT", Number.NaN)).rejects.toThrow(/seven days/);
     expect(ground.notes).toEqual([]);
@@ -51,10 +81,21 @@ describe("switching", () => {
   test("F07: LOCKDOWN leads to NORMAL only through RECOVERY, and is left only when all parts answer", async () => {
     const authority = await ground.open();
     await to(authority, "LOCKDOWN");
-    await expect(to(authority, "NORMAL")).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "mode_order", remedy: expect.stringContaining("RECOVERY first") as string } }); // prettier-ignore
+    await expect(to(authority, "NORMAL")).rejects.toMatchObject({
+      fault: {
+        code: "CONFLICT",
+        reason: "mode_order",
+        remedy: expect.stringContaining("RECOVERY first") as string,
+      },
+    });
     ground.missing = ["policy", "relations"];
     for (const mode of ["RECOVERY", "ALERT", "DEGRADED"] as const)
-      await expect(to(authority, mode)).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", message: expect.stringContaining("policy, relations") as string } }); // prettier-ignore
+      await expect(to(authority, mode)).rejects.toMatchObject({
+        fault: {
+          code: "UNAVAILABLE",
+          message: expect.stringContaining("policy, relations") as string,
+        },
+      });
     expect((await to(authority, "LOCKDOWN")).mode).toBe("LOCKDOWN");
     ground.missing = [];
     expect((await to(authority, "RECOVERY")).mode).toBe("RECOVERY");
@@ -66,8 +107,15 @@ describe("switching", () => {
 
   test("many switches at once are all recorded, one after the other", async () => {
     const authority = await ground.open();
-    await Promise.all((["ALERT", "DEGRADED", "RECOVERY", "ALERT"] as const).map((mode) => to(authority, mode))); // prettier-ignore
-    expect(ground.changes).toEqual(["NORMAL>ALERT mia", "ALERT>DEGRADED mia", "DEGRADED>RECOVERY mia", "RECOVERY>ALERT mia"]); // prettier-ignore
+    await Promise.all(
+      (["ALERT", "DEGRADED", "RECOVERY", "ALERT"] as const).map((mode) => to(authority, mode)),
+    );
+    expect(ground.changes).toEqual([
+      "NORMAL>ALERT mia",
+      "ALERT>DEGRADED mia",
+      "DEGRADED>RECOVERY mia",
+      "RECOVERY>ALERT mia",
+    ]);
   });
 });
 
@@ -79,7 +127,12 @@ describe("time limits", () => {
     await ground.pass(30 * 60 - 5);
     expect(authority.current().mode).toBe("ALERT");
     await ground.pass(5);
-    expect(authority.current()).toMatchObject({ mode: "NORMAL", by: "timer", until: null, revertTo: null }); // prettier-ignore
+    expect(authority.current()).toMatchObject({
+      mode: "NORMAL",
+      by: "timer",
+      until: null,
+      revertTo: null,
+    });
     expect(ground.changes).toEqual(["NORMAL>ALERT mia", "ALERT>NORMAL timer"]);
   });
 
@@ -145,9 +198,18 @@ describe("a mode that cannot be read", () => {
     ["no JSON", "{"],
     ["a list", "[]"],
     ["nothing", "null"],
-    ["an unknown name", '{"index":1,"mode":"PANIC","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":null}'], // prettier-ignore
-    ["no index", '{"mode":"NORMAL","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":null}'], // prettier-ignore
-    ["a limit without its way back", '{"index":1,"mode":"NORMAL","reason":"r","by":"mia","since":1,"until":5,"revertTo":null,"proposal":null}'], // prettier-ignore
+    [
+      "an unknown name",
+      '{"index":1,"mode":"PANIC","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":null}',
+    ],
+    [
+      "no index",
+      '{"mode":"NORMAL","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":null}',
+    ],
+    [
+      "a limit without its way back",
+      '{"index":1,"mode":"NORMAL","reason":"r","by":"mia","since":1,"until":5,"revertTo":null,"proposal":null}',
+    ],
   ])("threats §6: %s is LOCKDOWN with an alarm, and a person can leave it", async (_what, text) => {
     ground.fact = text;
     const authority = await ground.open();
@@ -160,7 +222,8 @@ describe("a mode that cannot be read", () => {
   });
 
   test("an odd proposal alone is left out", async () => {
-    ground.fact = '{"index":1,"mode":"ALERT","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":{"mode":"X"}}'; // prettier-ignore
+    ground.fact =
+      '{"index":1,"mode":"ALERT","reason":"r","by":"mia","since":1,"until":null,"revertTo":null,"proposal":{"mode":"X"}}';
     expect((await ground.open()).current()).toMatchObject({ mode: "ALERT", proposal: null });
   });
 
@@ -175,7 +238,9 @@ describe("a store that cannot be written", () => {
     const authority = await ground.open();
     await to(authority, "ALERT");
     ground.broken = "writes";
-    await expect(to(authority, "NORMAL")).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+    await expect(to(authority, "NORMAL")).rejects.toMatchObject({
+      fault: { code: "UNAVAILABLE", reason: "engine_unavailable" },
+    });
     expect(authority.current().mode).toBe("ALERT");
     ground.recordBroken = true;
     expect(await to(authority, "LOCKDOWN")).toMatchObject({ mode: "LOCKDOWN", unsaved: true });
@@ -198,7 +263,16 @@ describe("a store that cannot be written", () => {
     const laxer = to(authority, "NORMAL").catch(() => undefined);
     await laxer;
     // The commit went through; only its answer was lost.
-    ground.fact = JSON.stringify({ index: 2, mode: "NORMAL", reason: "because", by: "mia", since: ground.at, until: null, revertTo: null, proposal: null }); // prettier-ignore
+    ground.fact = JSON.stringify({
+      index: 2,
+      mode: "NORMAL",
+      reason: "because",
+      by: "mia",
+      since: ground.at,
+      until: null,
+      revertTo: null,
+      proposal: null,
+    });
     ground.broken = "";
     await ground.pass(5);
     expect(authority.current().mode).toBe("NORMAL");
@@ -222,9 +296,16 @@ describe("several instances on one store", () => {
 
   test("switches on both at once: both are recorded, in one order, and both see the same end", async () => {
     const [one, two] = [await ground.open(), await ground.open()];
-    await Promise.all([to(one, "ALERT"), to(two, "DEGRADED"), to(one, "RECOVERY"), to(two, "ALERT")]); // prettier-ignore
+    await Promise.all([
+      to(one, "ALERT"),
+      to(two, "DEGRADED"),
+      to(one, "RECOVERY"),
+      to(two, "ALERT"),
+    ]);
     expect(ground.changes).toHaveLength(4);
-    expect(ground.notes.map(({ body }) => body["index"])).toEqual(expect.arrayContaining([1, 2, 3, 4])); // prettier-ignore
+    expect(ground.notes.map(({ body }) => body["index"])).toEqual(
+      expect.arrayContaining([1, 2, 3, 4]),
+    );
     expect(one.current()).toEqual(two.current());
   });
 
@@ -274,9 +355,20 @@ describe("several instances on one store", () => {
     const authority = await ground.open();
     let turn = 0;
     ground.rival = () => {
-      ground.fact = JSON.stringify({ index: ++turn, mode: "ALERT", reason: `${turn}`, by: "eve", since: 1, until: null, revertTo: null, proposal: null }); // prettier-ignore
+      ground.fact = JSON.stringify({
+        index: ++turn,
+        mode: "ALERT",
+        reason: `${turn}`,
+        by: "eve",
+        since: 1,
+        until: null,
+        revertTo: null,
+        proposal: null,
+      });
     };
-    await expect(to(authority, "DEGRADED")).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "stale" } }); // prettier-ignore
+    await expect(to(authority, "DEGRADED")).rejects.toMatchObject({
+      fault: { code: "CONFLICT", reason: "stale" },
+    });
     expect(authority.current()).toMatchObject({ mode: "ALERT", by: "eve" });
     ground.rival = null;
     ground.deaf = true;
@@ -307,7 +399,21 @@ test("the sensors are off unless a rule switches them on, and readings tell them
   ground.machine = { cpu: 50, memory: null, disk: 20 };
   await ground.pass(30);
   const readings = authority.readings();
-  expect(readings.map(({ name }) => name)).toEqual(["cpu", "memory", "disk", "tool_error_rate", "denials", "dangerous_calls", "audit_failures"]); // prettier-ignore
-  expect(readings[0]).toEqual({ name: "cpu", value: 50, threshold: 85, action: "act", firing: false }); // prettier-ignore
+  expect(readings.map(({ name }) => name)).toEqual([
+    "cpu",
+    "memory",
+    "disk",
+    "tool_error_rate",
+    "denials",
+    "dangerous_calls",
+    "audit_failures",
+  ]);
+  expect(readings[0]).toEqual({
+    name: "cpu",
+    value: 50,
+    threshold: 85,
+    action: "act",
+    firing: false,
+  });
   expect(readings[1]).toMatchObject({ value: 0, action: "off" });
 });

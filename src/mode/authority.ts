@@ -13,10 +13,16 @@ import { isStricter, MODE_FACT, stricterOf, type StoredMode } from "./stored.ts"
 import { nextMove, type Move } from "./transitions.ts";
 
 export interface ModePowers {
-  readonly store: Pick<Store, "shared"> & { readonly facts: Pick<Store["facts"], "get" | "replace"> };
+  readonly store: Pick<Store, "shared"> & {
+    readonly facts: Pick<Store["facts"], "get" | "replace">;
+  };
   /** Hears of other instances' changes, and tells them ours. */
   readonly follower: Pick<Follower, "on" | "changed" | "assertFresh">;
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: JsonObject,
+  ) => Promise<void>;
   readonly governance: () => Pick<Governance, "sensors" | "transitions">;
   readonly machine: MachineSensors;
   /** Parts that do not answer, by name; empty when all do. */
@@ -27,7 +33,7 @@ export interface ModePowers {
   readonly log: KeeperLog;
   /** Calls `tick` every so often until the function it answers is called. */
   readonly schedule?: (tick: () => Promise<void>, everyMs: number) => () => void;
-} // prettier-ignore
+}
 
 /** F08: a window of 12 samples of 5 s, judged each 30 s. */
 const EVALUATE_EVERY_TICKS = 6;
@@ -40,11 +46,23 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
   let latest = 0;
   const now = (): number => (latest = Math.max(latest, p.now()));
   const { shared } = p.store;
-  const opening = openKeeper({ facts: p.store.facts, note: p.note, changed: () => p.follower.changed(MODE_FACT), now, log: p.log, tenantId: p.tenantId }); // prettier-ignore
+  const opening = openKeeper({
+    facts: p.store.facts,
+    note: p.note,
+    changed: () => p.follower.changed(MODE_FACT),
+    now,
+    log: p.log,
+    tenantId: p.tenantId,
+  });
   // Before the first reading is done: a change that falls between the two is heard.
   const unfollow = p.follower.on(MODE_FACT, async () => (await opening).reload());
   const keeper = await opening;
-  const sensors = createSensors({ machine: p.machine, rules: () => p.governance().sensors, now, onThrottle }); // prettier-ignore
+  const sensors = createSensors({
+    machine: p.machine,
+    rules: () => p.governance().sensors,
+    now,
+    onThrottle,
+  });
   let ticks = 0;
   let ticking = false;
   let ownProposalAt: number | null = null;
@@ -53,35 +71,66 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
 
   const snapshot = (): JsonObject =>
     Object.fromEntries(
-      sensors.statuses().filter(({ action }) => action !== "off").map(({ name, value, threshold, firing }) => [name, { value, threshold, firing }]),
-    ); // prettier-ignore
+      sensors
+        .statuses()
+        .filter(({ action }) => action !== "off")
+        .map(({ name, value, threshold, firing }) => [name, { value, threshold, firing }]),
+    );
 
-  function changeTo(before: StoredMode, to: Mode, more: { by: string; reason: string; tenantId: string; until: number | null }): Change {
+  function changeTo(
+    before: StoredMode,
+    to: Mode,
+    more: { by: string; reason: string; tenantId: string; until: number | null },
+  ): Change {
     const { by, reason, tenantId, until } = more;
     const revertTo = until === null ? null : wayBack(before, to);
-    const next: StoredMode = { index: before.index + 1, mode: to, reason, by, since: now(), until, revertTo, proposal: null };
+    const next: StoredMode = {
+      index: before.index + 1,
+      mode: to,
+      reason,
+      by,
+      since: now(),
+      until,
+      revertTo,
+      proposal: null,
+    };
     const confirms = before.proposal?.mode === to ? { proposal: { ...before.proposal } } : {};
-    const body = { from: before.mode, to, reason, by, until, sensors: snapshot(), index: next.index, ...confirms };
+    const body = {
+      from: before.mode,
+      to,
+      reason,
+      by,
+      until,
+      sensors: snapshot(),
+      index: next.index,
+      ...confirms,
+    };
     return { next, note: { action: "mode.changed", who: { tenantId, userId: by }, body } };
-  } // prettier-ignore
+  }
 
   /** F07: LOCKDOWN and RECOVERY are left only when the parts of the house answer. */
   async function assertParts(from: Mode, to: Mode): Promise<void> {
     if (from === to || !(from === "LOCKDOWN" || (from === "RECOVERY" && to === "NORMAL"))) return;
     const missing = await p.selfCheck().catch(() => ["the self-checks themselves"]);
     if (missing.length === 0) return;
-    throw new AppError("UNAVAILABLE", "engine_unavailable", `${from} is not left while parts do not answer: ${missing.join(", ")}`, {
-      remedy: "bring them back (see /readyz), then switch again",
-      retryAfterSeconds: 5,
-    });
-  } // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "engine_unavailable",
+      `${from} is not left while parts do not answer: ${missing.join(", ")}`,
+      {
+        remedy: "bring them back (see /readyz), then switch again",
+        retryAfterSeconds: 5,
+      },
+    );
+  }
 
   /** A change that nobody waits for: what hinders it is logged once per mode, and it is tried again. */
   async function byItself(what: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (cause) {
-      if (complainedAt !== keeper.stored.index) p.log.warn({ err: cause }, `${what} did not happen; it is tried again`); // prettier-ignore
+      if (complainedAt !== keeper.stored.index)
+        p.log.warn({ err: cause }, `${what} did not happen; it is tried again`);
       complainedAt = keeper.stored.index;
     }
   }
@@ -92,7 +141,12 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
     keeper.change(async (before) => {
       if (!isDue(before) || before.revertTo === null) return null;
       await assertParts(before.mode, before.revertTo);
-      return changeTo(before, before.revertTo, { by: "timer", reason: `the time set for ${before.mode} is over`, tenantId: p.tenantId, until: null }); // prettier-ignore
+      return changeTo(before, before.revertTo, {
+        by: "timer",
+        reason: `the time set for ${before.mode} is over`,
+        tenantId: p.tenantId,
+        until: null,
+      });
     });
 
   const move = (seen: StoredMode, { to, by, reason }: Move) =>
@@ -107,8 +161,18 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
       if (before.index !== seen.index) return null;
       const proposal = { mode: wanted.to, reason: wanted.reason, at: (ownProposalAt = now()) };
       proposedFor = keyOf(seen, wanted);
-      const body = { from: before.mode, to: wanted.to, reason: wanted.reason, by: wanted.by, sensors: snapshot(), index: before.index }; // prettier-ignore
-      return { next: { ...before, proposal }, note: { action: "mode.proposed", who: { tenantId: p.tenantId, userId: wanted.by }, body } }; // prettier-ignore
+      const body = {
+        from: before.mode,
+        to: wanted.to,
+        reason: wanted.reason,
+        by: wanted.by,
+        sensors: snapshot(),
+        index: before.index,
+      };
+      return {
+        next: { ...before, proposal },
+        note: { action: "mode.proposed", who: { tenantId: p.tenantId, userId: wanted.by }, body },
+      };
     });
 
   const withdraw = (seen: StoredMode) =>
@@ -123,7 +187,8 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
     const standing = seen.proposal;
     const own = !shared || standing?.at === ownProposalAt;
     if (wanted) {
-      const better = !standing || (standing.mode !== wanted.to && (own || isStricter(wanted.to, standing.mode))); // prettier-ignore
+      const better =
+        !standing || (standing.mode !== wanted.to && (own || isStricter(wanted.to, standing.mode)));
       if (better && proposedFor !== keyOf(seen, wanted)) await propose(seen, wanted);
     } else if (standing) {
       const againstFacts = sensors.quietSince() === null && isStricter(seen.mode, standing.mode);
@@ -138,7 +203,12 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
       warn(p.tenantId, name, { sensor: name, value, threshold, action });
     }
     const seen = keeper.stored;
-    const { automatic, proposed } = nextMove(p.governance().transitions, { state: seen, sensors: sensors.statuses(), quietSince: sensors.quietSince(), now: now() }); // prettier-ignore
+    const { automatic, proposed } = nextMove(p.governance().transitions, {
+      state: seen,
+      sensors: sensors.statuses(),
+      quietSince: sensors.quietSince(),
+      now: now(),
+    });
     if (automatic) await byItself("a transition", () => move(seen, automatic));
     else await byItself("a proposal", () => judgeProposal(seen, proposed));
   }
@@ -150,7 +220,9 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
   }
 
   function warn(tenantId: string, sensor: SensorName, body: JsonObject): void {
-    p.note("sensor.warning", { tenantId, userId: `sensor:${sensor}` }, body).catch((cause: unknown) => p.log.error({ err: cause }, "a warning could not be recorded")); // prettier-ignore
+    p.note("sensor.warning", { tenantId, userId: `sensor:${sensor}` }, body).catch(
+      (cause: unknown) => p.log.error({ err: cause }, "a warning could not be recorded"),
+    );
   }
 
   async function tick(): Promise<void> {
@@ -183,11 +255,25 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
         if (before.mode === "LOCKDOWN" && mode === "NORMAL") throw lockdownFirst();
         await assertParts(before.mode, mode);
         const until = forMs === undefined ? null : now() + forMs;
-        return changeTo(before, mode, { by: actor.userId, reason: words, tenantId: actor.tenantId, until }); // prettier-ignore
+        return changeTo(before, mode, {
+          by: actor.userId,
+          reason: words,
+          tenantId: actor.tenantId,
+          until,
+        });
       });
       return changed ?? keeper.state;
     },
-    readings: () => sensors.statuses().map(({ name, value, threshold, action, firing }) => ({ name, value, threshold, action, firing })), // prettier-ignore
+    readings: () =>
+      sensors
+        .statuses()
+        .map(({ name, value, threshold, action, firing }) => ({
+          name,
+          value,
+          threshold,
+          action,
+          firing,
+        })),
     signal: sensors.signal,
     throttleOf: sensors.throttleOf,
     onChange: keeper.onChange,
@@ -213,11 +299,20 @@ function wayBack(before: StoredMode, to: Mode): Mode {
 
 function assertChange(mode: Mode, reason: string, forMs: number | undefined): void {
   const errors: FieldFault[] = [];
-  if (!MODES.includes(mode)) errors.push({ path: "/mode", message: `expected one of ${MODES.join(", ")}` }); // prettier-ignore
+  if (!MODES.includes(mode))
+    errors.push({ path: "/mode", message: `expected one of ${MODES.join(", ")}` });
   if (reason.length < 1 || reason.length > MAX_REASON)
-    errors.push({ path: "/reason", message: `expected 1 to ${MAX_REASON} characters`, suggestion: "say why: it stands in the record and is shown to everybody" }); // prettier-ignore
+    errors.push({
+      path: "/reason",
+      message: `expected 1 to ${MAX_REASON} characters`,
+      suggestion: "say why: it stands in the record and is shown to everybody",
+    });
   if (forMs !== undefined && !(forMs >= MIN_FOR_MS && forMs <= MAX_FOR_MS))
-    errors.push({ path: "/forSeconds", message: "expected 60 (a minute) to 604800 (seven days)", suggestion: "leave it out for a mode that stays until somebody changes it" }); // prettier-ignore
+    errors.push({
+      path: "/forSeconds",
+      message: "expected 60 (a minute) to 604800 (seven days)",
+      suggestion: "leave it out for a mode that stays until somebody changes it",
+    });
   const [first] = errors;
   if (!first) return;
   throw new AppError("BAD_REQUEST", "invalid_input", `${first.path}: ${first.message}`, {
@@ -227,11 +322,16 @@ function assertChange(mode: Mode, reason: string, forMs: number | undefined): vo
 }
 
 function unknownMode(): AppError {
-  return new AppError("UNAVAILABLE", "engine_unavailable", "the mode that holds is not known: it could not be read after a change", {
-    remedy: "it is tried again by itself; check the store (see /readyz)",
-    retryAfterSeconds: 5,
-  });
-} // prettier-ignore
+  return new AppError(
+    "UNAVAILABLE",
+    "engine_unavailable",
+    "the mode that holds is not known: it could not be read after a change",
+    {
+      remedy: "it is tried again by itself; check the store (see /readyz)",
+      retryAfterSeconds: 5,
+    },
+  );
+}
 
 function lockdownFirst(): AppError {
   return new AppError("CONFLICT", "mode_order", "LOCKDOWN does not lead to NORMAL directly", {

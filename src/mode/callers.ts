@@ -62,7 +62,10 @@ export function createThrottles(now: () => number): Throttles {
       if (!before && held.size >= MAX_CALLERS) dropOldest(held);
       // Of two rules the tighter one holds.
       const tighter = Math.min(callsPerMinute, before?.callsPerMinute ?? callsPerMinute);
-      held.set(caller, { callsPerMinute: tighter, until: Math.max(now() + forSeconds * 1000, before?.until ?? 0) }); // prettier-ignore
+      held.set(caller, {
+        callsPerMinute: tighter,
+        until: Math.max(now() + forSeconds * 1000, before?.until ?? 0),
+      });
       return before === null;
     },
   };

@@ -3,7 +3,14 @@ import type { JsonObject, Mode } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Action, Store } from "../store/store.ts";
 import type { ModeState } from "./mode.ts";
-import { firstMode, isStricter, lockedDown, MODE_FACT, parseStored, type StoredMode } from "./stored.ts"; // prettier-ignore
+import {
+  firstMode,
+  isStricter,
+  lockedDown,
+  MODE_FACT,
+  parseStored,
+  type StoredMode,
+} from "./stored.ts";
 
 export interface ModeNote {
   readonly action: Extract<Action, "mode.changed" | "mode.proposed">;
@@ -98,21 +105,27 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       try {
         await p.note(first.action, first.who, first.body);
       } catch (cause) {
-        p.log.error({ err: cause }, "a change of the mode could not be recorded; it is tried again");
+        p.log.error(
+          { err: cause },
+          "a change of the mode could not be recorded; it is tried again",
+        );
         break;
       }
       unrecorded = unrecorded.slice(1);
     }
     refresh();
-  }; // prettier-ignore
+  };
 
   const tell = async (): Promise<void> => {
     try {
       await p.changed();
     } catch (cause) {
-      p.log.warn({ err: cause }, "other instances hear of the mode only when they look by themselves");
+      p.log.warn(
+        { err: cause },
+        "other instances hear of the mode only when they look by themselves",
+      );
     }
-  }; // prettier-ignore
+  };
 
   /** What the store says becomes what holds; an unreadable text is LOCKDOWN. */
   const adopt = (text: string | null): void => {
@@ -135,10 +148,16 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
     const before = stored.mode;
     stored = found ?? { ...lockedDown(p.now()), index: stored.index };
     if (!found) {
-      p.log.error({ alarm: "mode_unreadable", text: text.slice(0, 200) }, "the stored mode cannot be read: LOCKDOWN"); // prettier-ignore
+      p.log.error(
+        { alarm: "mode_unreadable", text: text.slice(0, 200) },
+        "the stored mode cannot be read: LOCKDOWN",
+      );
       const { mode: to, reason, by, index } = stored;
       const body = { from: before, to, reason, by, until: null, sensors: {}, index };
-      unrecorded = [...unrecorded, { action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body }]; // prettier-ignore
+      unrecorded = [
+        ...unrecorded,
+        { action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body },
+      ];
     }
     refresh();
     tellListeners(before);
@@ -166,7 +185,10 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       doubtful = { text, note: change.note };
       if (!isStricter(change.next.mode, before.mode))
         throw unavailable("the mode stays as it is, because the change cannot be stored", cause);
-      p.log.error({ err: cause, mode: change.next.mode }, "the mode holds here, but cannot be stored yet"); // prettier-ignore
+      p.log.error(
+        { err: cause, mode: change.next.mode },
+        "the mode holds here, but cannot be stored yet",
+      );
       written = "not yet";
     }
     if (written === false) {
@@ -251,8 +273,9 @@ function viewOf({ index: _index, ...shown }: StoredMode, unsaved: boolean): Mode
 
 function unavailable(what: string, cause: unknown): AppError {
   return new AppError("UNAVAILABLE", "engine_unavailable", `${what}: the store does not answer`, {
-    remedy: "bring the store back (see /readyz), then try again; a stricter mode can be set meanwhile",
+    remedy:
+      "bring the store back (see /readyz), then try again; a stricter mode can be set meanwhile",
     retryAfterSeconds: 5,
     cause,
   });
-} // prettier-ignore
+}

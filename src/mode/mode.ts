@@ -28,9 +28,14 @@ export interface SensorReading {
 /** What the authority watches beside the machine itself. A held call is `denied` too, with no verdict: it was attempted. */
 export type ModeSignal =
   | { readonly kind: "ended"; readonly failed: boolean }
-  | { readonly kind: "denied"; readonly caller: Caller; readonly dangerous: boolean; readonly verdict: Verdict | null }
+  | {
+      readonly kind: "denied";
+      readonly caller: Caller;
+      readonly dangerous: boolean;
+      readonly verdict: Verdict | null;
+    }
   | { readonly kind: "audit_failed" }
-  | { readonly kind: "disk_full" }; // prettier-ignore
+  | { readonly kind: "disk_full" };
 
 export interface ModeAuthority {
   /** Throws when it cannot be confirmed (a shared store that does not answer): the gate then denies. */

@@ -8,8 +8,18 @@ import type { ModeAuthority } from "./mode.ts";
 
 const human = true;
 const F07: TransitionRule[] = [
-  { from: "NORMAL", to: "ALERT", when: { firing: ["cpu", "denials", "dangerous_calls", "tool_error_rate"] }, needsHuman: false },
-  { from: "NORMAL", to: "DEGRADED", when: { firing: ["memory", "disk", "audit_failures"] }, needsHuman: false },
+  {
+    from: "NORMAL",
+    to: "ALERT",
+    when: { firing: ["cpu", "denials", "dangerous_calls", "tool_error_rate"] },
+    needsHuman: false,
+  },
+  {
+    from: "NORMAL",
+    to: "DEGRADED",
+    when: { firing: ["memory", "disk", "audit_failures"] },
+    needsHuman: false,
+  },
   { from: "ALERT", to: "NORMAL", when: { quietSeconds: 300 }, needsHuman: human },
   { from: "ALERT", to: "DEGRADED", when: { firing: ["memory", "disk"] }, needsHuman: false },
   { from: "ALERT", to: "LOCKDOWN", when: { firing: ["dangerous_calls"] }, needsHuman: false },
@@ -17,9 +27,10 @@ const F07: TransitionRule[] = [
   { from: "DEGRADED", to: "NORMAL", when: { quietSeconds: 300 }, needsHuman: human },
   { from: "LOCKDOWN", to: "RECOVERY", when: { quietSeconds: 60 }, needsHuman: false },
   { from: "RECOVERY", to: "NORMAL", when: { quietSeconds: 600 }, needsHuman: human },
-]; // prettier-ignore
+];
 
-const counted = (threshold: number, forSeconds: number) => rule({ threshold, clearBelow: threshold, forSeconds }); // prettier-ignore
+const counted = (threshold: number, forSeconds: number) =>
+  rule({ threshold, clearBelow: threshold, forSeconds });
 
 let ground: ModeGround;
 let authority: ModeAuthority;
@@ -44,17 +55,31 @@ const busy = (name: "cpu" | "memory" | "disk", value: number) => {
 const mode = (): Mode => authority.current().mode;
 const firing = (name: string) => authority.readings().find((each) => each.name === name)?.firing;
 const to = (next: Mode) => authority.switch(moderator, { mode: next, reason: "because" });
-const verdict = (code: Verdict["code"], reason: string): Verdict => ({ stage: "policy", verdict: "deny", ms: 0, ...(code ? { code } : {}), reason }); // prettier-ignore
+const verdict = (code: Verdict["code"], reason: string): Verdict => ({
+  stage: "policy",
+  verdict: "deny",
+  ms: 0,
+  ...(code ? { code } : {}),
+  reason,
+});
 const deny = (times: number, reason = "policy_denied", caller: Caller = testCaller()) => {
-  for (let i = 0; i < times; i++) authority.signal({ kind: "denied", caller, dangerous: false, verdict: verdict("FORBIDDEN", reason) }); // prettier-ignore
+  for (let i = 0; i < times; i++)
+    authority.signal({
+      kind: "denied",
+      caller,
+      dangerous: false,
+      verdict: verdict("FORBIDDEN", reason),
+    });
 };
 const dare = (times: number, caller: Caller = testCaller()) => {
-  for (let i = 0; i < times; i++) authority.signal({ kind: "denied", caller, dangerous: true, verdict: null }); // prettier-ignore
+  for (let i = 0; i < times; i++)
+    authority.signal({ kind: "denied", caller, dangerous: true, verdict: null });
 };
 const end = (times: number, failed: boolean) => {
   for (let i = 0; i < times; i++) authority.signal({ kind: "ended", failed });
 };
-const warnings = () => ground.notes.filter(({ action }) => action === "sensor.warning").map(({ who }) => who.userId); // prettier-ignore
+const warnings = () =>
+  ground.notes.filter(({ action }) => action === "sensor.warning").map(({ who }) => who.userId);
 
 describe("the machine", () => {
   test("F06: a busy processor alerts the house after its time, not before; one peak does not", async () => {
@@ -67,8 +92,21 @@ describe("the machine", () => {
     await ground.pass(25);
     expect(mode()).toBe("NORMAL");
     await ground.pass(35);
-    expect(authority.current()).toMatchObject({ mode: "ALERT", by: "sensor:cpu", reason: "cpu is 86, threshold 85" }); // prettier-ignore
-    expect(ground.notes.at(-1)).toMatchObject({ action: "mode.changed", who: { userId: "sensor:cpu" }, body: { from: "NORMAL", to: "ALERT", index: 1, sensors: { cpu: { value: 86, threshold: 85, firing: true } } } }); // prettier-ignore
+    expect(authority.current()).toMatchObject({
+      mode: "ALERT",
+      by: "sensor:cpu",
+      reason: "cpu is 86, threshold 85",
+    });
+    expect(ground.notes.at(-1)).toMatchObject({
+      action: "mode.changed",
+      who: { userId: "sensor:cpu" },
+      body: {
+        from: "NORMAL",
+        to: "ALERT",
+        index: 1,
+        sensors: { cpu: { value: 86, threshold: 85, firing: true } },
+      },
+    });
   });
 
   test("hysteresis: between the two thresholds it neither begins nor ends, and one episode warns once", async () => {
@@ -147,9 +185,26 @@ describe("calls", () => {
   });
 
   test("what the mode itself, a person, a limit or a typo refuses is no violation", async () => {
-    for (const reason of ["mode_forbids", "approval_declined", "approval_expired", "approval_not_presented"]) deny(5, reason); // prettier-ignore
-    for (const [code, reason] of [["NOT_FOUND", "unknown"], ["TOO_MANY_REQUESTS", "rate_user"], ["UNAVAILABLE", "engine_unavailable"], ["BAD_REQUEST", "invalid_arguments"]] as const) // prettier-ignore
-      for (let i = 0; i < 5; i++) authority.signal({ kind: "denied", caller: testCaller(), dangerous: false, verdict: verdict(code, reason) }); // prettier-ignore
+    for (const reason of [
+      "mode_forbids",
+      "approval_declined",
+      "approval_expired",
+      "approval_not_presented",
+    ])
+      deny(5, reason);
+    for (const [code, reason] of [
+      ["NOT_FOUND", "unknown"],
+      ["TOO_MANY_REQUESTS", "rate_user"],
+      ["UNAVAILABLE", "engine_unavailable"],
+      ["BAD_REQUEST", "invalid_arguments"],
+    ] as const)
+      for (let i = 0; i < 5; i++)
+        authority.signal({
+          kind: "denied",
+          caller: testCaller(),
+          dangerous: false,
+          verdict: verdict(code, reason),
+        });
     await ground.pass(60);
     expect(mode()).toBe("NORMAL");
   });
@@ -189,7 +244,10 @@ describe("the table", () => {
       dare(6);
       await ground.pass(10);
     }
-    expect(ground.changes).toEqual(["NORMAL>ALERT sensor:dangerous_calls", "ALERT>LOCKDOWN sensor:dangerous_calls"]); // prettier-ignore
+    expect(ground.changes).toEqual([
+      "NORMAL>ALERT sensor:dangerous_calls",
+      "ALERT>LOCKDOWN sensor:dangerous_calls",
+    ]);
   });
 
   test("F07: ALERT to DEGRADED; of two transitions at once the stricter one", async () => {
@@ -228,7 +286,10 @@ describe("the table", () => {
     await ground.pass(60);
     const { proposal, mode: held } = authority.current();
     expect(held).toBe("ALERT");
-    expect(proposal).toMatchObject({ mode: "NORMAL", reason: "no sensor has been firing for 300 s" }); // prettier-ignore
+    expect(proposal).toMatchObject({
+      mode: "NORMAL",
+      reason: "no sensor has been firing for 300 s",
+    });
     await ground.pass(600);
     expect(ground.notes.filter(({ action }) => action === "mode.proposed")).toHaveLength(1);
     expect(await to("NORMAL")).toMatchObject({ mode: "NORMAL", proposal: null });
@@ -290,7 +351,8 @@ describe("the table", () => {
     quiet.sensors = ground.sensors;
     const [one, two] = [await quiet.open(), await quiet.open()];
     await one.switch(moderator, { mode: "DEGRADED", reason: "x" });
-    for (let i = 0; i < 6; i++) one.signal({ kind: "denied", caller: testCaller(), dangerous: true, verdict: null }); // prettier-ignore
+    for (let i = 0; i < 6; i++)
+      one.signal({ kind: "denied", caller: testCaller(), dangerous: true, verdict: null });
     await quiet.pass(30);
     expect(two.current().proposal).toMatchObject({ mode: "LOCKDOWN" });
     await quiet.pass(90);
@@ -298,10 +360,13 @@ describe("the table", () => {
     // All is quiet: one of them proposes the way back. The other fires again and takes it back, for good.
     await quiet.pass(360);
     expect(one.current().proposal).toMatchObject({ mode: "NORMAL" });
-    for (let i = 0; i < 6; i++) two.signal({ kind: "denied", caller: testCaller(), dangerous: true, verdict: null }); // prettier-ignore
+    for (let i = 0; i < 6; i++)
+      two.signal({ kind: "denied", caller: testCaller(), dangerous: true, verdict: null });
     await quiet.pass(30);
     expect(one.current().proposal).toMatchObject({ mode: "LOCKDOWN" });
-    expect(quiet.notes.filter(({ action }) => action === "mode.proposed").map(({ body }) => body["to"])).toEqual(["LOCKDOWN", "NORMAL", "LOCKDOWN"]); // prettier-ignore
+    expect(
+      quiet.notes.filter(({ action }) => action === "mode.proposed").map(({ body }) => body["to"]),
+    ).toEqual(["LOCKDOWN", "NORMAL", "LOCKDOWN"]);
   });
 });
 
@@ -327,7 +392,13 @@ describe("throttles", () => {
     expect(authority.throttleOf(bob)).toBe(10);
     await ground.pass(5);
     expect(authority.throttleOf(bob)).toBeNull();
-    expect(ground.notes.filter(({ body }) => "throttle" in body)).toMatchObject([{ action: "sensor.warning", who: { userId: "sensor:denials" }, body: { user: "bob", value: 3, throttle: 10 } }]); // prettier-ignore
+    expect(ground.notes.filter(({ body }) => "throttle" in body)).toMatchObject([
+      {
+        action: "sensor.warning",
+        who: { userId: "sensor:denials" },
+        body: { user: "bob", value: 3, throttle: 10 },
+      },
+    ]);
   });
 
   test("of two the tighter one holds; going on prolongs it and warns no second time", async () => {

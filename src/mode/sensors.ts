@@ -62,7 +62,12 @@ export function createSensors(p: SensorPowers): Sensors {
   let diskFullAt = -Infinity;
   let urgent = false;
   let loudUntil = tickAt;
-  const tallies = { ended: createTally(), failed: createTally(), violations: createTally(), auditFailures: createTally() }; // prettier-ignore
+  const tallies = {
+    ended: createTally(),
+    failed: createTally(),
+    violations: createTally(),
+    auditFailures: createTally(),
+  };
   const samples: Record<keyof MachineReading, number[]> = { cpu: [], memory: [], disk: [] };
   const violators = createCallerCounts();
   const daring = createCallerCounts();
@@ -82,7 +87,10 @@ export function createSensors(p: SensorPowers): Sensors {
   const measureMachine = (name: keyof MachineReading, rule: SensorRule): Measured => {
     if (name === "disk" && tickAt - diskFullAt < DISK_FULL_MS)
       return { value: 100, over: true, under: false };
-    const wanted = Math.min(MAX_SAMPLES, Math.max(1, Math.ceil((rule.forSeconds * 1000) / SAMPLE_EVERY_MS))); // prettier-ignore
+    const wanted = Math.min(
+      MAX_SAMPLES,
+      Math.max(1, Math.ceil((rule.forSeconds * 1000) / SAMPLE_EVERY_MS)),
+    );
     const window = samples[name].slice(-wanted);
     if (window.length === 0) return { value: 0, over: false, under: true };
     return {
@@ -114,7 +122,16 @@ export function createSensors(p: SensorPowers): Sensors {
     const measured = measure(name, rule);
     const firingSince = firing.get(name) ?? null;
     const value = Math.round(measured.value * 1000) / 1000;
-    return { ...measured, name, value, threshold, action, firing: firingSince !== null, firingSince, forSeconds }; // prettier-ignore
+    return {
+      ...measured,
+      name,
+      value,
+      threshold,
+      action,
+      firing: firingSince !== null,
+      firingSince,
+      forSeconds,
+    };
   };
 
   return {

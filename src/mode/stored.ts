@@ -25,7 +25,16 @@ export const stricterOf = (a: Mode, b: Mode): Mode => (isStricter(b, a) ? b : a)
 const isMode = (value: unknown): value is Mode => MODES.includes(value as Mode);
 
 export function firstMode(now: number): StoredMode {
-  return { index: 0, mode: "NORMAL", reason: "first start", by: "system", since: now, until: null, revertTo: null, proposal: null }; // prettier-ignore
+  return {
+    index: 0,
+    mode: "NORMAL",
+    reason: "first start",
+    by: "system",
+    since: now,
+    until: null,
+    revertTo: null,
+    proposal: null,
+  };
 }
 
 /** What nobody can read is taken for the worst (threats §6). */
@@ -43,7 +52,10 @@ export function parseStored(text: string): StoredMode | null {
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { index, mode, reason, by, since, until, revertTo, proposal } = value as Record<string, unknown>; // prettier-ignore
+  const { index, mode, reason, by, since, until, revertTo, proposal } = value as Record<
+    string,
+    unknown
+  >;
   if (!isMode(mode) || typeof reason !== "string" || typeof by !== "string") return null;
   if (!isCount(index) || !isCount(since)) return null;
   // A time limit without its way back (or the reverse) would leave a mode that never ends as it was asked to.

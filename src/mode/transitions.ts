@@ -54,7 +54,12 @@ function firingMove(to: Mode, names: readonly string[], situation: Situation): M
   const sensor = sensors.find((each) => names.includes(each.name) && countsNow(each, situation));
   if (!sensor) return null;
   const { name, value, threshold } = sensor;
-  return { to, by: `sensor:${name}`, reason: `${name} is ${value}, threshold ${threshold}`, cause: sensor.firingSince ?? 0 }; // prettier-ignore
+  return {
+    to,
+    by: `sensor:${name}`,
+    reason: `${name} is ${value}, threshold ${threshold}`,
+    cause: sensor.firingSince ?? 0,
+  };
 }
 
 /**
@@ -71,11 +76,23 @@ function countsNow(
 }
 
 /** A mode with a time limit goes back by its timer. */
-function quietMove(to: Mode, quietSeconds: number, { state, quietSince, now }: Situation): Move | null {
+function quietMove(
+  to: Mode,
+  quietSeconds: number,
+  { state, quietSince, now }: Situation,
+): Move | null {
   if (quietSince === null || state.until !== null) return null;
   const since = Math.max(quietSince, state.since);
   if (now - since < quietSeconds * 1000) return null;
-  return { to, by: "sensor:quiet", reason: quietSeconds === 0 ? "no sensor is firing" : `no sensor has been firing for ${quietSeconds} s`, cause: since };
-} // prettier-ignore
+  return {
+    to,
+    by: "sensor:quiet",
+    reason:
+      quietSeconds === 0
+        ? "no sensor is firing"
+        : `no sensor has been firing for ${quietSeconds} s`,
+    cause: since,
+  };
+}
 
 const stricterMove = (a: Move | null, b: Move): Move => (!a || isStricter(b.to, a.to) ? b : a);

@@ -30,7 +30,8 @@ export function anthropic(settings: ModelSettings, name: string, exchange: Excha
       if (message.stop_reason === "refusal") throw refused(name);
       return message;
     } catch (cause) {
-      if (cause instanceof APIError && typeof cause.status === "number") throw providerFault(name, cause.status, JSON.stringify(cause.error ?? "")); // prettier-ignore
+      if (cause instanceof APIError && typeof cause.status === "number")
+        throw providerFault(name, cause.status, JSON.stringify(cause.error ?? ""));
       // The SDK wraps what our own way out said.
       throw cause instanceof Error && cause.cause !== undefined ? cause.cause : cause;
     }
@@ -39,26 +40,81 @@ export function anthropic(settings: ModelSettings, name: string, exchange: Excha
   return {
     async generate(request): Promise<Generated> {
       const message = await create(paramsOf(request));
-      const calls = message.content.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name, arguments: block.input as JsonObject }] : []));
+      const calls = message.content.flatMap((block) =>
+        block.type === "tool_use"
+          ? [{ id: block.id, name: block.name, arguments: block.input as JsonObject }]
+          : [],
+      );
       const shaped = request.schema && calls.find((call) => call.name === ANSWER);
       const text = shaped ? JSON.stringify(shaped.arguments) : textOf(message);
       const asked = shaped ? [] : calls;
-      return { text, calls: asked, model: message.model, usage: usageOf(message), finishReason: asked.length > 0 ? "tool_calls" : message.stop_reason === "max_tokens" ? "length" : "stop" };
+      return {
+        text,
+        calls: asked,
+        model: message.model,
+        usage: usageOf(message),
+        finishReason:
+          asked.length > 0
+            ? "tool_calls"
+            : message.stop_reason === "max_tokens"
+              ? "length"
+              : "stop",
+      };
     },
     async look({ image, mime, prompt }) {
       const media = IMAGES.find((known) => known === mime);
-      if (media === undefined) throw providerFault(name, 400, `images of type ${mime} are not read`);
-      const source = { type: "base64" as const, media_type: media, data: Buffer.from(image).toString("base64") };
-      const message = await create({ max_tokens: LOOK_TOKENS, messages: [{ role: "user", content: [{ type: "image", source }, { type: "text", text: prompt }] }] });
+      if (media === undefined)
+        throw providerFault(name, 400, `images of type ${mime} are not read`);
+      const source = {
+        type: "base64" as const,
+        media_type: media,
+        data: Buffer.from(image).toString("base64"),
+      };
+      const message = await create({
+        max_tokens: LOOK_TOKENS,
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "image", source },
+              { type: "text", text: prompt },
+            ],
+          },
+        ],
+      });
       return { text: textOf(message), model: message.model, usage: usageOf(message) };
     },
   };
-} // prettier-ignore
+}
 
-function paramsOf({ messages, system, maxTokens, temperature, stop, tools, schema }: GenerateRequest): Omit<Create, "model"> {
-  const offered = (tools ?? []).map((tool) => ({ name: tool.name, description: tool.description, input_schema: tool.schema as Anthropic.Tool.InputSchema }));
+function paramsOf({
+  messages,
+  system,
+  maxTokens,
+  temperature,
+  stop,
+  tools,
+  schema,
+}: GenerateRequest): Omit<Create, "model"> {
+  const offered = (tools ?? []).map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.schema as Anthropic.Tool.InputSchema,
+  }));
   // A wanted shape is asked for as the one tool that must be used.
-  const shaped = schema === undefined ? {} : { tools: [{ name: ANSWER, description: "Hand over the answer.", input_schema: schema as Anthropic.Tool.InputSchema }], tool_choice: { type: "tool" as const, name: ANSWER } };
+  const shaped =
+    schema === undefined
+      ? {}
+      : {
+          tools: [
+            {
+              name: ANSWER,
+              description: "Hand over the answer.",
+              input_schema: schema as Anthropic.Tool.InputSchema,
+            },
+          ],
+          tool_choice: { type: "tool" as const, name: ANSWER },
+        };
   return {
     max_tokens: maxTokens,
     messages: messages.map(messageOf),
@@ -69,15 +125,24 @@ function paramsOf({ messages, system, maxTokens, temperature, stop, tools, schem
     ...(offered.length === 0 ? {} : { tools: offered }),
     ...shaped,
   };
-} // prettier-ignore
+}
 
 function messageOf(message: ModelMessage): Anthropic.MessageParam {
-  if (message.role === "tool") return { role: "user", content: [{ type: "tool_result", tool_use_id: message.callId, content: message.content }] };
+  if (message.role === "tool")
+    return {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: message.callId, content: message.content }],
+    };
   if (message.role === "user") return { role: "user", content: message.content };
   const said = message.content === "" ? [] : [{ type: "text" as const, text: message.content }];
-  const calls = (message.calls ?? []).map(({ id, name, arguments: input }) => ({ type: "tool_use" as const, id, name, input }));
+  const calls = (message.calls ?? []).map(({ id, name, arguments: input }) => ({
+    type: "tool_use" as const,
+    id,
+    name,
+    input,
+  }));
   return { role: "assistant", content: [...said, ...calls] };
-} // prettier-ignore
+}
 
 const textOf = ({ content }: Anthropic.Message): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");

@@ -11,14 +11,18 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$/;
 
 const modelConfig = z.strictObject({
   provider: z.enum(["openai", "anthropic"]),
-  url: z.string().max(2_048).regex(/^https?:\/\/\S+$/, "expected an http:// or https:// address").optional(),
+  url: z
+    .string()
+    .max(2_048)
+    .regex(/^https?:\/\/\S+$/, "expected an http:// or https:// address")
+    .optional(),
   apiKey: z.string().min(1).max(1_024).optional().meta({ writeOnly: true }),
   /** The provider's own name for it; default: the name here. */
   model: z.string().min(1).max(256).optional(),
   abilities: z.array(z.enum(ABILITIES)).min(1).max(ABILITIES.length).default(["generate"]),
   /** Voice that is used when a call names none. */
   voice: z.string().min(1).max(128).optional(),
-}); // prettier-ignore
+});
 
 export const modelsConfig = z
   .record(z.string().regex(NAME, "expected a name such as gpt-small"), modelConfig)
@@ -37,7 +41,11 @@ export type Exchange = (request: {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-}) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly bytes: Uint8Array }>; // prettier-ignore
+}) => Promise<{
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}>;
 
 /** What an adapter offers; what it lacks, its models cannot do. */
 export type ModelAdapter = { readonly [A in Ability]?: ModelPower[A] };
@@ -61,8 +69,14 @@ export function openModels(config: ModelsConfig): Models {
     async choose(ability, wanted, exchange) {
       if (entries.length === 0) throw notConfigured();
       const named = wanted === undefined ? null : entries.find(([name]) => name === wanted);
-      if (named === undefined) throw unknown(wanted ?? "", entries.map(([name]) => name)); // prettier-ignore
-      const able = (named === null ? entries : [named]).find(([, { abilities }]) => abilities.includes(ability)); // prettier-ignore
+      if (named === undefined)
+        throw unknown(
+          wanted ?? "",
+          entries.map(([name]) => name),
+        );
+      const able = (named === null ? entries : [named]).find(([, { abilities }]) =>
+        abilities.includes(ability),
+      );
       if (!able) throw incapable(ability, wanted);
       const [name, settings] = able;
       const adapter = await load(settings, name, exchange);
@@ -72,10 +86,15 @@ export function openModels(config: ModelsConfig): Models {
   };
 }
 
-async function load(settings: ModelSettings, name: string, exchange: Exchange): Promise<ModelAdapter> {
-  if (settings.provider === "anthropic") return (await import("./anthropic.ts")).anthropic(settings, name, exchange);
+async function load(
+  settings: ModelSettings,
+  name: string,
+  exchange: Exchange,
+): Promise<ModelAdapter> {
+  if (settings.provider === "anthropic")
+    return (await import("./anthropic.ts")).anthropic(settings, name, exchange);
   return (await import("./openai.ts")).openAi(settings, name, exchange);
-} // prettier-ignore
+}
 
 function notConfigured(): AppError {
   return new AppError("UNAVAILABLE", "provider_not_configured", "no model is configured", {
@@ -84,10 +103,15 @@ function notConfigured(): AppError {
 }
 
 function unknown(wanted: string, known: readonly string[]): AppError {
-  return new AppError("EXECUTION_FAILED", "model_unknown", `there is no model ${JSON.stringify(wanted)} here`, {
-    remedy: `use one of ${known.join(", ")}, or leave the model out`,
-  });
-} // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "model_unknown",
+    `there is no model ${JSON.stringify(wanted)} here`,
+    {
+      remedy: `use one of ${known.join(", ")}, or leave the model out`,
+    },
+  );
+}
 
 function incapable(ability: Ability, name: string | undefined): AppError {
   const who = name === undefined ? "no configured model" : `the model ${name}`;

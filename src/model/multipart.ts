@@ -11,7 +11,10 @@ export interface Part {
 export function multipart(parts: readonly Part[]): { body: Uint8Array; type: string } {
   const boundary = `ostiary-${randomBytes(18).toString("hex")}`;
   const chunks = parts.flatMap(({ name, value, file }) => {
-    const named = file === undefined ? "" : `; filename="${file.replaceAll(/["\\\p{Cc}]/gu, "_")}"\r\ncontent-type: application/octet-stream`; // prettier-ignore
+    const named =
+      file === undefined
+        ? ""
+        : `; filename="${file.replaceAll(/["\\\p{Cc}]/gu, "_")}"\r\ncontent-type: application/octet-stream`;
     return [
       Buffer.from(
         `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${named}\r\n\r\n`,

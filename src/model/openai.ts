@@ -15,12 +15,21 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
   const model = settings.model ?? name;
   const auth = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
 
-  const post = async (path: string, body: string | Uint8Array, type: string): Promise<Uint8Array> => {
+  const post = async (
+    path: string,
+    body: string | Uint8Array,
+    type: string,
+  ): Promise<Uint8Array> => {
     const headers = { ...auth, "content-type": type, accept: "application/json, audio/*" };
-    const { status, bytes } = await exchange({ url: `${base}${path}`, method: "POST", headers, body });
+    const { status, bytes } = await exchange({
+      url: `${base}${path}`,
+      method: "POST",
+      headers,
+      body,
+    });
     if (status < 200 || status >= 300) throw providerFault(name, status, textOf(bytes));
     return bytes;
-  }; // prettier-ignore
+  };
   const ask = async (path: string, body: object): Promise<Answer> =>
     parsed(name, await post(path, JSON.stringify(body), "application/json"));
 
@@ -35,24 +44,49 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
   return {
     async generate(request): Promise<Generated> {
       const { choice, usage, model: used } = await chat(bodyOf(request));
-      const calls = (choice.message.tool_calls ?? []).map(({ id, function: asked }) => ({ id, name: asked.name, arguments: argumentsOf(name, asked.arguments) })); // prettier-ignore
-      return { text: choice.message.content ?? "", calls, model: used, usage, finishReason: finishOf(choice, calls.length) }; // prettier-ignore
+      const calls = (choice.message.tool_calls ?? []).map(({ id, function: asked }) => ({
+        id,
+        name: asked.name,
+        arguments: argumentsOf(name, asked.arguments),
+      }));
+      return {
+        text: choice.message.content ?? "",
+        calls,
+        model: used,
+        usage,
+        finishReason: finishOf(choice, calls.length),
+      };
     },
     async look({ image, mime, prompt }) {
       const url = `data:${mime};base64,${Buffer.from(image).toString("base64")}`;
-      const content = [{ type: "text", text: prompt }, { type: "image_url", image_url: { url } }];
+      const content = [
+        { type: "text", text: prompt },
+        { type: "image_url", image_url: { url } },
+      ];
       const { choice, usage, model: used } = await chat({ messages: [{ role: "user", content }] });
       return { text: choice.message.content ?? "", model: used, usage };
     },
     async embed({ input, dimensions }) {
-      const answer = await ask("/embeddings", { model, input, ...(dimensions === undefined ? {} : { dimensions }) }); // prettier-ignore
+      const answer = await ask("/embeddings", {
+        model,
+        input,
+        ...(dimensions === undefined ? {} : { dimensions }),
+      });
       const rows = (answer.data ?? []).toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
       const embeddings = rows.map(({ embedding }) => embedding ?? []);
-      if (embeddings.length !== input.length) throw notUnderstood(name, "an embedding for each text"); // prettier-ignore
+      if (embeddings.length !== input.length)
+        throw notUnderstood(name, "an embedding for each text");
       return { model: answer.model ?? model, embeddings, usage: usageOf(answer) };
     },
     async image({ prompt, size, quality, count }) {
-      const answer = await ask("/images/generations", { model, prompt, size, quality, n: count, response_format: "b64_json" }); // prettier-ignore
+      const answer = await ask("/images/generations", {
+        model,
+        prompt,
+        size,
+        quality,
+        n: count,
+        response_format: "b64_json",
+      });
       const images = (answer.data ?? []).map(({ b64_json: data }) => {
         if (data === undefined) throw notUnderstood(name, "image data");
         return { bytes: Buffer.from(data, "base64"), mime: "image/png" };
@@ -71,15 +105,33 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
       ]);
       const answer = parsed(name, await post("/audio/transcriptions", body, type));
       if (answer.text === undefined) throw notUnderstood(name, "a text");
-      const segments = (answer.segments ?? []).map(({ start, end, text }) => ({ start, end, text }));
-      return { text: answer.text, language: answer.language ?? null, durationSeconds: answer.duration ?? null, ...(timestamps ? { segments } : {}) };
+      const segments = (answer.segments ?? []).map(({ start, end, text }) => ({
+        start,
+        end,
+        text,
+      }));
+      return {
+        text: answer.text,
+        language: answer.language ?? null,
+        durationSeconds: answer.duration ?? null,
+        ...(timestamps ? { segments } : {}),
+      };
     },
     async speak({ text, voice, speed, format }) {
-      const body = { model, input: text, voice: voice ?? settings.voice ?? "alloy", speed, response_format: FORMATS[format] };
-      return { audio: await post("/audio/speech", JSON.stringify(body), "application/json"), mime: MIMES[format] };
+      const body = {
+        model,
+        input: text,
+        voice: voice ?? settings.voice ?? "alloy",
+        speed,
+        response_format: FORMATS[format],
+      };
+      return {
+        audio: await post("/audio/speech", JSON.stringify(body), "application/json"),
+        mime: MIMES[format],
+      };
     },
   };
-} // prettier-ignore
+}
 
 interface Answer {
   model?: string;
@@ -101,21 +153,52 @@ interface Choice {
   };
 }
 
-function bodyOf({ messages, system, maxTokens, temperature, stop, tools, schema }: GenerateRequest): JsonObject {
+function bodyOf({
+  messages,
+  system,
+  maxTokens,
+  temperature,
+  stop,
+  tools,
+  schema,
+}: GenerateRequest): JsonObject {
   return {
-    messages: [...(system === undefined ? [] : [{ role: "system", content: system }]), ...messages.map(messageOf)],
+    messages: [
+      ...(system === undefined ? [] : [{ role: "system", content: system }]),
+      ...messages.map(messageOf),
+    ],
     max_tokens: maxTokens,
     ...(temperature === undefined ? {} : { temperature }),
     ...(stop === undefined || stop.length === 0 ? {} : { stop }),
-    ...(tools === undefined || tools.length === 0 ? {} : { tools: tools.map(({ name, description, schema: parameters }) => ({ type: "function", function: { name, description, parameters } })) }),
-    ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict: false } } }),
+    ...(tools === undefined || tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, schema: parameters }) => ({
+            type: "function",
+            function: { name, description, parameters },
+          })),
+        }),
+    ...(schema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: "json_schema",
+            json_schema: { name: "answer", schema, strict: false },
+          },
+        }),
   };
-} // prettier-ignore
+}
 
 function messageOf(message: ModelMessage): JsonObject {
-  if (message.role === "tool") return { role: "tool", tool_call_id: message.callId, content: message.content }; // prettier-ignore
-  if (message.role === "user" || !message.calls?.length) return { role: message.role, content: message.content }; // prettier-ignore
-  const calls = message.calls.map(({ id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: JSON.stringify(given) } })); // prettier-ignore
+  if (message.role === "tool")
+    return { role: "tool", tool_call_id: message.callId, content: message.content };
+  if (message.role === "user" || !message.calls?.length)
+    return { role: message.role, content: message.content };
+  const calls = message.calls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: JSON.stringify(given) },
+  }));
   return { role: "assistant", content: message.content, tool_calls: calls };
 }
 
@@ -132,13 +215,17 @@ function argumentsOf(name: string, text: string): JsonObject {
   } catch {
     throw notUnderstood(name, "arguments that are JSON");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw notUnderstood(name, "arguments that are an object"); // prettier-ignore
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw notUnderstood(name, "arguments that are an object");
   return value as JsonObject;
 }
 
 function usageOf({ usage }: Answer): Usage {
   const input = usage?.prompt_tokens ?? 0;
-  return { input, output: usage?.completion_tokens ?? Math.max(0, (usage?.total_tokens ?? 0) - input) }; // prettier-ignore
+  return {
+    input,
+    output: usage?.completion_tokens ?? Math.max(0, (usage?.total_tokens ?? 0) - input),
+  };
 }
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");

@@ -22,7 +22,11 @@ test("L05: the starter policy checks, and would not if it refused whom it must a
   const mute = { "a.rego": HEAD, ...TESTED };
   const strict = policyDocuments({ ...POWERS, engine, starter: mute });
   expect(await strict.check(mute)).toMatchObject([
-    { file: "a.rego", line: 3, message: expect.stringContaining("a tool user is refused") as string }, // prettier-ignore
+    {
+      file: "a.rego",
+      line: 3,
+      message: expect.stringContaining("a tool user is refused") as string,
+    },
   ]);
   expect(await told(mute)).toEqual([]);
 });

@@ -28,10 +28,23 @@ export function policyDocuments(p: PolicyDocumentPowers): DocumentHandler {
       set.setTools({ [KNOWN.tool_name]: { enabled: true } });
       const { allow, reasons, rule = "tools.rego:1" } = set.decide(KNOWN, false);
       const [file = "", line] = rule.split(":");
-      return allow ? tested : [...tested, { file, line: Number(line), column: 1, message: `a tool user is refused an enabled tool: ${reasons.join("; ")}` }]; // prettier-ignore
+      return allow
+        ? tested
+        : [
+            ...tested,
+            {
+              file,
+              line: Number(line),
+              column: 1,
+              message: `a tool user is refused an enabled tool: ${reasons.join("; ")}`,
+            },
+          ];
     },
     apply: (state, document) =>
-      p.engine.load(state, document && { version: String(document.version), files: document.files }), // prettier-ignore
+      p.engine.load(
+        state,
+        document && { version: String(document.version), files: document.files },
+      ),
   };
 }
 
@@ -66,25 +79,42 @@ async function testFaults(files: PolicyFiles, now: () => number): Promise<Docume
   let count = 0;
   for (const results of eachTest(policy, { powers: regoPowers(now), ...TEST_BOUNDS })) {
     count += results.length;
-    for (const result of results) if (result.status === "failed" || result.status === "errored") faults.push(faultOf(result)); // prettier-ignore
+    for (const result of results)
+      if (result.status === "failed" || result.status === "errored") faults.push(faultOf(result));
     await setImmediate();
     const [first] = results;
-    if (first && performance.now() - began > ALL_TESTS_MS) return [...faults, { ...first.location, message: `the tests take longer than ${ALL_TESTS_MS / 1000} s; they stopped here` }]; // prettier-ignore
+    if (first && performance.now() - began > ALL_TESTS_MS)
+      return [
+        ...faults,
+        {
+          ...first.location,
+          message: `the tests take longer than ${ALL_TESTS_MS / 1000} s; they stopped here`,
+        },
+      ];
   }
   return count > 0 ? faults : [untested(compiled.modules)];
 }
 
-function faultOf({ package: place, name, location, error, explanation }: TestResult): DocumentFault {
+function faultOf({
+  package: place,
+  name,
+  location,
+  error,
+  explanation,
+}: TestResult): DocumentFault {
   const { file, line, column } = location;
   const at = explanation?.visits[0]?.failedAt;
-  const why = error?.message ?? (at ? `${at.file}:${at.line}:${at.column} does not hold` : "it is undefined or false");
+  const why =
+    error?.message ??
+    (at ? `${at.file}:${at.line}:${at.column} does not hold` : "it is undefined or false");
   return { file, line, column, message: `${place}.${name} failed: ${why}` };
-} // prettier-ignore
+}
 
 const untested = (modules: PolicyFiles): DocumentFault => ({
   file: Object.keys(modules)[0] ?? "",
   line: 1,
   column: 1,
-  message: "nothing tests this policy; rules named test_… in a file *_test.rego are run before it is published", // prettier-ignore
+  message:
+    "nothing tests this policy; rules named test_… in a file *_test.rego are run before it is published",
   severity: "warning",
 });

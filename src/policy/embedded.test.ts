@@ -27,13 +27,13 @@ describe("answers that may be remembered", () => {
     ["input.time < input.user_id", false],
     ['input["time"]', false],
     ['some key in ["time"]; input[key]', false],
-    ['f(input) == 1', false],
+    ["f(input) == 1", false],
     ['{"x": input}.x.user_id', false],
     ["is_object(input) with input as {}", false],
     ["f(input.user_id) == 1", true],
     ["input.arguments.time", true],
     ["data.time", true],
-    ['time.parse_rfc3339_ns(input.user_id) > 0', true],
+    ["time.parse_rfc3339_ns(input.user_id) > 0", true],
     ['$"{input.user_id}" == "a"', true],
     ['$"{input.time}" == "a"', false],
     ["every role in input.roles { role != input.time }", false],
@@ -43,7 +43,7 @@ describe("answers that may be remembered", () => {
     const text = `${HEAD}allow if {\n\tinput.user_id\n\t${expression}\n}\n\nf(x) := 1 if x`;
     await engine.load("enforced", { version: "1", files: { "a.rego": text } });
     expect(engine.timeless).toBe(timeless);
-  }); // prettier-ignore
+  });
 
   test.each([
     ["import input", false],
@@ -60,7 +60,10 @@ describe("answers that may be remembered", () => {
   test("a trial that looks at the time ends it; tests do not count", async () => {
     const engine = openEmbedded(POWERS);
     expect(engine.timeless).toBe(false);
-    await engine.load("enforced", { version: "1", files: { ...STARTER, "x_test.rego": "package x_test\n\ntest_x if time.now_ns() > 0" } }); // prettier-ignore
+    await engine.load("enforced", {
+      version: "1",
+      files: { ...STARTER, "x_test.rego": "package x_test\n\ntest_x if time.now_ns() > 0" },
+    });
     expect(engine.timeless).toBe(true);
     await engine.load("shadow", {
       version: "2",
@@ -76,7 +79,13 @@ describe("answers that may be remembered", () => {
     await engine.setTools({ "system/echo": { enabled: true } });
     let asked = 0;
     const about = { action: "view", caller: {}, tool: {}, mode: "NORMAL", session: null } as const;
-    const view = async (change: Partial<typeof about> | { mode: "ALERT" } | { session: string } | { action: "execute" } = {}) =>
+    const view = async (
+      change:
+        | Partial<typeof about>
+        | { mode: "ALERT" }
+        | { session: string }
+        | { action: "execute" } = {},
+    ) =>
       policies.remembered({ ...about, ...change }, () => {
         asked++;
         return ADA;
@@ -93,21 +102,31 @@ describe("answers that may be remembered", () => {
     await engine.setTools({});
     expect((await view()).allow).toBe(false);
     // A policy that looks at the arguments is asked about every call; seeing a tool has none.
-    for (const reads of ["input.arguments.n > 1", 'some "n" in input.argument_names', "input.arguments"]) {
-      await engine.load("enforced", { version: "2", files: { "a.rego": `${HEAD}allow if ${reads}` } });
+    for (const reads of [
+      "input.arguments.n > 1",
+      'some "n" in input.argument_names',
+      "input.arguments",
+    ]) {
+      await engine.load("enforced", {
+        version: "2",
+        files: { "a.rego": `${HEAD}allow if ${reads}` },
+      });
       expect([engine.timeless, engine.argumentless]).toEqual([true, false]);
       asked = 0;
       for (let i = 0; i < 3; i++) await view({ action: "execute" });
       for (let i = 0; i < 3; i++) await view();
       expect(asked).toBe(4);
     }
-    await engine.load("enforced", { version: "3", files: { "a.rego": `${HEAD}allow if input.time` } });
+    await engine.load("enforced", {
+      version: "3",
+      files: { "a.rego": `${HEAD}allow if input.time` },
+    });
     expect((await view()).allow).toBe(true);
     asked = 0;
     await view();
     await view();
     expect(asked).toBe(2);
-  }); // prettier-ignore
+  });
 });
 
 test("without a policy nothing is decided", () => {
@@ -148,7 +167,9 @@ reasons contains "no" if {
 	not data.none.there
 }`;
   await engine.load("enforced", { version: "1", files: { "a.rego": text } });
-  const input = changed(ADA, { arguments: { password: "hunter2", long: "x".repeat(9_999), more: { token: "abc", n: 1 } } }); // prettier-ignore
+  const input = changed(ADA, {
+    arguments: { password: "hunter2", long: "x".repeat(9_999), more: { token: "abc", n: 1 } },
+  });
   expect((await engine.decide("enforced", input, true))?.read).toEqual({
     "input.arguments.password": "[masked]",
     "input.arguments.text": "hi",

@@ -47,14 +47,17 @@ function isRefusing({ rule, value }: RuleVisit, home: readonly string[]): boolea
   return value !== undefined && value !== false;
 }
 
-function ruleAt(modules: readonly Module[], at: Location): { module: Module; rule: Rule } | undefined {
+function ruleAt(
+  modules: readonly Module[],
+  at: Location,
+): { module: Module; rule: Rule } | undefined {
   for (const module of modules) {
     if (module.file !== at.file) continue;
     const rule = module.rules.find((each) => coversElse(each, at));
     if (rule) return { module, rule };
   }
   return undefined;
-} // prettier-ignore
+}
 
 function coversElse(rule: Rule, at: Location): boolean {
   const here = rule.loc.line === at.line && rule.loc.column === at.column;
@@ -104,11 +107,18 @@ function partRead(terms: readonly Term[], facts: Facts): { path: string; value: 
   for (const term of keys) {
     const key = keyOf(term, facts);
     if (key === undefined) break;
-    path += typeof key === "string" && /^\w+$/.test(key) ? `.${key}` : `[${JSON.stringify(keyText(key))}]`; // prettier-ignore
+    path +=
+      typeof key === "string" && /^\w+$/.test(key)
+        ? `.${key}`
+        : `[${JSON.stringify(keyText(key))}]`;
     value = value === undefined ? undefined : lookup(value, key);
   }
   // Rules of other packages lie under data too; only documents are what was read.
-  if (path === head.name || (head.name === "data" && value === undefined && !isDocument(keys, facts))) return undefined; // prettier-ignore
+  if (
+    path === head.name ||
+    (head.name === "data" && value === undefined && !isDocument(keys, facts))
+  )
+    return undefined;
   return { path, value: shown(value) };
 }
 

@@ -54,9 +54,12 @@ export function withDocument(
   const document = parseDocument(file, text);
   if (!(document instanceof RegoObject) && folders.length === 0)
     throw new DataFault("must hold an object: its keys are the top of data");
-  const placed = folders.reduceRight<Value>((inner, name) => RegoObject.of([[name, inner]]), document);
+  const placed = folders.reduceRight<Value>(
+    (inner, name) => RegoObject.of([[name, inner]]),
+    document,
+  );
   return merged(data, placed as RegoObject, "data");
-} // prettier-ignore
+}
 
 export function parseDocument(file: string, text: string): Value {
   try {

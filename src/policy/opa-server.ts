@@ -38,7 +38,10 @@ export class OpaServer {
   async ask(input: PolicyInput, signal: AbortSignal): Promise<OpaAnswer> {
     const body = JSON.stringify({ input });
     const reply = await this.#send("POST", `/v1/data/${ANSWER}`, { body, signal });
-    const { result, decision_id: id } = (await reply.json()) as { result?: unknown; decision_id?: unknown }; // prettier-ignore
+    const { result, decision_id: id } = (await reply.json()) as {
+      result?: unknown;
+      decision_id?: unknown;
+    };
     const answer = typeof result === "object" && result !== null ? (result as OpaAnswer) : {};
     return { ...answer, ...(typeof id === "string" ? { decisionId: id } : {}) };
   }
@@ -52,14 +55,23 @@ export class OpaServer {
     const before = await this.#roots();
     await this.#remove(ANSWER_ID);
     await untilDone(await this.#ours(), (id) => this.#remove(id));
-    const roots = set.data.entries().map(([key, value]) => [keyText(key), toJsonText(value)] as const); // prettier-ignore
+    const roots = set.data
+      .entries()
+      .map(([key, value]) => [keyText(key), toJsonText(value)] as const);
     for (const root of before.filter((each) => !roots.some(([name]) => name === each)))
       await this.#change("DELETE", `/v1/data/${encodeURIComponent(root)}`);
     for (const [root, text] of roots)
       await this.#change("PUT", `/v1/data/${encodeURIComponent(root)}`, text);
     await this.pushTools(tools);
     await untilDone(Object.entries(set.modules), ([file, text]) => this.#put(FOLDER + file, text));
-    await this.#put(ANSWER_ID, answerModule(set, path, roots.map(([name]) => name))); // prettier-ignore
+    await this.#put(
+      ANSWER_ID,
+      answerModule(
+        set,
+        path,
+        roots.map(([name]) => name),
+      ),
+    );
   }
 
   async pushTools(tools: Switches): Promise<void> {
@@ -89,7 +101,11 @@ export class OpaServer {
 
   #change(method: string, path: string, body?: string, type?: string): Promise<Response> {
     const signal = AbortSignal.timeout(PUSH_LIMIT_MS);
-    return this.#send(method, path, { signal, ...(body === undefined ? {} : { body }), ...(type === undefined ? {} : { type }) }); // prettier-ignore
+    return this.#send(method, path, {
+      signal,
+      ...(body === undefined ? {} : { body }),
+      ...(type === undefined ? {} : { type }),
+    });
   }
 
   async #send(
@@ -111,7 +127,10 @@ export class OpaServer {
  * The server takes one module at a time and compiles all of them each time, so a module must come after those whose
  * functions it calls, and go before them. What is refused is tried again after the others, as long as any succeeds.
  */
-async function untilDone<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+async function untilDone<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
   let left = items;
   while (left.length > 0) {
     const refused: { item: T; cause: AppError }[] = [];
@@ -125,9 +144,10 @@ async function untilDone<T>(items: readonly T[], work: (item: T) => Promise<unkn
     if (first && refused.length === left.length) throw first.cause;
     left = refused.map(({ item }) => item);
   }
-} // prettier-ignore
+}
 
-const policyPath = (id: string): string => `/v1/policies/${id.split("/").map(encodeURIComponent).join("/")}`; // prettier-ignore
+const policyPath = (id: string): string =>
+  `/v1/policies/${id.split("/").map(encodeURIComponent).join("/")}`;
 
 /** The server understands less, or more strictly, than we do. */
 function refusedByServer(text: string): AppError {

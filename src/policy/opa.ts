@@ -18,7 +18,11 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
     if (set) await server.push(set, powers.path, slots.tools);
   });
 
-  const decide = async (set: PolicySet, input: PolicyInput, explain: boolean): Promise<PolicyDecision> => {
+  const decide = async (
+    set: PolicySet,
+    input: PolicyInput,
+    explain: boolean,
+  ): Promise<PolicyDecision> => {
     const signal = AbortSignal.timeout(DECISION_LIMIT_MS);
     await sync.ready(signal);
     const answer = await server.ask(input, signal);
@@ -28,7 +32,7 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
       throw new Error(`OPA does not hold policy ${set.version}; it is being sent again`);
     }
     return judged(set, input, answer, explain);
-  }; // prettier-ignore
+  };
 
   return {
     engine: "opa",
@@ -85,7 +89,9 @@ function judged(
   const allow = answer.allow === true;
   if (allow && !explain) return { allow, reasons: [], version, ...id };
   const value = answer.allow === undefined ? undefined : fromJson(answer.allow);
-  const told = whereFrom(() => (allow ? { reasons: [], ...set.approval(input) } : set.refusal(value, input, explain))); // prettier-ignore
+  const told = whereFrom(() =>
+    allow ? { reasons: [], ...set.approval(input) } : set.refusal(value, input, explain),
+  );
   const said = typeof answer.allow === "boolean" && answer.reasons !== undefined;
   const reasons = said && !allow ? sentences(fromJson(answer.reasons)) : told.reasons;
   return { ...told, allow, reasons, version, ...id };
@@ -102,11 +108,16 @@ function whereFrom<T extends { reasons: readonly string[] }>(find: () => T): T |
 
 function unreachable(cause: unknown): AppError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new AppError("UNAVAILABLE", "engine_unavailable", `The policy could not be sent to the OPA server: ${why}`, {
-    remedy: "it is tried again every second; until then every call is refused",
-    cause,
-  });
-} // prettier-ignore
+  return new AppError(
+    "UNAVAILABLE",
+    "engine_unavailable",
+    `The policy could not be sent to the OPA server: ${why}`,
+    {
+      remedy: "it is tried again every second; until then every call is refused",
+      cause,
+    },
+  );
+}
 
 /** One push at a time; while one is under way whoever decides waits, and a failed one is repeated until it succeeds. */
 function keepInStep(push: () => Promise<void>) {
@@ -156,5 +167,7 @@ function keepInStep(push: () => Promise<void>) {
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-} // prettier-ignore
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
+}

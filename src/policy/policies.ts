@@ -1,5 +1,12 @@
 // What the gate asks: the enforced set decides, the one in trial is heard beside it and changes nothing.
-import type { Judged, Policies, PolicyDecision, PolicyEngine, PolicyInput, Question } from "./policy.ts"; // prettier-ignore
+import type {
+  Judged,
+  Policies,
+  PolicyDecision,
+  PolicyEngine,
+  PolicyInput,
+  Question,
+} from "./policy.ts";
 
 interface Remembered extends Question {
   readonly revision: number;
@@ -39,7 +46,12 @@ export function createPolicies(
       const answered = answers[about.action];
       const known = answered.get(about.caller)?.get(about.tool);
       const { revision } = engine;
-      if (known?.revision === revision && known.mode === about.mode && known.session === about.session) return known.judged; // prettier-ignore
+      if (
+        known?.revision === revision &&
+        known.mode === about.mode &&
+        known.session === about.session
+      )
+        return known.judged;
       const judged = decide(input(), { explain: false });
       if (judged instanceof Promise) return judged;
       let ofCaller = answered.get(about.caller);
@@ -61,7 +73,10 @@ function withTrial(
   try {
     const trial = engine.decide("shadow", input, false);
     if (!(trial instanceof Promise)) return compared(decided, trial);
-    return trial.then((late) => compared(decided, late), (cause: unknown) => failing(decided, version, cause)); // prettier-ignore
+    return trial.then(
+      (late) => compared(decided, late),
+      (cause: unknown) => failing(decided, version, cause),
+    );
   } catch (cause) {
     return failing(decided, version, cause);
   }
@@ -70,7 +85,10 @@ function withTrial(
 function compared(decided: PolicyDecision, trial: PolicyDecision | null): Judged {
   if (trial === null || trial.allow === decided.allow) return decided;
   const { version, allow, reasons, rule } = trial;
-  const said = reasons.length > 0 ? reasons.join("; ") : `the policy in trial ${allow ? "allows it" : "does not allow it"}`; // prettier-ignore
+  const said =
+    reasons.length > 0
+      ? reasons.join("; ")
+      : `the policy in trial ${allow ? "allows it" : "does not allow it"}`;
   const reason = rule === undefined ? said : `${said} (${rule})`;
   return { ...decided, shadow: { version, verdict: allow ? "allow" : "deny", reason } };
 }

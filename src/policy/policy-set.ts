@@ -6,7 +6,14 @@ import { partsOf } from "./files.ts";
 import { nodeCrypto } from "./node-crypto.ts";
 import type { PolicyDecision, PolicyFiles, PolicyInput } from "./policy.ts";
 import { compile, fromJson, LoadFailure } from "./rego/index.ts";
-import type { Evaluation, Explanation, Policy, PreparedQuery, RegoPowers, Value } from "./rego/index.ts"; // prettier-ignore
+import type {
+  Evaluation,
+  Explanation,
+  Policy,
+  PreparedQuery,
+  RegoPowers,
+  Value,
+} from "./rego/index.ts";
 import { toJsonText } from "./rego/json.ts";
 import { headPath, pathText } from "./rego/tree.ts";
 import { RegoObject, RegoSet, typeName } from "./rego/value.ts";
@@ -45,18 +52,43 @@ export function regoPowers(now: () => number): RegoPowers {
 export function compileSet(
   files: PolicyFiles,
   { withTests }: { withTests: boolean },
-): { policy: Policy; data: RegoObject; modules: PolicyFiles } | { faults: readonly DocumentFault[] } {
+):
+  | { policy: Policy; data: RegoObject; modules: PolicyFiles }
+  | { faults: readonly DocumentFault[] } {
   const { modules, tests, data, faults } = partsOf(files);
   const inFile = faults.map(({ file, message }) => ({ file, line: 1, column: 1, message }));
-  if (data.has(TOOLS)) inFile.push({ file: "data", line: 1, column: 1, message: "data.tools holds which tools are switched on and is kept by the server; use another name" }); // prettier-ignore
+  if (data.has(TOOLS))
+    inFile.push({
+      file: "data",
+      line: 1,
+      column: 1,
+      message:
+        "data.tools holds which tools are switched on and is kept by the server; use another name",
+    });
   const compiled = compile(withTests ? { ...modules, ...tests } : modules, { granted: GRANTED });
   if (!compiled.ok)
-    return { faults: [...inFile, ...compiled.errors.map(({ file, line, column, code, message }) => ({ file, line, column, message: `${code}: ${message}` }))] }; // prettier-ignore
+    return {
+      faults: [
+        ...inFile,
+        ...compiled.errors.map(({ file, line, column, code, message }) => ({
+          file,
+          line,
+          column,
+          message: `${code}: ${message}`,
+        })),
+      ],
+    };
   for (const { path, packageLoc, file } of compiled.policy.modules)
-    if (path[0] === TOOLS) inFile.push({ file, line: packageLoc.line, column: packageLoc.column, message: "the package tools would hide data.tools; use another name" }); // prettier-ignore
+    if (path[0] === TOOLS)
+      inFile.push({
+        file,
+        line: packageLoc.line,
+        column: packageLoc.column,
+        message: "the package tools would hide data.tools; use another name",
+      });
   if (inFile.length > 0) return { faults: inFile };
   return { policy: compiled.policy, data, modules };
-} // prettier-ignore
+}
 
 /** Faults when it does not compile, or when nothing is defined at the path (C32). */
 export function openPolicySet(
@@ -68,7 +100,16 @@ export function openPolicySet(
   const path = options.path.split("/");
   const [first] = rulesAt(compiled.policy.modules, path);
   if (!first)
-    return { faults: [{ file: Object.keys(compiled.modules)[0] ?? "", line: 1, column: 1, message: `no rule defines ${pathText(path)}, which is asked for every decision (setting policyPath)` }] }; // prettier-ignore
+    return {
+      faults: [
+        {
+          file: Object.keys(compiled.modules)[0] ?? "",
+          line: 1,
+          column: 1,
+          message: `no rule defines ${pathText(path)}, which is asked for every decision (setting policyPath)`,
+        },
+      ],
+    };
   try {
     return new PolicySet(compiled, path, first, options);
   } catch (cause) {
@@ -150,9 +191,16 @@ export class PolicySet {
     const fault = (message: string): DocumentFault[] => [{ file, line, column, message }];
     try {
       const { value } = this.#ask(this.#allow, NOBODY, false);
-      if (value === true) return fault("an empty input is allowed, so everybody may do everything; refuse what no rule allows"); // prettier-ignore
+      if (value === true)
+        return fault(
+          "an empty input is allowed, so everybody may do everything; refuse what no rule allows",
+        );
       const strange = strangeAnswer(this.#path, value);
-      return strange === null ? [] : fault(`${strange}, which is empty; it must be false (write \`default ${this.#path.at(-1)} := false\`)`); // prettier-ignore
+      return strange === null
+        ? []
+        : fault(
+            `${strange}, which is empty; it must be false (write \`default ${this.#path.at(-1)} := false\`)`,
+          );
     } catch (cause) {
       return fault((cause as Error).message);
     }
@@ -172,7 +220,10 @@ export class PolicySet {
     const { explanation } = this.#ask(this.#allow, input, true);
     const at = place ?? refusingRule(explanation, this.#path) ?? this.#first;
     if (!explain) return { reasons, rule: placeOf(at) };
-    return { reasons, ...this.#told(at, [...(said?.explanation.visits ?? []), ...explanation.visits], input) }; // prettier-ignore
+    return {
+      reasons,
+      ...this.#told(at, [...(said?.explanation.visits ?? []), ...explanation.visits], input),
+    };
   }
 
   /** Where a yes comes from. */
@@ -210,7 +261,8 @@ interface Answered {
   readonly explanation: Explanation;
 }
 
-const hashOf = (parts: unknown): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex"); // prettier-ignore
+const hashOf = (parts: unknown): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
 /** Nothing is known about this caller: whatever it is allowed, everybody is. */
 const NOBODY = {} as PolicyInput;
@@ -227,6 +279,13 @@ function strangeAnswer(path: readonly string[], answer: Value | undefined): stri
 }
 
 export function sentences(value: Value | undefined): readonly string[] {
-  const items = value instanceof RegoSet ? value.items() : Array.isArray(value) ? (value as readonly Value[]) : value === undefined ? [] : [value]; // prettier-ignore
+  const items =
+    value instanceof RegoSet
+      ? value.items()
+      : Array.isArray(value)
+        ? (value as readonly Value[])
+        : value === undefined
+          ? []
+          : [value];
   return items.map((item) => (typeof item === "string" ? item : toJsonText(item)));
 }

@@ -28,7 +28,10 @@ interface CaseSet {
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
-const { inputs, sets } = parse(read("test/fixtures/policy-cases.yaml")) as { inputs: { ada: PolicyInput }; sets: readonly CaseSet[] }; // prettier-ignore
+const { inputs, sets } = parse(read("test/fixtures/policy-cases.yaml")) as {
+  inputs: { ada: PolicyInput };
+  sets: readonly CaseSet[];
+};
 
 export const STARTER: PolicyFiles = {
   "tools.rego": read("governance/policies/tools.rego"),
@@ -42,15 +45,23 @@ const ENABLED = { "system/echo": { enabled: true } };
 export function changed(base: PolicyInput, change: Record<string, unknown> = {}): PolicyInput {
   const merged = (a: unknown, b: unknown): unknown =>
     isObject(a) && isObject(b)
-      ? { ...a, ...Object.fromEntries(Object.entries(b).map(([key, value]) => [key, merged(a[key], value)])) }
+      ? {
+          ...a,
+          ...Object.fromEntries(
+            Object.entries(b).map(([key, value]) => [key, merged(a[key], value)]),
+          ),
+        }
       : b;
   return merged(base, change) as PolicyInput;
-} // prettier-ignore
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function policySuite(name: string, open: (powers: PolicyPowers) => Promise<PolicyEngine>): void {
+export function policySuite(
+  name: string,
+  open: (powers: PolicyPowers) => Promise<PolicyEngine>,
+): void {
   describe(name, () => {
     let engine: PolicyEngine | null = null;
     const opened = async (powers: Partial<PolicyPowers> = {}): Promise<PolicyEngine> =>
@@ -99,7 +110,10 @@ export function policySuite(name: string, open: (powers: PolicyPowers) => Promis
       const yes = await ask(ADA, true);
       expect(yes.rule).toBe("tools.rego:14");
       expect(yes.ruleText).toMatch(/^allow if \{\n\taction_known/);
-      expect(yes.read).toMatchObject({ "input.action": "execute", 'data.tools["system/echo"].enabled': true });
+      expect(yes.read).toMatchObject({
+        "input.action": "execute",
+        'data.tools["system/echo"].enabled': true,
+      });
       const no = await ask(changed(ADA, { roles: [] }), true);
       expect(no.ruleText).toContain("if not caller_is_tool_user");
       expect(no.read).toMatchObject({ "input.roles": [] });
@@ -123,12 +137,24 @@ export function policySuite(name: string, open: (powers: PolicyPowers) => Promis
     test("another set replaces the whole former one, its data too", async () => {
       const it = await opened();
       const rule = "package ostiary.tools\n\ndefault allow := false\n\n";
-      await it.load("enforced", { version: "1", files: { "a.rego": `${rule}allow if input.user_id in data.users`, "data.json": '{"users": ["ada"]}' } });
+      await it.load("enforced", {
+        version: "1",
+        files: {
+          "a.rego": `${rule}allow if input.user_id in data.users`,
+          "data.json": '{"users": ["ada"]}',
+        },
+      });
       expect(await ask(ADA)).toMatchObject({ allow: true, version: "1" });
-      await it.load("enforced", { version: "2", files: { "b.rego": `${rule}allow if input.user_id in data.users` } });
+      await it.load("enforced", {
+        version: "2",
+        files: { "b.rego": `${rule}allow if input.user_id in data.users` },
+      });
       expect(await ask(ADA)).toMatchObject({ allow: false, version: "2", rule: "b.rego:3" });
       // The default moves from one file to another: both at once would contradict each other.
-      await it.load("enforced", { version: "3", files: { "b.rego": "package ostiary.tools\n\nallow if input.user_id", "c.rego": rule } });
+      await it.load("enforced", {
+        version: "3",
+        files: { "b.rego": "package ostiary.tools\n\nallow if input.user_id", "c.rego": rule },
+      });
       expect(await ask(ADA)).toMatchObject({ allow: true, version: "3" });
       expect(it.versionOf("enforced")).toBe("3");
     });
@@ -138,24 +164,52 @@ export function policySuite(name: string, open: (powers: PolicyPowers) => Promis
       await it.load("enforced", { version: "1", files: STARTER });
       await it.setTools(ENABLED);
       const refused = async (files: PolicyFiles): Promise<string> => {
-        const cause: unknown = await it.load("enforced", { version: "2", files }).catch((error: unknown) => error);
+        const cause: unknown = await it
+          .load("enforced", { version: "2", files })
+          .catch((error: unknown) => error);
         expect(cause).toBeInstanceOf(AppError);
         expect((cause as AppError).code).toBe("BAD_REQUEST");
-        return (cause as AppError).fault.errors?.map(({ path, message }) => `${path} ${message}`).join("\n") ?? "";
+        return (
+          (cause as AppError).fault.errors
+            ?.map(({ path, message }) => `${path} ${message}`)
+            .join("\n") ?? ""
+        );
       };
       const head = "package ostiary.tools\n\ndefault allow := false\n";
-      expect(await refused({ "a.rego": `${head}allow if` })).toMatch(/^a\.rego:\d+:\d+ rego_parse_error/);
-      expect(await refused({ "a.rego": `${head}allow if x == 1` })).toMatch(/^a\.rego:4:\d+ rego_unsafe_var_error/);
-      expect(await refused({ "a.rego": `${head}allow if http.send({"url": "http://x", "method": "get"}).status_code == 200` })).toMatch(/http.send needs the power "http"/);
-      expect(await refused({ "a.rego": "package other\n\nallow := false" })).toMatch(/no rule defines data\.ostiary\.tools\.allow/);
-      expect(await refused({ "a.rego": "package ostiary.tools\n\nallow := true" })).toMatch(/^a\.rego:3:1 an empty input is allowed/);
-      expect(await refused({ "a.rego": "package ostiary.tools\n\nallow if input.user_id" })).toMatch(/^a\.rego:3:1 .*is undefined for this input, which is empty/);
-      expect(await refused({ ...STARTER, "data.json": '{"tools": {}}' })).toMatch(/data\.tools .* kept by the server/);
-      expect(await refused({ ...STARTER, "more.rego": "package tools.more\n\nx := 1" })).toMatch(/more\.rego:1:1 the package tools/);
+      expect(await refused({ "a.rego": `${head}allow if` })).toMatch(
+        /^a\.rego:\d+:\d+ rego_parse_error/,
+      );
+      expect(await refused({ "a.rego": `${head}allow if x == 1` })).toMatch(
+        /^a\.rego:4:\d+ rego_unsafe_var_error/,
+      );
+      expect(
+        await refused({
+          "a.rego": `${head}allow if http.send({"url": "http://x", "method": "get"}).status_code == 200`,
+        }),
+      ).toMatch(/http.send needs the power "http"/);
+      expect(await refused({ "a.rego": "package other\n\nallow := false" })).toMatch(
+        /no rule defines data\.ostiary\.tools\.allow/,
+      );
+      expect(await refused({ "a.rego": "package ostiary.tools\n\nallow := true" })).toMatch(
+        /^a\.rego:3:1 an empty input is allowed/,
+      );
+      expect(
+        await refused({ "a.rego": "package ostiary.tools\n\nallow if input.user_id" }),
+      ).toMatch(/^a\.rego:3:1 .*is undefined for this input, which is empty/);
+      expect(await refused({ ...STARTER, "data.json": '{"tools": {}}' })).toMatch(
+        /data\.tools .* kept by the server/,
+      );
+      expect(await refused({ ...STARTER, "more.rego": "package tools.more\n\nx := 1" })).toMatch(
+        /more\.rego:1:1 the package tools/,
+      );
       expect(await refused({ ...STARTER, "data.json": "[" })).toMatch(/^data\.json:1:1 /);
       expect(await refused({ ...STARTER, "data.json": "[]" })).toMatch(/must hold an object/);
-      expect(await refused({ ...STARTER, "a/data.json": "1", "a.json": '{"a": 2}' })).toMatch(/gives data\.a a second time/);
-      expect(await refused({ ...STARTER, "notes.txt": "" })).toMatch(/notes\.txt:1:1 expected \.rego/);
+      expect(await refused({ ...STARTER, "a/data.json": "1", "a.json": '{"a": 2}' })).toMatch(
+        /gives data\.a a second time/,
+      );
+      expect(await refused({ ...STARTER, "notes.txt": "" })).toMatch(
+        /notes\.txt:1:1 expected \.rego/,
+      );
       expect(await ask(ADA)).toMatchObject({ allow: true, version: "1" });
     });
 
@@ -186,20 +240,37 @@ allow if {
       await it.setTools(ENABLED);
       const decide = async (input = ADA) => policies.decide(input, { explain: false });
       expect(await decide()).not.toHaveProperty("shadow");
-      const careful = "package ostiary.tools\n\ndefault allow := false\n\nallow if input.mode == \"NORMAL\"\n\nreasons contains \"not now\" if not allow";
+      const careful =
+        'package ostiary.tools\n\ndefault allow := false\n\nallow if input.mode == "NORMAL"\n\nreasons contains "not now" if not allow';
       await it.load("shadow", { version: "2", files: { "t.rego": careful } });
       expect(await decide()).not.toHaveProperty("shadow");
-      expect(await decide(changed(ADA, { mode: "ALERT" }))).toMatchObject({ allow: true, version: "1", shadow: { version: "2", verdict: "deny", reason: "not now (t.rego:7)" } });
-      expect(await decide(changed(ADA, { roles: [] }))).toMatchObject({ allow: false, version: "1", shadow: { version: "2", verdict: "allow", reason: "the policy in trial allows it" } });
-      const broken = "package ostiary.tools\n\ndefault allow := false\n\nallow := true if input.user_id\n\nallow := false if input.user_id";
+      expect(await decide(changed(ADA, { mode: "ALERT" }))).toMatchObject({
+        allow: true,
+        version: "1",
+        shadow: { version: "2", verdict: "deny", reason: "not now (t.rego:7)" },
+      });
+      expect(await decide(changed(ADA, { roles: [] }))).toMatchObject({
+        allow: false,
+        version: "1",
+        shadow: { version: "2", verdict: "allow", reason: "the policy in trial allows it" },
+      });
+      const broken =
+        "package ostiary.tools\n\ndefault allow := false\n\nallow := true if input.user_id\n\nallow := false if input.user_id";
       await it.load("shadow", { version: "3", files: { "t.rego": broken } });
-      expect(await decide()).toMatchObject({ allow: true, shadow: { version: "3", verdict: "deny", reason: expect.stringContaining("eval_conflict_error") as string } });
+      expect(await decide()).toMatchObject({
+        allow: true,
+        shadow: {
+          version: "3",
+          verdict: "deny",
+          reason: expect.stringContaining("eval_conflict_error") as string,
+        },
+      });
       expect(await decide(changed(ADA, { roles: [] }))).not.toHaveProperty("shadow");
       await it.load("shadow", null);
       expect(await decide()).not.toHaveProperty("shadow");
       expect(policies.version).toBe("1");
     });
   });
-} // prettier-ignore
+}
 
 export { sets as CASE_SETS };

@@ -18,14 +18,21 @@ export interface PolicyInput {
   readonly capsule: string | null;
   readonly session: string | null;
   /** Null when the name is unknown. */
-  readonly tool: { readonly name: string; readonly category: string; readonly risk: string; readonly class: string; readonly provider: string; readonly version: string } | null;
+  readonly tool: {
+    readonly name: string;
+    readonly category: string;
+    readonly risk: string;
+    readonly class: string;
+    readonly provider: string;
+    readonly version: string;
+  } | null;
   readonly mode: Mode;
   /** ISO 8601, UTC. */
   readonly time: string;
   readonly argument_names: readonly string[];
   /** Only when the action is execute. */
   readonly arguments?: JsonObject;
-} // prettier-ignore
+}
 
 export interface PolicyDecision {
   readonly allow: boolean;
@@ -49,11 +56,18 @@ export type PolicyFiles = Readonly<Record<string, string>>;
 export interface PolicyEngine {
   readonly engine: "embedded" | "opa";
   /** Makes this set the one that answers under `slot`; throws AppError BAD_REQUEST with file:line when it does not load. */
-  load(slot: "enforced" | "shadow", set: { version: string; files: PolicyFiles } | null): Promise<void>;
+  load(
+    slot: "enforced" | "shadow",
+    set: { version: string; files: PolicyFiles } | null,
+  ): Promise<void>;
   /** Replaces `data.tools` (which tools are enabled), for both slots. */
   setTools(tools: Readonly<Record<string, { enabled: boolean }>>): void | Promise<void>;
   /** Null when the slot is empty. Throws when the engine is out. `explain` adds rule, ruleText, read. */
-  decide(slot: "enforced" | "shadow", input: PolicyInput, explain: boolean): PolicyDecision | null | Promise<PolicyDecision | null>;
+  decide(
+    slot: "enforced" | "shadow",
+    input: PolicyInput,
+    explain: boolean,
+  ): PolicyDecision | null | Promise<PolicyDecision | null>;
   /** Of the set in this slot; null when it is empty. */
   versionOf(slot: "enforced" | "shadow"): string | null;
   /** True: answers of both sets depend on nothing but the input without `time` and `data.tools`, so that they may be remembered. */
@@ -64,7 +78,7 @@ export interface PolicyEngine {
   readonly revision: number;
   ping(): Promise<void>;
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 /** What the gate asks. Adds the trial verdict of a shadow set when it differs. */
 export interface Policies {
@@ -87,5 +101,9 @@ export interface Question {
 }
 
 export interface Judged extends PolicyDecision {
-  readonly shadow?: { readonly version: string; readonly verdict: "allow" | "deny"; readonly reason: string };
-} // prettier-ignore
+  readonly shadow?: {
+    readonly version: string;
+    readonly verdict: "allow" | "deny";
+    readonly reason: string;
+  };
+}

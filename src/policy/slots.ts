@@ -81,7 +81,11 @@ function invalidSet(faults: readonly DocumentFault[]): AppError {
   const at = first ? `${first.file}:${first.line}:${first.column} ${first.message}` : "";
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
   return new AppError("BAD_REQUEST", "invalid_input", `The policy does not load: ${at}${more}`, {
-    remedy: "correct the places listed in errors; `ostiary policy check` shows them before publishing",
-    errors: faults.map(({ file, line, column, message }) => ({ path: `${file}:${line}:${column}`, message })),
+    remedy:
+      "correct the places listed in errors; `ostiary policy check` shows them before publishing",
+    errors: faults.map(({ file, line, column, message }) => ({
+      path: `${file}:${line}:${column}`,
+      message,
+    })),
   });
-} // prettier-ignore
+}

@@ -27,11 +27,15 @@ export const isTimeless = (modules: readonly Module[]): boolean => ignores(modul
 export const isArgumentless = (modules: readonly Module[]): boolean => ignores(modules, CALL);
 
 function ignores(modules: readonly Module[], fields: Fields): boolean {
-  return modules.every((module) => !imports(module, fields) && !module.rules.some((rule) => changes(rule, fields))); // prettier-ignore
+  return modules.every(
+    (module) => !imports(module, fields) && !module.rules.some((rule) => changes(rule, fields)),
+  );
 }
 
 function imports({ imports: all }: Module, fields: Fields): boolean {
-  return all.some(({ path: [root, field] }) => root === "input" && (field === undefined || fields.has(field))); // prettier-ignore
+  return all.some(
+    ({ path: [root, field] }) => root === "input" && (field === undefined || fields.has(field)),
+  );
 }
 
 function changes(rule: Module["rules"][number], fields: Fields): boolean {

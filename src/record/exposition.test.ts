@@ -11,7 +11,11 @@ describe("the text format", () => {
     const anything = fc.uniqueArray(fc.string({ unit: "binary", maxLength: 20 }), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(anything, async (values) => {
-        const total = counter({ name: "things_total", help: "Things\\with\nlines", labels: ["what"] }); // prettier-ignore
+        const total = counter({
+          name: "things_total",
+          help: "Things\\with\nlines",
+          labels: ["what"],
+        });
         for (const value of values) total.of(value).value++;
         const { samples } = (await read(total)).get("things_total") ?? { samples: [] };
         expect(samples.map(({ labels }) => labels["what"])).toEqual(values);
@@ -40,9 +44,20 @@ describe("the text format", () => {
       two.of("same", `b${i}`).value++;
     }
     const page = await read(one, two);
-    const of = (name: string) => page.get(name)?.samples.map(({ labels, value }) => [...Object.values(labels), value]); // prettier-ignore
-    expect(of("one_total")).toEqual([["a0", 1], ["a1", 1], ["a2", 1], ["other", 7]]); // prettier-ignore
-    expect(of("two_total")).toEqual([["same", "b0", 1], ["same", "b1", 1], ["same", "b2", 1], ["same", "other", 7]]); // prettier-ignore
+    const of = (name: string) =>
+      page.get(name)?.samples.map(({ labels, value }) => [...Object.values(labels), value]);
+    expect(of("one_total")).toEqual([
+      ["a0", 1],
+      ["a1", 1],
+      ["a2", 1],
+      ["other", 7],
+    ]);
+    expect(of("two_total")).toEqual([
+      ["same", "b0", 1],
+      ["same", "b1", 1],
+      ["same", "b2", 1],
+      ["same", "other", 7],
+    ]);
   });
 
   it("a reading that fails, says nothing or does not come is left out; the page comes", async () => {
@@ -56,17 +71,43 @@ describe("the text format", () => {
       readGauge(about("hangs"), () => new Promise(() => undefined)),
       readGauge(about("yes"), () => true),
       setGauge(about("unset")),
-      readGauge({ ...about("listed"), labels: ["x"], max: 1 }, () => [["a", 2], ["b", 3]]), // prettier-ignore
+      readGauge({ ...about("listed"), labels: ["x"], max: 1 }, () => [
+        ["a", 2],
+        ["b", 3],
+      ]),
     );
-    expect([...page.values()].map(({ name, samples }) => [name, samples.map(({ value }) => value)])).toEqual([
-      ["fails", []], ["throws", []], ["silent", []], ["hangs", []], ["yes", [1]], ["unset", []], ["listed", [2]],
-    ]); // prettier-ignore
+    expect(
+      [...page.values()].map(({ name, samples }) => [name, samples.map(({ value }) => value)]),
+    ).toEqual([
+      ["fails", []],
+      ["throws", []],
+      ["silent", []],
+      ["hangs", []],
+      ["yes", [1]],
+      ["unset", []],
+      ["listed", [2]],
+    ]);
   });
 
   it("the parser itself refuses what is not of the format", () => {
     const head = "# HELP a A\n# TYPE a counter\n";
-    for (const wrong of [`${head}a 1`, "a 1\n", `${head}b 1\n`, `${head}a{x=1} 1\n`, `${head}a -1\n`, `${head}a 1\na 2\n`, `${head}\n`, `${head}a one\n`, "# TYPE a counter\na 1\n", '# HELP a A\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n'])
-      expect(() => parsePage(wrong), wrong).toThrow(); // prettier-ignore
-    expect(parsePage(`${head}a{x="\\"\\\\\\n"} 1e+21\n`).get("a")?.samples[0]).toEqual({ name: "a", labels: { x: '"\\\n' }, value: 1e21 }); // prettier-ignore
+    for (const wrong of [
+      `${head}a 1`,
+      "a 1\n",
+      `${head}b 1\n`,
+      `${head}a{x=1} 1\n`,
+      `${head}a -1\n`,
+      `${head}a 1\na 2\n`,
+      `${head}\n`,
+      `${head}a one\n`,
+      "# TYPE a counter\na 1\n",
+      '# HELP a A\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n',
+    ])
+      expect(() => parsePage(wrong), wrong).toThrow();
+    expect(parsePage(`${head}a{x="\\"\\\\\\n"} 1e+21\n`).get("a")?.samples[0]).toEqual({
+      name: "a",
+      labels: { x: '"\\\n' },
+      value: 1e21,
+    });
   });
 });

@@ -44,7 +44,11 @@ export const counter = (about: Described): Series<Cell> => cells("counter", abou
 export const setGauge = (about: Described): Series<Cell> => cells("gauge", about);
 
 /** A number that is asked for when the page is read. */
-export function readGauge(about: Described, read: () => Reading | Promise<Reading>, type: "gauge" | "counter" = "gauge"): Family {
+export function readGauge(
+  about: Described,
+  read: () => Reading | Promise<Reading>,
+  type: "gauge" | "counter" = "gauge",
+): Family {
   const { name, labels = [] } = about;
   return {
     ...about,
@@ -52,16 +56,21 @@ export function readGauge(about: Described, read: () => Reading | Promise<Readin
     async lines() {
       const reading = await inTime(read);
       if (reading === null) return [];
-      if (typeof reading === "number" || typeof reading === "boolean") return [line(name, "", Number(reading))];
+      if (typeof reading === "number" || typeof reading === "boolean")
+        return [line(name, "", Number(reading))];
       return reading
         .slice(0, about.max ?? MAX_SERIES)
-        .map((row) => line(name, labelText(labels, row.slice(0, -1) as string[]), row.at(-1) as number));
+        .map((row) =>
+          line(name, labelText(labels, row.slice(0, -1) as string[]), row.at(-1) as number),
+        );
     },
   };
-} // prettier-ignore
+}
 
 /** `bounds` are upper ones, ascending; what lies beyond the last counts under +Inf. */
-export function histogram(about: Described & { readonly bounds: readonly number[] }): Series<Spread> {
+export function histogram(
+  about: Described & { readonly bounds: readonly number[] },
+): Series<Spread> {
   const { name, bounds } = about;
   const ends = [...bounds.map(String), "+Inf"];
   const { all, of } = seriesOf(about, () => spread(bounds));
@@ -74,13 +83,14 @@ export function histogram(about: Described & { readonly bounds: readonly number[
       for (const [labels, { counts, sum }] of all.values()) {
         const before = labels === "" ? `${name}_bucket{le="` : `${name}_bucket{${labels},le="`;
         let total = 0;
-        for (let i = 0; i < ends.length; i++) lines.push(`${before}${ends[i]}"} ${(total += counts[i] ?? 0)}`);
+        for (let i = 0; i < ends.length; i++)
+          lines.push(`${before}${ends[i]}"} ${(total += counts[i] ?? 0)}`);
         lines.push(line(`${name}_sum`, labels, sum()), line(`${name}_count`, labels, total));
       }
       return lines;
     },
   };
-} // prettier-ignore
+}
 
 export async function pageOf(families: readonly Family[]): Promise<string> {
   const parts = await Promise.all(
@@ -95,9 +105,10 @@ export async function pageOf(families: readonly Family[]): Promise<string> {
 
 function cells(type: "counter" | "gauge", about: Described): Series<Cell> {
   const { all, of } = seriesOf<Cell>(about, () => ({ value: 0 }));
-  const lines = () => [...all.values()].map(([labels, { value }]) => line(about.name, labels, value));
+  const lines = () =>
+    [...all.values()].map(([labels, { value }]) => line(about.name, labels, value));
   return { ...about, type, of, lines };
-} // prettier-ignore
+}
 
 /** Nobody outside can make series without end: beyond `max` all but the first label say `other`. */
 function seriesOf<T>({ labels = [], max = MAX_SERIES }: Described, make: () => T) {

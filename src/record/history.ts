@@ -1,7 +1,18 @@
 // What was recorded: each caller's own rows; to administrators those of their tenant.
 import type { Caller, Status } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { AuditedRecord, ExecutionRecord, Figures, HistoryFilter, HistoryPage, Percentiles, RowKey, Stats, Store, UsageRow } from "../store/store.ts"; // prettier-ignore
+import type {
+  AuditedRecord,
+  ExecutionRecord,
+  Figures,
+  HistoryFilter,
+  HistoryPage,
+  Percentiles,
+  RowKey,
+  Stats,
+  Store,
+  UsageRow,
+} from "../store/store.ts";
 import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
 
@@ -108,7 +119,11 @@ export function createHistory(
     },
     rebuilds: createRebuilds({ ...powers, rebuild: executions.rebuild }),
     usage: (caller, toolName) =>
-      executions.usage({ tenantId: caller.tenantId, userId: caller.userId, ...(toolName === undefined ? {} : { toolName }) }), // prettier-ignore
+      executions.usage({
+        tenantId: caller.tenantId,
+        userId: caller.userId,
+        ...(toolName === undefined ? {} : { toolName }),
+      }),
     toolUsage: (caller, toolName) =>
       executions.usage({
         tenantId: caller.tenantId,
@@ -128,7 +143,11 @@ function userOf(caller: Caller, whose: string | undefined): { readonly userId?: 
 
 function oneUser({ userId }: { readonly userId?: string }): string {
   if (userId !== undefined) return userId;
-  throw badField("/userId", "everybody's executions are listed without further filters", "name one user, or ask for the figures: GET /api/v1/history/stats"); // prettier-ignore
+  throw badField(
+    "/userId",
+    "everybody's executions are listed without further filters",
+    "name one user, or ask for the figures: GET /api/v1/history/stats",
+  );
 }
 
 async function found(
@@ -160,7 +179,11 @@ function cursorFrom(text: string): { startTime: number; id: string } {
     Buffer.from(text, "base64url").toString("latin1"),
   );
   if (match?.[1] === undefined || match[2] === undefined) {
-    throw badField("/after", "not a cursor of this list", "use the `next` of the page before, or leave it out"); // prettier-ignore
+    throw badField(
+      "/after",
+      "not a cursor of this list",
+      "use the `next` of the page before, or leave it out",
+    );
   }
   return { startTime: Number(match[1]), id: match[2] };
 }

@@ -1,7 +1,16 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
 import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { Action, EndBody, EventFacts, LogEvent, StartBody, Store, WrittenEnd, WrittenStart } from "../store/store.ts"; // prettier-ignore
+import type {
+  Action,
+  EndBody,
+  EventFacts,
+  LogEvent,
+  StartBody,
+  Store,
+  WrittenEnd,
+  WrittenStart,
+} from "../store/store.ts";
 import { packGates, type PackedGates } from "../util/gates.ts";
 import type { Masker } from "../util/masker.ts";
 import { withoutPictures } from "./pictures.ts";
@@ -67,17 +76,28 @@ export function createRecorder(p: RecorderPowers): Recorder {
   const failed = (event: LogEvent, cause: unknown): never => {
     p.onFailed(cause);
     if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
-    throw new AppError("UNAVAILABLE", "engine_unavailable", "the record cannot be written: the store does not answer", {
-      remedy: "nothing more runs until the store is back; see /readyz",
-      retryAfterSeconds: 5,
-      cause,
-    });
-  }; // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "engine_unavailable",
+      "the record cannot be written: the store does not answer",
+      {
+        remedy: "nothing more runs until the store is back; see /readyz",
+        retryAfterSeconds: 5,
+        cause,
+      },
+    );
+  };
   const startText = createStartText();
-  const appendOf = (action: Action, call: Call, at: number, text: string, known: EventFacts): Promise<void> => {
+  const appendOf = (
+    action: Action,
+    call: Call,
+    at: number,
+    text: string,
+    known: EventFacts,
+  ): Promise<void> => {
     const { tenantId, userId: actor } = call.caller;
     return append({ tenantId, at, action, actor, executionId: call.id, body: text }, known);
-  }; // prettier-ignore
+  };
   const begin = (action: Action, call: Call, body: WrittenStart): Promise<void> =>
     appendOf(action, call, call.startedAt, startText(call, body), body);
   return {
@@ -95,11 +115,23 @@ export function createRecorder(p: RecorderPowers): Recorder {
       // Nothing was counted yet: a refused call has nothing to settle.
       const end = endBody(call, outcome, NOTHING, p);
       const start = startBody(call, outcome.gates, "failed", p);
-      const body = { ...start, ...(outcome.visible ? {} : hidden(call, outcome.gates, p)), ...end, metadata: start.metadata }; // prettier-ignore
+      const body = {
+        ...start,
+        ...(outcome.visible ? {} : hidden(call, outcome.gates, p)),
+        ...end,
+        metadata: start.metadata,
+      };
       return appendOf("tool.execution.denied", call, end.endTime, JSON.stringify(body), body);
     },
     note: (action, who, body) =>
-      append({ tenantId: who.tenantId, at: p.now(), action, actor: who.userId, executionId: null, body: JSON.stringify(p.masker.value(body)) }), // prettier-ignore
+      append({
+        tenantId: who.tenantId,
+        at: p.now(),
+        action,
+        actor: who.userId,
+        executionId: null,
+        body: JSON.stringify(p.masker.value(body)),
+      }),
   };
 }
 
@@ -172,19 +204,30 @@ const nameOf = (call: Call, { masker }: Pick<RecorderPowers, "masker">): string 
   call.tool === null ? masker.text(call.requestedName) : call.requestedName;
 
 /** What stages say may quote arguments; plain allows say nothing. */
-function gatesOf(gates: readonly Verdict[], { masker }: Pick<RecorderPowers, "masker">): PackedGates {
+function gatesOf(
+  gates: readonly Verdict[],
+  { masker }: Pick<RecorderPowers, "masker">,
+): PackedGates {
   const packed = packGates(gates);
   return typeof packed === "string" ? packed : masker.value(packed);
-} // prettier-ignore
+}
 
-function endBody(call: Call, outcome: Outcome, budgetDelta: EndBody["budgetDelta"], p: Pick<RecorderPowers, "now" | "masker">): WrittenEnd {
+function endBody(
+  call: Call,
+  outcome: Outcome,
+  budgetDelta: EndBody["budgetDelta"],
+  p: Pick<RecorderPowers, "now" | "masker">,
+): WrittenEnd {
   const { error, recorded } = outcome;
   const { masker } = p;
   return {
     status: outcome.status,
     endTime: outcome.endedAt ?? p.now(),
     executionTime: outcome.latencyMs,
-    result: recorded === undefined ? masker.value(withoutPictures(outcome.output)) : withoutPictures(recorded),
+    result:
+      recorded === undefined
+        ? masker.value(withoutPictures(outcome.output))
+        : withoutPictures(recorded),
     error: error === null ? undefined : masker.text(error.message),
     errorCode: error?.code,
     errorReason: error?.reason,
@@ -199,7 +242,7 @@ function endBody(call: Call, outcome: Outcome, budgetDelta: EndBody["budgetDelta
     traceId: call.trace.traceId,
     spanId: call.trace.spanId,
   };
-} // prettier-ignore
+}
 
 function unlessEmpty<T extends object>(value: T): T | undefined {
   for (const _key in value) return value;

@@ -28,11 +28,40 @@ const foreign = testCaller({ userId: "ada", tenantId: "other" });
 const foreignBoss = testCaller({ userId: "boss", tenantId: "other", role: "admin" });
 
 const AT = Date.UTC(2026, 0, 1);
-const event = (action: LogEvent["action"], actor: string, body: object): LogEvent =>
-  ({ tenantId: "local", at: AT, action, actor, executionId: null, body: JSON.stringify(body) }); // prettier-ignore
-const changed = event("mode.changed", "boss", { from: "NORMAL", to: "ALERT", reason: "drill", by: "boss", until: AT + 60_000, sensors: {}, index: 1 }); // prettier-ignore
-const requested = event("approval.requested", "ada", { approvalId: "apr_1", executionId: "exec_1", toolName: "file/write", risk: "moderate", needed: 1, expiresAt: AT + 300_000, arguments: { path: "secret.txt" } }); // prettier-ignore
-const voted = event("approval.voted", "boss", { approvalId: "apr_1", executionId: "exec_1", toolName: "file/write", requester: "ada", decision: "approve", comment: "fine" }); // prettier-ignore
+const event = (action: LogEvent["action"], actor: string, body: object): LogEvent => ({
+  tenantId: "local",
+  at: AT,
+  action,
+  actor,
+  executionId: null,
+  body: JSON.stringify(body),
+});
+const changed = event("mode.changed", "boss", {
+  from: "NORMAL",
+  to: "ALERT",
+  reason: "drill",
+  by: "boss",
+  until: AT + 60_000,
+  sensors: {},
+  index: 1,
+});
+const requested = event("approval.requested", "ada", {
+  approvalId: "apr_1",
+  executionId: "exec_1",
+  toolName: "file/write",
+  risk: "moderate",
+  needed: 1,
+  expiresAt: AT + 300_000,
+  arguments: { path: "secret.txt" },
+});
+const voted = event("approval.voted", "boss", {
+  approvalId: "apr_1",
+  executionId: "exec_1",
+  toolName: "file/write",
+  requester: "ada",
+  decision: "approve",
+  comment: "fine",
+});
 
 const publish = async (each: LogEvent): Promise<number> => {
   const seq = await store.log.append(each);
@@ -41,12 +70,20 @@ const publish = async (each: LogEvent): Promise<number> => {
 };
 
 /** What each of them hears while `work` goes on. */
-async function heard(callers: Record<string, Caller>, work: () => Promise<unknown>, after?: number): Promise<Record<string, LiveEvent[]>> {
+async function heard(
+  callers: Record<string, Caller>,
+  work: () => Promise<unknown>,
+  after?: number,
+): Promise<Record<string, LiveEvent[]>> {
   const stop = new AbortController();
   const told: Record<string, LiveEvent[]> = {};
   const reading = Object.entries(callers).map(async ([name, caller]) => {
     const events: LiveEvent[] = (told[name] = []);
-    for await (const each of live.subscribe(caller, { signal: stop.signal, ...(after === undefined ? {} : { after }) })) events.push(each);
+    for await (const each of live.subscribe(caller, {
+      signal: stop.signal,
+      ...(after === undefined ? {} : { after }),
+    }))
+      events.push(each);
   });
   await work();
   // Reading from the store takes several turns of the loop.
@@ -54,21 +91,41 @@ async function heard(callers: Record<string, Caller>, work: () => Promise<unknow
   stop.abort();
   await Promise.all(reading);
   return told;
-} // prettier-ignore
+}
 
 const names = (told: Record<string, LiveEvent[]>) =>
-  Object.fromEntries(Object.entries(told).map(([name, events]) => [name, events.map((each) => each.event)])); // prettier-ignore
+  Object.fromEntries(
+    Object.entries(told).map(([name, events]) => [name, events.map((each) => each.event)]),
+  );
 
 describe("the mode", () => {
   test("a change reaches every listener of every tenant, and says what, why, by whom and until when", async () => {
     const told = await heard({ ada, foreign, boss }, () => publish(changed));
-    expect(names(told)).toEqual({ ada: ["mode.changed"], foreign: ["mode.changed"], boss: ["mode.changed"] }); // prettier-ignore
-    expect(JSON.parse(told["foreign"]?.[0]?.data ?? "")).toEqual({ mode: "ALERT", from: "NORMAL", reason: "drill", by: "boss", until: "2026-01-01T00:01:00.000Z", at: "2026-01-01T00:00:00.000Z" }); // prettier-ignore
+    expect(names(told)).toEqual({
+      ada: ["mode.changed"],
+      foreign: ["mode.changed"],
+      boss: ["mode.changed"],
+    });
+    expect(JSON.parse(told["foreign"]?.[0]?.data ?? "")).toEqual({
+      mode: "ALERT",
+      from: "NORMAL",
+      reason: "drill",
+      by: "boss",
+      until: "2026-01-01T00:01:00.000Z",
+      at: "2026-01-01T00:00:00.000Z",
+    });
   });
 
   test("a proposal is told too; other notes of the house are not", async () => {
     const told = await heard({ ada }, async () => {
-      await publish(event("mode.proposed", "sensor:quiet", { from: "ALERT", to: "NORMAL", reason: "quiet", by: "sensor:quiet" })); // prettier-ignore
+      await publish(
+        event("mode.proposed", "sensor:quiet", {
+          from: "ALERT",
+          to: "NORMAL",
+          reason: "quiet",
+          by: "sensor:quiet",
+        }),
+      );
       await publish(event("sensor.warning", "sensor:cpu", {}));
       await publish(event("key.created", "ada", {}));
       await publish(event("approval.rule_created", "ada", {}));
@@ -86,7 +143,16 @@ describe("approvals", () => {
     });
     const both = ["approval.requested", "approval.voted"];
     expect(names(told)).toEqual({ ada: both, bob: [], boss: both, foreign: [], foreignBoss: [] });
-    expect(JSON.parse(told["boss"]?.[0]?.data ?? "")).toEqual({ approvalId: "apr_1", executionId: "exec_1", toolName: "file/write", requester: "ada", risk: "moderate", needed: 1, expiresAt: "2026-01-01T00:05:00.000Z", at: "2026-01-01T00:00:00.000Z" }); // prettier-ignore
+    expect(JSON.parse(told["boss"]?.[0]?.data ?? "")).toEqual({
+      approvalId: "apr_1",
+      executionId: "exec_1",
+      toolName: "file/write",
+      requester: "ada",
+      risk: "moderate",
+      needed: 1,
+      expiresAt: "2026-01-01T00:05:00.000Z",
+      at: "2026-01-01T00:00:00.000Z",
+    });
     expect(JSON.stringify(told)).not.toMatch(/secret\.txt|fine/);
   });
 });
@@ -94,19 +160,28 @@ describe("approvals", () => {
 test("a listener that comes back gets from the log what it missed, then goes on live", async () => {
   const first = await store.log.append(changed);
   await store.log.append(requested);
-  const start = { ...event("tool.execution.start", "ada", { toolName: "system/echo", status: "running" }), executionId: "exec_2" }; // prettier-ignore
-  const told = await heard({ ada, bob, foreign }, async () => {
-    for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
-    await publish(voted);
-    live.publish({ seq: 99, event: start });
-  }, 0); // prettier-ignore
+  const start = {
+    ...event("tool.execution.start", "ada", { toolName: "system/echo", status: "running" }),
+    executionId: "exec_2",
+  };
+  const told = await heard(
+    { ada, bob, foreign },
+    async () => {
+      for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+      await publish(voted);
+      live.publish({ seq: 99, event: start });
+    },
+    0,
+  );
   expect(names(told)).toEqual({
     ada: ["mode.changed", "approval.requested", "approval.voted", "tool.execution.start"],
     bob: ["mode.changed"],
     foreign: ["mode.changed"],
   });
   expect(told["ada"]?.[0]?.id).toBe(first);
-  expect(names(await heard({ ada }, async () => Promise.resolve(), first))["ada"]).not.toContain("mode.changed"); // prettier-ignore
+  expect(names(await heard({ ada }, async () => Promise.resolve(), first))["ada"]).not.toContain(
+    "mode.changed",
+  );
 });
 
 describe("several instances", () => {

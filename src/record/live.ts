@@ -56,9 +56,19 @@ export function createLive(log: Store["log"]): LivePublisher {
   let lookedTo: number | null = null;
   let looking: Promise<void> = Promise.resolve();
 
-  async function* follow(reader: Reader, after: number | undefined, signal: AbortSignal, leave: () => void): AsyncGenerator<LiveEvent> {
+  async function* follow(
+    reader: Reader,
+    after: number | undefined,
+    signal: AbortSignal,
+    leave: () => void,
+  ): AsyncGenerator<LiveEvent> {
     const { caller } = reader;
-    const filter = { tenantId: caller.tenantId, actor: caller.userId, tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS], houseActions: HOUSE_ACTIONS };
+    const filter = {
+      tenantId: caller.tenantId,
+      actor: caller.userId,
+      tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS],
+      houseActions: HOUSE_ACTIONS,
+    };
     try {
       let last = after ?? 0;
       if (after !== undefined) {
@@ -81,7 +91,7 @@ export function createLive(log: Store["log"]): LivePublisher {
       signal.removeEventListener("abort", leave);
       leave();
     }
-  } // prettier-ignore
+  }
 
   const hand = (reader: Reader, recorded: Recorded): void => {
     if (reader.waiting.length > MAX_LAG) return;

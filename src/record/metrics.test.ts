@@ -36,13 +36,14 @@ beforeAll(async () => {
       ...store,
       log: {
         ...store.log,
-        append: (...event) => broken ? Promise.reject(new Error("no space")) : store.log.append(...event),
+        append: (...event) =>
+          broken ? Promise.reject(new Error("no space")) : store.log.append(...event),
       },
       approvals: {
         ...store.approvals,
         pending: () => (broken ? Promise.reject(new Error("out")) : store.approvals.pending()),
       },
-    }), // prettier-ignore
+    }),
   });
   admin = await app.callerOf(app.adminKey);
   agent = { ...(await app.callerOf(app.cliKey)), capsuleId: "starter" };
@@ -53,19 +54,35 @@ type Page = ReadonlyMap<string, ParsedFamily>;
 const pageOf = async (metrics: Pick<Metrics, "text"> = app.doors.metrics): Promise<Page> =>
   parsePage(await metrics.text());
 /** Undefined when there is no such series. */
-const valueOf = (page: Page, name: string, labels: Record<string, string> = {}): number | undefined =>
+const valueOf = (
+  page: Page,
+  name: string,
+  labels: Record<string, string> = {},
+): number | undefined =>
   [...page.values()]
     .flatMap(({ samples }) => samples)
-    .find((sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
-    ?.value; // prettier-ignore
+    .find(
+      (sample) =>
+        sample.name === name &&
+        Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    )?.value;
 /** By how much a figure rises while something happens. */
-async function rise(name: string, labels: Record<string, string>, act: () => Promise<unknown>): Promise<number> {
+async function rise(
+  name: string,
+  labels: Record<string, string>,
+  act: () => Promise<unknown>,
+): Promise<number> {
   const before = valueOf(await pageOf(), name, labels) ?? 0;
   await act();
   return (valueOf(await pageOf(), name, labels) ?? 0) - before;
-} // prettier-ignore
-const call = (name: string, args: CallRequest["arguments"] = {}, caller = admin, more: Partial<CallRequest> = {}): Promise<Outcome> =>
-  app.app.engine.execute(caller, { name, arguments: args, entry: "rest", ...more }); // prettier-ignore
+}
+const call = (
+  name: string,
+  args: CallRequest["arguments"] = {},
+  caller = admin,
+  more: Partial<CallRequest> = {},
+): Promise<Outcome> =>
+  app.app.engine.execute(caller, { name, arguments: args, entry: "rest", ...more });
 const echo = () => call("system/echo", { text: "hi" });
 const stages = EXECUTE.map(({ name }) => name);
 
@@ -75,18 +92,28 @@ describe("what stands on the page", () => {
     await echo();
     await call("no/such");
     const page = await pageOf();
-    const types = ["tool_discovery_count", "tool_execution_total", "tool_execution_duration", "tool_permission_denied"]
-      .map((name) => page.get(name)?.type); // prettier-ignore
+    const types = [
+      "tool_discovery_count",
+      "tool_execution_total",
+      "tool_execution_duration",
+      "tool_permission_denied",
+    ].map((name) => page.get(name)?.type);
     expect(types).toEqual(["gauge", "counter", "histogram", "counter"]);
-    expect(valueOf(page, "tool_execution_total", { tool_name: "unknown", status: "failed" })).toBeGreaterThan(0); // prettier-ignore
-    expect(valueOf(page, "tool_execution_duration_count", { tool_name: "system/echo" })).toBeGreaterThan(0); // prettier-ignore
+    expect(
+      valueOf(page, "tool_execution_total", { tool_name: "unknown", status: "failed" }),
+    ).toBeGreaterThan(0);
+    expect(
+      valueOf(page, "tool_execution_duration_count", { tool_name: "system/echo" }),
+    ).toBeGreaterThan(0);
     expect(valueOf(page, "tool_permission_denied", { tool_name: "unknown" })).toBeGreaterThan(0);
     expect(valueOf(page, "tool_discovery_count")).toBeGreaterThan(50);
   });
 
   it("R191: over HTTP, to administrators and keys with scope metrics:read, to nobody else", async () => {
-    const scrape = (key: string) => fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${key}` } }); // prettier-ignore
-    const keyOf = async (scopes: string[]): Promise<string> => (await app.api("POST", "/keys", { body: { userId: "ann", name: "k", scopes } })).body.secret; // prettier-ignore
+    const scrape = (key: string) =>
+      fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+    const keyOf = async (scopes: string[]): Promise<string> =>
+      (await app.api("POST", "/keys", { body: { userId: "ann", name: "k", scopes } })).body.secret;
     await app.api("POST", "/users", { body: { id: "ann", name: "Ann" } });
     const answer = await scrape(await keyOf(["metrics:read"]));
     expect(answer.status).toBe(200);
@@ -134,7 +161,9 @@ describe("what a call adds", () => {
   });
 
   it("a refusal is a denial of its stage, a timeout is no mere cancel", async () => {
-    const denied = await rise("ostiary_verdicts_total", { stage: "input", verdict: "deny" }, () => call("system/echo", { text: 7 })); // prettier-ignore
+    const denied = await rise("ostiary_verdicts_total", { stage: "input", verdict: "deny" }, () =>
+      call("system/echo", { text: 7 }),
+    );
     expect(denied).toBe(1);
     const status = { tool_name: "system/slow", status: "timeout" };
     const late = () => call("system/slow", { ms: 60_000 }, admin, { timeoutMs: 1_000 });
@@ -144,7 +173,13 @@ describe("what a call adds", () => {
   it("who waits for a person is counted as held, as waiting, and by how long it took", async () => {
     const hold = { stage: "approval", verdict: "hold" };
     let outcome: Outcome | null = null;
-    expect(await rise("ostiary_verdicts_total", hold, async () => (outcome = await call("system/careful", { note: "a" }, agent)))).toBe(1); // prettier-ignore
+    expect(
+      await rise(
+        "ostiary_verdicts_total",
+        hold,
+        async () => (outcome = await call("system/careful", { note: "a" }, agent)),
+      ),
+    ).toBe(1);
     expect(valueOf(await pageOf(), "ostiary_approvals_pending")).toBe(1);
     const { approval } = outcome as unknown as Outcome;
     const decline = () => app.doors.approvals.decline(admin, approval?.id ?? "", {});
@@ -154,7 +189,9 @@ describe("what a call adds", () => {
 
   it("who runs and who waits for a place", async () => {
     const cancel = new AbortController();
-    const calls = [1, 2, 3].map(() => call("system/slow", { ms: 60_000 }, admin, { signal: cancel.signal })); // prettier-ignore
+    const calls = [1, 2, 3].map(() =>
+      call("system/slow", { ms: 60_000 }, admin, { signal: cancel.signal }),
+    );
     await vi.waitFor(async () => expect(valueOf(await pageOf(), "ostiary_queue_waiting")).toBe(2));
     const page = await pageOf();
     expect(valueOf(page, "ostiary_executions_active")).toBe(3);
@@ -166,9 +203,18 @@ describe("what a call adds", () => {
   });
 
   it("the mode in force is 1, the others are 0", async () => {
-    const mode = async () => (await pageOf()).get("ostiary_mode")?.samples.map(({ labels, value }) => [labels["mode"], value]); // prettier-ignore
+    const mode = async () =>
+      (await pageOf())
+        .get("ostiary_mode")
+        ?.samples.map(({ labels, value }) => [labels["mode"], value]);
     await app.doors.mode.switch(admin, { mode: "LOCKDOWN", reason: "drill" });
-    expect(await mode()).toEqual([["NORMAL", 0], ["ALERT", 0], ["DEGRADED", 0], ["LOCKDOWN", 1], ["RECOVERY", 0]]); // prettier-ignore
+    expect(await mode()).toEqual([
+      ["NORMAL", 0],
+      ["ALERT", 0],
+      ["DEGRADED", 0],
+      ["LOCKDOWN", 1],
+      ["RECOVERY", 0],
+    ]);
     await app.doors.mode.switch(admin, { mode: "RECOVERY", reason: "over" });
     await app.doors.mode.switch(admin, { mode: "NORMAL", reason: "over" });
     expect((await mode())?.[0]).toEqual(["NORMAL", 1]);
@@ -179,13 +225,18 @@ describe("what a call adds", () => {
     expect(valueOf(page, "ostiary_outbox_pending")).toBe(0);
     expect(page.get("ostiary_upstream_up")?.samples).toEqual([]);
     expect(page.get("ostiary_breaker_state")?.samples).toEqual([]);
-    await vi.waitFor(async () => expect(valueOf(await pageOf(), "ostiary_sandbox_ready")).toBeOneOf([0, 1]), 20_000); // prettier-ignore
+    await vi.waitFor(
+      async () => expect(valueOf(await pageOf(), "ostiary_sandbox_ready")).toBeOneOf([0, 1]),
+      20_000,
+    );
   });
 
   it("a record that cannot be written shows, and the page still comes", async () => {
     broken = true;
     try {
-      const failures = await rise("ostiary_audit_failures_total", {}, () => echo().catch(() => undefined)); // prettier-ignore
+      const failures = await rise("ostiary_audit_failures_total", {}, () =>
+        echo().catch(() => undefined),
+      );
       expect(failures).toBeGreaterThan(0);
       expect((await pageOf()).get("ostiary_approvals_pending")?.samples).toEqual([]);
     } finally {
@@ -225,13 +276,17 @@ describe("labels", () => {
   });
 
   it("C21: 1,000 tools and 1,000 users are at most 30,000 series and 3 MB; 100,000 tools 60,000", async () => {
-    const [ran, refused] = [await echo(), await call("system/careful", {}, { ...agent, level: "view_only" })]; // prettier-ignore
+    const [ran, refused] = [
+      await echo(),
+      await call("system/careful", {}, { ...agent, level: "view_only" }),
+    ];
     expect(refused.error?.code).toBe("FORBIDDEN");
     const crowd = (tools: number, users: number, metrics = of(true)): Metrics => {
       for (let i = 0; i < tools; i++) {
         const toolName = `category/tool_${i}`;
         metrics.ended(admin, { ...ran, toolName });
-        for (let j = 0; j < users; j++) metrics.ended({ ...admin, userId: `user_${j}` }, { ...refused, toolName }); // prettier-ignore
+        for (let j = 0; j < users; j++)
+          metrics.ended({ ...admin, userId: `user_${j}` }, { ...refused, toolName });
       }
       return metrics;
     };

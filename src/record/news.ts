@@ -8,12 +8,22 @@ export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"
 
 /** For the requester, and for administrators of the tenant. */
 export const APPROVAL_ACTIONS: readonly Action[] = [
-  "approval.requested", "approval.voted", "approval.approved", "approval.declined", "approval.expired",
-  "approval.not_presented", "approval.cancelled", "approval.consumed",
-]; // prettier-ignore
+  "approval.requested",
+  "approval.voted",
+  "approval.approved",
+  "approval.declined",
+  "approval.expired",
+  "approval.not_presented",
+  "approval.cancelled",
+  "approval.consumed",
+];
 
 /** For whom the question is, and for administrators of the tenant. */
-export const QUESTION_ACTIONS: readonly Action[] = ["question.asked", "question.answered", "question.declined"]; // prettier-ignore
+export const QUESTION_ACTIONS: readonly Action[] = [
+  "question.asked",
+  "question.answered",
+  "question.declined",
+];
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -52,12 +62,31 @@ export function dataOf(event: LogEvent): object {
   }
   if (isAnnounced(event.action)) {
     const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;
-    return { approvalId, executionId, toolName, requester: requesterOf(event), risk, decision, needed, expiresAt: isoOf(expiresAt), at }; // prettier-ignore
+    return {
+      approvalId,
+      executionId,
+      toolName,
+      requester: requesterOf(event),
+      risk,
+      decision,
+      needed,
+      expiresAt: isoOf(expiresAt),
+      at,
+    };
   }
   const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
   const told: Body = isEnd ? readEnd<Body>(event.body) : body;
   const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
-  return { id: event.executionId, at, toolName, category, status, executionTime, cancelReason, errorCode }; // prettier-ignore
+  return {
+    id: event.executionId,
+    at,
+    toolName,
+    category,
+    status,
+    executionTime,
+    cancelReason,
+    errorCode,
+  };
 }
 
 const isoOf = (ms: unknown): string | null =>

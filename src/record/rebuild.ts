@@ -26,7 +26,15 @@ export interface RebuildPowers {
   readonly note: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
 }
 
-const IDLE: RebuildState = { state: "idle", events: 0, seq: 0, head: 0, startedAt: null, endedAt: null, error: null }; // prettier-ignore
+const IDLE: RebuildState = {
+  state: "idle",
+  events: 0,
+  seq: 0,
+  head: 0,
+  startedAt: null,
+  endedAt: null,
+  error: null,
+};
 
 export function createRebuilds({ rebuild, now, note }: RebuildPowers): Rebuilds {
   let state = IDLE;
@@ -34,12 +42,21 @@ export function createRebuilds({ rebuild, now, note }: RebuildPowers): Rebuilds 
   async function run(caller: Caller): Promise<void> {
     try {
       const { events, head } = await rebuild((progress) => (state = { ...state, ...progress }));
-      await note("history.rebuilt", caller, { events, seq: head, ms: now() - (state.startedAt ?? 0) });
+      await note("history.rebuilt", caller, {
+        events,
+        seq: head,
+        ms: now() - (state.startedAt ?? 0),
+      });
       state = { ...state, state: "done", endedAt: now() };
     } catch (cause) {
-      state = { ...state, state: "failed", endedAt: now(), error: cause instanceof Error ? cause.message : String(cause) };
+      state = {
+        ...state,
+        state: "failed",
+        endedAt: now(),
+        error: cause instanceof Error ? cause.message : String(cause),
+      };
     }
-  } // prettier-ignore
+  }
 
   return {
     async start(caller) {
@@ -56,6 +73,7 @@ export function createRebuilds({ rebuild, now, note }: RebuildPowers): Rebuilds 
 
 function underWay(): AppError {
   return new AppError("CONFLICT", "already_exists", "History is being rebuilt already", {
-    remedy: "wait until it is done: GET /api/v1/history/rebuild, or ostiary history rebuild --status",
+    remedy:
+      "wait until it is done: GET /api/v1/history/rebuild, or ostiary history rebuild --status",
   });
-} // prettier-ignore
+}

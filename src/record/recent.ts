@@ -9,7 +9,11 @@ export interface Recent {
   get(id: string): AuditedRecord | null;
 }
 
-const ENDS = new Set<Action>(["tool.execution.complete", "tool.execution.failed", "tool.execution.cancelled"]); // prettier-ignore
+const ENDS = new Set<Action>([
+  "tool.execution.complete",
+  "tool.execution.failed",
+  "tool.execution.cancelled",
+]);
 
 /** What is kept of one event may be so large on average; where they are larger, fewer are kept. Only what is used is taken. */
 const EVENT_BYTES = 16_384;
@@ -23,7 +27,11 @@ export function createRecent(maxEntries: number): Recent {
   const places = 2 * maxEntries;
   const bytes = Buffer.allocUnsafeSlow(Math.min(places * EVENT_BYTES, MOST_BYTES));
   // Of each place: where its id begins, where its body begins and ends, what happened, and a number that few ids share.
-  const [from, body, to] = [new Uint32Array(places), new Uint32Array(places), new Uint32Array(places)]; // prettier-ignore
+  const [from, body, to] = [
+    new Uint32Array(places),
+    new Uint32Array(places),
+    new Uint32Array(places),
+  ];
   const actions: Action[] = [];
   const marks = new Uint32Array(places);
   // Where the next one goes. What lies behind is of the round before, as far as `before`, and is overwritten as this one goes on.

@@ -42,7 +42,9 @@ describe("history", () => {
       password: expect.stringMatching(TAGGED),
       nested: [{ apiKey: expect.stringMatching(TAGGED) }],
     });
-    expect(JSON.stringify(await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 100))).not.toContain("hunter2"); // prettier-ignore
+    expect(
+      JSON.stringify(await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 100)),
+    ).not.toContain("hunter2");
   });
 
   it("R186: pages by cursor are stable, and a forged cursor is a clear fault", async () => {
@@ -53,10 +55,17 @@ describe("history", () => {
       status: "success",
     });
     await echo(cli, "in between");
-    const second = await app.doors.history.list(cli, { limit: 2, toolName: "system/echo", status: "success", after: first.next ?? "" }); // prettier-ignore
+    const second = await app.doors.history.list(cli, {
+      limit: 2,
+      toolName: "system/echo",
+      status: "success",
+      after: first.next ?? "",
+    });
     const texts = [...first.executions, ...second.executions].map((row) => row.arguments["text"]);
     expect(texts).toEqual(["page 4", "page 3", "page 2", "page 1"]);
-    await expect(app.doors.history.list(cli, { limit: 2, after: "nonsense" })).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", errors: [{ path: "/after" }] } }); // prettier-ignore
+    await expect(
+      app.doors.history.list(cli, { limit: 2, after: "nonsense" }),
+    ).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", errors: [{ path: "/after" }] } });
     const last = await app.doors.history.list(cli, { limit: 100, offset: 0 });
     expect(last.next).toBeNull();
   });
@@ -78,7 +87,9 @@ describe("the memory window", () => {
   it("R185: answers as the store does, and the oldest leave first", async () => {
     const recent = createRecent(2); // the start and the end of two
     const events = async (id: string) =>
-      (await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000)).filter((event) => event.executionId === id); // prettier-ignore
+      (await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000)).filter(
+        (event) => event.executionId === id,
+      );
     const done = await echo(cli, "window", { unknown: 1 });
     const ok = await echo(cli, "window");
     for (const id of [done.executionId, ok.executionId]) {
@@ -110,7 +121,10 @@ describe("the memory window", () => {
     const since = await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000);
     const refused = since.find((event) => event.executionId === executionId) as LogEvent;
     const add = (id: string, size: number): void => {
-      const body = JSON.stringify({ ...(JSON.parse(refused.body) as object), error: "ä".repeat(size) });
+      const body = JSON.stringify({
+        ...(JSON.parse(refused.body) as object),
+        error: "ä".repeat(size),
+      });
       recent.add({ seq: 1, event: { ...refused, executionId: id, body } });
     };
     const kept = (): string => [..."abcdefghi"].filter((id) => recent.get(id) !== null).join("");
@@ -123,14 +137,49 @@ describe("the memory window", () => {
     expect(kept()).toBe("efghi");
     add("h", 70_000);
     expect(kept()).toBe("efghi");
-  }); // prettier-ignore
+  });
 });
 
 describe("recovery", () => {
   const openRow = async (startTime: number, instanceId: string): Promise<string> => {
     const id = `exec_${startTime}_left${Math.random().toString(36).slice(2)}`;
-    const body: StartBody = { toolName: "system/slow", requestedName: "system/slow", category: "system", status: "running", arguments: {}, startTime, timeout: 30_000, userId: "cli", tenantId: "local", capsuleId: "starter", keyId: null, sessionId: null, metadata: null, idempotencyKey: null, traceId: "t", spanId: "s", toolVersion: null, toolPin: null, runner: "native", entry: "rest", instanceId, gates: [], approvalId: null, budget: {}, reserved: false, mode: "NORMAL", roles: [] }; // prettier-ignore
-    const event: LogEvent = { tenantId: "local", at: startTime, action: "tool.execution.start", actor: "cli", executionId: id, body: JSON.stringify(body) }; // prettier-ignore
+    const body: StartBody = {
+      toolName: "system/slow",
+      requestedName: "system/slow",
+      category: "system",
+      status: "running",
+      arguments: {},
+      startTime,
+      timeout: 30_000,
+      userId: "cli",
+      tenantId: "local",
+      capsuleId: "starter",
+      keyId: null,
+      sessionId: null,
+      metadata: null,
+      idempotencyKey: null,
+      traceId: "t",
+      spanId: "s",
+      toolVersion: null,
+      toolPin: null,
+      runner: "native",
+      entry: "rest",
+      instanceId,
+      gates: [],
+      approvalId: null,
+      budget: {},
+      reserved: false,
+      mode: "NORMAL",
+      roles: [],
+    };
+    const event: LogEvent = {
+      tenantId: "local",
+      at: startTime,
+      action: "tool.execution.start",
+      actor: "cli",
+      executionId: id,
+      body: JSON.stringify(body),
+    };
     await app.app.store.log.append(event);
     return id;
   };
@@ -142,7 +191,11 @@ describe("recovery", () => {
     const ours = await openRow(now - 900_000, "inst_here");
     const powers = { store: app.app.store, now: () => now, onRecorded: () => undefined };
     expect(await closeStale(powers, 420_000, (id) => id === ours)).toBe(1);
-    expect(await app.doors.history.get(cli, stale)).toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "stale" }); // prettier-ignore
+    expect(await app.doors.history.get(cli, stale)).toMatchObject({
+      status: "failed",
+      errorCode: "OUTCOME_UNKNOWN",
+      errorReason: "stale",
+    });
     expect(await app.doors.history.get(cli, young)).toMatchObject({ status: "running" });
     expect(await app.doors.history.get(cli, ours)).toMatchObject({ status: "running" });
   });
@@ -153,14 +206,36 @@ describe("recovery", () => {
     await first.stop();
     const second = await startApp({ dataDir: first.dataDir, listen: false });
     const owner = await second.callerOf(second.adminKey);
-    expect(await second.doors.history.get(owner, left)).toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "crashed" }); // prettier-ignore
+    expect(await second.doors.history.get(owner, left)).toMatchObject({
+      status: "failed",
+      errorCode: "OUTCOME_UNKNOWN",
+      errorReason: "crashed",
+    });
     await second.close();
   });
 
   const startLeftOpen = async (started: StartedApp): Promise<string> => {
     const id = `exec_${Date.now()}_crashed`;
-    const body = { toolName: "system/echo", category: "system", status: "running", arguments: {}, startTime: Date.now(), timeout: 1_000, userId: "owner", tenantId: "local", instanceId: started.app.dataDir.instanceId, gates: [] }; // prettier-ignore
-    await started.app.store.log.append({ tenantId: "local", at: Date.now(), action: "tool.execution.start", actor: "owner", executionId: id, body: JSON.stringify(body) }); // prettier-ignore
+    const body = {
+      toolName: "system/echo",
+      category: "system",
+      status: "running",
+      arguments: {},
+      startTime: Date.now(),
+      timeout: 1_000,
+      userId: "owner",
+      tenantId: "local",
+      instanceId: started.app.dataDir.instanceId,
+      gates: [],
+    };
+    await started.app.store.log.append({
+      tenantId: "local",
+      at: Date.now(),
+      action: "tool.execution.start",
+      actor: "owner",
+      executionId: id,
+      body: JSON.stringify(body),
+    });
     return id;
   };
 });
@@ -210,7 +285,14 @@ describe("the live stream", () => {
     const stop = new AbortController();
     const stream = live.subscribe(cli, { signal: stop.signal })[Symbol.asyncIterator]();
     const first = stream.next();
-    const event: LogEvent = { tenantId: "local", at: 0, action: "tool.execution.start", actor: "cli", executionId: "exec_1_x", body: "{}" }; // prettier-ignore
+    const event: LogEvent = {
+      tenantId: "local",
+      at: 0,
+      action: "tool.execution.start",
+      actor: "cli",
+      executionId: "exec_1_x",
+      body: "{}",
+    };
     for (let seq = 1; seq <= 1_500; seq++) live.publish({ seq, event });
     expect((await first).value).toMatchObject({ id: 1 });
     let count = 1;
@@ -224,7 +306,12 @@ describe("a store that cannot write", () => {
   it("L06: refuses with 503 and says which engine", async () => {
     const failed: string[] = [];
     const recorder = createRecorder({
-      log: { append: () => Promise.reject(new Error("no space")), since: () => Promise.resolve([]), read: () => Promise.resolve([]), head: () => Promise.resolve(0) }, // prettier-ignore
+      log: {
+        append: () => Promise.reject(new Error("no space")),
+        since: () => Promise.resolve([]),
+        read: () => Promise.resolve([]),
+        head: () => Promise.resolve(0),
+      },
       instanceId: "inst_1",
       now: Date.now,
       mode: () => "NORMAL",
@@ -233,8 +320,19 @@ describe("a store that cannot write", () => {
       onFailed: (cause) => failed.push(String(cause)),
       onRecorded: () => undefined,
     });
-    const call = { id: "exec_1_x", caller: cli, tool: null, requestedName: "x", arguments: {}, trace: {}, metadata: null, grant: null } as unknown as Call; // prettier-ignore
-    await expect(recorder.begin(call, [], "running")).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+    const call = {
+      id: "exec_1_x",
+      caller: cli,
+      tool: null,
+      requestedName: "x",
+      arguments: {},
+      trace: {},
+      metadata: null,
+      grant: null,
+    } as unknown as Call;
+    await expect(recorder.begin(call, [], "running")).rejects.toMatchObject({
+      fault: { code: "UNAVAILABLE", reason: "engine_unavailable" },
+    });
     expect(failed).toEqual(["Error: no space"]);
   });
 });

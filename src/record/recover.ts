@@ -20,7 +20,11 @@ export async function closeStale(
   isActive: (id: string) => boolean,
 ): Promise<number> {
   const open = await p.store.executions.open({ startedBefore: p.now() - graceMs });
-  return closeAll(p, open.filter((row) => !isActive(row.id)), "stale"); // prettier-ignore
+  return closeAll(
+    p,
+    open.filter((row) => !isActive(row.id)),
+    "stale",
+  );
 }
 
 /**

@@ -46,6 +46,34 @@ export function createStartText(): StartText {
 
 /** What the caller, the tool and the instance say, open at its end. Callers and tools are never changed, only replaced. */
 function headText(body: WrittenStart): string {
-  const { toolName, requestedName, category, userId, tenantId, capsuleId, keyId, toolVersion, toolPin, runner, entry, instanceId, roles } = body; // prettier-ignore
-  return JSON.stringify({ toolName, requestedName, category, userId, tenantId, capsuleId, keyId, toolVersion, toolPin, runner, entry, instanceId, roles }).slice(0, -1); // prettier-ignore
+  const {
+    toolName,
+    requestedName,
+    category,
+    userId,
+    tenantId,
+    capsuleId,
+    keyId,
+    toolVersion,
+    toolPin,
+    runner,
+    entry,
+    instanceId,
+    roles,
+  } = body;
+  return JSON.stringify({
+    toolName,
+    requestedName,
+    category,
+    userId,
+    tenantId,
+    capsuleId,
+    keyId,
+    toolVersion,
+    toolPin,
+    runner,
+    entry,
+    instanceId,
+    roles,
+  }).slice(0, -1);
 }

@@ -26,13 +26,32 @@ it("a schema without what the gate asks, another file, and a text that is none a
     { message: "the definition tenant is missing" },
   ]);
   const without = shipped.replaceAll(/\bview\b/g, "seeing");
-  expect(await check({ "schema.zed": without })).toMatchObject([{ message: "tool has no relation or permission view" }]); // prettier-ignore
-  expect(await check({ "schema.zed": "definition user {}\n\ndefinition tool {\n  relation x: nobody\n}\n" })).toMatchObject([{ file: "schema.zed", line: 4 }]); // prettier-ignore
-  expect(await check({ "other.zed": "" })).toMatchObject([{ file: "other.zed" }, { message: "the schema is missing" }]); // prettier-ignore
+  expect(await check({ "schema.zed": without })).toMatchObject([
+    { message: "tool has no relation or permission view" },
+  ]);
+  expect(
+    await check({
+      "schema.zed": "definition user {}\n\ndefinition tool {\n  relation x: nobody\n}\n",
+    }),
+  ).toMatchObject([{ file: "schema.zed", line: 4 }]);
+  expect(await check({ "other.zed": "" })).toMatchObject([
+    { file: "other.zed" },
+    { message: "the schema is missing" },
+  ]);
 });
 
 it("takes effect when it is published, not when it is followed; a trial is refused", async () => {
-  const document = (text: string) => ({ kind: "relations" as const, version: 1, state: "enforced" as const, files: { "schema.zed": text }, hash: "", note: "", createdBy: "x", createdAt: 0, enforcedAt: 0 }); // prettier-ignore
+  const document = (text: string) => ({
+    kind: "relations" as const,
+    version: 1,
+    state: "enforced" as const,
+    files: { "schema.zed": text },
+    hash: "",
+    note: "",
+    createdBy: "x",
+    createdAt: 0,
+    enforcedAt: 0,
+  });
   inForce = document(shipped);
   await apply("enforced", inForce);
   expect(written).toEqual([]);
@@ -40,5 +59,7 @@ it("takes effect when it is published, not when it is followed; a trial is refus
   await apply("enforced", document("definition user {}"));
   expect(written).toEqual(["definition user {}"]);
   await apply("shadow", null);
-  await expect(apply("shadow", document(shipped))).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } }); // prettier-ignore
+  await expect(apply("shadow", document(shipped))).rejects.toMatchObject({
+    fault: { code: "BAD_REQUEST" },
+  });
 });

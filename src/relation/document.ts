@@ -23,7 +23,13 @@ export function relationsDocument(
     async apply(state, document) {
       const text = document?.files[SCHEMA_FILE];
       if (state === "shadow") {
-        if (document) throw new AppError("BAD_REQUEST", "invalid_input", "a relation schema cannot be tried beside another", { remedy: "replay recorded calls against it: ostiary policy replay --schema <file>" }); // prettier-ignore
+        if (document)
+          throw new AppError(
+            "BAD_REQUEST",
+            "invalid_input",
+            "a relation schema cannot be tried beside another",
+            { remedy: "replay recorded calls against it: ostiary policy replay --schema <file>" },
+          );
         return;
       }
       // In force already: this is a start, or another instance published it, and the engine reads it from there itself.
@@ -36,7 +42,12 @@ export function relationsDocument(
 
 async function faultsOf(files: Readonly<Record<string, string>>): Promise<DocumentFault[]> {
   const text = files[SCHEMA_FILE];
-  const at = (message: string, line = 1, column = 1, file = SCHEMA_FILE): DocumentFault => ({ file, line, column, message }); // prettier-ignore
+  const at = (message: string, line = 1, column = 1, file = SCHEMA_FILE): DocumentFault => ({
+    file,
+    line,
+    column,
+    message,
+  });
   const strange = Object.keys(files).filter((file) => file !== SCHEMA_FILE);
   const faults = strange.map((file) => at(`expected ${SCHEMA_FILE} alone`, 1, 1, file));
   if (text === undefined) return [...faults, at("the schema is missing")];
@@ -51,7 +62,8 @@ async function faultsOf(files: Readonly<Record<string, string>>): Promise<Docume
     }
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
-    const [, line = "1", column = "1", message = cause.message] = /^schema, line (\d+):(\d+): ([\s\S]*)$/.exec(cause.message) ?? []; // prettier-ignore
+    const [, line = "1", column = "1", message = cause.message] =
+      /^schema, line (\d+):(\d+): ([\s\S]*)$/.exec(cause.message) ?? [];
     faults.push(at(message, Number(line), Number(column)));
   }
   return faults;

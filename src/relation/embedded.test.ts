@@ -105,8 +105,29 @@ describe("the engine", () => {
       "capsule:c1#holder@user:eve",
       "tool:file/read#executor@capsule:c1#hold[expiration:2301-01-01T00:00:00Z]",
     );
-    const yes = ["tool:system/echo#execute@user:ada", "tool:system/echo#view@user:ada", "tool:file/read#execute@user:bob", "tool:file/read#execute@user:eve", "tenant:local#shell_execute@user:ada", "tenant:local#shell_execute@user:root", "tenant:local#tool_create@user:root", "tenant:local#package_install@user:root", "tool:system/echo#configure@user:root", "tool:system/echo#approve@user:root", "capsule:c1#configure@user:root"]; // prettier-ignore
-    const no = ["tool:system/echo#execute@user:bob", "tool:file/read#execute@user:ada", "tenant:local#package_install@user:ada", "tenant:local#shell_execute@user:bob", "tenant:local#tool_create@user:ada", "tool:file/read#configure@user:root", "tool:system/echo#configure@user:ada", "tenant:local#approve@user:ada"]; // prettier-ignore
+    const yes = [
+      "tool:system/echo#execute@user:ada",
+      "tool:system/echo#view@user:ada",
+      "tool:file/read#execute@user:bob",
+      "tool:file/read#execute@user:eve",
+      "tenant:local#shell_execute@user:ada",
+      "tenant:local#shell_execute@user:root",
+      "tenant:local#tool_create@user:root",
+      "tenant:local#package_install@user:root",
+      "tool:system/echo#configure@user:root",
+      "tool:system/echo#approve@user:root",
+      "capsule:c1#configure@user:root",
+    ];
+    const no = [
+      "tool:system/echo#execute@user:bob",
+      "tool:file/read#execute@user:ada",
+      "tenant:local#package_install@user:ada",
+      "tenant:local#shell_execute@user:bob",
+      "tenant:local#tool_create@user:ada",
+      "tool:file/read#configure@user:root",
+      "tool:system/echo#configure@user:ada",
+      "tenant:local#approve@user:ada",
+    ];
     expect(yes.map((text) => has(relations, text))).toEqual(yes.map(() => "yes"));
     expect(no.map((text) => has(relations, text))).toEqual(no.map(() => "no"));
   });
@@ -125,7 +146,10 @@ describe("the engine", () => {
 
   test("what has ended may be created anew, and is swept from memory", async () => {
     let now = Date.UTC(2026, 0, 1);
-    relations = await open("use expiration\ndefinition user {}\ndefinition doc {\n  relation viewer: user | user with expiration\n}\n", { now: () => now }); // prettier-ignore
+    relations = await open(
+      "use expiration\ndefinition user {}\ndefinition doc {\n  relation viewer: user | user with expiration\n}\n",
+      { now: () => now },
+    );
     await touch(relations, "doc:d1#viewer@user:ada[expiration:2026-01-01T00:00:01Z]");
     now += 999;
     expect(has(relations, "doc:d1#viewer@user:ada")).toBe("yes");
@@ -176,7 +200,11 @@ definition node {
     test("a dense web of sets takes no exponential time", async () => {
       await start(SCHEMA);
       const all = Array.from({ length: 40 }, (_, i) => i);
-      for (const i of all) await touch(relations, ...all.filter((j) => j !== i).map((j) => `group:g${i}#member@group:g${j}#member`)); // prettier-ignore
+      for (const i of all)
+        await touch(
+          relations,
+          ...all.filter((j) => j !== i).map((j) => `group:g${i}#member@group:g${j}#member`),
+        );
       await touch(relations, "group:g39#member@user:ada");
       const began = performance.now();
       expect(has(relations, "group:g0#member@user:ada")).toBe("yes");
@@ -215,7 +243,13 @@ definition node {
       expect(faultOf(() => relations.expand(parseObject("node:n1"), "reach")).code).toBe(
         "BAD_REQUEST",
       );
-      expect(await relations.lookupSubjects({ resource: parseObject("node:n1"), permission: "reach", subjectType: "user" })).toEqual([]); // prettier-ignore
+      expect(
+        await relations.lookupSubjects({
+          resource: parseObject("node:n1"),
+          permission: "reach",
+          subjectType: "user",
+        }),
+      ).toEqual([]);
     });
   });
 
@@ -227,9 +261,16 @@ definition node {
       written?: JsonObject,
     ) => {
       await emptied(relations, NOBODY);
-      await relations.writeSchema(`caveat cond(${parameters}) {\n  ${body}\n}\ndefinition user {}\ndefinition doc {\n  relation viewer: user with cond\n}\n`); // prettier-ignore
+      await relations.writeSchema(
+        `caveat cond(${parameters}) {\n  ${body}\n}\ndefinition user {}\ndefinition doc {\n  relation viewer: user with cond\n}\n`,
+      );
       const caveat = { name: "cond", ...(written && { context: written }) };
-      await relations.write([{ operation: "touch", relationship: { ...parseRelationship("doc:d1#viewer@user:ada"), caveat } }]); // prettier-ignore
+      await relations.write([
+        {
+          operation: "touch",
+          relationship: { ...parseRelationship("doc:d1#viewer@user:ada"), caveat },
+        },
+      ]);
       return ask(relations, "doc:d1#viewer@user:ada", context);
     };
     beforeEach(() => start(NOBODY));
@@ -248,8 +289,18 @@ definition node {
         { a: "2025-12-31T23:00:00-02:00" },
         "no",
       ],
-      ["a timestamp, b timestamp", 'b - a > duration("1h")', { a: "2026-01-01T00:00:00Z", b: "2026-01-01T01:00:00.5Z" }, "yes"], // prettier-ignore
-      ["a timestamp", 'string(a) == "2026-01-01T00:00:00.5Z" && int(a) == 1767225600', { a: "2026-01-01T00:00:00.5Z" }, "yes"], // prettier-ignore
+      [
+        "a timestamp, b timestamp",
+        'b - a > duration("1h")',
+        { a: "2026-01-01T00:00:00Z", b: "2026-01-01T01:00:00.5Z" },
+        "yes",
+      ],
+      [
+        "a timestamp",
+        'string(a) == "2026-01-01T00:00:00.5Z" && int(a) == 1767225600',
+        { a: "2026-01-01T00:00:00.5Z" },
+        "yes",
+      ],
       ["a duration", 'a == duration("90m") && string(a) == "5400s"', { a: "1h30m" }, "yes"],
       ["a duration", 'a < duration("0s")', { a: "-1.5s" }, "yes"],
       ["a list<string>", 'a.exists(x, x.startsWith("b"))', { a: ["a", "b"] }, "yes"],
@@ -291,7 +342,10 @@ definition node {
         has: "conditional",
         missing: ["b"],
       });
-      expect(await answer("toString string", 'toString == "x"', {})).toEqual({ has: "conditional", missing: ["toString"] }); // prettier-ignore
+      expect(await answer("toString string", 'toString == "x"', {})).toEqual({
+        has: "conditional",
+        missing: ["toString"],
+      });
     });
 
     test.each<[string, string, JsonObject]>([
@@ -319,7 +373,9 @@ definition node {
     );
 
     test("a fault does not hide a certain answer", async () => {
-      await relations.writeSchema(`caveat cond(a int) {\n  10 / a > 1\n}\ndefinition user {}\ndefinition doc {\n  relation viewer: user with cond\n  relation owner: user\n  permission see = viewer + owner\n  permission both = viewer & owner\n  permission rest = owner - viewer\n}\n`); // prettier-ignore
+      await relations.writeSchema(
+        `caveat cond(a int) {\n  10 / a > 1\n}\ndefinition user {}\ndefinition doc {\n  relation viewer: user with cond\n  relation owner: user\n  permission see = viewer + owner\n  permission both = viewer & owner\n  permission rest = owner - viewer\n}\n`,
+      );
       await touch(
         relations,
         "doc:d1#viewer@user:ada[cond]",
@@ -338,7 +394,9 @@ definition node {
     await start(NOBODY);
     const refusal = (text: string) =>
       relations.writeSchema(text).catch((cause: AppError) => cause.message);
-    expect(await refusal("definition user {}\n\ndefinition doc {\n  relation viewer: nobody\n}\n")).toBe("schema, line 4:20: there is no definition `nobody`"); // prettier-ignore
+    expect(
+      await refusal("definition user {}\n\ndefinition doc {\n  relation viewer: nobody\n}\n"),
+    ).toBe("schema, line 4:20: there is no definition `nobody`");
     expect(await refusal("definition user {}\n\ncaveat cond(a int) {\n  a ==\n  bb\n}\n")).toMatch(
       /^schema, line 5:3: .*bb/,
     );
@@ -350,7 +408,11 @@ definition node {
     expect(await refusal("definition doc {\n  relation viewer: doc with expiration\n}")).toContain(
       "use expiration",
     );
-    expect(await refusal(`definition doc {\n  relation aaa: doc\n  permission ppp = ${"(".repeat(200)}aaa\n}`)).toContain("parentheses"); // prettier-ignore
+    expect(
+      await refusal(
+        `definition doc {\n  relation aaa: doc\n  permission ppp = ${"(".repeat(200)}aaa\n}`,
+      ),
+    ).toContain("parentheses");
   });
 
   test("lookups name exactly those whom a check lets pass, in random worlds", async () => {
@@ -359,13 +421,25 @@ definition node {
     for (let seed = 1000; seed < 1060; seed += 1) {
       const world = generateWorld(seed);
       await emptied(relations, NOBODY);
-      if (!(await relations.writeSchema(world.schema).then(() => true, () => false))) continue; // prettier-ignore
+      if (
+        !(await relations.writeSchema(world.schema).then(
+          () => true,
+          () => false,
+        ))
+      )
+        continue;
       await relations.write(
         world.relationships.map((relationship) => ({ operation: "touch", relationship })),
       );
       for (const { resource, permission, subject, context } of world.checks) {
         const given = context ? { context } : {};
-        const may = (id: string, who: string) => relations.check({ resource: { ...resource, id }, permission, subject: { ...subject, id: who }, ...given }) as CheckResult; // prettier-ignore
+        const may = (id: string, who: string) =>
+          relations.check({
+            resource: { ...resource, id },
+            permission,
+            subject: { ...subject, id: who },
+            ...given,
+          }) as CheckResult;
         const resources = await relations.lookupResources({
           type: resource.type,
           permission,
@@ -375,7 +449,13 @@ definition node {
         for (const id of ["i1", "i2", "i3"])
           expect(resources.find((one) => one.id === id)?.has ?? "no").toBe(may(id, subject.id).has);
         const { type: subjectType, relation } = subject;
-        const subjects = await relations.lookupSubjects({ resource, permission, subjectType, ...(relation && { subjectRelation: relation }), ...given }); // prettier-ignore
+        const subjects = await relations.lookupSubjects({
+          resource,
+          permission,
+          subjectType,
+          ...(relation && { subjectRelation: relation }),
+          ...given,
+        });
         const anybody = subjects.find(({ id }) => id === "*");
         for (const { id, has: how } of subjects)
           if (id !== "*") expect(may(resource.id, id).has).toBe(how);
@@ -384,7 +464,7 @@ definition node {
           const { has: how } = may(resource.id, who);
           if (listed !== undefined) expect(how).toBe(listed);
           else if (anybody === undefined || anybody.except?.includes(who))
-            expect(how === "yes" && relation === undefined).toBe(false); // prettier-ignore
+            expect(how === "yes" && relation === undefined).toBe(false);
           else expect(how).toBe(anybody.has);
         }
         found += resources.length + subjects.length;
@@ -420,7 +500,10 @@ describe("when the store fails", () => {
     await expect(remove(relations, "doc:d1#viewer@user:ada")).rejects.toThrow(
       "the answer was lost",
     );
-    expect(faultOf(() => ask(relations, "doc:d1#viewer@user:ada"))).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" }); // prettier-ignore
+    expect(faultOf(() => ask(relations, "doc:d1#viewer@user:ada"))).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "engine_unavailable",
+    });
     await expect(relations.ping()).rejects.toThrow();
     broken = false;
     // Asking is enough: each question that finds it out of service sets it to work again.
@@ -436,7 +519,11 @@ describe("when the store fails", () => {
     const relations = await open(SCHEMA);
     await touch(relations, "doc:d1#viewer@user:ada");
     const before = relations.revision;
-    await expect(relations.write([{ operation: "create", relationship: parseRelationship("doc:d1#viewer@user:ada") }])).rejects.toMatchObject({ fault: { reason: "already_exists" } }); // prettier-ignore
+    await expect(
+      relations.write([
+        { operation: "create", relationship: parseRelationship("doc:d1#viewer@user:ada") },
+      ]),
+    ).rejects.toMatchObject({ fault: { reason: "already_exists" } });
     expect(has(relations, "doc:d1#viewer@user:ada")).toBe("yes");
     expect(relations.revision).toBe(before);
     await emptied(relations, NOBODY);
@@ -512,7 +599,9 @@ describe("several instances on one store", () => {
     expect(faultOf(() => ask(one, "doc:d1#viewer@user:ada"))).toMatchObject({
       code: "UNAVAILABLE",
     });
-    await expect(one.lookupResources({ type: "doc", permission: "viewer", subject: parseSubject("user:ada") })).rejects.toMatchObject({ fault: { code: "UNAVAILABLE" } }); // prettier-ignore
+    await expect(
+      one.lookupResources({ type: "doc", permission: "viewer", subject: parseSubject("user:ada") }),
+    ).rejects.toMatchObject({ fault: { code: "UNAVAILABLE" } });
     await one.close();
   });
 });

@@ -6,7 +6,10 @@ const SCHEMA = "definition user {}\n\ndefinition tool {\n  relation executor: us
 
 describe("validation files", () => {
   test("what is written can be read again", () => {
-    const relationships = ['tool:a#executor@user:ada[office:{"a":"b: c"}]', "tool:b#executor@user:*"].map(parseRelationship); // prettier-ignore
+    const relationships = [
+      'tool:a#executor@user:ada[office:{"a":"b: c"}]',
+      "tool:b#executor@user:*",
+    ].map(parseRelationship);
     const text = playgroundText({ schema: SCHEMA, relationships });
     expect(text).toContain("relationships: |-\n  tool:a#executor@user:ada");
     expect(parsePlayground(text)).toEqual({ schema: SCHEMA, relationships });
@@ -41,8 +44,11 @@ assertions:
     ["- a\n- b", /expected the keys/],
     ["schema: [", /no validation file/],
     ["relationships:\n  - tool:a#x@user:b", /relationships must be a text block/],
-    ["relationships: |\n  tool:a#owner@user:b\n  nonsense", /line 2: expected a relationship, got "nonsense"/],
+    [
+      "relationships: |\n  tool:a#owner@user:b\n  nonsense",
+      /line 2: expected a relationship, got "nonsense"/,
+    ],
   ])("%j is refused", (text, message) => {
     expect(() => parsePlayground(text)).toThrow(message);
-  }); // prettier-ignore
+  });
 });

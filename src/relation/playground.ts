@@ -28,7 +28,12 @@ export function linesOf(text: string): Relationship[] {
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
       const { message, remedy = "" } = cause.fault;
-      throw new AppError("BAD_REQUEST", "invalid_input", `relationship in line ${i + 1}: ${message}`, { remedy }); // prettier-ignore
+      throw new AppError(
+        "BAD_REQUEST",
+        "invalid_input",
+        `relationship in line ${i + 1}: ${message}`,
+        { remedy },
+      );
     }
   });
 }

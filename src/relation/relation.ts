@@ -8,7 +8,7 @@ export const relationsConfig = z
   .regex(
     /^(embedded|spicedb(\+insecure)?:\/\/.+)$/,
     "expected embedded, or spicedb[+insecure]://:token@host:port",
-  ) // prettier-ignore
+  )
   .describe(
     "Relation engine: embedded, or spicedb://:<token>@host:port (spicedb+insecure:// without TLS).",
   );
@@ -99,13 +99,32 @@ export interface Relations {
   readonly revision: string | null;
   check(request: CheckRequest): CheckResult | Promise<CheckResult>;
   /** In the order of the requests. */
-  checkMany(requests: readonly CheckRequest[]): readonly CheckResult[] | Promise<readonly CheckResult[]>;
-  lookupResources(request: { type: string; permission: string; subject: SubjectRef; context?: JsonObject }): Promise<readonly Found[]>;
-  lookupSubjects(request: { resource: ObjectRef; permission: string; subjectType: string; subjectRelation?: string; context?: JsonObject }): Promise<readonly FoundSubject[]>;
+  checkMany(
+    requests: readonly CheckRequest[],
+  ): readonly CheckResult[] | Promise<readonly CheckResult[]>;
+  lookupResources(request: {
+    type: string;
+    permission: string;
+    subject: SubjectRef;
+    context?: JsonObject;
+  }): Promise<readonly Found[]>;
+  lookupSubjects(request: {
+    resource: ObjectRef;
+    permission: string;
+    subjectType: string;
+    subjectRelation?: string;
+    context?: JsonObject;
+  }): Promise<readonly FoundSubject[]>;
   expand(resource: ObjectRef, permission: string): RelationTree | Promise<RelationTree>;
-  read(filter: RelationshipFilter, page: { limit: number; after?: string }): Promise<{ items: readonly Relationship[]; next: string | null }>;
+  read(
+    filter: RelationshipFilter,
+    page: { limit: number; after?: string },
+  ): Promise<{ items: readonly Relationship[]; next: string | null }>;
   /** Atomic. Once it resolves no check anywhere answers from before it; the token names that moment. */
-  write(changes: readonly RelationChange[], preconditions?: readonly Precondition[]): Promise<{ revision: string }>;
+  write(
+    changes: readonly RelationChange[],
+    preconditions?: readonly Precondition[],
+  ): Promise<{ revision: string }>;
   schema(): Promise<string>;
   /** Refused when the text is not valid, or relationships exist that it would not allow. */
   writeSchema(text: string): Promise<{ revision: string }>;
@@ -114,4 +133,4 @@ export interface Relations {
   /** Rejects when the engine cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
-} // prettier-ignore
+}

@@ -70,7 +70,11 @@ describe("freshness", () => {
 
 test("opening asks nobody; without a server every question is refused", async () => {
   const relations = openSpicedbRelations("spicedb+insecure://:k@127.0.0.1:1", {});
-  const request = { resource: { type: "tool", id: "a" }, permission: "execute", subject: { type: "user", id: "u" } }; // prettier-ignore
+  const request = {
+    resource: { type: "tool", id: "a" },
+    permission: "execute",
+    subject: { type: "user", id: "u" },
+  };
   for (const work of [
     relations.check(request),
     relations.read({}, { limit: 1 }),

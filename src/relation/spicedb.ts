@@ -22,7 +22,10 @@ const MAX_PAGE = 999;
 /** Asked for instead of an id the server would refuse: an outage must look alike for every name. */
 const HARMLESS_ID = "_";
 
-export function openSpicedbRelations(address: string, { follower }: Pick<EmbeddedPowers, "follower">): Relations {
+export function openSpicedbRelations(
+  address: string,
+  { follower }: Pick<EmbeddedPowers, "follower">,
+): Relations {
   const where = parseAddress(address);
   const server = connectSpicedb(where);
   const freshness = createFreshness(where.alwaysFresh);
@@ -65,7 +68,9 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
       learn(checkedAt);
       return requests.map((request, i) => {
         const { request: asked, response } = pairs[i] ?? {};
-        const same = asked?.resource?.objectId === items[i]?.resource?.objectId && asked?.subject?.object?.objectId === items[i]?.subject?.object?.objectId; // prettier-ignore
+        const same =
+          asked?.resource?.objectId === items[i]?.resource?.objectId &&
+          asked?.subject?.object?.objectId === items[i]?.subject?.object?.objectId;
         if (!same || !response || response.oneofKind === undefined)
           throw new Error("SpiceDB answered something else than it was asked");
         if (response.oneofKind === "item")
@@ -127,28 +132,47 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
         const cursor = after === undefined ? {} : { optionalCursor: { token: after } };
         // Without any condition the server reads only in bulk, in parts of a page.
         if (Object.values(filter).every((value) => value === undefined)) {
-          const [part, more] = await server.readAll({ consistency, optionalLimit: size, ...cursor });
+          const [part, more] = await server.readAll({
+            consistency,
+            optionalLimit: size,
+            ...cursor,
+          });
           const items = part?.relationships.map(convert.relationshipOf) ?? [];
           return { items, next: more ? (part?.afterResultCursor?.token ?? null) : null };
         }
         const relationshipFilter = convert.filterMessage(filter);
-        const rows = await server.read({ consistency, relationshipFilter, optionalLimit: size + 1, ...cursor });
+        const rows = await server.read({
+          consistency,
+          relationshipFilter,
+          optionalLimit: size + 1,
+          ...cursor,
+        });
         const items = rows.slice(0, size).map((row) => convert.relationshipOf(row.relationship));
-        return { items, next: rows.length > size ? (rows[size - 1]?.afterResultCursor?.token ?? null) : null };
+        return {
+          items,
+          next: rows.length > size ? (rows[size - 1]?.afterResultCursor?.token ?? null) : null,
+        };
       }),
     async write(changes, preconditions = []) {
       const optionalPreconditions = preconditions.map(convert.preconditionMessage);
       const send = async (): Promise<v1.WriteRelationshipsResponse> => {
         try {
-          return await server.write({ updates: changes.map(convert.changeMessage), optionalPreconditions });
+          return await server.write({
+            updates: changes.map(convert.changeMessage),
+            optionalPreconditions,
+          });
         } catch (cause) {
           // For the server what has expired is still in the way of a create, until it is swept.
           if (serverFault(cause)?.code !== ALREADY_EXISTS) throw cause;
           const absent = changes.filter(isCreate).map(convert.absentMessage);
-          const updates = changes.map((one) => convert.changeMessage(isCreate(one) ? { ...one, operation: "touch" } : one));
-          return server.write({ updates, optionalPreconditions: [...optionalPreconditions, ...absent] }).catch(() => {
-            throw cause;
-          });
+          const updates = changes.map((one) =>
+            convert.changeMessage(isCreate(one) ? { ...one, operation: "touch" } : one),
+          );
+          return server
+            .write({ updates, optionalPreconditions: [...optionalPreconditions, ...absent] })
+            .catch(() => {
+              throw cause;
+            });
         }
       };
       return committed((await refusals(send())).writtenAt);
@@ -178,7 +202,7 @@ export function openSpicedbRelations(address: string, { follower }: Pick<Embedde
       return Promise.resolve();
     },
   };
-} // prettier-ignore
+}
 
 /** Others may have changed something unheard: only the newest state will do. */
 function mayHaveMissed(follower: EmbeddedPowers["follower"]): boolean {

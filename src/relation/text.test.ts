@@ -2,7 +2,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../errors.ts";
 import type { Relationship } from "./relation.ts";
-import { isObjectId, objectText, parseObject, parsePattern, parseRelationship, parseSubject, relationshipText, subjectText } from "./text.ts"; // prettier-ignore
+import {
+  isObjectId,
+  objectText,
+  parseObject,
+  parsePattern,
+  parseRelationship,
+  parseSubject,
+  relationshipText,
+  subjectText,
+} from "./text.ts";
 
 const fault = (work: () => unknown): AppError => {
   try {
@@ -18,7 +27,11 @@ describe("text of relationships", () => {
   test("objects and subjects, both ways", () => {
     expect(parseObject("tool:system/echo")).toEqual({ type: "tool", id: "system/echo" });
     expect(parseSubject("user:*")).toEqual({ type: "user", id: "*" });
-    expect(parseSubject("group:eng#member")).toEqual({ type: "group", id: "eng", relation: "member" }); // prettier-ignore
+    expect(parseSubject("group:eng#member")).toEqual({
+      type: "group",
+      id: "eng",
+      relation: "member",
+    });
     expect(parseSubject("user:ada#...")).toEqual({ type: "user", id: "ada" });
     expect(parseObject("docs/page:a|b-c=d+e_f")).toEqual({ type: "docs/page", id: "a|b-c=d+e_f" });
     expect(objectText({ type: "tool", id: "a" })).toBe("tool:a");
@@ -37,23 +50,42 @@ describe("text of relationships", () => {
       expiresAt: Date.parse("2030-01-31T08:00:00Z"),
     });
     expect(relationshipText(parsed)).toBe(full);
-    expect(parseRelationship("  tool:a#owner@user:ada[office]\n").caveat).toEqual({ name: "office" }); // prettier-ignore
+    expect(parseRelationship("  tool:a#owner@user:ada[office]\n").caveat).toEqual({
+      name: "office",
+    });
     const ends = parseRelationship("tool:a#owner@user:ada[expiration:2030-01-31T09:00:00+01:00]");
     expect(ends).toMatchObject({ expiresAt: Date.parse("2030-01-31T08:00:00Z") });
     expect(ends).not.toHaveProperty("caveat");
   });
 
   test.each([
-    "", "tool", "tool:", "tool:a", "tool:a#executor", "tool:a#executor@", "tool:a@user:b", "Tool:a#executor@user:b", "tool:*#executor@user:b",
-    "tool:a.b#executor@user:b", "tool:a#executor@user:b c", "tool:a#executor@user:b[", "tool:a#executor@user:b[x:{]", "tool:a#executor@user:b[x:{,}]",
-    "tool:a#executor@user:b[expiration:tomorrow]", "tool:a#executor@user:b[expiration:2030-01-31]", "tool:a#executor@user:b[expiration:2030-02-31T99:00:00Z]",
-    "tool:a#executor@user:b[expiration:2030-01-31T08:00:00Z][x]", "tool:a#executor@user:b[x][y]", "tool:a#executor@user:b#...#x", "tool:a#...@user:b",
+    "",
+    "tool",
+    "tool:",
+    "tool:a",
+    "tool:a#executor",
+    "tool:a#executor@",
+    "tool:a@user:b",
+    "Tool:a#executor@user:b",
+    "tool:*#executor@user:b",
+    "tool:a.b#executor@user:b",
+    "tool:a#executor@user:b c",
+    "tool:a#executor@user:b[",
+    "tool:a#executor@user:b[x:{]",
+    "tool:a#executor@user:b[x:{,}]",
+    "tool:a#executor@user:b[expiration:tomorrow]",
+    "tool:a#executor@user:b[expiration:2030-01-31]",
+    "tool:a#executor@user:b[expiration:2030-02-31T99:00:00Z]",
+    "tool:a#executor@user:b[expiration:2030-01-31T08:00:00Z][x]",
+    "tool:a#executor@user:b[x][y]",
+    "tool:a#executor@user:b#...#x",
+    "tool:a#...@user:b",
   ])("refuses %j and says how to write it", (text) => {
     const { code, fault: said } = fault(() => parseRelationship(text));
     expect(code).toBe("BAD_REQUEST");
     expect(said.reason).toBe("invalid_input");
     expect(said.remedy).toMatch(/^write it like /);
-  }); // prettier-ignore
+  });
 
   test("a wildcard is a subject, not an object and not an id", () => {
     expect(fault(() => parseObject("user:*")).message).toBe('expected an object, got "user:*"');

@@ -25,9 +25,10 @@ export const isObjectId = (id: string): boolean => WHOLE_ID.test(id);
 
 export function parseObject(text: string): ObjectRef {
   const [, type, id] = WHOLE_OBJECT.exec(text) ?? [];
-  if (type === undefined || id === undefined) throw malformed(text, "an object", "tool:system/echo");
+  if (type === undefined || id === undefined)
+    throw malformed(text, "an object", "tool:system/echo");
   return { type, id };
-} // prettier-ignore
+}
 
 export function parseSubject(text: string): SubjectRef {
   const [, type, id, relation] = WHOLE_SUBJECT.exec(text) ?? [];
@@ -39,7 +40,8 @@ export function parseSubject(text: string): SubjectRef {
 /** Side of a filter: `tool`, `tool:system/echo`, `group#member`, `group:eng#member`. */
 export function parsePattern(text: string): { type: string; id?: string; relation?: string } {
   const [, type, id, relation] = WHOLE_PATTERN.exec(text) ?? [];
-  if (type === undefined) throw malformed(text, "a type or an object", "user, user:ada or group:eng#member"); // prettier-ignore
+  if (type === undefined)
+    throw malformed(text, "a type or an object", "user, user:ada or group:eng#member");
   return { type, ...(id !== undefined && { id }), ...(relation !== undefined && { relation }) };
 }
 
@@ -47,7 +49,18 @@ export function parsePattern(text: string): { type: string; id?: string; relatio
 export function parseRelationship(text: string): Relationship {
   const found = WHOLE_RELATIONSHIP.exec(text.trim());
   if (!found) throw malformed(text, "a relationship", "tool:system/echo#executor@user:ada");
-  const [, type = "", id = "", relation = "", subjectType = "", subjectId = "", subjectRelation, caveat, context, expiration] = found; // prettier-ignore
+  const [
+    ,
+    type = "",
+    id = "",
+    relation = "",
+    subjectType = "",
+    subjectId = "",
+    subjectRelation,
+    caveat,
+    context,
+    expiration,
+  ] = found;
   return {
     resource: { type, id },
     relation,
@@ -87,11 +100,17 @@ function contextOf(text: string | undefined): { context?: JsonObject } {
 
 function momentOf(text: string): number {
   const at = MOMENT.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw malformed(text, "a time with its zone", "[expiration:2030-01-31T08:00:00Z]"); // prettier-ignore
+  if (Number.isNaN(at))
+    throw malformed(text, "a time with its zone", "[expiration:2030-01-31T08:00:00Z]");
   return at;
 }
 
 function malformed(text: string, expected: string, example: string): AppError {
   const shown = text.length > 120 ? `${text.slice(0, 120)}…` : text;
-  return new AppError("BAD_REQUEST", "invalid_input", `expected ${expected}, got ${JSON.stringify(shown)}`, { remedy: `write it like ${example}` }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `expected ${expected}, got ${JSON.stringify(shown)}`,
+    { remedy: `write it like ${example}` },
+  );
 }

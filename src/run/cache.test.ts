@@ -19,7 +19,10 @@ const runnerOf = (seconds = 60): Runner => {
     ran++;
     return Promise.resolve(answer(call));
   };
-  const { mcp } = cachedRunners({ mcp: runner }, { seconds, rules: () => rules, now: () => now, onHit: () => hits++ }); // prettier-ignore
+  const { mcp } = cachedRunners(
+    { mcp: runner },
+    { seconds, rules: () => rules, now: () => now, onHit: () => hits++ },
+  );
   if (!mcp) throw new Error("the runner is gone");
   return mcp;
 };
@@ -41,16 +44,31 @@ const call = ({ args = { q: 1 }, caller = {}, tool = {}, metadata }: Asked = {})
 
 it("the same question of the same caller is answered again, and told as such", async () => {
   const run = runnerOf();
-  expect(await run(call({ args: { a: 1, b: 2 } }))).toMatchObject({ output: { ran: 1 }, metadata: { server: "docs" } }); // prettier-ignore
+  expect(await run(call({ args: { a: 1, b: 2 } }))).toMatchObject({
+    output: { ran: 1 },
+    metadata: { server: "docs" },
+  });
   now += 5_000;
-  expect(await run(call({ args: { b: 2, a: 1 } }))).toEqual({ output: { ran: 1 }, error: null, metadata: { server: "docs", cached: true, ageMs: 5_000 } }); // prettier-ignore
+  expect(await run(call({ args: { b: 2, a: 1 } }))).toEqual({
+    output: { ran: 1 },
+    error: null,
+    metadata: { server: "docs", cached: true, ageMs: 5_000 },
+  });
   expect([ran, hits]).toEqual([1, 1]);
 });
 
 it("another tenant, caller, key, definition, argument or rule is another question", async () => {
   const run = runnerOf();
   await run(call());
-  for (const other of [{ args: { q: 2 } }, { caller: { tenantId: "u" } }, { caller: { userId: "bob" } }, { caller: { keyId: "l" } }, { caller: { keyId: null } }, { tool: { pin: "r" } }]) await run(call(other)); // prettier-ignore
+  for (const other of [
+    { args: { q: 2 } },
+    { caller: { tenantId: "u" } },
+    { caller: { userId: "bob" } },
+    { caller: { keyId: "l" } },
+    { caller: { keyId: null } },
+    { tool: { pin: "r" } },
+  ])
+    await run(call(other));
   rules = ["2", "1"];
   await run(call());
   rules = ["1", "2"];
@@ -66,7 +84,6 @@ it("only tools that say so and change nothing are remembered", async () => {
     { effects: "system_write" as const },
     { effects: "essential_health_check" as const },
   ])
-    // prettier-ignore
     for (let i = 0; i < 2; i++) await run(call({ tool }));
   expect([ran, hits]).toEqual([8, 0]);
 });

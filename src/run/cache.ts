@@ -27,8 +27,15 @@ const MAX_ENTRY_BYTES = 262_144;
 /** Every runner with the same cache in front of it. */
 export function cachedRunners(runners: Runners, p: CachePowers): Runners {
   if (p.seconds === 0) return runners;
-  const kept = new LRUCache<string, Kept>({ maxSize: MAX_BYTES, maxEntrySize: MAX_ENTRY_BYTES, sizeCalculation: ({ bytes }) => bytes }); // prettier-ignore
-  const entries = Object.entries(runners).map(([provider, runner]) => [provider, cached(runner, kept, p)]); // prettier-ignore
+  const kept = new LRUCache<string, Kept>({
+    maxSize: MAX_BYTES,
+    maxEntrySize: MAX_ENTRY_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  const entries = Object.entries(runners).map(([provider, runner]) => [
+    provider,
+    cached(runner, kept, p),
+  ]);
   return Object.fromEntries(entries) as Runners;
 }
 
@@ -61,8 +68,16 @@ function keyOf({ caller, tool, arguments: given }: Call, rules: readonly string[
 
 /** Only what is whole: neither a part of an answer, for lack of time or of a server, nor one whose file may be gone meanwhile. */
 const mayBeKept = ({ error, metadata }: RunResult): boolean =>
-  error === null && metadata["timedOut"] !== true && metadata["partial"] !== true && metadata["filesTouched"] === undefined; // prettier-ignore
+  error === null &&
+  metadata["timedOut"] !== true &&
+  metadata["partial"] !== true &&
+  metadata["filesTouched"] === undefined;
 
 /** At least one, as the cache wants it; what the record keeps lies there besides. */
 const bytesOf = ({ output, recorded }: RunResult): number =>
-  2 * ((JSON.stringify(output)?.length ?? 0) + (recorded === undefined || recorded === output ? 0 : (JSON.stringify(recorded)?.length ?? 0))) + 256; // prettier-ignore
+  2 *
+    ((JSON.stringify(output)?.length ?? 0) +
+      (recorded === undefined || recorded === output
+        ? 0
+        : (JSON.stringify(recorded)?.length ?? 0))) +
+  256;

@@ -13,10 +13,21 @@ function callOf(
 ): Call {
   const { client = null, onProgress = null } = facts;
   const tool = { route: facts.route ?? null } as Tool; // all that a deadline looks at
-  return { id: "exec_1", timeoutMs: 1_000, signal: controller.signal, tool, client, onProgress } as Call; // prettier-ignore
+  return {
+    id: "exec_1",
+    timeoutMs: 1_000,
+    signal: controller.signal,
+    tool,
+    client,
+    onProgress,
+  } as Call;
 }
 
-const clientThat = (ask: ClientSide["ask"]): ClientSide => ({ capabilities: {}, ask, notify: () => undefined }); // prettier-ignore
+const clientThat = (ask: ClientSide["ask"]): ClientSide => ({
+  capabilities: {},
+  ask,
+  notify: () => undefined,
+});
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -99,7 +110,11 @@ describe("the time of a call", () => {
 
   it("hands log messages on, and the level that was asked for", async () => {
     const notify = vi.fn();
-    const client: ClientSide = { ...clientThat(() => Promise.resolve({})), notify, logLevel: "info" }; // prettier-ignore
+    const client: ClientSide = {
+      ...clientThat(() => Promise.resolve({})),
+      notify,
+      logLevel: "info",
+    };
     const { ended } = start({ client }, (call) => {
       call.client?.notify("notifications/message", { level: call.client.logLevel ?? "" });
       return Promise.resolve(DONE);

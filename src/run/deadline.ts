@@ -112,7 +112,12 @@ function watched(call: Call, deadline: Deadline): Call {
   };
 }
 
-function race(running: Promise<RunResult>, call: Call, deadline: Deadline, p: DeadlinePowers): Promise<Ended> {
+function race(
+  running: Promise<RunResult>,
+  call: Call,
+  deadline: Deadline,
+  p: DeadlinePowers,
+): Promise<Ended> {
   return new Promise((resolve) => {
     let open = true;
     deadline.start();
@@ -138,13 +143,14 @@ function race(running: Promise<RunResult>, call: Call, deadline: Deadline, p: De
       () => (open ? close({ kind: "finished", result: BROKEN }) : p.late(call)),
     );
   });
-} // prettier-ignore
+}
 
 /** A tool whose own, shorter limit ended its work notes `timedOut`: the call has timed out, with what there is so far. */
 function endOf(result: RunResult): Ended {
-  if (result.error !== null || result.metadata["timedOut"] !== true) return { kind: "finished", result };
+  if (result.error !== null || result.metadata["timedOut"] !== true)
+    return { kind: "finished", result };
   return { kind: "cancelled", reason: "timeout", partial: result.output };
-} // prettier-ignore
+}
 
 const BROKEN: RunResult = {
   output: null,

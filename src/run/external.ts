@@ -12,10 +12,13 @@ export interface ExternalRunnerPowers {
   /** Throws UpstreamFault or AppError. */
   readonly call: (call: Call) => Promise<ApiAnswer>;
   /** Null when the output fits the schema that was approved. */
-  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly checkOutput: (
+    schema: JsonObject,
+    output: Json,
+  ) => readonly { path: string; message: string }[] | null;
   readonly masker: Pick<Masker, "result" | "told">;
   readonly report: (call: Call, cause: unknown) => void;
-} // prettier-ignore
+}
 
 export function externalRunner(p: ExternalRunnerPowers): Runner {
   return async (call) => {
@@ -28,15 +31,39 @@ export function externalRunner(p: ExternalRunnerPowers): Runner {
   };
 }
 
-function finish(call: Call, { output, host, status, attempts }: ApiAnswer, server: string, p: ExternalRunnerPowers): RunResult {
-  const notes = { untrusted: true, server, hosts: [host], status, ...(attempts > 1 ? { attempts } : {}) };
+function finish(
+  call: Call,
+  { output, host, status, attempts }: ApiAnswer,
+  server: string,
+  p: ExternalRunnerPowers,
+): RunResult {
+  const notes = {
+    untrusted: true,
+    server,
+    hosts: [host],
+    status,
+    ...(attempts > 1 ? { attempts } : {}),
+  };
   const schema = call.tool?.outputSchema;
   const faults = schema ? p.checkOutput(schema, output) : null;
   if (faults !== null)
-    return failure({ code: "EXECUTION_FAILED", reason: "output_invalid", message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`, remedy: "an administrator can import the API without the schemas of its answers" }, notes);
+    return failure(
+      {
+        code: "EXECUTION_FAILED",
+        reason: "output_invalid",
+        message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`,
+        remedy: "an administrator can import the API without the schemas of its answers",
+      },
+      notes,
+    );
   const { answer, recorded, masked } = p.masker.result(output);
-  return { output: answer, recorded, error: null, metadata: masked > 0 ? { ...notes, masked } : notes };
-} // prettier-ignore
+  return {
+    output: answer,
+    recorded,
+    error: null,
+    metadata: masked > 0 ? { ...notes, masked } : notes,
+  };
+}
 
 function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunnerPowers): RunResult {
   // What the API itself said of a failure, where it said something.
@@ -45,7 +72,15 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunner
   if (told instanceof UpstreamFault)
     return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
   if (!call.signal.aborted) p.report(call, cause);
-  return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the call failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
+  return failure(
+    {
+      code: "EXECUTION_FAILED",
+      reason: "unexpected",
+      message: "Execution error: the call failed unexpectedly",
+      remedy: "look up the execution id in the server's log",
+    },
+    notes,
+  );
 }
 
 /** A method that promises to change nothing (RFC 9110) leaves nothing unknown behind, whatever it counts as here. */
@@ -56,7 +91,15 @@ function asAsked(tool: Tool | null): Tool | null {
 
 function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
   const { remedy } = fault;
-  return { ...fault, message: masker.told(fault.message), ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }) }; // prettier-ignore
+  return {
+    ...fault,
+    message: masker.told(fault.message),
+    ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }),
+  };
 }
 
-const failure = (error: Fault, metadata: JsonObject): RunResult => ({ output: null, error, metadata }); // prettier-ignore
+const failure = (error: Fault, metadata: JsonObject): RunResult => ({
+  output: null,
+  error,
+  metadata,
+});

@@ -9,15 +9,22 @@ import type { Runner, RunResult } from "./index.ts";
 export interface NativeRunnerPowers {
   readonly powersFor: (needs: readonly PowerName[], call: Call) => Partial<ToolPowers>;
   /** Null when the output fits the tool's own schema; else what does not. */
-  readonly checkOutput: (schema: JsonObject, output: Json) => readonly { path: string; message: string }[] | null;
+  readonly checkOutput: (
+    schema: JsonObject,
+    output: Json,
+  ) => readonly { path: string; message: string }[] | null;
   readonly report: (call: Call, cause: unknown) => void;
   readonly masker: Pick<Masker, "result" | "told">;
-} // prettier-ignore
+}
 
 export function nativeRunner(p: NativeRunnerPowers): Runner {
   return (call) => {
     const native = call.tool?.native;
-    if (!native) return failure(new AppError("UNSUPPORTED_PROVIDER", "native", "this tool has no handler here").fault, {}); // prettier-ignore
+    if (!native)
+      return failure(
+        new AppError("UNSUPPORTED_PROVIDER", "native", "this tool has no handler here").fault,
+        {},
+      );
     const notes: Record<string, Json> = {};
     try {
       const output = native.run(
@@ -36,7 +43,11 @@ export function nativeRunner(p: NativeRunnerPowers): Runner {
   };
 }
 
-function contextOf(call: Call, notes: Record<string, Json>, { masker }: NativeRunnerPowers): ToolContext {
+function contextOf(
+  call: Call,
+  notes: Record<string, Json>,
+  { masker }: NativeRunnerPowers,
+): ToolContext {
   const { caller, onProgress } = call;
   return {
     executionId: call.id,
@@ -48,10 +59,13 @@ function contextOf(call: Call, notes: Record<string, Json>, { masker }: NativeRu
     signal: call.signal,
     deadline: call.startedAt + call.timeoutMs,
     trace: call.trace,
-    progress: ({ message, ...progress }) => onProgress?.(message === undefined ? progress : { ...progress, message: masker.told(message) }),
+    progress: ({ message, ...progress }) =>
+      onProgress?.(
+        message === undefined ? progress : { ...progress, message: masker.told(message) },
+      ),
     note: (metadata) => void Object.assign(notes, metadata),
   };
-} // prettier-ignore
+}
 
 function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowers): RunResult {
   const schema = call.tool?.outputSchema;
@@ -61,7 +75,14 @@ function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowe
     call,
     new Error(`output of ${call.tool?.name} does not fit its schema: ${JSON.stringify(faults)}`),
   );
-  return failure({ code: "EXECUTION_FAILED", reason: "output_invalid", message: "Execution error: the tool's output does not fit its own schema" }, notes); // prettier-ignore
+  return failure(
+    {
+      code: "EXECUTION_FAILED",
+      reason: "output_invalid",
+      message: "Execution error: the tool's output does not fit its own schema",
+    },
+    notes,
+  );
 }
 
 /** What came from outside may carry somebody's keys: they leave no tool (tools hand on values, never secrets). */
@@ -75,7 +96,15 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPo
   if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), notes);
   p.report(call, cause);
   // The text of an unforeseen exception may hold anything: it stays in the log.
-  return failure({ code: "EXECUTION_FAILED", reason: "unexpected", message: "Execution error: the tool failed unexpectedly", remedy: "look up the execution id in the server's log" }, notes); // prettier-ignore
+  return failure(
+    {
+      code: "EXECUTION_FAILED",
+      reason: "unexpected",
+      message: "Execution error: the tool failed unexpectedly",
+      remedy: "look up the execution id in the server's log",
+    },
+    notes,
+  );
 }
 
 function failure(error: Fault, metadata: JsonObject): RunResult {

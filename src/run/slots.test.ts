@@ -24,7 +24,15 @@ it("a full queue refuses, and says when to come back", () => {
   const slots = createSlots(LIMITS);
   slots.enter(never);
   slots.enter(never).ready?.catch(() => undefined);
-  expect(() => slots.enter(never)).toThrow(expect.objectContaining({ fault: expect.objectContaining({ code: "UNAVAILABLE", reason: "queue_full", retryAfterSeconds: 1 }) as unknown }) as Error); // prettier-ignore
+  expect(() => slots.enter(never)).toThrow(
+    expect.objectContaining({
+      fault: expect.objectContaining({
+        code: "UNAVAILABLE",
+        reason: "queue_full",
+        retryAfterSeconds: 1,
+      }) as unknown,
+    }) as Error,
+  );
 });
 
 it("leaving the queue, by abort, wait limit or release, frees the place and no slot is lost", async () => {

@@ -16,25 +16,43 @@ import type { Workshop } from "./bubblewrap/workshop.ts";
 import { noSandbox, unavailable } from "./none.ts";
 import type { Sandbox, SandboxConfig, SandboxStatus } from "./sandbox.ts";
 
-const UNKNOWN: SandboxStatus = { ready: false, reason: "it is still being tried", fix: null, limits: "weak", version: null }; // prettier-ignore
+const UNKNOWN: SandboxStatus = {
+  ready: false,
+  reason: "it is still being tried",
+  fix: null,
+  limits: "weak",
+  version: null,
+};
 
 export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox {
   const bwrap = findProgram("bwrap", config.path);
   const prlimit = findProgram("prlimit", config.path);
   if (bwrap === null)
-    return noSandbox("bubblewrap is not installed", "apt install bubblewrap (or `ostiary doctor --fix`)"); // prettier-ignore
+    return noSandbox(
+      "bubblewrap is not installed",
+      "apt install bubblewrap (or `ostiary doctor --fix`)",
+    );
   if (prlimit === null)
-    return noSandbox("prlimit is not installed", "apt install util-linux (or `ostiary doctor --fix`)"); // prettier-ignore
+    return noSandbox(
+      "prlimit is not installed",
+      "apt install util-linux (or `ostiary doctor --fix`)",
+    );
   const machine = process.arch;
   if (machine !== "x64" && machine !== "arm64")
-    return noSandbox(`no system call filter exists for ${machine}`, "run the server on x86-64 or arm64"); // prettier-ignore
+    return noSandbox(
+      `no system call filter exists for ${machine}`,
+      "run the server on x86-64 or arm64",
+    );
 
   if (tamper?.descriptors !== false) closeInherited();
   mkdirSync(config.folder, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(config.folder, "box-"));
   chmodSync(folder, 0o700);
   for (const unixSockets of [false, true])
-    writeFileSync(join(folder, unixSockets ? "filter-unix" : "filter"), seccompFilter({ machine, unixSockets })); // prettier-ignore
+    writeFileSync(
+      join(folder, unixSockets ? "filter-unix" : "filter"),
+      seccompFilter({ machine, unixSockets }),
+    );
   for (const [at, text] of Object.entries(NAMES)) writeFileSync(join(folder, nameOf(at)), text);
 
   const isRoot = process.getuid?.() === 0;

@@ -7,7 +7,19 @@ import type { SandboxJob } from "./sandbox.ts";
 const OWN_VARIABLES = new Set(["PATH", "HOME", "TMPDIR", "LANG"]);
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Inside: what makes the box a box. */
-const KEPT = ["/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr"]; // prettier-ignore
+const KEPT = [
+  "/bin",
+  "/dev",
+  "/etc",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/proc",
+  "/sbin",
+  "/sys",
+  "/usr",
+];
 /** On the host: what no box may see, whoever asks. */
 const NEVER = ["/dev", "/proc", "/run", "/sys", "/var/run"];
 
@@ -50,7 +62,9 @@ const within = (path: string, folder: string): boolean =>
 
 /** Absolute, in its shortest form, and text the kernel takes. */
 function plain(path: string): boolean {
-  return isAbsolute(path) && !path.includes("\0") && normalize(path).replace(/(.)\/$/, "$1") === path; // prettier-ignore
+  return (
+    isAbsolute(path) && !path.includes("\0") && normalize(path).replace(/(.)\/$/, "$1") === path
+  );
 }
 
 function inside(field: string, path: string): void {
@@ -58,5 +72,10 @@ function inside(field: string, path: string): void {
 }
 
 function wrong(field: string, expected: string): never {
-  throw new AppError("BAD_REQUEST", "invalid_arguments", `sandbox job: ${field}: expected ${expected}`, { remedy: `change ${field}` }); // prettier-ignore
+  throw new AppError(
+    "BAD_REQUEST",
+    "invalid_arguments",
+    `sandbox job: ${field}: expected ${expected}`,
+    { remedy: `change ${field}` },
+  );
 }

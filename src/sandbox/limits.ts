@@ -15,7 +15,11 @@ export const DEFAULT_LIMITS: SandboxLimits = {
 
 /** A job's own limits over those of the server. */
 export function limitsOf(...parts: readonly (Partial<SandboxLimits> | undefined)[]): SandboxLimits {
-  const limits: SandboxLimits = Object.assign({}, DEFAULT_LIMITS, ...parts.filter(Boolean)) as SandboxLimits; // prettier-ignore
+  const limits: SandboxLimits = Object.assign(
+    {},
+    DEFAULT_LIMITS,
+    ...parts.filter(Boolean),
+  ) as SandboxLimits;
   for (const [name, value] of Object.entries(limits) as [string, number][])
     if (!(value > 0 && Number.isFinite(value)))
       throw new RangeError(`sandbox limit ${name}: expected a positive number, got ${value}`);

@@ -9,7 +9,13 @@ export interface SandboxConfig {
   readonly limits?: Partial<SandboxLimits>;
 }
 
-const UNTRIED: SandboxStatus = { ready: false, reason: "it was not tried yet", fix: null, limits: "weak", version: null }; // prettier-ignore
+const UNTRIED: SandboxStatus = {
+  ready: false,
+  reason: "it was not tried yet",
+  fix: null,
+  limits: "weak",
+  version: null,
+};
 
 /** The box of this system. Nothing is started, and nothing taken, before somebody asks for it. */
 export function openSandbox(config: SandboxConfig): Sandbox {
@@ -127,10 +133,12 @@ export interface Sandbox {
    * Writes a program that starts `program` inside a box with descriptors 0 to 4 passed on, for a client that insists on
    * starting it itself (the browser's). Its process dies with `close`, and all that it started.
    */
-  launcher(job: Omit<SandboxJob, "argv" | "stdin" | "signal" | "onOutput"> & { readonly program: string }): Promise<SandboxLauncher>;
+  launcher(
+    job: Omit<SandboxJob, "argv" | "stdin" | "signal" | "onOutput"> & { readonly program: string },
+  ): Promise<SandboxLauncher>;
   /** Kills what is left and gives up what was taken at the start. */
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 export interface SandboxProcess {
   /** Of the box, as the host numbers it. */

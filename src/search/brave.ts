@@ -11,21 +11,29 @@ export function brave(address: string | undefined, apiKey: string): SearchProvid
     name: "brave",
     async search(question, ask) {
       const hits = [];
-      for (let page = 0; hits.length < question.maxResults && page * PER_PAGE < question.maxResults; page++) {
+      for (
+        let page = 0;
+        hits.length < question.maxResults && page * PER_PAGE < question.maxResults;
+        page++
+      ) {
         const url = new URL(address ?? ADDRESS);
         url.searchParams.set("q", withSite(question));
         url.searchParams.set("count", String(Math.min(PER_PAGE, question.maxResults)));
         url.searchParams.set("offset", String(page));
         if (question.language !== undefined) url.searchParams.set("search_lang", question.language);
-        if (question.timeRange !== undefined) url.searchParams.set("freshness", FRESHNESS[question.timeRange]);
-        if (question.categories !== undefined) url.searchParams.set("result_filter", question.categories);
+        if (question.timeRange !== undefined)
+          url.searchParams.set("freshness", FRESHNESS[question.timeRange]);
+        if (question.categories !== undefined)
+          url.searchParams.set("result_filter", question.categories);
         const headers = { accept: "application/json", "x-subscription-token": apiKey };
         const answer = answerOf("brave", await ask({ url: url.href, method: "GET", headers }));
-        const found = listAt(answer, "web", "results").map((fields) => hitOf(fields, NAMES)).filter((hit) => hit !== null);
+        const found = listAt(answer, "web", "results")
+          .map((fields) => hitOf(fields, NAMES))
+          .filter((hit) => hit !== null);
         hits.push(...found);
         if (found.length < PER_PAGE) break;
       }
       return hits.slice(0, question.maxResults);
     },
   };
-} // prettier-ignore
+}

@@ -19,19 +19,31 @@ interface Asked {
 }
 
 /** A bench whose provider answers with this, and what it was asked. */
-async function withProvider(flags: Record<string, string>, answer: (asked: Asked) => [number, unknown]): Promise<{ bench: Bench; asked: Asked[]; web: Web }> {
+async function withProvider(
+  flags: Record<string, string>,
+  answer: (asked: Asked) => [number, unknown],
+): Promise<{ bench: Bench; asked: Asked[]; web: Web }> {
   const asked: Asked[] = [];
   const page: Answer = (req, res, body) => {
-    const one = { url: new URL(`https://${req.headers.host ?? ""}${req.url ?? ""}`), headers: req.headers, body };
+    const one = {
+      url: new URL(`https://${req.headers.host ?? ""}${req.url ?? ""}`),
+      headers: req.headers,
+      body,
+    };
     asked.push(one);
     const [status, content] = answer(one);
-    res.writeHead(status, { "content-type": "application/json" }).end(typeof content === "string" ? content : JSON.stringify(content));
+    res
+      .writeHead(status, { "content-type": "application/json" })
+      .end(typeof content === "string" ? content : JSON.stringify(content));
     return true;
   };
-  const web = (open.web = await openWeb({ answer: page, hosts: ["api.search.brave.com", "api.tavily.com"] }));
+  const web = (open.web = await openWeb({
+    answer: page,
+    hosts: ["api.search.brave.com", "api.tavily.com"],
+  }));
   const bench = (open.bench = await openBench({ flags, egress: web.egress }));
   return { bench, asked, web };
-} // prettier-ignore
+}
 
 const SEARXNG = { "search.provider": "searxng", "search.url": "https://searx.example.org/sub" };
 const BRAVE = { "search.provider": "brave", "search.apiKey": "brave-key" };
@@ -39,57 +51,163 @@ const TAVILY = { "search.provider": "tavily", "search.apiKey": "tavily-key" };
 
 describe("searxng", () => {
   test("is asked for JSON with all options; hits come in order, without what is no web page", async () => {
-    const { bench, asked } = await withProvider(SEARXNG, ({ url }) => [200, { results: url.searchParams.get("pageno") === "1" ? [{ title: "One", url: "https://one.example.org/a", content: "first <b>hit</b>", publishedDate: "2026-01-02" }, { title: "Bad", url: "javascript:alert(1)", content: "" }, { title: "Two", url: "http://two.example.org/", content: null }] : [] }]); // prettier-ignore
-    const answer = await bench.run(search, { query: "doors & locks", language: "de", timeRange: "week", categories: "news", site: "example.org" }); // prettier-ignore
+    const { bench, asked } = await withProvider(SEARXNG, ({ url }) => [
+      200,
+      {
+        results:
+          url.searchParams.get("pageno") === "1"
+            ? [
+                {
+                  title: "One",
+                  url: "https://one.example.org/a",
+                  content: "first <b>hit</b>",
+                  publishedDate: "2026-01-02",
+                },
+                { title: "Bad", url: "javascript:alert(1)", content: "" },
+                { title: "Two", url: "http://two.example.org/", content: null },
+              ]
+            : [],
+      },
+    ]);
+    const answer = await bench.run(search, {
+      query: "doors & locks",
+      language: "de",
+      timeRange: "week",
+      categories: "news",
+      site: "example.org",
+    });
     expect(answer).toEqual({
       query: "doors & locks",
       provider: "searxng",
       results: [
-        { rank: 1, title: "One", url: "https://one.example.org/a", snippet: "first hit", published: "2026-01-02", site: "one.example.org" },
-        { rank: 2, title: "Two", url: "http://two.example.org/", snippet: "", site: "two.example.org" },
+        {
+          rank: 1,
+          title: "One",
+          url: "https://one.example.org/a",
+          snippet: "first hit",
+          published: "2026-01-02",
+          site: "one.example.org",
+        },
+        {
+          rank: 2,
+          title: "Two",
+          url: "http://two.example.org/",
+          snippet: "",
+          site: "two.example.org",
+        },
       ],
       tookMs: 0,
-    }); // prettier-ignore
+    });
     expect(asked[0]?.url.pathname).toBe("/sub/search");
-    expect(Object.fromEntries(asked[0]?.url.searchParams ?? [])).toEqual({ q: "doors & locks site:example.org", format: "json", pageno: "1", language: "de", time_range: "week", categories: "news" }); // prettier-ignore
+    expect(Object.fromEntries(asked[0]?.url.searchParams ?? [])).toEqual({
+      q: "doors & locks site:example.org",
+      format: "json",
+      pageno: "1",
+      language: "de",
+      time_range: "week",
+      categories: "news",
+    });
     expect(bench.notes).toEqual([{ untrusted: true }]);
   });
 
   test("further pages are asked for until there are enough; nothing found is an empty list", async () => {
-    const hits = (page: number) => Array.from({ length: 4 }, (_none, at) => ({ title: `${page}.${at}`, url: `https://example.org/${page}/${at}`, content: "" })); // prettier-ignore
-    const { bench, asked } = await withProvider(SEARXNG, ({ url }) => [200, url.searchParams.get("q") === "none" ? { results: [] } : { results: hits(Number(url.searchParams.get("pageno"))) }]); // prettier-ignore
+    const hits = (page: number) =>
+      Array.from({ length: 4 }, (_none, at) => ({
+        title: `${page}.${at}`,
+        url: `https://example.org/${page}/${at}`,
+        content: "",
+      }));
+    const { bench, asked } = await withProvider(SEARXNG, ({ url }) => [
+      200,
+      url.searchParams.get("q") === "none"
+        ? { results: [] }
+        : { results: hits(Number(url.searchParams.get("pageno"))) },
+    ]);
     expect((await bench.run(search, { query: "x", maxResults: 6 }))["results"]).toHaveLength(6);
     expect(asked).toHaveLength(2);
     expect(await bench.run(search, { query: "none" })).toMatchObject({ results: [] });
   });
 
   test("an instance inside is reached, since the operator named it, and nothing else there", async () => {
-    const { bench, web } = await withProvider({ "search.provider": "searxng", "search.url": "http://127.0.0.1:8888" }, () => [200, { results: [] }]); // prettier-ignore
+    const { bench, web } = await withProvider(
+      { "search.provider": "searxng", "search.url": "http://127.0.0.1:8888" },
+      () => [200, { results: [] }],
+    );
     await bench.run(search, { query: "x" });
     expect(web.dialled).toEqual(["127.0.0.1:8888"]);
   });
 });
 
 test("brave: key in its header, freshness in its words, pages of 20", async () => {
-  const page = (count: number) => Array.from({ length: count }, (_none, at) => ({ title: `<strong>T${at}</strong>`, url: `https://example.org/${at}`, description: "d", page_age: "2026-01-01T00:00:00" })); // prettier-ignore
-  const { bench, asked } = await withProvider(BRAVE, ({ url }) => [200, { web: { results: page(url.searchParams.get("offset") === "0" ? 20 : 5) } }]); // prettier-ignore
-  const answer = await bench.run(search, { query: "x", maxResults: 50, timeRange: "month", language: "en" }); // prettier-ignore
+  const page = (count: number) =>
+    Array.from({ length: count }, (_none, at) => ({
+      title: `<strong>T${at}</strong>`,
+      url: `https://example.org/${at}`,
+      description: "d",
+      page_age: "2026-01-01T00:00:00",
+    }));
+  const { bench, asked } = await withProvider(BRAVE, ({ url }) => [
+    200,
+    { web: { results: page(url.searchParams.get("offset") === "0" ? 20 : 5) } },
+  ]);
+  const answer = await bench.run(search, {
+    query: "x",
+    maxResults: 50,
+    timeRange: "month",
+    language: "en",
+  });
   expect(answer["results"]).toHaveLength(25);
-  expect(answer).toMatchObject({ provider: "brave", results: [{ rank: 1, title: "T0", published: "2026-01-01T00:00:00" }, ...Array<unknown>(24).fill(expect.anything())] }); // prettier-ignore
-  expect(asked.map(({ url }) => url.href)).toEqual(["0", "1"].map((offset) => `https://api.search.brave.com/res/v1/web/search?q=x&count=20&offset=${offset}&search_lang=en&freshness=pm`)); // prettier-ignore
+  expect(answer).toMatchObject({
+    provider: "brave",
+    results: [
+      { rank: 1, title: "T0", published: "2026-01-01T00:00:00" },
+      ...Array<unknown>(24).fill(expect.anything()),
+    ],
+  });
+  expect(asked.map(({ url }) => url.href)).toEqual(
+    ["0", "1"].map(
+      (offset) =>
+        `https://api.search.brave.com/res/v1/web/search?q=x&count=20&offset=${offset}&search_lang=en&freshness=pm`,
+    ),
+  );
   expect(asked[0]?.headers["x-subscription-token"]).toBe("brave-key");
 });
 
 test("tavily: a POST with a bearer key and the site as a domain", async () => {
-  const { bench, asked } = await withProvider(TAVILY, () => [200, { results: [{ title: "T", url: "https://example.org/", content: "c", published_date: "today" }] }]); // prettier-ignore
-  expect(await bench.run(search, { query: "x", maxResults: 30, timeRange: "year", categories: "news", site: "example.org" })).toMatchObject({ provider: "tavily", results: [{ title: "T", snippet: "c" }] }); // prettier-ignore
-  expect(JSON.parse(asked[0]?.body ?? "")).toEqual({ query: "x", max_results: 20, time_range: "year", topic: "news", include_domains: ["example.org"] }); // prettier-ignore
+  const { bench, asked } = await withProvider(TAVILY, () => [
+    200,
+    {
+      results: [{ title: "T", url: "https://example.org/", content: "c", published_date: "today" }],
+    },
+  ]);
+  expect(
+    await bench.run(search, {
+      query: "x",
+      maxResults: 30,
+      timeRange: "year",
+      categories: "news",
+      site: "example.org",
+    }),
+  ).toMatchObject({ provider: "tavily", results: [{ title: "T", snippet: "c" }] });
+  expect(JSON.parse(asked[0]?.body ?? "")).toEqual({
+    query: "x",
+    max_results: 20,
+    time_range: "year",
+    topic: "news",
+    include_domains: ["example.org"],
+  });
   expect(asked[0]?.headers.authorization).toBe("Bearer tavily-key");
 });
 
 describe("what goes wrong has a name and a remedy", () => {
   test.each([
-    [429, {}, "EXECUTION_FAILED", "provider_quota"], [402, {}, "EXECUTION_FAILED", "provider_quota"], [432, {}, "EXECUTION_FAILED", "provider_quota"], [401, {}, "UNAVAILABLE", "provider_not_configured"], [403, {}, "UNAVAILABLE", "provider_not_configured"], [500, {}, "EXECUTION_FAILED", "upstream_unavailable"], [200, "<html>", "EXECUTION_FAILED", "upstream_unavailable"],
+    [429, {}, "EXECUTION_FAILED", "provider_quota"],
+    [402, {}, "EXECUTION_FAILED", "provider_quota"],
+    [432, {}, "EXECUTION_FAILED", "provider_quota"],
+    [401, {}, "UNAVAILABLE", "provider_not_configured"],
+    [403, {}, "UNAVAILABLE", "provider_not_configured"],
+    [500, {}, "EXECUTION_FAILED", "upstream_unavailable"],
+    [200, "<html>", "EXECUTION_FAILED", "upstream_unavailable"],
   ])("%i %j is %s / %s", async (status, content, code, reason) => {
     for (const flags of [SEARXNG, BRAVE, TAVILY]) {
       const { bench } = await withProvider(flags, () => [status, content]);
@@ -100,23 +218,35 @@ describe("what goes wrong has a name and a remedy", () => {
       await open.web?.close();
       delete open.bench;
     }
-  }); // prettier-ignore
+  });
 
   test.each([
-    [{ "search.provider": "searxng" }, "search.url"], [{ "search.provider": "brave" }, "search.apiKey"], [{ "search.provider": "tavily" }, "search.apiKey"], [{}, "search.provider"],
+    [{ "search.provider": "searxng" }, "search.url"],
+    [{ "search.provider": "brave" }, "search.apiKey"],
+    [{ "search.provider": "tavily" }, "search.apiKey"],
+    [{}, "search.provider"],
   ])("%j names the missing setting", async (flags, key) => {
     const { bench } = await withProvider(flags, () => [200, {}]);
-    expect(await bench.fault(search, { query: "x" })).toMatchObject({ code: "UNAVAILABLE", reason: "provider_not_configured", remedy: expect.stringContaining(key) });
-  }); // prettier-ignore
+    expect(await bench.fault(search, { query: "x" })).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "provider_not_configured",
+      remedy: expect.stringContaining(key),
+    });
+  });
 
   test("a redirect elsewhere is not followed: the key is for this address", async () => {
     const { bench, web } = await withProvider(BRAVE, () => [200, {}]);
     await bench.close();
     delete open.bench;
     await web.close();
-    open.web = await openWeb({ hosts: ["api.search.brave.com"], answer: (_req, res) => (res.writeHead(302, { location: "https://example.org/" }).end(), true) }); // prettier-ignore
+    open.web = await openWeb({
+      hosts: ["api.search.brave.com"],
+      answer: (_req, res) => (res.writeHead(302, { location: "https://example.org/" }).end(), true),
+    });
     open.bench = await openBench({ flags: BRAVE, egress: open.web.egress });
-    expect(await open.bench.fault(search, { query: "x" })).toMatchObject({ reason: "too_many_redirects" }); // prettier-ignore
+    expect(await open.bench.fault(search, { query: "x" })).toMatchObject({
+      reason: "too_many_redirects",
+    });
     expect(open.web.seen).toHaveLength(1);
   });
 });

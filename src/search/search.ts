@@ -65,22 +65,47 @@ export async function openSearch(settings: SearchSettings): Promise<SearchProvid
 
 function needed(value: string | undefined, provider: string, key: string): string {
   if (value === undefined)
-    throw new AppError("UNAVAILABLE", "provider_not_configured", `search.provider is ${provider}, but ${key} is missing`, { remedy: `set ${key}` }); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "provider_not_configured",
+      `search.provider is ${provider}, but ${key} is missing`,
+      { remedy: `set ${key}` },
+    );
   return value;
 }
 
 /** The parsed answer of a provider, or why there is none. */
 export function answerOf(provider: string, { status, text }: Awaited<ReturnType<Ask>>): unknown {
   if (status === 402 || status === 429 || status === 432 || status === 433)
-    throw new AppError("EXECUTION_FAILED", "provider_quota", `the search provider ${provider} says that its quota is used up (${status})`, { remedy: "wait, or raise the plan at the provider" }); // prettier-ignore
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "provider_quota",
+      `the search provider ${provider} says that its quota is used up (${status})`,
+      { remedy: "wait, or raise the plan at the provider" },
+    );
   if (status === 401 || status === 403)
-    throw new AppError("UNAVAILABLE", "provider_not_configured", `the search provider ${provider} refused our credential (${status})`, { remedy: provider === "searxng" ? "enable the format json in the settings of SearXNG" : "check search.apiKey" }); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "provider_not_configured",
+      `the search provider ${provider} refused our credential (${status})`,
+      {
+        remedy:
+          provider === "searxng"
+            ? "enable the format json in the settings of SearXNG"
+            : "check search.apiKey",
+      },
+    );
   try {
     if (status >= 200 && status < 300) return JSON.parse(text) as unknown;
   } catch {
     // Said below: an answer that is no JSON is no answer.
   }
-  throw new AppError("EXECUTION_FAILED", "upstream_unavailable", `the search provider ${provider} gave no usable answer (${status})`, { remedy: "try again later" }); // prettier-ignore
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "upstream_unavailable",
+    `the search provider ${provider} gave no usable answer (${status})`,
+    { remedy: "try again later" },
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -95,18 +120,28 @@ export function listAt(answer: unknown, ...path: string[]): Fields[] {
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 
 /** A hit from what providers call its parts; null without a web address. */
-export function hitOf(fields: Fields, names: { snippet: string; published: string }): SearchHit | null {
+export function hitOf(
+  fields: Fields,
+  names: { snippet: string; published: string },
+): SearchHit | null {
   const url = textOf(fields["url"]);
   if (!/^https?:\/\//i.test(url)) return null;
   const published = textOf(fields[names.published]);
-  return { title: textOf(fields["title"]), url, snippet: textOf(fields[names.snippet]), ...(published === "" ? {} : { published }) };
-} // prettier-ignore
+  return {
+    title: textOf(fields["title"]),
+    url,
+    snippet: textOf(fields[names.snippet]),
+    ...(published === "" ? {} : { published }),
+  };
+}
 
 const TEXT_LIMIT = 2_000;
 
 /** Plain text: providers mark hits with tags. */
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value.replace(/<\/?(strong|b|em|mark|span)>/gi, "").slice(0, TEXT_LIMIT) : ""; // prettier-ignore
+  return typeof value === "string"
+    ? value.replace(/<\/?(strong|b|em|mark|span)>/gi, "").slice(0, TEXT_LIMIT)
+    : "";
 }
 
 export function withSite({ query, site }: SearchQuestion): string {

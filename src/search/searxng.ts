@@ -16,14 +16,21 @@ export function searxng(base: string): SearchProvider {
         url.searchParams.set("format", "json");
         url.searchParams.set("pageno", String(page));
         if (question.language !== undefined) url.searchParams.set("language", question.language);
-        if (question.timeRange !== undefined) url.searchParams.set("time_range", question.timeRange);
-        if (question.categories !== undefined) url.searchParams.set("categories", question.categories);
-        const answer = answerOf("searxng", await ask({ url: url.href, method: "GET", headers: { accept: "application/json" } }));
-        const found = listAt(answer, "results").map((fields) => hitOf(fields, NAMES)).filter((hit) => hit !== null);
+        if (question.timeRange !== undefined)
+          url.searchParams.set("time_range", question.timeRange);
+        if (question.categories !== undefined)
+          url.searchParams.set("categories", question.categories);
+        const answer = answerOf(
+          "searxng",
+          await ask({ url: url.href, method: "GET", headers: { accept: "application/json" } }),
+        );
+        const found = listAt(answer, "results")
+          .map((fields) => hitOf(fields, NAMES))
+          .filter((hit) => hit !== null);
         if (found.length === 0) break;
         hits.push(...found);
       }
       return hits.slice(0, question.maxResults);
     },
   };
-} // prettier-ignore
+}

@@ -21,7 +21,10 @@ export function tavily(address: string | undefined, apiKey: string): SearchProvi
         "content-type": "application/json",
         authorization: `Bearer ${apiKey}`,
       };
-      const answer = answerOf("tavily", await ask({ url: address ?? ADDRESS, method: "POST", headers, body })); // prettier-ignore
+      const answer = answerOf(
+        "tavily",
+        await ask({ url: address ?? ADDRESS, method: "POST", headers, body }),
+      );
       const hits = listAt(answer, "results").map((fields) => hitOf(fields, NAMES));
       return hits.filter((hit) => hit !== null).slice(0, maxResults);
     },

@@ -1,5 +1,11 @@
 // Events to a Kafka topic: keyed by tenant, acknowledged by all replicas in sync, one request under way at a time.
-import { Admin, compatibilityPartitioner, Producer, type BaseOptions, type MessageToProduce } from "@platformatic/kafka"; // prettier-ignore
+import {
+  Admin,
+  compatibilityPartitioner,
+  Producer,
+  type BaseOptions,
+  type MessageToProduce,
+} from "@platformatic/kafka";
 import { AppError } from "../errors.ts";
 import type { KafkaAddress } from "./address.ts";
 import { isAbout, kafkaFault } from "./kafka-fault.ts";
@@ -64,7 +70,10 @@ export function openKafka(address: KafkaAddress): Sink {
   async function ensureTopic(producer: Producer): Promise<void> {
     if (topicKnown) return;
     if (!(await exists(producer, topic))) {
-      if (create === null) throw new AppError("UNAVAILABLE", "engine_unavailable", `Kafka has no topic ${topic}`, { remedy: "create it, or leave out create=off in OSTIARY_SINK" }); // prettier-ignore
+      if (create === null)
+        throw new AppError("UNAVAILABLE", "engine_unavailable", `Kafka has no topic ${topic}`, {
+          remedy: "create it, or leave out create=off in OSTIARY_SINK",
+        });
       await make(options, topic, create);
     }
     topicKnown = true;
@@ -76,7 +85,10 @@ export function openKafka(address: KafkaAddress): Sink {
       attempt(async (producer) => {
         if (events.length === 0) return;
         await ensureTopic(producer);
-        await send(producer, events.map((event) => messageOf(topic, event))); // prettier-ignore
+        await send(
+          producer,
+          events.map((event) => messageOf(topic, event)),
+        );
       }),
     ping: () =>
       attempt(async (producer) => {
@@ -100,7 +112,11 @@ async function exists(producer: Producer, topic: string): Promise<boolean> {
   }
 }
 
-async function make(options: BaseOptions, topic: string, numbers: NonNullable<KafkaAddress["create"]>): Promise<void> {
+async function make(
+  options: BaseOptions,
+  topic: string,
+  numbers: NonNullable<KafkaAddress["create"]>,
+): Promise<void> {
   const admin = surviving(new Admin({ ...options }));
   try {
     await admin.createTopics({
@@ -116,7 +132,7 @@ async function make(options: BaseOptions, topic: string, numbers: NonNullable<Ka
   } finally {
     await end(admin);
   }
-} // prettier-ignore
+}
 
 async function send(producer: Producer, messages: MessageToProduce[]): Promise<void> {
   try {
@@ -174,7 +190,8 @@ function messageOf(topic: string, event: SinkEvent): MessageToProduce {
   ]);
   if (trace !== null) {
     headers.set(TRACE_ID, Buffer.from(trace.traceId));
-    if (trace.spanId !== null) headers.set(TRACEPARENT, Buffer.from(`00-${trace.traceId}-${trace.spanId}-01`)); // prettier-ignore
+    if (trace.spanId !== null)
+      headers.set(TRACEPARENT, Buffer.from(`00-${trace.traceId}-${trace.spanId}-01`));
   }
   return { topic, key: Buffer.from(tenantId), value: Buffer.from(line), headers };
 }

@@ -8,7 +8,14 @@ import { openStore, type Store } from "../store/store.ts";
 import { startRelay, type Relay, type RelayPowers } from "./relay.ts";
 import type { Sink, SinkEvent } from "./sink.ts";
 
-const QUICK = { linger: 1, poll: 20, firstBackoff: 5, longestBackoff: 20, close: 1_000, lease: 300 }; // prettier-ignore
+const QUICK = {
+  linger: 1,
+  poll: 20,
+  firstBackoff: 5,
+  longestBackoff: 20,
+  close: 1_000,
+  lease: 300,
+};
 
 function memorySink() {
   const got: SinkEvent[] = [];
@@ -60,14 +67,33 @@ afterEach(async () => {
 
 const told: { message: string }[] = [];
 function relayTo(sink: Sink, more: Partial<RelayPowers> = {}): Relay {
-  const log = { info: (_: object, message: string) => void told.push({ message }), warn: (_: object, message: string) => void told.push({ message }) }; // prettier-ignore
-  const relay = startRelay({ store, sink, owner: "one", from: "start", now: Date.now, log, timing: QUICK, ...more }); // prettier-ignore
+  const log = {
+    info: (_: object, message: string) => void told.push({ message }),
+    warn: (_: object, message: string) => void told.push({ message }),
+  };
+  const relay = startRelay({
+    store,
+    sink,
+    owner: "one",
+    from: "start",
+    now: Date.now,
+    log,
+    timing: QUICK,
+    ...more,
+  });
   relays.push(relay);
   return relay;
 }
 
 async function note(count: number, tenantId = "local", body = "{}"): Promise<void> {
-  const event = { tenantId, at: 1, action: "config.changed", actor: "ada", executionId: null, body } as const; // prettier-ignore
+  const event = {
+    tenantId,
+    at: 1,
+    action: "config.changed",
+    actor: "ada",
+    executionId: null,
+    body,
+  } as const;
   await Promise.all(Array.from({ length: count }, () => store.log.append(event)));
 }
 
@@ -118,7 +144,9 @@ describe("the relay", () => {
     expect(got.length).toBeGreaterThan(80);
     const lines = new Map<string, string>();
     for (const { id, line } of got) expect(lines.get(id) ?? lines.set(id, line).get(id)).toBe(line);
-    await expect.poll(() => relay.figures()).toMatchObject({ pending: 0, lastError: null, relaying: true }); // prettier-ignore
+    await expect
+      .poll(() => relay.figures())
+      .toMatchObject({ pending: 0, lastError: null, relaying: true });
     expect(told.map(({ message }) => message)).toContain("audit events are sent on again");
   });
 
@@ -150,7 +178,13 @@ describe("the relay", () => {
   test("a batch is bounded in bytes, and a larger event goes alone", async () => {
     const { sink, got, state } = memorySink();
     const sizes: number[] = [];
-    const counted: Sink = { ...sink, deliver: (events) => (sizes.push(events.reduce((sum, { line }) => sum + line.length, 0)), sink.deliver(events)) }; // prettier-ignore
+    const counted: Sink = {
+      ...sink,
+      deliver: (events) => (
+        sizes.push(events.reduce((sum, { line }) => sum + line.length, 0)),
+        sink.deliver(events)
+      ),
+    };
     await note(12, "local", JSON.stringify("x".repeat(300_000)));
     await note(1, "local", JSON.stringify("x".repeat(2_000_000)));
     await note(3);
@@ -167,7 +201,9 @@ describe("the relay", () => {
     const { sink, got } = memorySink();
     relayTo(sink);
     await sent(got, 2);
-    expect(told.map(({ message }) => message)).toContain("events that lie in the archive only are not sent on"); // prettier-ignore
+    expect(told.map(({ message }) => message)).toContain(
+      "events that lie in the archive only are not sent on",
+    );
   });
 
   test("a stop sends what is left, and gives the lease back", async () => {

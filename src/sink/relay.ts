@@ -57,7 +57,14 @@ export interface Relay {
 }
 
 const CURSOR = "sink";
-const TIMING: Timing = { lease: 10_000, linger: 25, poll: 1_000, firstBackoff: 250, longestBackoff: 10_000, close: 3_000 }; // prettier-ignore
+const TIMING: Timing = {
+  lease: 10_000,
+  linger: 25,
+  poll: 1_000,
+  firstBackoff: 250,
+  longestBackoff: 10_000,
+  close: 3_000,
+};
 /** One process owns a store that is not shared: its lease need not end. */
 const FOR_EVER_MS = 100 * 365 * 86_400_000;
 const MOST_EVENTS = 500;
@@ -83,7 +90,13 @@ export function startRelay(p: RelayPowers): Relay {
     const now = p.now();
     const known = sentTo ?? (await store.cursors.seq(CURSOR));
     const start = known === null && p.from === "now" ? await store.log.head() : 0;
-    return store.cursors.hold(CURSOR, owner, now, now + (store.shared ? timing.lease : FOR_EVER_MS), start); // prettier-ignore
+    return store.cursors.hold(
+      CURSOR,
+      owner,
+      now,
+      now + (store.shared ? timing.lease : FOR_EVER_MS),
+      start,
+    );
   }
 
   /** Sends one batch. */
@@ -94,9 +107,16 @@ export function startRelay(p: RelayPowers): Relay {
     const rows = await store.log.read(sentTo, limit);
     const [first] = rows;
     if (first === undefined) return "done";
-    if (first.seq > sentTo + 1) p.log.warn({ from: sentTo + 1, to: first.seq - 1 }, "events that lie in the archive only are not sent on"); // prettier-ignore
+    if (first.seq > sentTo + 1)
+      p.log.warn(
+        { from: sentTo + 1, to: first.seq - 1 },
+        "events that lie in the archive only are not sent on",
+      );
     const batch = gather(rows);
-    pageSize = Math.max(1, Math.min(MOST_EVENTS, Math.ceil((2 * MOST_BYTES * batch.events.length) / batch.bytes))); // prettier-ignore
+    pageSize = Math.max(
+      1,
+      Math.min(MOST_EVENTS, Math.ceil((2 * MOST_BYTES * batch.events.length) / batch.bytes)),
+    );
     await sink.deliver(batch.events);
     lastSuccess = p.now();
     // Taken over meanwhile: the other began where we were, and sends the same again.
@@ -108,7 +128,8 @@ export function startRelay(p: RelayPowers): Relay {
   async function attempt(): Promise<"more" | "done" | "not ours" | "failed"> {
     try {
       const outcome = await step();
-      if (failures > 0 && outcome !== "not ours") p.log.info({ attempts: failures }, "audit events are sent on again"); // prettier-ignore
+      if (failures > 0 && outcome !== "not ours")
+        p.log.info({ attempts: failures }, "audit events are sent on again");
       failures = 0;
       lastError = null;
       return outcome;
@@ -117,7 +138,10 @@ export function startRelay(p: RelayPowers): Relay {
       lastError = cause instanceof AppError ? cause.message : "the log cannot be read";
       if (failures === 1 || p.now() - warnedAt >= WARN_EVERY_MS) {
         warnedAt = p.now();
-        p.log.warn({ err: cause, attempts: failures }, "audit events cannot be sent on; they wait in the log"); // prettier-ignore
+        p.log.warn(
+          { err: cause, attempts: failures },
+          "audit events cannot be sent on; they wait in the log",
+        );
       }
       await giveUpLease();
       return "failed";
@@ -142,7 +166,10 @@ export function startRelay(p: RelayPowers): Relay {
   }
 
   function backoff(): number {
-    const whole = Math.min(timing.longestBackoff, timing.firstBackoff * 2 ** Math.min(failures - 1, 20)); // prettier-ignore
+    const whole = Math.min(
+      timing.longestBackoff,
+      timing.firstBackoff * 2 ** Math.min(failures - 1, 20),
+    );
     return whole * (0.5 + Math.random() / 2);
   }
 
@@ -186,7 +213,12 @@ export function startRelay(p: RelayPowers): Relay {
       pauses.wake();
     },
     pending,
-    figures: async () => ({ pending: await pending(), lastError, lastSuccess, relaying: sentTo !== null }), // prettier-ignore
+    figures: async () => ({
+      pending: await pending(),
+      lastError,
+      lastSuccess,
+      relaying: sentTo !== null,
+    }),
     close: () => (closing ??= shutDown()),
   };
 }

@@ -19,7 +19,13 @@ export function numbered(count: number, from = 1): SinkEvent[] {
   return Array.from({ length: count }, (_, i) => {
     const tenantId = TENANTS[i % TENANTS.length] ?? "local";
     const id = `server:${tenantId}:${from + i}`;
-    return { id, tenantId, action: "config.changed", trace: null, line: JSON.stringify({ id, text: "ü😀\u2028" }) }; // prettier-ignore
+    return {
+      id,
+      tenantId,
+      action: "config.changed",
+      trace: null,
+      line: JSON.stringify({ id, text: "ü😀\u2028" }),
+    };
   });
 }
 
@@ -54,7 +60,8 @@ export function sinkSuite(name: string, open: () => Promise<SinkUnderTest>): voi
 
     test("R198: all are delivered, each tenant's in order", async () => {
       const events = numbered(1_200);
-      for (let i = 0; i < events.length; i += 400) await under.sink.deliver(events.slice(i, i + 400)); // prettier-ignore
+      for (let i = 0; i < events.length; i += 400)
+        await under.sink.deliver(events.slice(i, i + 400));
       const received = await arrived(events);
       if (under.received !== null) expect(received.length).toBe(events.length);
     });
@@ -70,7 +77,10 @@ export function sinkSuite(name: string, open: () => Promise<SinkUnderTest>): voi
     test("nothing, and one large event, are delivered too", async () => {
       await under.sink.deliver([]);
       const [event] = numbered(1);
-      const large = { ...event, line: JSON.stringify({ text: "x".repeat(3_000_000) }) } as SinkEvent; // prettier-ignore
+      const large = {
+        ...event,
+        line: JSON.stringify({ text: "x".repeat(3_000_000) }),
+      } as SinkEvent;
       await under.sink.deliver([large]);
       await arrived([large]);
     });

@@ -18,7 +18,8 @@ describe("the address", () => {
       sasl: null,
       create: {},
     });
-    const whole = "kafka://ada:p%40ss@a.example:9093,[2001:db8::1]:9094/my_topic-1?tls=on&sasl=scram-sha-512&partitions=6&replicas=3"; // prettier-ignore
+    const whole =
+      "kafka://ada:p%40ss@a.example:9093,[2001:db8::1]:9094/my_topic-1?tls=on&sasl=scram-sha-512&partitions=6&replicas=3";
     expect(parseKafkaAddress(whole)).toEqual({
       brokers: [
         { host: "a.example", port: 9093 },
@@ -52,7 +53,9 @@ describe("the address", () => {
     ["kafka://u:p@a/t?sasl=plain", "tls=on with sasl=plain"],
     ["kafka://u:p@127.0.0.1,a/t?sasl=plain", "tls=on with sasl=plain"],
   ])("%s is refused", (address, expected) => {
-    expect(parseKafkaAddress(address)).toEqual({ expected: expect.stringContaining(expected) as string }); // prettier-ignore
+    expect(parseKafkaAddress(address)).toEqual({
+      expected: expect.stringContaining(expected) as string,
+    });
     expect(sinkConfig.safeParse(address).success).toBe(false);
   });
 
@@ -65,7 +68,15 @@ describe("the address", () => {
 
 describe("the event", () => {
   const row = (body: string, chained = true): LedgerRow => {
-    const plain = { seq: 7, tenantId: "local", at: 5, action: "tool.execution.start", actor: "ada", executionId: "exe_1", body } as const; // prettier-ignore
+    const plain = {
+      seq: 7,
+      tenantId: "local",
+      at: 5,
+      action: "tool.execution.start",
+      actor: "ada",
+      executionId: "exe_1",
+      body,
+    } as const;
     const link = { instanceId: "srv", n: 3, prevHash: NO_HASH };
     if (!chained) return { ...plain, instanceId: null, n: null, prevHash: null, hash: null };
     return { ...plain, ...link, hash: ledgerHash(ledgerText({ ...plain, ...link })) };
@@ -74,7 +85,10 @@ describe("the event", () => {
   test("is the line of the ledger, whose hash anybody can check", () => {
     const { id, line } = sinkEvent(row('{"a":1}'));
     expect(id).toBe("srv:local:3");
-    const [text, digest] = [line.replace(/,"hash":"[0-9a-f]{64}"\}$/, "}"), /"hash":"(\w+)"\}$/.exec(line)?.[1]]; // prettier-ignore
+    const [text, digest] = [
+      line.replace(/,"hash":"[0-9a-f]{64}"\}$/, "}"),
+      /"hash":"(\w+)"\}$/.exec(line)?.[1],
+    ];
     expect(ledgerHash(text)).toBe(digest);
     expect(JSON.parse(line)).toMatchObject({ v: 1, seq: 7, tenantId: "local", body: { a: 1 } });
   });
@@ -82,13 +96,25 @@ describe("the event", () => {
   test("that is older than the chain has its number for an id", () => {
     const { id, line } = sinkEvent(row('{"a":1}', false));
     expect(id).toBe("log:7");
-    expect(JSON.parse(line)).toEqual({ v: 0, seq: 7, tenantId: "local", at: 5, action: "tool.execution.start", actor: "ada", executionId: "exe_1", body: { a: 1 } }); // prettier-ignore
+    expect(JSON.parse(line)).toEqual({
+      v: 0,
+      seq: 7,
+      tenantId: "local",
+      at: 5,
+      action: "tool.execution.start",
+      actor: "ada",
+      executionId: "exe_1",
+      body: { a: 1 },
+    });
   });
 
   test("R205: tells its own trace, never one out of its arguments", () => {
     const [traceId, spanId] = ["a".repeat(32), "b".repeat(16)];
     const traceOf = (body: object) => sinkEvent(row(JSON.stringify(body))).trace;
-    expect(traceOf({ arguments: { traceId: "c".repeat(32) }, traceId, spanId })).toEqual({ traceId, spanId }); // prettier-ignore
+    expect(traceOf({ arguments: { traceId: "c".repeat(32) }, traceId, spanId })).toEqual({
+      traceId,
+      spanId,
+    });
     expect(traceOf({ arguments: { traceId } })).toBeNull();
     expect(traceOf({ traceId: "no\nid" })).toBeNull();
     expect(traceOf({ traceId })).toEqual({ traceId, spanId: null });

@@ -8,7 +8,13 @@ export const sinkConfig = z
   .superRefine((address, context) => {
     if (!address.startsWith("kafka://")) return;
     const parsed = parseKafkaAddress(address);
-    if ("expected" in parsed) context.addIssue({ code: "invalid_format", format: "kafka", input: address, message: parsed.expected }); // prettier-ignore
+    if ("expected" in parsed)
+      context.addIssue({
+        code: "invalid_format",
+        format: "kafka",
+        input: address,
+        message: parsed.expected,
+      });
   })
   .describe(
     "Where audit events are sent on to: none, or kafka://[user:password@]host:port[,host:port…]/topic (docs/kafka.md).",

@@ -18,14 +18,16 @@ describe("memory", () => {
     let now = 0;
     const state = createMemoryState({ now: () => now, maxCounters: 3 });
     for (const key of ["a", "b", "c"]) state.take([window(key)]);
-    expect(() => state.take([window("a"), window("d")])).toThrow("all counters of rate limits are in use");
+    expect(() => state.take([window("a"), window("d")])).toThrow(
+      "all counters of rate limits are in use",
+    );
     expect(state.peek([window("a")])).toMatchObject({ windows: [{ remaining: 4 }] });
     now = 50_000;
     state.take([window("a")]);
     now = 80_000;
     expect(state.take([window("d"), window("e")])).toMatchObject({ ok: true });
     expect(state.peek([window("a"), window("b")]).windows.map((w) => w.remaining)).toEqual([4, 5]);
-  }); // prettier-ignore
+  });
 
   test("a key stands for one length of window", () => {
     const state = createMemoryState();

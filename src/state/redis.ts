@@ -52,7 +52,11 @@ export async function openRedisState(
   const channelOf = (channel: string): string => `${prefix}:${redis.options.db ?? 0}:${channel}`;
   const at = (): string => (now ? String(Math.floor(now())) : "");
 
-  const run = async (script: Script, windows: readonly Window[], args: readonly string[]): Promise<unknown> => {
+  const run = async (
+    script: Script,
+    windows: readonly Window[],
+    args: readonly string[],
+  ): Promise<unknown> => {
     const rest = [...windows.map(keyOf), at(), ...args];
     try {
       return await inTime(redis.evalsha(script.sha, windows.length, ...rest));
@@ -61,7 +65,7 @@ export async function openRedisState(
       if (!(cause instanceof Error) || !cause.message.startsWith("NOSCRIPT")) throw cause;
       return inTime(redis.eval(script.lua, windows.length, ...rest));
     }
-  }; // prettier-ignore
+  };
 
   const look = async (windows: readonly Window[], commit: boolean): Promise<Taken> => {
     windows.forEach(assertWindow);
@@ -93,7 +97,11 @@ export async function openRedisState(
     peek: (windows) => look(windows, false),
     async refund(windows) {
       windows.forEach(assertWindow);
-      await run(REFUND, windows, windows.map(({ windowMs }) => String(windowMs))); // prettier-ignore
+      await run(
+        REFUND,
+        windows,
+        windows.map(({ windowMs }) => String(windowMs)),
+      );
     },
     async publish(channel, message) {
       await inTime(redis.publish(channelOf(channel), message));

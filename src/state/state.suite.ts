@@ -32,15 +32,26 @@ export function stateSuite(name: string, ground: StateGround): void {
 
     test("counts up to the limit, and says how many are left", async () => {
       const window = minute("a", 3);
-      expect(await state.peek([window])).toEqual({ ok: true, windows: [{ remaining: 3, resetMs: 0 }] }); // prettier-ignore
+      expect(await state.peek([window])).toEqual({
+        ok: true,
+        windows: [{ remaining: 3, resetMs: 0 }],
+      });
       for (const left of [2, 1, 0]) {
-        expect(await state.take([window])).toMatchObject({ ok: true, windows: [{ remaining: left }] }); // prettier-ignore
+        expect(await state.take([window])).toMatchObject({
+          ok: true,
+          windows: [{ remaining: left }],
+        });
       }
       expect(await state.take([window])).toMatchObject({ ok: false, windows: [{ remaining: 0 }] });
     });
 
     test("C19: all windows or none, also with four of them", async () => {
-      const windows = [minute("a", 5), minute("b", 2), { ...minute("c", 9), windowMs: 3_600_000 }, minute("d", 4)]; // prettier-ignore
+      const windows = [
+        minute("a", 5),
+        minute("b", 2),
+        { ...minute("c", 9), windowMs: 3_600_000 },
+        minute("d", 4),
+      ];
       await state.take([minute("b", 2)]);
       expect((await state.take(windows)).ok).toBe(true);
       for (let i = 0; i < 3; i++) {
@@ -54,7 +65,13 @@ export function stateSuite(name: string, ground: StateGround): void {
     test("a limit of zero lets nothing through and counts nothing", async () => {
       const none = minute("lockdown", 0);
       const other = minute("other", 2);
-      expect(await state.take([other, none])).toEqual({ ok: false, windows: [{ remaining: 2, resetMs: 0 }, { remaining: 0, resetMs: MINUTE }] }); // prettier-ignore
+      expect(await state.take([other, none])).toEqual({
+        ok: false,
+        windows: [
+          { remaining: 2, resetMs: 0 },
+          { remaining: 0, resetMs: MINUTE },
+        ],
+      });
       expect(await state.take([{ ...none, limit: 1 }])).toMatchObject({ ok: true });
     });
 
@@ -159,10 +176,12 @@ export function stateSuite(name: string, ground: StateGround): void {
       const also: string[] = [];
       const stopAlso = state.subscribe("mode", (message) => also.push(message));
       state.subscribe("other", () => expect.unreachable("another channel"));
-      await expect.poll(async () => {
-        await state.publish("mode", "ALERT");
-        return also.length;
-      }).toBeGreaterThan(0); // prettier-ignore
+      await expect
+        .poll(async () => {
+          await state.publish("mode", "ALERT");
+          return also.length;
+        })
+        .toBeGreaterThan(0);
       expect(heard[0]).toBe("ALERT");
       expect(errors[0]).toEqual(new Error("a listener's own fault"));
       stop();

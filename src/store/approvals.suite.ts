@@ -1,24 +1,54 @@
 // Approvals and standing rules: part of the store's suite.
 import { describe, expect, test } from "vitest";
 import { atOnce, ended, event, HOUR, startBody, T0 } from "./samples.suite.ts";
-import { AlreadyExists, type ApprovalRow, type ApprovalVote, type StandingRuleRow, type Store } from "./store.ts"; // prettier-ignore
+import {
+  AlreadyExists,
+  type ApprovalRow,
+  type ApprovalVote,
+  type StandingRuleRow,
+  type Store,
+} from "./store.ts";
 
 const EXPIRES = T0 + HOUR;
 
 const approval = (id: string, more: Partial<ApprovalRow> = {}): ApprovalRow => ({
-  id, tenantId: "local", executionId: `exec_${id}`, requester: "ann", keyId: null, capsuleId: "starter",
-  toolName: "file/write", toolPin: "pin", policyVersion: "7", binding: `b_${id}`, arguments: { path: "/a", n: [1, null] },
-  editedArguments: null, sealed: "sealed", editedSealed: null, risk: "dangerous",
-  reasons: [{ reason: "mode", message: "guarded", rule: "tools.yaml:4" }], state: "pending", needed: 1, votes: [],
-  createdAt: T0, expiresAt: EXPIRES, presentedAt: null, decidedAt: null, ...more,
-}); // prettier-ignore
+  id,
+  tenantId: "local",
+  executionId: `exec_${id}`,
+  requester: "ann",
+  keyId: null,
+  capsuleId: "starter",
+  toolName: "file/write",
+  toolPin: "pin",
+  policyVersion: "7",
+  binding: `b_${id}`,
+  arguments: { path: "/a", n: [1, null] },
+  editedArguments: null,
+  sealed: "sealed",
+  editedSealed: null,
+  risk: "dangerous",
+  reasons: [{ reason: "mode", message: "guarded", rule: "tools.yaml:4" }],
+  state: "pending",
+  needed: 1,
+  votes: [],
+  createdAt: T0,
+  expiresAt: EXPIRES,
+  presentedAt: null,
+  decidedAt: null,
+  ...more,
+});
 
-const vote = (userId: string, decision: ApprovalVote["decision"] = "approve", at = T0 + 1): ApprovalVote => ({ userId, decision, comment: null, at }); // prettier-ignore
+const vote = (
+  userId: string,
+  decision: ApprovalVote["decision"] = "approve",
+  at = T0 + 1,
+): ApprovalVote => ({ userId, decision, comment: null, at });
 const ids = (rows: readonly ApprovalRow[]) => rows.map((row) => row.id);
 
 export function approvalsSuite(store: () => Store, another: () => Promise<Store>): void {
   const both = async (): Promise<[Store, Store]> => [store(), await another()];
-  const request = (id: string, more: Partial<ApprovalRow> = {}) => store().approvals.request(approval(id, more)); // prettier-ignore
+  const request = (id: string, more: Partial<ApprovalRow> = {}) =>
+    store().approvals.request(approval(id, more));
   const state = async (id: string) => (await store().approvals.get(id))?.state;
 
   describe("approvals", () => {
@@ -34,7 +64,9 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(await approvals.ofExecution("exec_x")).toBeNull();
       const all = { tenantId: "local" };
       expect(ids(await approvals.list(all, { limit: 9 }))).toEqual(["c", "b", "a"]);
-      expect(ids(await approvals.list(all, { limit: 9, after: { createdAt: T0 + 1, id: "c" } }))).toEqual(["b", "a"]); // prettier-ignore
+      expect(
+        ids(await approvals.list(all, { limit: 9, after: { createdAt: T0 + 1, id: "c" } })),
+      ).toEqual(["b", "a"]);
       expect(ids(await approvals.list({ ...all, requester: "ann" }, { limit: 1 }))).toEqual(["b"]);
       expect(ids(await approvals.list({ ...all, state: "approved" }, { limit: 9 }))).toEqual([]);
       expect(await approvals.pendingOf("local", "ann")).toBe(2);
@@ -52,8 +84,13 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect((await request("bob", { binding: "same", requester: "bob" })).joined).toBe(false);
       const first = answers[0]?.row.id ?? "";
       await store().approvals.vote(first, vote("boss", "decline"));
-      expect(await request("again", { binding: "same" })).toMatchObject({ joined: false, row: { id: "again" } }); // prettier-ignore
-      await expect(request("again", { binding: "else" })).rejects.toEqual(new AlreadyExists("approval")); // prettier-ignore
+      expect(await request("again", { binding: "same" })).toMatchObject({
+        joined: false,
+        row: { id: "again" },
+      });
+      await expect(request("again", { binding: "else" })).rejects.toEqual(
+        new AlreadyExists("approval"),
+      );
     });
 
     test("one whose time is over is ended, not joined", async () => {
@@ -61,8 +98,14 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       await request("seen", { binding: "same2", presentedAt: T0 });
       const late = { createdAt: EXPIRES, expiresAt: EXPIRES + HOUR };
       const next = await request("b", { ...late, binding: "same" });
-      expect(next).toMatchObject({ joined: false, row: { id: "b" }, ended: [{ id: "a", state: "not_presented", sealed: null, decidedAt: EXPIRES }] }); // prettier-ignore
-      expect(await request("c", { ...late, binding: "same2" })).toMatchObject({ ended: [{ id: "seen", state: "expired" }] }); // prettier-ignore
+      expect(next).toMatchObject({
+        joined: false,
+        row: { id: "b" },
+        ended: [{ id: "a", state: "not_presented", sealed: null, decidedAt: EXPIRES }],
+      });
+      expect(await request("c", { ...late, binding: "same2" })).toMatchObject({
+        ended: [{ id: "seen", state: "expired" }],
+      });
       expect(await state("a")).toBe("not_presented");
     });
 
@@ -83,14 +126,23 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       const one = { ...vote("boss"), comment: "fine" };
       expect(await approvals.vote("a", one)).toEqual(approval("a", { needed: 2, votes: [one] }));
       const both = await approvals.vote("a", vote("chief", "approve", T0 + 2));
-      expect(both).toMatchObject({ state: "approved", decidedAt: T0 + 2, sealed: "sealed", votes: [one, { userId: "chief" }] }); // prettier-ignore
+      expect(both).toMatchObject({
+        state: "approved",
+        decidedAt: T0 + 2,
+        sealed: "sealed",
+        votes: [one, { userId: "chief" }],
+      });
       expect(await approvals.vote("a", vote("third"))).toBeNull();
     });
 
     test("one no declines and drops the sealed call", async () => {
       await request("a", { needed: 2 });
       await store().approvals.vote("a", vote("boss"));
-      expect(await store().approvals.vote("a", vote("chief", "decline"))).toMatchObject({ state: "declined", sealed: null, decidedAt: T0 + 1 }); // prettier-ignore
+      expect(await store().approvals.vote("a", vote("chief", "decline"))).toMatchObject({
+        state: "declined",
+        sealed: null,
+        decidedAt: T0 + 1,
+      });
     });
 
     test("T21: the requester, a second vote, an unknown or expired one change nothing", async () => {
@@ -113,30 +165,48 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       await approvals.vote("a", vote("boss"));
       const edit = { arguments: { path: "/b" }, sealed: "sealed 2", binding: "b_b" };
       expect(await approvals.vote("a", vote("chief"), edit)).toMatchObject({
-        state: "pending", editedArguments: { path: "/b" }, editedSealed: "sealed 2", binding: "b_b", sealed: "sealed",
-        arguments: { path: "/a" }, votes: [{ userId: "chief" }],
-      }); // prettier-ignore
+        state: "pending",
+        editedArguments: { path: "/b" },
+        editedSealed: "sealed 2",
+        binding: "b_b",
+        sealed: "sealed",
+        arguments: { path: "/a" },
+        votes: [{ userId: "chief" }],
+      });
       // Asking again for what was asked first finds it still.
-      expect(await request("again", { binding: "b_a" })).toMatchObject({ joined: true, row: { id: "a" } }); // prettier-ignore
+      expect(await request("again", { binding: "b_a" })).toMatchObject({
+        joined: true,
+        row: { id: "a" },
+      });
       expect((await approvals.vote("a", vote("boss")))?.state).toBe("approved");
       expect(await approvals.consume("a", "b_a", T0 + 2)).toBe(false);
       expect(await approvals.consume("a", "b_b", T0 + 2)).toBe(true);
-      expect(await approvals.get("a")).toMatchObject({ state: "consumed", sealed: null, editedSealed: null }); // prettier-ignore
+      expect(await approvals.get("a")).toMatchObject({
+        state: "consumed",
+        sealed: null,
+        editedSealed: null,
+      });
     });
 
     test("T18: a vote for what was seen does not count once somebody edited it", async () => {
       const { approvals } = store();
       await request("a", { needed: 2 });
       const edit = { arguments: {}, sealed: "s", binding: "edited" };
-      expect(await approvals.vote("a", vote("boss"), edit, "b_a")).toMatchObject({ binding: "edited" }); // prettier-ignore
+      expect(await approvals.vote("a", vote("boss"), edit, "b_a")).toMatchObject({
+        binding: "edited",
+      });
       expect(await approvals.vote("a", vote("chief"), undefined, "b_a")).toBeNull();
-      expect(await approvals.vote("a", vote("chief"), undefined, "edited")).toMatchObject({ state: "approved" }); // prettier-ignore
+      expect(await approvals.vote("a", vote("chief"), undefined, "edited")).toMatchObject({
+        state: "approved",
+      });
     });
 
     test("many vote at once: each counted once, and never more than needed", async () => {
       const stores = await both();
       await request("a", { needed: 5 });
-      const answers = await atOnce(40, stores, (s, i) => s.approvals.vote("a", vote(`boss${i % 20}`))); // prettier-ignore
+      const answers = await atOnce(40, stores, (s, i) =>
+        s.approvals.vote("a", vote(`boss${i % 20}`)),
+      );
       const counted = answers.filter((a) => a !== null);
       expect(counted.length).toBe(5);
       expect(counted.filter((a) => a.state === "approved").length).toBe(1);
@@ -160,7 +230,11 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(await store().approvals.end("a", "approved", "expired", T0)).toBe(false);
       expect(await store().approvals.end("a", "pending", "cancelled", T0 + 3)).toBe(true);
       expect(await store().approvals.end("a", "pending", "cancelled", T0 + 4)).toBe(false);
-      expect(await store().approvals.get("a")).toMatchObject({ state: "cancelled", sealed: null, decidedAt: T0 + 3 }); // prettier-ignore
+      expect(await store().approvals.get("a")).toMatchObject({
+        state: "cancelled",
+        sealed: null,
+        decidedAt: T0 + 3,
+      });
       for (let i = 0; i < 20; i++) {
         await request(`r${i}`);
         const [voted, ended] = await Promise.all([
@@ -209,10 +283,21 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
   test("standing rules: active until they expire or are revoked, once", async () => {
     const { standingRules } = store();
     const rule: StandingRuleRow = {
-      id: "r1", tenantId: "local", userId: "ann", toolName: "file/write", toolPin: "pin",
-      matches: [{ pointer: "/path", glob: "/tmp/**" }, { pointer: "/n", equals: [1, null] }], fromApproval: "a",
-      createdBy: "boss", createdAt: T0, expiresAt: T0 + 10, revokedAt: null,
-    }; // prettier-ignore
+      id: "r1",
+      tenantId: "local",
+      userId: "ann",
+      toolName: "file/write",
+      toolPin: "pin",
+      matches: [
+        { pointer: "/path", glob: "/tmp/**" },
+        { pointer: "/n", equals: [1, null] },
+      ],
+      fromApproval: "a",
+      createdBy: "boss",
+      createdAt: T0,
+      expiresAt: T0 + 10,
+      revokedAt: null,
+    };
     await standingRules.create(rule);
     await expect(standingRules.create(rule)).rejects.toThrow(AlreadyExists);
     await standingRules.create({ ...rule, id: "r2", tenantId: "other" });

@@ -43,12 +43,15 @@ const exec = (sql: string): void => {
   using db = new DatabaseSync(join(dataDir, "a.db"), { timeout: 5000 });
   db.exec(sql);
 };
-const rowsOfHistory = () => rows("select id, status, start_seq, end_seq from executions order by seq"); // prettier-ignore
+const rowsOfHistory = () =>
+  rows("select id, status, start_seq, end_seq from executions order by seq");
 const figures = async (of: Store) => ({
-  statuses: rows("select id, status from executions order by seq").map((row) => Object.values(row as object).join(" ")),
+  statuses: rows("select id, status from executions order by seq").map((row) =>
+    Object.values(row as object).join(" "),
+  ),
   total: (await of.executions.figures(ANN)).total,
   used: await of.usage.of("local", PERIOD),
-}); // prettier-ignore
+});
 const AFTERWARDS = {
   statuses: ["a success", "b running"],
   total: 1,
@@ -57,7 +60,10 @@ const AFTERWARDS = {
 
 test("an answer does not wait for history, and whoever reads history does not notice", async () => {
   const here = await store();
-  const noted = Promise.all([here.log.append(counted({ id: "a" })), here.log.append(ended({ id: "a" }))]); // prettier-ignore
+  const noted = Promise.all([
+    here.log.append(counted({ id: "a" })),
+    here.log.append(ended({ id: "a" })),
+  ]);
   await noted;
   expect(await here.executions.get("a")).toMatchObject({ status: "success" });
   await here.log.append(counted({ id: "b" }));
@@ -70,17 +76,20 @@ test("a call that lasts is shown as running without anybody asking; one that end
   await writer.append(started({ id: "lasting" }));
   await writer.append(started({ id: "short" }));
   await writer.append(ended({ id: "short" }));
-  await expect.poll(() => rowsOfHistory()).toEqual([
-    { id: "lasting", status: "running", start_seq: 1, end_seq: null },
-    { id: "short", status: "success", start_seq: 2, end_seq: 3 },
-  ]); // prettier-ignore
+  await expect
+    .poll(() => rowsOfHistory())
+    .toEqual([
+      { id: "lasting", status: "running", start_seq: 1, end_seq: null },
+      { id: "short", status: "success", start_seq: 2, end_seq: 3 },
+    ]);
   await writer.append(ended({ id: "lasting", status: "failed" }));
   await expect.poll(() => rowsOfHistory()[0]).toMatchObject({ status: "failed", end_seq: 4 });
 });
 
 test("only history is written without waiting for the disk: the log never is", async () => {
   const writer = writerOn();
-  const level = async () => (await writer.batch([{ sql: "pragma synchronous", parameters: [] }]))[0]; // prettier-ignore
+  const level = async () =>
+    (await writer.batch([{ sql: "pragma synchronous", parameters: [] }]))[0];
   await writer.append(started({ id: "a" }));
   await writer.settled();
   expect(rowsOfHistory()).toHaveLength(1);
@@ -96,14 +105,17 @@ describe("what a thread or process that ended left behind", () => {
   const leave = async (): Promise<void> => {
     const workers: Worker[] = [];
     const writer = writerOn(workers);
-    await Promise.all([counted({ id: "a" }), ended({ id: "a" }), counted({ id: "b" })].map((e) => writer.append(e))); // prettier-ignore
+    await Promise.all(
+      [counted({ id: "a" }), ended({ id: "a" }), counted({ id: "b" })].map((e) => writer.append(e)),
+    );
     await workers[0]?.terminate();
     expect(rowsOfHistory()).toEqual([]);
   };
 
   test("is read from the log at the next start, once", async () => {
     await leave();
-    for (let start = 0; start < 2; start++) expect(await figures(await store())).toEqual(AFTERWARDS); // prettier-ignore
+    for (let start = 0; start < 2; start++)
+      expect(await figures(await store())).toEqual(AFTERWARDS);
   });
 
   test("is there for whoever reads, without another write", async () => {
@@ -111,7 +123,9 @@ describe("what a thread or process that ended left behind", () => {
     const writer = writerOn(workers);
     await Promise.all([counted({ id: "a" }), ended({ id: "a" })].map((e) => writer.append(e)));
     await workers[0]?.terminate();
-    await expect.poll(async () => (await writer.settled(), rowsOfHistory())).toMatchObject([{ id: "a", status: "success" }]); // prettier-ignore
+    await expect
+      .poll(async () => (await writer.settled(), rowsOfHistory()))
+      .toMatchObject([{ id: "a", status: "success" }]);
     expect(workers).toHaveLength(2);
   });
 
@@ -120,7 +134,11 @@ describe("what a thread or process that ended left behind", () => {
     const writer = writerOn();
     await writer.append(started({ id: "c", at: T0 + 1 }));
     await writer.settled();
-    expect(rowsOfHistory()).toMatchObject([{ id: "a", status: "success" }, { id: "b" }, { id: "c" }]); // prettier-ignore
+    expect(rowsOfHistory()).toMatchObject([
+      { id: "a", status: "success" },
+      { id: "b" },
+      { id: "c" },
+    ]);
   });
 
   test("is complete, wherever it stopped in the middle of many", async () => {
@@ -129,15 +147,29 @@ describe("what a thread or process that ended left behind", () => {
       const writer = writerOn(workers);
       const many = Array.from({ length: 700 }, (_, i) => ({ id: `r${round}-${i}` }));
       // Ends come in another order than starts, and some never.
-      const events = [...many.map(counted), ...many.slice(0, 650).reverse().map((s) => ended(s))];
+      const events = [
+        ...many.map(counted),
+        ...many
+          .slice(0, 650)
+          .reverse()
+          .map((s) => ended(s)),
+      ];
       await Promise.all(events.map((e) => writer.append(e)));
-      for (let turn = 0; turn < 50 && rows("select 1 from executions where end_seq is not null limit 1").length === 0; turn++);
+      for (
+        let turn = 0;
+        turn < 50 &&
+        rows("select 1 from executions where end_seq is not null limit 1").length === 0;
+        turn++
+      );
       await workers[0]?.terminate();
       const after = await store();
-      expect(await figures(after)).toMatchObject({ total: 650 * (round + 1), used: [{ metric: "tool_calls", used: 700 * (round + 1) }] });
+      expect(await figures(after)).toMatchObject({
+        total: 650 * (round + 1),
+        used: [{ metric: "tool_calls", used: 700 * (round + 1) }],
+      });
       await after.close();
     }
-  }); // prettier-ignore
+  });
 
   test("of a database of an earlier release nothing is read again", async () => {
     const before = await store();
@@ -161,14 +193,24 @@ test("somebody else who opens the file writes what is behind, and nothing counts
 test("what asks history inside the log's own turn is answered as if it were up to date", async () => {
   const here = await store();
   await here.log.append(counted({ id: "a" }));
-  const asked = { executionId: "b", instanceId: "one", tenantId: "local", period: PERIOD, at: T0, amounts: [{ metric: "tool_calls", amount: 1, limit: 1 }] }; // prettier-ignore
+  const asked = {
+    executionId: "b",
+    instanceId: "one",
+    tenantId: "local",
+    period: PERIOD,
+    at: T0,
+    amounts: [{ metric: "tool_calls", amount: 1, limit: 1 }],
+  };
   expect(await here.usage.reserve(asked)).toEqual({ ok: false, metric: "tool_calls", used: 1 });
 });
 
 test("a batch that fails takes nothing of history with it", async () => {
   const writer = writerOn();
   await writer.append(started({ id: "a" }));
-  const wrong = [{ sql: "update executions set status = 'x'", parameters: [] }, { sql: "no such thing", parameters: [] }]; // prettier-ignore
+  const wrong = [
+    { sql: "update executions set status = 'x'", parameters: [] },
+    { sql: "no such thing", parameters: [] },
+  ];
   await expect(writer.batch(wrong)).rejects.toThrow(/syntax/);
   expect(rowsOfHistory()).toMatchObject([{ id: "a", status: "running" }]);
 });
@@ -191,9 +233,13 @@ describe("history that cannot be written", () => {
     const here = await store();
     await here.log.append(counted({ id: "a" }));
     await here.log.append(ended({ id: "a" }));
-    await expect.poll(() => here.ping().then(() => "well", String)).toMatch(/history is behind the log: .*rollups/); // prettier-ignore
+    await expect
+      .poll(() => here.ping().then(() => "well", String))
+      .toMatch(/history is behind the log: .*rollups/);
     exec("alter table rollups_away rename to rollups");
-    await expect.poll(() => here.ping().then(() => "well", String), { timeout: 5_000 }).toBe("well"); // prettier-ignore
+    await expect
+      .poll(() => here.ping().then(() => "well", String), { timeout: 5_000 })
+      .toBe("well");
     expect(await here.executions.get("a")).toMatchObject({ status: "success" });
   });
 
@@ -203,6 +249,8 @@ describe("history that cannot be written", () => {
     await Promise.all(many.flatMap((s) => [started(s), ended(s)]).map((e) => writer.append(e)));
     await expect(writer.append(started({ id: "one too many" }))).rejects.toThrow(/rollups/);
     exec("alter table rollups_away rename to rollups");
-    await expect.poll(() => writer.append(started({ id: "later" })).then(() => "written", String)).toBe("written"); // prettier-ignore
+    await expect
+      .poll(() => writer.append(started({ id: "later" })).then(() => "written", String))
+      .toBe("written");
   });
 });

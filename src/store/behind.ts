@@ -15,9 +15,10 @@ export const YOUNG_MS = 50;
 /** History is complete up to the event of this number, and may be for some after it. */
 const MARK = "projected";
 const READ_MARK = "select value from facts where name = ?";
-const SET_MARK = "insert into facts (name, value) values (?1, ?2) on conflict do update set value = excluded.value"; // prettier-ignore
+const SET_MARK =
+  "insert into facts (name, value) values (?1, ?2) on conflict do update set value = excluded.value";
 const HEAD = "select max(seq) as seq from events";
-const EVENTS = `select ${EVENT_COLUMNS} from events where seq > ? and seq <= ? and execution_id is not null order by seq limit ?`; // prettier-ignore
+const EVENTS = `select ${EVENT_COLUMNS} from events where seq > ? and seq <= ? and execution_id is not null order by seq limit ?`;
 const ADD_USAGE = `insert into usage (tenant_id, period, metric, used) values (?1, ?2, ?3, max(0, ?4))
   on conflict do update set used = max(0, used + ?4)`;
 const SETTLE_RESERVATION = "delete from reservations where execution_id = ?";
@@ -153,7 +154,8 @@ export class Behind {
   #project(changes: Iterable<Change>): void {
     const budgets = tally();
     for (const change of this.#projection.write(changes)) budgets.add(change);
-    for (const u of budgets.sums()) this.#addUsage.run(bind(u.tenant_id), bind(u.period), bind(u.metric), bind(u.used)); // prettier-ignore
+    for (const u of budgets.sums())
+      this.#addUsage.run(bind(u.tenant_id), bind(u.period), bind(u.metric), bind(u.used));
     for (const id of budgets.settled) this.#settleReservation.run(id);
   }
 }

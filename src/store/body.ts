@@ -9,12 +9,32 @@ export type WrittenEnd = LeftOut<EndBody, keyof typeof USUAL_END>;
 
 export type StartFacts = Pick<
   WrittenStart,
-  "userId" | "toolName" | "category" | "status" | "startTime" | "timeout" | "instanceId" | "approvalId" | "budget" | "reserved"
-  | "sessionId" | "traceId"
->; // prettier-ignore
+  | "userId"
+  | "toolName"
+  | "category"
+  | "status"
+  | "startTime"
+  | "timeout"
+  | "instanceId"
+  | "approvalId"
+  | "budget"
+  | "reserved"
+  | "sessionId"
+  | "traceId"
+>;
 export type EndFacts = Pick<
   WrittenEnd,
-  "userId" | "toolName" | "category" | "status" | "startTime" | "endTime" | "executionTime" | "cancelReason" | "error" | "errorCode" | "errorReason"
+  | "userId"
+  | "toolName"
+  | "category"
+  | "status"
+  | "startTime"
+  | "endTime"
+  | "executionTime"
+  | "cancelReason"
+  | "error"
+  | "errorCode"
+  | "errorReason"
   | "budgetDelta"
->; // prettier-ignore
+>;
 export type EventFacts = StartFacts | EndFacts;

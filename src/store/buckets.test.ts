@@ -17,13 +17,18 @@ describe("buckets of durations", () => {
       fc.property(fc.array(duration, { minLength: 1, maxLength: 200 }), (durations) => {
         const found = percentilesOf(countsOf(durations));
         const ascending = durations.toSorted((a, b) => a - b);
-        for (const [name, share] of [["p50", 0.5], ["p90", 0.9], ["p95", 0.95], ["p99", 0.99]] as const) {
+        for (const [name, share] of [
+          ["p50", 0.5],
+          ["p90", 0.9],
+          ["p95", 0.95],
+          ["p99", 0.99],
+        ] as const) {
           const exact = ascending[Math.ceil(share * durations.length) - 1] ?? NaN;
           const error = Math.abs((found?.[name] ?? NaN) - exact);
           expect(error).toBeLessThanOrEqual(Math.max(0.05 * exact, 0.001));
         }
       }),
-    ); // prettier-ignore
+    );
   });
 
   it("what is packed comes back, and adding packed counts adds the counts", () => {
@@ -33,7 +38,9 @@ describe("buckets of durations", () => {
     );
     fc.assert(
       fc.property(amounts, amounts, (a, b) => {
-        const [one, two] = [a, b].map((of) => new Map(Object.entries(of).map(([k, v]) => [Number(k), v]))) as [Counts, Counts]; // prettier-ignore
+        const [one, two] = [a, b].map(
+          (of) => new Map(Object.entries(of).map(([k, v]) => [Number(k), v])),
+        ) as [Counts, Counts];
         const back: Counts = new Map();
         unpack(pack(one), back);
         expect(sorted(back)).toEqual(sorted(one));

@@ -29,7 +29,18 @@ export class Chains {
     const { tenantId, at, action, actor, executionId, body } = event;
     const head = this.#moved.get(tenantId) ?? this.#headOf(tenantId) ?? BEFORE_FIRST;
     const [n, prevHash] = [head.n + 1, head.hash];
-    const text = ledgerText({ seq, tenantId, instanceId: this.#instanceId, n, prevHash, at, action, actor, executionId, body }); // prettier-ignore
+    const text = ledgerText({
+      seq,
+      tenantId,
+      instanceId: this.#instanceId,
+      n,
+      prevHash,
+      at,
+      action,
+      actor,
+      executionId,
+      body,
+    });
     return { n, prevHash, hash: ledgerHash(text) };
   }
 

@@ -46,7 +46,9 @@ test("it begins anew long before the writer would have to stop for it, and nothi
   };
   await expect.poll(left, { timeout: 20_000 }).toBeLessThan(4_000);
   expect(most + 3 * few).toBeLessThan(16_000);
-  expect(await write("select count(*) as n, sum(length(bytes)) as sum from big")).toEqual([[{ n: 120 + few, sum: 120 * 160_000 + few * 1_000 }]]); // prettier-ignore
+  expect(await write("select count(*) as n, sum(length(bytes)) as sum from big")).toEqual([
+    [{ n: 120 + few, sum: 120 * 160_000 + few * 1_000 }],
+  ]);
 }, 30_000);
 
 test("little that is written is left for the end, when the log file goes away", async () => {

@@ -50,7 +50,10 @@ export function copyBack(db: DatabaseSync, file: string): CopyBack {
   /** Nothing is lost by it: what is not copied stays in the log file, which the writer copies when it is too large. */
   const failed = (cause: unknown): void => {
     untilLook = LOOK_AGAIN;
-    process.emitWarning(`the log file of the store is not copied back beside the writer (${String(cause)}): calls may wait for it`, "StoreWarning"); // prettier-ignore
+    process.emitWarning(
+      `the log file of the store is not copied back beside the writer (${String(cause)}): calls may wait for it`,
+      "StoreWarning",
+    );
   };
 
   const start = (): Thread => {

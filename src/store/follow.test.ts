@@ -119,7 +119,10 @@ describe("on a shared store", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(told).toHaveBeenCalledTimes(1);
     expect(state.published).toEqual(["relations"]);
-    const deaf = follower({ store, state: { ...state, publish: () => Promise.reject(new Error("gone")) } }); // prettier-ignore
+    const deaf = follower({
+      store,
+      state: { ...state, publish: () => Promise.reject(new Error("gone")) },
+    });
     const done = deaf.changed("relations");
     await vi.advanceTimersByTimeAsync(LEASE);
     await Promise.all([change, done]);
@@ -141,7 +144,14 @@ describe("on a shared store", () => {
     await vi.advanceTimersByTimeAsync(LEASE);
     await change;
     expect(told).not.toHaveBeenCalled();
-    expect(() => one.assertFresh()).toThrow(expect.objectContaining({ fault: expect.objectContaining({ code: "UNAVAILABLE", reason: "engine_unavailable" }) as unknown })); // prettier-ignore
+    expect(() => one.assertFresh()).toThrow(
+      expect.objectContaining({
+        fault: expect.objectContaining({
+          code: "UNAVAILABLE",
+          reason: "engine_unavailable",
+        }) as unknown,
+      }),
+    );
     store.down = false;
     await vi.advanceTimersByTimeAsync(POLL);
     expect(told).toHaveBeenCalledTimes(1);

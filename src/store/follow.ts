@@ -142,10 +142,17 @@ function following(powers: FollowerPowers): Follower {
       const age = now() - lookedAt;
       const failed = [...entries].find((entry) => entry.failed);
       if (!failed && age >= 0 && age < leaseMs) return;
-      const why = failed ? `a change of ${failed.name} could not be applied` : "the store has not answered in time"; // prettier-ignore
-      throw new AppError("UNAVAILABLE", "engine_unavailable", `changes of other instances may be missing here: ${why}`, {
-        remedy: "it is tried again by itself; check the connection to the database",
-      }); // prettier-ignore
+      const why = failed
+        ? `a change of ${failed.name} could not be applied`
+        : "the store has not answered in time";
+      throw new AppError(
+        "UNAVAILABLE",
+        "engine_unavailable",
+        `changes of other instances may be missing here: ${why}`,
+        {
+          remedy: "it is tried again by itself; check the connection to the database",
+        },
+      );
     },
     close() {
       closed = true;

@@ -22,8 +22,14 @@ export interface TupleChange {
 }
 
 export const APPROVAL_STATES = [
-  "pending", "approved", "declined", "expired", "not_presented", "cancelled", "consumed",
-] as const; // prettier-ignore
+  "pending",
+  "approved",
+  "declined",
+  "expired",
+  "not_presented",
+  "cancelled",
+  "consumed",
+] as const;
 
 export interface ApprovalVote {
   readonly userId: string;
@@ -53,7 +59,11 @@ export interface ApprovalRow {
   readonly editedSealed: string | null;
   readonly risk: string;
   /** Why a person is asked. */
-  readonly reasons: readonly { readonly reason: string; readonly message: string; readonly rule?: string }[];
+  readonly reasons: readonly {
+    readonly reason: string;
+    readonly message: string;
+    readonly rule?: string;
+  }[];
   readonly state: (typeof APPROVAL_STATES)[number];
   /** How many different people must agree. */
   readonly needed: number;
@@ -63,7 +73,7 @@ export interface ApprovalRow {
   /** First time that somebody who may decide saw it; null: nobody has. */
   readonly presentedAt: number | null;
   readonly decidedAt: number | null;
-} // prettier-ignore
+}
 
 /** Calls like one that was approved need no new yes until it ends. Waives asking, never a refusal. */
 export interface StandingRuleRow {
@@ -73,10 +83,14 @@ export interface StandingRuleRow {
   readonly toolName: string;
   readonly toolPin: string;
   /** By JSON pointer: the value must be equal, or (a text) match the glob. Empty: any arguments. */
-  readonly matches: readonly { readonly pointer: string; readonly equals?: Json; readonly glob?: string }[];
+  readonly matches: readonly {
+    readonly pointer: string;
+    readonly equals?: Json;
+    readonly glob?: string;
+  }[];
   readonly fromApproval: string;
   readonly createdBy: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;
-} // prettier-ignore
+}

@@ -15,7 +15,13 @@ function hand(ahead = 1) {
       ),
     { ahead, fullAt: Infinity },
   );
-  const push = () => queue.push((flat) => flat.push("x")).then(() => "written", () => "refused"); // prettier-ignore
+  const push = () =>
+    queue
+      .push((flat) => flat.push("x"))
+      .then(
+        () => "written",
+        () => "refused",
+      );
   const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   return { commits, push, turn, queue };
 }

@@ -31,7 +31,9 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
   describe("the chain", () => {
     test("T50: each event is linked to the one before it of its tenant, without gaps", async () => {
       await finish(store(), { id: "a" }, { id: "b", tenantId: "other" }, { id: "c" });
-      await atOnce(200, [store(), store()], (on, i) => on.log.append(started({ id: `x${i}`, tenantId: i % 3 === 0 ? "other" : "local" }))); // prettier-ignore
+      await atOnce(200, [store(), store()], (on, i) =>
+        on.log.append(started({ id: `x${i}`, tenantId: i % 3 === 0 ? "other" : "local" })),
+      );
       const rows = await all();
       expect(rows.length).toBe(206);
       expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1));
@@ -39,7 +41,13 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
       const heads = await store().ledger.heads();
       for (const head of heads) {
         const last = rows.findLast(({ tenantId }) => tenantId === head.tenantId);
-        expect(head).toEqual({ tenantId: last?.tenantId, instanceId: last?.instanceId, n: last?.n, seq: last?.seq, hash: last?.hash }); // prettier-ignore
+        expect(head).toEqual({
+          tenantId: last?.tenantId,
+          instanceId: last?.instanceId,
+          n: last?.n,
+          seq: last?.seq,
+          hash: last?.hash,
+        });
       }
       expect(heads.length).toBe(2);
     });
@@ -49,7 +57,13 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
         text: 'quotes " \\ \u2028 \ud83d\ude00 \ud800 \u0000',
         n: 1e-7,
       });
-      await store().log.append({ ...ended({ id: "a" }), action: "config.changed", executionId: null, actor: 'a"b\\', body }); // prettier-ignore
+      await store().log.append({
+        ...ended({ id: "a" }),
+        action: "config.changed",
+        executionId: null,
+        actor: 'a"b\\',
+        body,
+      });
       expect(faults(await all())).toEqual([]);
     });
 
@@ -83,8 +97,15 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
 
   describe("checkpoints and segments", () => {
     test("are kept in order", async () => {
-      const row = (n: number, instanceId = "one") => ({ instanceId, n, seq: n * 10, at: T0, line: `line ${n}` }); // prettier-ignore
-      for (const made of [row(1), row(2), row(1, "two"), row(3)]) await store().ledger.addCheckpoint(made); // prettier-ignore
+      const row = (n: number, instanceId = "one") => ({
+        instanceId,
+        n,
+        seq: n * 10,
+        at: T0,
+        line: `line ${n}`,
+      });
+      for (const made of [row(1), row(2), row(1, "two"), row(3)])
+        await store().ledger.addCheckpoint(made);
       expect(await store().ledger.lastCheckpoint("one")).toEqual(row(3));
       expect(await store().ledger.lastCheckpoint("three")).toBeNull();
       expect((await store().ledger.checkpoints(10)).map(({ n }) => n)).toEqual([2, 3]);
@@ -123,7 +144,12 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
 
     test("keep the log from being archived before they have read it, unless nobody moved them for a month", async () => {
       const { cursors, ledger, log } = store();
-      await log.append({ ...started({ id: "x" }), action: "config.changed", executionId: null, body: "{}" }); // prettier-ignore
+      await log.append({
+        ...started({ id: "x" }),
+        action: "config.changed",
+        executionId: null,
+        body: "{}",
+      });
       expect(await ledger.needed(T0)).toBeNull();
       await cursors.hold("sink", "one", T0, T0 + 1_000, 4);
       await cursors.release("sink", "one");
@@ -132,7 +158,9 @@ export function ledgerSuite(store: () => Store, another: () => Promise<Store>): 
     });
 
     test("of many that try, one holds", async () => {
-      const taken = await atOnce(20, [store(), store()], (on, i) => on.cursors.hold("sink", `s${i}`, T0, T0 + 1_000, 0)); // prettier-ignore
+      const taken = await atOnce(20, [store(), store()], (on, i) =>
+        on.cursors.hold("sink", `s${i}`, T0, T0 + 1_000, 0),
+      );
       expect(taken.filter((seq) => seq !== null).length).toBe(1);
     });
   });

@@ -43,17 +43,33 @@ const unless = <T extends Flat>(own: T, value: T): T | null => (value === own ? 
 
 function putStart(fields: Flat[], e: LogEvent, s: Started): void {
   fields.push(
-    unless(e.actor, s.userId), s.toolName, s.category, s.status, unless(e.at, s.startMs), s.timeoutMs, s.instanceId,
-    s.approvalId, s.reserved, s.sessionId, s.traceKey,
-  ); // prettier-ignore
+    unless(e.actor, s.userId),
+    s.toolName,
+    s.category,
+    s.status,
+    unless(e.at, s.startMs),
+    s.timeoutMs,
+    s.instanceId,
+    s.approvalId,
+    s.reserved,
+    s.sessionId,
+    s.traceKey,
+  );
   putAmounts(fields, s.budget);
 }
 
 function putEnd(fields: Flat[], e: LogEvent, end: Ended): void {
   fields.push(
-    unless(e.actor, end.userId), end.toolName, end.category, end.status, end.cancelReason, end.errorCode, unless(e.at, end.startMs),
-    unless(e.at, end.endMs), end.durationMs,
-  ); // prettier-ignore
+    unless(e.actor, end.userId),
+    end.toolName,
+    end.category,
+    end.status,
+    end.cancelReason,
+    end.errorCode,
+    unless(e.at, end.startMs),
+    unless(e.at, end.endMs),
+    end.durationMs,
+  );
   // Only where there is something to say: successful calls do not pay for it.
   if (end.status !== "success") fields.push(end.said);
   putAmounts(fields, end.budget);

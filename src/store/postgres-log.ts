@@ -131,7 +131,19 @@ function number(flat: readonly Flat[], head: number, instanceId: string, chains:
       const link = chains.link(event, seq);
       chains.take(tenantId, seq, link);
       if (effect && executionId !== null) apply(effect, executionId, seq, changes);
-      events.push([seq, tenantId, at, action, actor, executionId, body, instanceId, link.n, link.prevHash, link.hash]); // prettier-ignore
+      events.push([
+        seq,
+        tenantId,
+        at,
+        action,
+        actor,
+        executionId,
+        body,
+        instanceId,
+        link.n,
+        link.prevHash,
+        link.hash,
+      ]);
       results.push(seq);
     },
     batch: () => undefined,

@@ -54,17 +54,35 @@ export interface PostgresProjection {
   undone(): void;
 }
 
-export function postgresProjection(tables: { executions: string; rollups: string }): PostgresProjection {
+export function postgresProjection(tables: {
+  executions: string;
+  rollups: string;
+}): PostgresProjection {
   const { executions, rollups } = tables;
   const said = sayings();
 
   async function addRollups(on: ClientBase, rows: readonly RollupsTable[]): Promise<void> {
     if (rows.length === 0) return;
-    const keys = rows.map((r): Flat[] => [r.tenant_id, r.user_id, r.hour, r.tool_name, r.category, r.status]);
-    const there = await on.query<{ i: number; buckets: Uint8Array | null }>(bucketsOf(rollups), columns(keys));
+    const keys = rows.map((r): Flat[] => [
+      r.tenant_id,
+      r.user_id,
+      r.hour,
+      r.tool_name,
+      r.category,
+      r.status,
+    ]);
+    const there = await on.query<{ i: number; buckets: Uint8Array | null }>(
+      bucketsOf(rollups),
+      columns(keys),
+    );
     const before = new Map(there.rows.map(({ i, buckets }) => [Number(i) - 1, buckets]));
-    const sums = rows.map((r, i): Flat[] => [...(keys[i] ?? []), r.count, r.total_ms, r.last_start_ms,
-      r.buckets && Buffer.from(addPacked(before.get(i) ?? null, r.buckets)).toString("hex")]);
+    const sums = rows.map((r, i): Flat[] => [
+      ...(keys[i] ?? []),
+      r.count,
+      r.total_ms,
+      r.last_start_ms,
+      r.buckets && Buffer.from(addPacked(before.get(i) ?? null, r.buckets)).toString("hex"),
+    ]);
     await on.query(addRollup(rollups), columns(sums));
   }
 
@@ -75,18 +93,44 @@ export function postgresProjection(tables: { executions: string; rollups: string
       for (const { id, start, end } of changes.values()) {
         if (start) {
           starts.push([
-            start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
-            end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
-            start.instanceId, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
+            start.seq,
+            id,
+            start.tenantId,
+            start.userId,
+            start.toolName,
+            start.category,
+            end?.status ?? start.status,
+            end?.cancelReason ?? null,
+            start.startMs,
+            end?.endMs ?? null,
+            end?.durationMs ?? null,
+            start.timeoutMs,
+            start.instanceId,
+            end?.seq ?? null,
+            start.approvalId,
+            start.sessionId,
+            start.traceKey,
+            end?.errorCode ?? null,
             end ? said.seqOf(end) : null,
           ]);
         } else if (end) {
-          ends.push([id, end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, said.seqOf(end)]);
+          ends.push([
+            id,
+            end.status,
+            end.cancelReason,
+            end.endMs,
+            end.durationMs,
+            end.seq,
+            end.errorCode,
+            said.seqOf(end),
+          ]);
         }
       }
       const changed: { id: string }[] = [];
-      if (starts.length > 0) changed.push(...(await on.query<{ id: string }>(upsert(executions), columns(starts))).rows);
-      if (ends.length > 0) changed.push(...(await on.query<{ id: string }>(end(executions), columns(ends))).rows);
+      if (starts.length > 0)
+        changed.push(...(await on.query<{ id: string }>(upsert(executions), columns(starts))).rows);
+      if (ends.length > 0)
+        changed.push(...(await on.query<{ id: string }>(end(executions), columns(ends))).rows);
       const taken = changed.flatMap(({ id }) => changes.get(id) ?? []);
       await addRollups(on, rollupsOf(taken.flatMap((change) => change.end ?? [])));
       return taken;
@@ -94,7 +138,7 @@ export function postgresProjection(tables: { executions: string; rollups: string
     addRollups,
     undone: said.forget,
   };
-} // prettier-ignore
+}
 
 /** Rows to columns: one array per parameter, whatever the number of rows. */
 export function columns(rows: readonly Flat[][]): Flat[][] {

@@ -61,7 +61,12 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
       }),
     }),
     rebuild: rebuilding(() => postgresRebuild(() => connect({}))),
-    batch: (list, turn) => transaction(pool, list.map((query) => query.compile()), turn), // prettier-ignore
+    batch: (list, turn) =>
+      transaction(
+        pool,
+        list.map((query) => query.compile()),
+        turn,
+      ),
   };
   return {
     kind: "postgres",
@@ -94,7 +99,8 @@ async function transaction(pool: pg.Pool, statements: Statements, turn?: string)
     try {
       await client.query("begin");
       // Held until the end; the statements after it see what the one before it committed.
-      if (turn !== undefined) await client.query("select pg_advisory_xact_lock($1, hashtext($2))", [TURNS, turn]); // prettier-ignore
+      if (turn !== undefined)
+        await client.query("select pg_advisory_xact_lock($1, hashtext($2))", [TURNS, turn]);
       const results: Row[][] = [];
       for (const { sql, parameters } of statements)
         results.push((await client.query<Row>(sql, parameters.map(bind))).rows);
@@ -123,10 +129,17 @@ async function migrate(pool: pg.Pool): Promise<void> {
     await client.query(`select pg_advisory_xact_lock(${MIGRATING})`);
     await client.query(`create table if not exists migrations
       (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)`);
-    const applied = await client.query<Applied>("select id, name, checksum from migrations order by id"); // prettier-ignore
+    const applied = await client.query<Applied>(
+      "select id, name, checksum from migrations order by id",
+    );
     for (const { id, name, checksum, statements } of pending(known, applied.rows)) {
       for (const statement of statements) await client.query(statement);
-      await client.query("insert into migrations values ($1, $2, $3, $4)", [id, name, checksum, Date.now()]); // prettier-ignore
+      await client.query("insert into migrations values ($1, $2, $3, $4)", [
+        id,
+        name,
+        checksum,
+        Date.now(),
+      ]);
     }
     await client.query("commit");
   } finally {

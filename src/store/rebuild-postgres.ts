@@ -3,7 +3,15 @@ import type { Client } from "pg";
 import { RebuildUnderWay } from "./history-rows.ts";
 import { TURN } from "./postgres-log.ts";
 import { postgresProjection } from "./postgres-projection.ts";
-import { ARCHIVED_MEANWHILE, changesOf, EVENT_COLUMNS, STRETCH, type EventRow, type RebuildSteps, type Step } from "./rebuild.ts"; // prettier-ignore
+import {
+  ARCHIVED_MEANWHILE,
+  changesOf,
+  EVENT_COLUMNS,
+  STRETCH,
+  type EventRow,
+  type RebuildSteps,
+  type Step,
+} from "./rebuild.ts";
 
 /** Held by the connection: one rebuild at a time, of all instances. */
 const ONE_REBUILD = 0x6f737472;
@@ -15,7 +23,9 @@ const LOCK_MS = 1_200;
 export async function postgresRebuild(connect: () => Promise<Client>): Promise<RebuildSteps> {
   const on = await connect();
   const copies = postgresProjection({ executions: "executions_next", rollups: "rollups_next" });
-  const { rows } = await on.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [ONE_REBUILD]); // prettier-ignore
+  const { rows } = await on.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [
+    ONE_REBUILD,
+  ]);
   if (rows[0]?.mine !== true) {
     await on.end();
     throw new RebuildUnderWay("history is being rebuilt by another instance");
@@ -34,13 +44,18 @@ export async function postgresRebuild(connect: () => Promise<Client>): Promise<R
   }
 
   async function ends(): Promise<{ oldest: number; head: number }> {
-    const found = await on.query<{ oldest: number | null; head: number | null }>("select min(seq) as oldest, max(seq) as head from events"); // prettier-ignore
+    const found = await on.query<{ oldest: number | null; head: number | null }>(
+      "select min(seq) as oldest, max(seq) as head from events",
+    );
     return { oldest: found.rows[0]?.oldest ?? 0, head: found.rows[0]?.head ?? 0 };
   }
 
   async function stretch(after: number): Promise<Step> {
     const { head } = await ends();
-    const found = await on.query<EventRow>(`select ${EVENT_COLUMNS} from events where seq > $1 and seq <= $2 and execution_id is not null order by seq limit $3`, [after, head, STRETCH]); // prettier-ignore
+    const found = await on.query<EventRow>(
+      `select ${EVENT_COLUMNS} from events where seq > $1 and seq <= $2 and execution_id is not null order by seq limit $3`,
+      [after, head, STRETCH],
+    );
     await copies.write(on, changesOf(found.rows));
     const last = found.rows.at(-1)?.seq ?? head;
     return { seq: found.rows.length < STRETCH ? head : last, events: found.rows.length, head };
@@ -50,7 +65,8 @@ export async function postgresRebuild(connect: () => Promise<Client>): Promise<R
     begin: () =>
       transaction(async () => {
         await on.query(CLEAR);
-        for (const table of TABLES) await on.query(`create table ${table}_next (like ${table} including all)`); // prettier-ignore
+        for (const table of TABLES)
+          await on.query(`create table ${table}_next (like ${table} including all)`);
         await on.query("insert into rollups_next select * from rollups_archived");
         return (await ends()).oldest;
       }),
@@ -93,6 +109,11 @@ async function changePlaces(on: Client, table: string): Promise<void> {
 
 /** What each index says, without its name and its table's, and its name. */
 async function indexes(on: Client, table: string): Promise<Map<string, string>> {
-  const { rows } = await on.query<{ indexname: string; indexdef: string }>("select indexname, indexdef from pg_indexes where schemaname = current_schema() and tablename = $1", [table]); // prettier-ignore
-  return new Map(rows.map(({ indexname, indexdef }) => [indexdef.replace(/ INDEX \S+ ON \S+ /, " "), indexname])); // prettier-ignore
+  const { rows } = await on.query<{ indexname: string; indexdef: string }>(
+    "select indexname, indexdef from pg_indexes where schemaname = current_schema() and tablename = $1",
+    [table],
+  );
+  return new Map(
+    rows.map(({ indexname, indexdef }) => [indexdef.replace(/ INDEX \S+ ON \S+ /, " "), indexname]),
+  );
 }

@@ -7,7 +7,12 @@ export const STEPS = ["begin", "stretch", "finish", "abandon"] as const;
 export type StepName = (typeof STEPS)[number];
 
 /** `head` is the newest event of earlier groups: those of this one reach the tables after it, as always. */
-export type TakeStep = (name: StepName, after: number, oldest: number, head: number) => Record<string, number>; // prettier-ignore
+export type TakeStep = (
+  name: StepName,
+  after: number,
+  oldest: number,
+  head: number,
+) => Record<string, number>;
 
 export function rebuilder(db: DatabaseSync): TakeStep {
   const copies = projectionWriter(db, { executions: "executions_next", rollups: "rollups_next" });
@@ -25,13 +30,21 @@ export function rebuilder(db: DatabaseSync): TakeStep {
 
   /** The tables as they are, under other names; their indexes cannot be renamed, so those take turns (see 005-history). */
   function definitions(): string[] {
-    const made = db.prepare("select sql from sqlite_master where tbl_name in ('executions', 'rollups') and sql is not null order by type desc").all(); // prettier-ignore
+    const made = db
+      .prepare(
+        "select sql from sqlite_master where tbl_name in ('executions', 'rollups') and sql is not null order by type desc",
+      )
+      .all();
     return made.map(({ sql }) =>
       String(sql)
         .replace(/^(create table) "?(\w+)"?/i, "$1 $2_next")
-        .replace(/^(create index) "?(\w+)"? on "?(\w+)"?/i, (_, create: string, name: string, table: string) => `${create} ${name.endsWith("_b") ? name.slice(0, -2) : `${name}_b`} on ${table}_next`),
+        .replace(
+          /^(create index) "?(\w+)"? on "?(\w+)"?/i,
+          (_, create: string, name: string, table: string) =>
+            `${create} ${name.endsWith("_b") ? name.slice(0, -2) : `${name}_b`} on ${table}_next`,
+        ),
     );
-  } // prettier-ignore
+  }
 
   function oldestEvent(): number {
     return Number(db.prepare("select min(seq) as seq from events").get()?.["seq"] ?? 0);
@@ -41,7 +54,7 @@ export function rebuilder(db: DatabaseSync): TakeStep {
     const rows = db
       .prepare(
         `select ${EVENT_COLUMNS} from events where seq > ? and seq <= ? and execution_id is not null order by seq limit ?`,
-      ) // prettier-ignore
+      )
       .all(after, head, STRETCH) as unknown as EventRow[];
     copies.write(changesOf(rows).values());
     const seq = rows.length < STRETCH ? head : (rows.at(-1)?.seq ?? head);

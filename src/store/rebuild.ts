@@ -43,7 +43,10 @@ export function rebuilding(open: () => Promise<RebuildSteps>): Rebuild {
   };
 }
 
-async function run(steps: RebuildSteps, onProgress: (progress: RebuildProgress) => void): Promise<RebuildProgress> {
+async function run(
+  steps: RebuildSteps,
+  onProgress: (progress: RebuildProgress) => void,
+): Promise<RebuildProgress> {
   const oldest = await steps.begin();
   let progress: RebuildProgress = { events: 0, seq: 0, head: 0 };
   const add = ({ events, seq, head }: Step): void => {
@@ -54,7 +57,7 @@ async function run(steps: RebuildSteps, onProgress: (progress: RebuildProgress) 
   while (progress.head - progress.seq > STRETCH);
   add(await steps.finish(progress.seq, oldest));
   return progress;
-} // prettier-ignore
+}
 
 /** An event as both databases give it. */
 export interface EventRow {
@@ -71,12 +74,20 @@ export const EVENT_COLUMNS = "seq, tenant_id, at_ms, action, actor, execution_id
 
 export function changesOf(rows: readonly EventRow[]): Changes {
   const changes: Changes = new Map();
-  for (const { seq, tenant_id: tenantId, at_ms: at, action, actor, execution_id: executionId, body } of rows) {
+  for (const {
+    seq,
+    tenant_id: tenantId,
+    at_ms: at,
+    action,
+    actor,
+    execution_id: executionId,
+    body,
+  } of rows) {
     const effect = project({ tenantId, at, action, actor, executionId, body });
     if (effect) apply(effect, executionId, seq, changes);
   }
   return changes;
-} // prettier-ignore
+}
 
 export const ARCHIVED_MEANWHILE =
   "events were archived while history was being rebuilt; rebuild it again";

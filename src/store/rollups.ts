@@ -13,7 +13,17 @@ import {
 } from "./tables.ts";
 
 /** All that the sums need of an execution that ended. */
-export type Countable = Pick<Ended, "tenantId" | "userId" | "toolName" | "category" | "status" | "cancelReason" | "startMs" | "durationMs">; // prettier-ignore
+export type Countable = Pick<
+  Ended,
+  | "tenantId"
+  | "userId"
+  | "toolName"
+  | "category"
+  | "status"
+  | "cancelReason"
+  | "startMs"
+  | "durationMs"
+>;
 
 interface Sum extends Omit<RollupsTable, "buckets"> {
   readonly counts: Counts;
@@ -66,8 +76,12 @@ function addEnd(hours: Sums, end: Countable, last: Sum | null): Sum {
 }
 
 const isOf = (sum: Sum, end: Countable, hour: number, status: RollupStatus): boolean =>
-  sum.user_id === end.userId && sum.tool_name === end.toolName && sum.hour === hour &&
-  sum.tenant_id === end.tenantId && sum.category === end.category && sum.status === status; // prettier-ignore
+  sum.user_id === end.userId &&
+  sum.tool_name === end.toolName &&
+  sum.hour === hour &&
+  sum.tenant_id === end.tenantId &&
+  sum.category === end.category &&
+  sum.status === status;
 
 function take(sum: Sum, { durationMs, startMs }: Countable): Sum {
   count(sum.counts, bucketOf(durationMs));

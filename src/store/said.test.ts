@@ -27,7 +27,13 @@ test("the same words refer to the event that had them first", () => {
 test("another tenant, status, reason, code or text is another event", () => {
   const { seqOf } = sayings();
   seqOf(end(1));
-  const others: Partial<Ended>[] = [{ tenantId: "other" }, { status: "cancelled" }, { status: "cancelled", cancelReason: "timeout" }, { errorCode: "TIMEOUT" }, { said: "no such dir" }]; // prettier-ignore
+  const others: Partial<Ended>[] = [
+    { tenantId: "other" },
+    { status: "cancelled" },
+    { status: "cancelled", cancelReason: "timeout" },
+    { errorCode: "TIMEOUT" },
+    { said: "no such dir" },
+  ];
   expect(others.map((other, i) => seqOf(end(i + 2, other)))).toEqual([2, 3, 4, 5, 6]);
 });
 
@@ -39,7 +45,9 @@ test("a success refers to nothing, a long text to its own end", () => {
 
 test("nothing is referred to from far away, or after its transaction failed", () => {
   const { seqOf, forget } = sayings();
-  expect([end(1), end(1_048_576), end(1_048_577), end(1_048_578)].map(seqOf)).toEqual([1, 1, 1_048_577, 1_048_577]); // prettier-ignore
+  expect([end(1), end(1_048_576), end(1_048_577), end(1_048_578)].map(seqOf)).toEqual([
+    1, 1, 1_048_577, 1_048_577,
+  ]);
   forget();
   expect(seqOf(end(1_048_579))).toBe(1_048_579);
 });

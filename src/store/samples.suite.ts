@@ -108,6 +108,10 @@ export async function finish(store: Store, ...samples: Sample[]): Promise<void> 
 }
 
 /** Runs `count` times in parallel, by turns on either instance. */
-export function atOnce<T>(count: number, [one, two]: readonly [Store, Store], run: (store: Store, i: number) => Promise<T>): Promise<T[]> {
+export function atOnce<T>(
+  count: number,
+  [one, two]: readonly [Store, Store],
+  run: (store: Store, i: number) => Promise<T>,
+): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => run(i % 2 === 0 ? one : two, i)));
-} // prettier-ignore
+}

@@ -44,8 +44,20 @@ test("whole numbers are kept as such, in the log and in both tables of execution
   await store.executions.get("b");
   using db = new DatabaseSync(join(dataDir, "a.db"), { readOnly: true });
   const typesOf = (table: string, columns: readonly string[]): Set<unknown> =>
-    new Set(columns.flatMap((name) => db.prepare(`select typeof(${name}) as type from ${table}`).all()).map(({ type }) => type)); // prettier-ignore
-  const ofExecutions = ["seq", "start_ms", "end_ms", "timeout_ms", "start_seq", "end_seq", "trace_key"]; // prettier-ignore
+    new Set(
+      columns
+        .flatMap((name) => db.prepare(`select typeof(${name}) as type from ${table}`).all())
+        .map(({ type }) => type),
+    );
+  const ofExecutions = [
+    "seq",
+    "start_ms",
+    "end_ms",
+    "timeout_ms",
+    "start_seq",
+    "end_seq",
+    "trace_key",
+  ];
   expect(typesOf("events", ["seq", "at_ms", "n"])).toEqual(new Set(["integer"]));
   expect(typesOf("executions", ofExecutions)).toEqual(new Set(["integer"]));
   await store.executions.rebuild(() => undefined);
@@ -88,7 +100,10 @@ describe("opening", () => {
 
   test("a file that is not a database", async () => {
     const dataDir = folder();
-    writeFileSync(join(dataDir, "a.db"), "this is a letter, not a database, and long enough to be read as a header, "); // prettier-ignore
+    writeFileSync(
+      join(dataDir, "a.db"),
+      "this is a letter, not a database, and long enough to be read as a header, ",
+    );
     expect(await refused(dataDir)).toMatch(/not a SQLite database; move it away/);
   });
 
@@ -137,17 +152,36 @@ describe("the writer thread", () => {
     await put("a");
     await workers[0]?.terminate();
     await expect(put("b")).rejects.toThrow(/the writer thread ended/);
-    await expect.poll(() => put("c").then(() => "written", () => "refused"), { timeout: 10_000 }).toBe("written"); // prettier-ignore
+    await expect
+      .poll(
+        () =>
+          put("c").then(
+            () => "written",
+            () => "refused",
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe("written");
     expect(workers.length).toBe(2);
     await writer.close();
   });
 
   test("a full disk rejects all that waits, and room makes it work again", async () => {
     const { writer, run } = await writerOn([]);
-    const big = { tenantId: "t", at: 0, action: "server.started", actor: "a", executionId: null, body: JSON.stringify("x".repeat(100_000)) } as const; // prettier-ignore
+    const big = {
+      tenantId: "t",
+      at: 0,
+      action: "server.started",
+      actor: "a",
+      executionId: null,
+      body: JSON.stringify("x".repeat(100_000)),
+    } as const;
     await run("pragma max_page_count = 1"); // as many as there are
     const results = await Promise.allSettled([writer.append(big), run(PROBE), writer.append(big)]);
-    for (const r of results) expect(r).toMatchObject({ reason: { message: expect.stringContaining("disk is full") as string } }); // prettier-ignore
+    for (const r of results)
+      expect(r).toMatchObject({
+        reason: { message: expect.stringContaining("disk is full") as string },
+      });
     expect(writer.failing()).toBe(true);
     await run("pragma max_page_count = 100000");
     expect(await writer.append(big)).toBe(1);
@@ -157,14 +191,22 @@ describe("the writer thread", () => {
 
   test("a batch that fails leaves nothing behind, and its neighbours stay", async () => {
     const { writer, run } = await writerOn([]);
-    const insert = (name: string) => ({ sql: "insert into facts values (?, 'x')", parameters: [name] }); // prettier-ignore
+    const insert = (name: string) => ({
+      sql: "insert into facts values (?, 'x')",
+      parameters: [name],
+    });
     const results = await Promise.allSettled([
       writer.batch([insert("a")]),
       writer.batch([insert("b"), insert("a")]),
       writer.batch([insert("c"), { sql: "no such thing", parameters: [] }]),
       writer.batch([insert("d")]),
     ]);
-    expect(results.map((r) => r.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]); // prettier-ignore
+    expect(results.map((r) => r.status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
     const [rows] = await run("select name from facts where name <> 'projected' order by name");
     expect(rows).toEqual([{ name: "a" }, { name: "d" }]);
     await writer.close();
@@ -176,7 +218,9 @@ describe("bind", () => {
     using db = new DatabaseSync(":memory:");
     db.exec("create table t (i integer, r real, s text, b blob)");
     const insert = db.prepare("insert into t values (?, ?, ?, ?) returning *");
-    const real = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Number.isSafeInteger(n)); // prettier-ignore
+    const real = fc
+      .double({ noNaN: true, noDefaultInfinity: true })
+      .filter((n) => !Number.isSafeInteger(n));
     fc.assert(
       fc.property(
         fc.oneof(fc.maxSafeInteger(), fc.boolean(), fc.constant(null)),
@@ -193,7 +237,20 @@ describe("bind", () => {
 
   test("anything else throws, in every position", () => {
     const odd = fc.oneof(
-      fc.constantFrom<unknown>(undefined, NaN, Infinity, -Infinity, new Date(), {}, [], () => {}, Symbol("s"), 2n ** 63n, "a\0", "\ud800"), // prettier-ignore
+      fc.constantFrom<unknown>(
+        undefined,
+        NaN,
+        Infinity,
+        -Infinity,
+        new Date(),
+        {},
+        [],
+        () => {},
+        Symbol("s"),
+        2n ** 63n,
+        "a\0",
+        "\ud800",
+      ),
       fc.object(),
       fc.array(fc.anything()),
     );

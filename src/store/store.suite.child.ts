@@ -18,9 +18,17 @@ async function caller(): Promise<void> {
     const start = { ...common, status: "running", timeout: 1000, instanceId: actor };
     const end = { ...common, status: "success", endTime: at, executionTime: 1, cancelReason: null };
     const event = { tenantId: "local", at, actor, executionId: id };
-    const first = await store.log.append({ ...event, action: "tool.execution.start", body: JSON.stringify(start) }); // prettier-ignore
+    const first = await store.log.append({
+      ...event,
+      action: "tool.execution.start",
+      body: JSON.stringify(start),
+    });
     say(`${id} ${first}\n`);
-    const second = await store.log.append({ ...event, action: "tool.execution.complete", body: JSON.stringify(end) }); // prettier-ignore
+    const second = await store.log.append({
+      ...event,
+      action: "tool.execution.complete",
+      body: JSON.stringify(end),
+    });
     say(`${id} ${second}\n`);
   }
 }

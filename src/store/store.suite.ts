@@ -9,7 +9,21 @@ import type { CancelReason, Status } from "../call.ts";
 import { approvalsSuite } from "./approvals.suite.ts";
 import { documentsSuite } from "./documents.suite.ts";
 import { migrationsFor } from "./migrations/index.ts";
-import { ANN, atOnce, ended, endBody, event, finish, HOUR, ids, NONE, started, startBody, T0, type Sample } from "./samples.suite.ts"; // prettier-ignore
+import {
+  ANN,
+  atOnce,
+  ended,
+  endBody,
+  event,
+  finish,
+  HOUR,
+  ids,
+  NONE,
+  started,
+  startBody,
+  T0,
+  type Sample,
+} from "./samples.suite.ts";
 import {
   AlreadyExists,
   openStore,
@@ -68,8 +82,19 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       });
 
       test("since answers one user's executions only, oldest first, up to the limit", async () => {
-        await finish(store, { id: "a" }, { id: "b", userId: "bob" }, { id: "c", tenantId: "other" }, { id: "d" }); // prettier-ignore
-        await store.log.append({ ...started({ id: "x" }), action: "key.created", executionId: null, body: "{}" }); // prettier-ignore
+        await finish(
+          store,
+          { id: "a" },
+          { id: "b", userId: "bob" },
+          { id: "c", tenantId: "other" },
+          { id: "d" },
+        );
+        await store.log.append({
+          ...started({ id: "x" }),
+          action: "key.created",
+          executionId: null,
+          body: "{}",
+        });
         const ann = { tenantId: "local", actor: "ann" };
         const all = await store.log.since(0, ann, 100);
         expect(all.map((e) => e.executionId)).toEqual(["a", "a", "d", "d"]);
@@ -79,13 +104,28 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       });
 
       test("since also answers actions of the tenant and of the house, whoever did them", async () => {
-        const event = (action: LogEvent["action"], tenantId: string): LogEvent =>
-          ({ tenantId, at: T0, action, actor: "bob", executionId: null, body: "{}" }); // prettier-ignore
+        const event = (action: LogEvent["action"], tenantId: string): LogEvent => ({
+          tenantId,
+          at: T0,
+          action,
+          actor: "bob",
+          executionId: null,
+          body: "{}",
+        });
         await store.log.append(event("approval.requested", "local"));
         await store.log.append(event("approval.requested", "other"));
         await store.log.append(event("mode.changed", "other"));
         await store.log.append(event("key.created", "local"));
-        const told = await store.log.since(0, { tenantId: "local", actor: "ann", tenantActions: ["approval.requested"], houseActions: ["mode.changed"] }, 10); // prettier-ignore
+        const told = await store.log.since(
+          0,
+          {
+            tenantId: "local",
+            actor: "ann",
+            tenantActions: ["approval.requested"],
+            houseActions: ["mode.changed"],
+          },
+          10,
+        );
         expect(told.map((e) => e.seq)).toEqual([1, 3]);
       });
 
@@ -104,7 +144,12 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const results = await Promise.allSettled(
           [started({ id: "a" }), bad, nul, started({ id: "b" })].map((e) => store.log.append(e)),
         );
-        expect(results.map((r) => r.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]); // prettier-ignore
+        expect(results.map((r) => r.status)).toEqual([
+          "fulfilled",
+          "rejected",
+          "rejected",
+          "fulfilled",
+        ]);
         expect(await store.log.head()).toBe(2);
         expect(await store.executions.get("bad")).toBeNull();
       });
@@ -161,15 +206,34 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const s: Sample = { id: "a", ms: 12.5 };
         await store.log.append(started(s));
         expect(await store.executions.get("a")).toEqual({
-          ...startBody(s), id: "a", status: "running", endTime: null, executionTime: null, result: null, error: null,
-          errorCode: null, errorReason: null, remedy: null, cancelReason: null, resultMetadata: null,
-        }); // prettier-ignore
+          ...startBody(s),
+          id: "a",
+          status: "running",
+          endTime: null,
+          executionTime: null,
+          result: null,
+          error: null,
+          errorCode: null,
+          errorReason: null,
+          remedy: null,
+          cancelReason: null,
+          resultMetadata: null,
+        });
         await store.log.append(ended(s));
         expect(await store.executions.get("a")).toEqual({
-          ...startBody(s), id: "a", status: "success", endTime: T0 + 13, executionTime: 12.5, result: { text: "done" },
-          error: null, errorCode: null, errorReason: null, remedy: null, cancelReason: null,
+          ...startBody(s),
+          id: "a",
+          status: "success",
+          endTime: T0 + 13,
+          executionTime: 12.5,
+          result: { text: "done" },
+          error: null,
+          errorCode: null,
+          errorReason: null,
+          remedy: null,
+          cancelReason: null,
           resultMetadata: { from: "runner" },
-        }); // prettier-ignore
+        });
         expect(await store.executions.get("unknown")).toBeNull();
       });
 
@@ -178,8 +242,11 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const body = { ...startBody(s), ...endBody(s), metadata: { from: "caller" } };
         await store.log.append(event(s, "tool.execution.denied", body));
         expect(await store.executions.get("a")).toMatchObject({
-          status: "failed", errorCode: "EXECUTION_FAILED", metadata: { from: "caller" }, resultMetadata: null,
-        }); // prettier-ignore
+          status: "failed",
+          errorCode: "EXECUTION_FAILED",
+          metadata: { from: "caller" },
+          resultMetadata: null,
+        });
         expect(await store.executions.figures(ANN)).toMatchObject({ total: 1, failed: 1 });
       });
 
@@ -193,17 +260,26 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         if (together) await Promise.all(events.map((e) => store.log.append(e)));
         else for (const e of events) await store.log.append(e);
         expect(await store.executions.get("a")).toMatchObject({
-          status: "cancelled", cancelReason: "timeout", executionTime: 30, result: null,
-        }); // prettier-ignore
+          status: "cancelled",
+          cancelReason: "timeout",
+          executionTime: 30,
+          result: null,
+        });
         expect(await store.log.head()).toBe(4);
         expect(await store.executions.figures(ANN)).toEqual({
-          ...NONE, total: 1, cancelled: 1, timeout: 1, averageExecutionTime: 30,
-        }); // prettier-ignore
+          ...NONE,
+          total: 1,
+          cancelled: 1,
+          timeout: 1,
+          averageExecutionTime: 30,
+        });
       });
 
       test("a held call is pending, then starts", async () => {
         const s: Sample = { id: "a" };
-        await store.log.append(event(s, "tool.execution.held", { ...startBody(s), status: "pending" })); // prettier-ignore
+        await store.log.append(
+          event(s, "tool.execution.held", { ...startBody(s), status: "pending" }),
+        );
         expect((await store.executions.get("a"))?.status).toBe("pending");
         expect((await store.executions.figures({ ...ANN, status: "pending" })).total).toBe(1);
         await store.log.append(started(s));
@@ -239,7 +315,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           { id: "u", at: T0 + 3 * HOUR, tenantId: "other" },
         );
         await store.log.append(started({ id: "t", at: T0 + 4 * HOUR }));
-        const list = async (f: Partial<HistoryFilter>) => ids(await store.executions.list({ ...ANN, ...f }, { limit: 10 })).join(""); // prettier-ignore
+        const list = async (f: Partial<HistoryFilter>) =>
+          ids(await store.executions.list({ ...ANN, ...f }, { limit: 10 })).join("");
         expect(await list({})).toBe("twxyz");
         expect(await list({ toolName: "system/echo" })).toBe("tyz");
         expect(await list({ category: "file" })).toBe("wx");
@@ -272,30 +349,58 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(seen).toEqual(whole);
         const unknown = { startTime: T0 + 3, id: "nobody" };
         const older = ids(await store.executions.list(ANN, { limit: 100, after: unknown }));
-        expect(older.toSorted()).toEqual(many.filter((s) => s.at < T0 + 3).map((s) => s.id).toSorted()); // prettier-ignore
+        expect(older.toSorted()).toEqual(
+          many
+            .filter((s) => s.at < T0 + 3)
+            .map((s) => s.id)
+            .toSorted(),
+        );
       });
 
-      test.each([7, 90])("pages of a category with %i tools are those of all rows, sorted and cut", async (tools) => {
-        const STATUSES = ["success", "failed", "cancelled"] as const;
-        const made = Array.from({ length: 150 }, (_, i) => ({
-          id: `m${i}`, at: T0 + ((i * 37) % 50), toolName: `${i % 3 ? "file" : "system"}/t${i % tools}`, status: STATUSES[i % 7] ?? "success",
-        }));
-        await finish(store, ...made);
-        const open = { id: "open", at: T0 + 20, toolName: "file/new" };
-        await store.log.append(started(open));
-        // The log has them in the order they were made.
-        const sorted = [...made, open].map((row, i) => ({ ...row, i })).filter(({ toolName }) => toolName.startsWith("file/"))
-          .sort((a, b) => b.at - a.at || b.i - a.i).map(({ id }) => id);
-        const file = { ...ANN, category: "file" };
-        expect(ids(await store.executions.list(file, { limit: 500 }))).toEqual(sorted);
-        expect(ids(await store.executions.list(file, { limit: 20, offset: 30 }))).toEqual(sorted.slice(30, 50));
-        const after = { startTime: made.find(({ id }) => id === sorted[40])?.at ?? open.at, id: sorted[40] ?? "" };
-        expect(ids(await store.executions.list(file, { limit: 9, after }))).toEqual(sorted.slice(41, 50));
-        const range = await store.executions.list({ ...file, from: T0 + 10, to: T0 + 12 }, { limit: 500 });
-        expect(range.length).toBeGreaterThan(3);
-        expect(range.every(({ startTime }) => startTime >= T0 + 10 && startTime <= T0 + 12)).toBe(true);
-        expect((await store.executions.figures({ ...file, from: T0 + 10, to: T0 + 12 })).total).toBe(range.length);
-      }); // prettier-ignore
+      test.each([7, 90])(
+        "pages of a category with %i tools are those of all rows, sorted and cut",
+        async (tools) => {
+          const STATUSES = ["success", "failed", "cancelled"] as const;
+          const made = Array.from({ length: 150 }, (_, i) => ({
+            id: `m${i}`,
+            at: T0 + ((i * 37) % 50),
+            toolName: `${i % 3 ? "file" : "system"}/t${i % tools}`,
+            status: STATUSES[i % 7] ?? "success",
+          }));
+          await finish(store, ...made);
+          const open = { id: "open", at: T0 + 20, toolName: "file/new" };
+          await store.log.append(started(open));
+          // The log has them in the order they were made.
+          const sorted = [...made, open]
+            .map((row, i) => ({ ...row, i }))
+            .filter(({ toolName }) => toolName.startsWith("file/"))
+            .sort((a, b) => b.at - a.at || b.i - a.i)
+            .map(({ id }) => id);
+          const file = { ...ANN, category: "file" };
+          expect(ids(await store.executions.list(file, { limit: 500 }))).toEqual(sorted);
+          expect(ids(await store.executions.list(file, { limit: 20, offset: 30 }))).toEqual(
+            sorted.slice(30, 50),
+          );
+          const after = {
+            startTime: made.find(({ id }) => id === sorted[40])?.at ?? open.at,
+            id: sorted[40] ?? "",
+          };
+          expect(ids(await store.executions.list(file, { limit: 9, after }))).toEqual(
+            sorted.slice(41, 50),
+          );
+          const range = await store.executions.list(
+            { ...file, from: T0 + 10, to: T0 + 12 },
+            { limit: 500 },
+          );
+          expect(range.length).toBeGreaterThan(3);
+          expect(range.every(({ startTime }) => startTime >= T0 + 10 && startTime <= T0 + 12)).toBe(
+            true,
+          );
+          expect(
+            (await store.executions.figures({ ...file, from: T0 + 10, to: T0 + 12 })).total,
+          ).toBe(range.length);
+        },
+      );
 
       test("usage per tool, of a user and of the tenant", async () => {
         await finish(
@@ -307,16 +412,38 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         );
         const echo = { toolName: "system/echo", category: "system" };
         const read = {
-          ...NONE, toolName: "file/read", category: "file", total: 1, cancelled: 1, timeout: 1,
-          averageExecutionTime: 1, lastStart: T0,
-        }; // prettier-ignore
+          ...NONE,
+          toolName: "file/read",
+          category: "file",
+          total: 1,
+          cancelled: 1,
+          timeout: 1,
+          averageExecutionTime: 1,
+          lastStart: T0,
+        };
         expect(await store.executions.usage({ tenantId: "local" })).toEqual([
-          { ...NONE, ...echo, total: 3, success: 2, failed: 1, averageExecutionTime: 30, lastStart: T0 + 5 * HOUR },
+          {
+            ...NONE,
+            ...echo,
+            total: 3,
+            success: 2,
+            failed: 1,
+            averageExecutionTime: 30,
+            lastStart: T0 + 5 * HOUR,
+          },
           read,
-        ]); // prettier-ignore
+        ]);
         expect(await store.executions.usage({ ...ANN, toolName: "system/echo" })).toEqual([
-          { ...NONE, ...echo, total: 2, success: 1, failed: 1, averageExecutionTime: 15, lastStart: T0 + HOUR },
-        ]); // prettier-ignore
+          {
+            ...NONE,
+            ...echo,
+            total: 2,
+            success: 1,
+            failed: 1,
+            averageExecutionTime: 15,
+            lastStart: T0 + HOUR,
+          },
+        ]);
         expect(await store.executions.usage({ tenantId: "nobody" })).toEqual([]);
       });
 
@@ -349,19 +476,34 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           { requiredKeys: [] },
         );
         await fc.assert(
-          fc.asyncProperty(fc.array(sample, { maxLength: 30 }), fc.array(filter, { minLength: 3, maxLength: 8 }), async (samples, filters) => {
-            const userId = `user${run++}`;
-            const rows = samples.map(({ status, cancelReason, ...rest }, i): Sample & { open: boolean } => ({
-              ...rest, id: `${userId}-${i}`, userId, open: status === "open",
-              status: status === "open" ? "success" : status,
-              cancelReason: status === "cancelled" ? cancelReason : null,
-            }));
-            await Promise.all(rows.flatMap((s) => [started(s), ...(s.open ? [] : [ended(s)])]).map((e) => store.log.append(e)));
-            for (const f of filters)
-              expect(await store.executions.figures({ ...ANN, userId, ...f })).toEqual(naive(rows, f));
-          }),
+          fc.asyncProperty(
+            fc.array(sample, { maxLength: 30 }),
+            fc.array(filter, { minLength: 3, maxLength: 8 }),
+            async (samples, filters) => {
+              const userId = `user${run++}`;
+              const rows = samples.map(
+                ({ status, cancelReason, ...rest }, i): Sample & { open: boolean } => ({
+                  ...rest,
+                  id: `${userId}-${i}`,
+                  userId,
+                  open: status === "open",
+                  status: status === "open" ? "success" : status,
+                  cancelReason: status === "cancelled" ? cancelReason : null,
+                }),
+              );
+              await Promise.all(
+                rows
+                  .flatMap((s) => [started(s), ...(s.open ? [] : [ended(s)])])
+                  .map((e) => store.log.append(e)),
+              );
+              for (const f of filters)
+                expect(await store.executions.figures({ ...ANN, userId, ...f })).toEqual(
+                  naive(rows, f),
+                );
+            },
+          ),
           { numRuns: 60 },
-        ); // prettier-ignore
+        );
       });
     });
 
@@ -382,18 +524,27 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.idempotency.reserve(row)).toBeNull();
         const earlier = { requestHash: "h1", executionId: "e1" };
         const second = { ...row, requestHash: "h2", executionId: "e2" };
-        expect(await store.idempotency.reserve({ ...second, at: T0 + 24 * HOUR - 1 })).toEqual(earlier); // prettier-ignore
-        expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR - 1)).toEqual(earlier); // prettier-ignore
+        expect(await store.idempotency.reserve({ ...second, at: T0 + 24 * HOUR - 1 })).toEqual(
+          earlier,
+        );
+        expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR - 1)).toEqual(
+          earlier,
+        );
         expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR)).toBeNull();
         expect(await store.idempotency.reserve({ ...second, scope: "other" })).toBeNull();
         expect(await store.idempotency.reserve({ ...second, at: T0 + 24 * HOUR })).toBeNull();
-        expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR)).toEqual({ requestHash: "h2", executionId: "e2" }); // prettier-ignore
+        expect(await store.idempotency.find(row.scope, row.key, T0 + 24 * HOUR)).toEqual({
+          requestHash: "h2",
+          executionId: "e2",
+        });
       });
 
       test("old reservations are swept as new ones come", async () => {
         await store.idempotency.reserve(row);
         await Promise.all(
-          Array.from({ length: 600 }, (_, i) => store.idempotency.reserve({ ...row, key: `k${i}`, at: T0 + 25 * HOUR })), // prettier-ignore
+          Array.from({ length: 600 }, (_, i) =>
+            store.idempotency.reserve({ ...row, key: `k${i}`, at: T0 + 25 * HOUR }),
+          ),
         );
         expect(await store.idempotency.find(row.scope, row.key, T0)).toBeNull();
         expect(await store.idempotency.find(row.scope, "k0", T0 + 26 * HOUR)).not.toBeNull();
@@ -406,18 +557,32 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         );
         expect(answers.filter((a) => a === null).length).toBe(1);
         const winner = `e${answers.indexOf(null)}`;
-        expect(new Set(answers.filter((a) => a).map((a) => a?.executionId))).toEqual(new Set([winner])); // prettier-ignore
+        expect(new Set(answers.filter((a) => a).map((a) => a?.executionId))).toEqual(
+          new Set([winner]),
+        );
       });
     });
 
     describe("tenants and users", () => {
-      const ann: UserRow = { id: "ann", tenantId: "local", name: "Ann", role: "admin", roles: ["tool_user"], plan: null, createdAt: T0 }; // prettier-ignore
+      const ann: UserRow = {
+        id: "ann",
+        tenantId: "local",
+        name: "Ann",
+        role: "admin",
+        roles: ["tool_user"],
+        plan: null,
+        createdAt: T0,
+      };
 
       test("ensure keeps what is there", async () => {
         expect(await store.tenants.get("local")).toBeNull();
         await store.tenants.ensure({ id: "local", name: "Local", plan: "team", createdAt: T0 });
         await store.tenants.ensure({ id: "local", name: "Other", plan: null, createdAt: T0 });
-        expect(await store.tenants.get("local")).toEqual({ id: "local", name: "Local", plan: "team" }); // prettier-ignore
+        expect(await store.tenants.get("local")).toEqual({
+          id: "local",
+          name: "Local",
+          plan: "team",
+        });
       });
 
       test("create, get, change, list", async () => {
@@ -425,7 +590,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.users.get("ann")).toEqual(ann);
         await expect(store.users.create(ann)).rejects.toEqual(new AlreadyExists("user"));
         const changed = { ...ann, roles: ["a", "b"], plan: "free" } as const;
-        expect(await store.users.update("ann", { roles: ["a", "b"], plan: "free" })).toEqual(changed); // prettier-ignore
+        expect(await store.users.update("ann", { roles: ["a", "b"], plan: "free" })).toEqual(
+          changed,
+        );
         expect(await store.users.update("ann", {})).toEqual(changed);
         expect(await store.users.update("nobody", { name: "x" })).toBeNull();
         expect(await store.users.get("nobody")).toBeNull();
@@ -433,23 +600,44 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         await store.users.create({ ...ann, id: "e", tenantId: "other" });
         const page = await store.users.list("local", { limit: 2 });
         expect(page.map((u) => u.id)).toEqual(["ann", "b"]);
-        expect((await store.users.list("local", { limit: 9, after: "b" })).map((u) => u.id)).toEqual(["c", "d"]); // prettier-ignore
+        expect(
+          (await store.users.list("local", { limit: 9, after: "b" })).map((u) => u.id),
+        ).toEqual(["c", "d"]);
       });
     });
 
     describe("keys", () => {
       const key: KeyRow = {
-        id: "k1", tenantId: "local", userId: "ann", name: "laptop", prefix: "ost_abcd", salt: "s", hash: "h",
-        scopes: ["*"], level: "admin", capsuleId: "all", createdAt: T0, expiresAt: null, revokedAt: null, lastUsedAt: null,
+        id: "k1",
+        tenantId: "local",
+        userId: "ann",
+        name: "laptop",
+        prefix: "ost_abcd",
+        salt: "s",
+        hash: "h",
+        scopes: ["*"],
+        level: "admin",
+        capsuleId: "all",
+        createdAt: T0,
+        expiresAt: null,
+        revokedAt: null,
+        lastUsedAt: null,
         limits: null,
-      }; // prettier-ignore
+      };
 
       test("create, find, list", async () => {
         await store.keys.create(key);
         expect(await store.keys.get("k1")).toEqual(key);
         expect(await store.keys.get("k9")).toBeNull();
         await expect(store.keys.create(key)).rejects.toThrow(AlreadyExists);
-        const second = { ...key, id: "k2", userId: "bob", level: null, capsuleId: null, limits: { perMinute: 5, perDay: 100 } }; // prettier-ignore
+        const second = {
+          ...key,
+          id: "k2",
+          userId: "bob",
+          level: null,
+          capsuleId: null,
+          limits: { perMinute: 5, perDay: 100 },
+        };
         await store.keys.create(second);
         expect(await store.keys.byPrefix("ost_abcd")).toEqual([key, second]);
         expect(await store.keys.byPrefix("ost_none")).toEqual([]);
@@ -464,20 +652,34 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const revokes = await Promise.all([1, 2, 3].map((at) => store.keys.revoke("k1", T0 + at)));
         expect(revokes.filter(Boolean).length).toBe(1);
         expect(await store.keys.revoke("k9", T0)).toBe(false);
-        await store.keys.touch([{ id: "k1", at: T0 + 9 }, { id: "k9", at: T0 }]); // prettier-ignore
+        await store.keys.touch([
+          { id: "k1", at: T0 + 9 },
+          { id: "k9", at: T0 },
+        ]);
         await store.keys.touch([{ id: "k1", at: T0 + 5 }]);
         await store.keys.touch([]);
         await store.keys.expire("k1", T0 + 100);
         await store.keys.expire("k1", T0 + 200);
-        expect(await store.keys.get("k1")).toMatchObject({ lastUsedAt: T0 + 9, expiresAt: T0 + 100 }); // prettier-ignore
+        expect(await store.keys.get("k1")).toMatchObject({
+          lastUsedAt: T0 + 9,
+          expiresAt: T0 + 100,
+        });
       });
     });
 
     describe("capsules", () => {
       const capsule: CapsuleRow = {
-        id: "c1", tenantId: "local", name: "starter", version: 1, status: "active", isDefault: true,
-        capabilities: ["system/time", "system/echo"], listing: "full", createdAt: T0, updatedAt: T0,
-      }; // prettier-ignore
+        id: "c1",
+        tenantId: "local",
+        name: "starter",
+        version: 1,
+        status: "active",
+        isDefault: true,
+        capabilities: ["system/time", "system/echo"],
+        listing: "full",
+        createdAt: T0,
+        updatedAt: T0,
+      };
 
       test("create, get, list, change", async () => {
         await store.capsules.create(capsule);
@@ -491,14 +693,27 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.capsules.list("local", { limit: 9 })).toEqual([capsule, all]);
         expect(await store.capsules.list("local", { limit: 9, after: "c1" })).toEqual([all]);
         const names = Array.from({ length: 1200 }, (_, i) => `cat/t${1200 - i}`);
-        const changed = await store.capsules.update("c2", { capabilities: names, status: "draft", listing: "search", updatedAt: T0 + 1 }); // prettier-ignore
-        expect(changed).toEqual({ ...all, version: 2, status: "draft", listing: "search", capabilities: names, updatedAt: T0 + 1 }); // prettier-ignore
+        const changed = await store.capsules.update("c2", {
+          capabilities: names,
+          status: "draft",
+          listing: "search",
+          updatedAt: T0 + 1,
+        });
+        expect(changed).toEqual({
+          ...all,
+          version: 2,
+          status: "draft",
+          listing: "search",
+          capabilities: names,
+          updatedAt: T0 + 1,
+        });
         expect(await store.capsules.update("c9", { name: "x", updatedAt: T0 })).toBeNull();
       });
 
       test("there is one default; a new one takes it from the former", async () => {
         await store.capsules.create(capsule);
-        for (const id of ["c2", "c3", "c4", "c5"]) await store.capsules.create({ ...capsule, id, isDefault: false }); // prettier-ignore
+        for (const id of ["c2", "c3", "c4", "c5"])
+          await store.capsules.create({ ...capsule, id, isDefault: false });
         await store.capsules.create({ ...capsule, id: "x", tenantId: "other" });
         const stores: [Store, Store] = [store, await another()];
         await atOnce(4, stores, (s, i) =>
@@ -519,12 +734,39 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
 
     describe("capabilities", () => {
       const tool = (name: string, pin: string): StoredTool => ({
-        id: name, name, wireName: name.replace("/", "_"), displayName: name, description: `It's "${name}"`,
-        category: name.split("/")[0] ?? "", provider: "native", inputSchema: { type: "object" }, outputSchema: null,
-        risk: "safe", effects: "read_only", requiresApproval: false, requiresSandbox: false, sandbox: null, escalations: [], cacheable: false, timeoutMs: 1000,
-        rateLimitPerHour: null, tags: ["a"], version: "1.0.0", requiredPermissions: [], deprecated: null, aliases: [],
-        examples: [], idempotent: true, openWorld: false, enabled: true, linkState: "linked", touches: [], meters: [], route: null, pin,
-      }); // prettier-ignore
+        id: name,
+        name,
+        wireName: name.replace("/", "_"),
+        displayName: name,
+        description: `It's "${name}"`,
+        category: name.split("/")[0] ?? "",
+        provider: "native",
+        inputSchema: { type: "object" },
+        outputSchema: null,
+        risk: "safe",
+        effects: "read_only",
+        requiresApproval: false,
+        requiresSandbox: false,
+        sandbox: null,
+        escalations: [],
+        cacheable: false,
+        timeoutMs: 1000,
+        rateLimitPerHour: null,
+        tags: ["a"],
+        version: "1.0.0",
+        requiredPermissions: [],
+        deprecated: null,
+        aliases: [],
+        examples: [],
+        idempotent: true,
+        openWorld: false,
+        enabled: true,
+        linkState: "linked",
+        touches: [],
+        meters: [],
+        route: null,
+        pin,
+      });
 
       test("saved by name; every definition stays under its pin", async () => {
         const v1 = tool("system/echo", "p1");
@@ -553,30 +795,56 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       });
 
       test("1,000 tools are saved in one go", async () => {
-        await store.capabilities.save(Array.from({ length: 1000 }, (_, i) => tool(`cat/t${i}`, `p${i}`))); // prettier-ignore
+        await store.capabilities.save(
+          Array.from({ length: 1000 }, (_, i) => tool(`cat/t${i}`, `p${i}`)),
+        );
         expect((await store.capabilities.all()).length).toBe(1000);
       });
     });
 
     describe("memory", () => {
-      const row = { tenantId: "local", namespace: "ann", key: "k", value: { a: [1, null, "x"] }, tags: ["t"], at: T0, expiresAt: null }; // prettier-ignore
+      const row = {
+        tenantId: "local",
+        namespace: "ann",
+        key: "k",
+        value: { a: [1, null, "x"] },
+        tags: ["t"],
+        at: T0,
+        expiresAt: null,
+      };
       const read = (now: number) => store.memory.get("local", "ann", "k", now);
 
       test("put raises the version, get answers the newest", async () => {
         expect(await read(T0)).toBeNull();
         expect(await store.memory.put(row)).toEqual({ version: 1, created: true });
-        expect(await store.memory.put({ ...row, value: "two", at: T0 + 1 })).toEqual({ version: 2, created: false }); // prettier-ignore
-        expect(await read(T0)).toEqual({ key: "k", value: "two", tags: ["t"], version: 2, updatedAt: T0 + 1, expiresAt: null }); // prettier-ignore
+        expect(await store.memory.put({ ...row, value: "two", at: T0 + 1 })).toEqual({
+          version: 2,
+          created: false,
+        });
+        expect(await read(T0)).toEqual({
+          key: "k",
+          value: "two",
+          tags: ["t"],
+          version: 2,
+          updatedAt: T0 + 1,
+          expiresAt: null,
+        });
         expect(await store.memory.get("other", "ann", "k", T0)).toBeNull();
         expect(await store.memory.get("local", "bob", "k", T0)).toBeNull();
       });
 
       test("ifVersion writes only on the version it names; 0 means absent", async () => {
         expect(await store.memory.put({ ...row, ifVersion: 1 })).toBeNull();
-        expect(await store.memory.put({ ...row, ifVersion: 0 })).toEqual({ version: 1, created: true }); // prettier-ignore
+        expect(await store.memory.put({ ...row, ifVersion: 0 })).toEqual({
+          version: 1,
+          created: true,
+        });
         expect(await store.memory.put({ ...row, ifVersion: 0 })).toBeNull();
         expect(await store.memory.put({ ...row, ifVersion: 2 })).toBeNull();
-        expect(await store.memory.put({ ...row, ifVersion: 1 })).toEqual({ version: 2, created: false }); // prettier-ignore
+        expect(await store.memory.put({ ...row, ifVersion: 1 })).toEqual({
+          version: 2,
+          created: false,
+        });
       });
 
       test("what has expired is absent, and its versions go on", async () => {
@@ -584,8 +852,14 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await read(T0 + 9)).not.toBeNull();
         expect(await read(T0 + 10)).toBeNull();
         expect(await store.memory.put({ ...row, at: T0 + 10, ifVersion: 1 })).toBeNull();
-        expect(await store.memory.put({ ...row, at: T0 + 10, ifVersion: 0 })).toEqual({ version: 2, created: true }); // prettier-ignore
-        expect(await store.memory.put({ ...row, at: T0 + 11 })).toEqual({ version: 3, created: false }); // prettier-ignore
+        expect(await store.memory.put({ ...row, at: T0 + 10, ifVersion: 0 })).toEqual({
+          version: 2,
+          created: true,
+        });
+        expect(await store.memory.put({ ...row, at: T0 + 11 })).toEqual({
+          version: 3,
+          created: false,
+        });
       });
 
       test("50 writers at once lose no update; with ifVersion exactly one wins", async () => {
@@ -607,8 +881,14 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     approvalsSuite(() => store, another);
     usageSuite(() => store, another);
     ledgerSuite(() => store, another);
-    historySuite(() => store, () => ground); // prettier-ignore
-    searchSuite(() => store, () => ground); // prettier-ignore
+    historySuite(
+      () => store,
+      () => ground,
+    );
+    searchSuite(
+      () => store,
+      () => ground,
+    );
     workSuite(() => store, another);
     webhooksSuite(() => store);
     upstreamSuite(() => store);
@@ -649,12 +929,19 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const s = { id: `e${i}`, ms: 4, at: T0 + i };
         const to = stores[i % 2] ?? store;
         // The end also arrives at the other instance, as when a cancel crosses a finish.
-        return to.log.append(started(s)).then(() => Promise.all(stores.map((one) => one.log.append(ended(s))))); // prettier-ignore
+        return to.log
+          .append(started(s))
+          .then(() => Promise.all(stores.map((one) => one.log.append(ended(s)))));
       };
       const seqs = await Promise.all(Array.from({ length: 200 }, (_, i) => write(i)));
       expect(new Set(seqs.flat()).size).toBe(400);
       expect(await store.log.head()).toBe(600);
-      expect(await store.executions.figures(ANN)).toEqual({ ...NONE, total: 200, success: 200, averageExecutionTime: 4 }); // prettier-ignore
+      expect(await store.executions.figures(ANN)).toEqual({
+        ...NONE,
+        total: 200,
+        success: 200,
+        averageExecutionTime: 4,
+      });
       expect(await store.executions.open({ instanceId: "one" })).toEqual([]);
     });
 
@@ -667,7 +954,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         ground = await prepare();
         const codes = await Promise.all(
           [1, 2, 3].map(async () => {
-            const child = spawn(process.execPath, [script, ground.address, ground.dataDir], { stdio: "inherit" }); // prettier-ignore
+            const child = spawn(process.execPath, [script, ground.address, ground.dataDir], {
+              stdio: "inherit",
+            });
             return (await once(child, "exit"))[0] as number;
           }),
         );
@@ -682,16 +971,38 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       await ground.dispose();
       ground = await prepare();
       const [first] = migrationsFor(kind);
-      await ground.exec("create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)"); // prettier-ignore
+      await ground.exec(
+        "create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)",
+      );
       await ground.exec((first?.statements ?? []).join(";\n"));
       await ground.exec(`insert into migrations values (1, 'initial', '${first?.checksum}', 0)`);
-      await ground.exec(`insert into keys values ('k1', 'local', 'ann', 'laptop', 'p', 's', 'h', '[]', null, null, 0, null, null, null)`); // prettier-ignore
-      const { approvalId: _a, budget: _b, reserved: _r, mode: _m, roles: _o, ...old } = startBody({ id: "a" }); // prettier-ignore
-      await ground.exec(`insert into events values (1, 'local', ${T0}, 'tool.execution.start', 'ann', 'a', null, null, '${JSON.stringify(old)}')`); // prettier-ignore
-      await ground.exec(`insert into executions values (1, 'a', 'local', 'ann', 'system/echo', 'system', 'running', null, ${T0}, null, null, 30000, 'one', 1, null)`); // prettier-ignore
+      await ground.exec(
+        `insert into keys values ('k1', 'local', 'ann', 'laptop', 'p', 's', 'h', '[]', null, null, 0, null, null, null)`,
+      );
+      const {
+        approvalId: _a,
+        budget: _b,
+        reserved: _r,
+        mode: _m,
+        roles: _o,
+        ...old
+      } = startBody({ id: "a" });
+      await ground.exec(
+        `insert into events values (1, 'local', ${T0}, 'tool.execution.start', 'ann', 'a', null, null, '${JSON.stringify(old)}')`,
+      );
+      await ground.exec(
+        `insert into executions values (1, 'a', 'local', 'ann', 'system/echo', 'system', 'running', null, ${T0}, null, null, 30000, 'one', 1, null)`,
+      );
       const migrated = await another();
       expect((await migrated.keys.get("k1"))?.limits).toBeNull();
-      expect(await migrated.executions.get("a")).toMatchObject({ status: "running", approvalId: null, budget: {}, reserved: false, mode: "NORMAL", roles: [] }); // prettier-ignore
+      expect(await migrated.executions.get("a")).toMatchObject({
+        status: "running",
+        approvalId: null,
+        budget: {},
+        reserved: false,
+        mode: "NORMAL",
+        roles: [],
+      });
       expect(ids(await migrated.executions.open({ instanceId: "one" }))).toEqual(["a"]);
       await migrated.log.append(ended({ id: "a" }));
       expect((await migrated.executions.get("a"))?.status).toBe("success");

@@ -5,7 +5,14 @@ import type { DocumentKind, DocumentState, DocumentVersion } from "../governance
 import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
 import type { EventFacts } from "./body.ts";
-import type { ApprovalRow, ApprovalVote, StandingRuleRow, TupleChange, TupleKey, TupleRow } from "./gate-rows.ts"; // prettier-ignore
+import type {
+  ApprovalRow,
+  ApprovalVote,
+  StandingRuleRow,
+  TupleChange,
+  TupleKey,
+  TupleRow,
+} from "./gate-rows.ts";
 import type { ExecutionStore } from "./history-rows.ts";
 import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
 import type { UpstreamStore } from "./upstream-rows.ts";
@@ -32,22 +39,60 @@ export const storeConfig = z
 
 /** Audit actions (requirements C27). */
 export const ACTIONS = [
-  "tool.execution.start", "tool.execution.complete", "tool.execution.failed", "tool.execution.cancelled",
-  "tool.execution.denied", "tool.execution.held",
-  "server.started", "server.stopped", "config.changed",
-  "user.created", "user.changed", "key.created", "key.revoked", "key.rotated", "capsule.created", "capsule.changed",
-  "tool.changed", "login.used",
-  "approval.requested", "approval.voted", "approval.approved", "approval.declined", "approval.expired",
-  "approval.not_presented", "approval.cancelled", "approval.consumed", "approval.rule_created", "approval.rule_revoked",
-  "mode.changed", "mode.proposed", "sensor.warning",
-  "policy.changed", "governance.changed", "relations.changed",
-  "question.asked", "question.answered", "question.declined", "history.rebuilt",
-  "audit.archived", "audit.exported", "audit.rolled_back",
+  "tool.execution.start",
+  "tool.execution.complete",
+  "tool.execution.failed",
+  "tool.execution.cancelled",
+  "tool.execution.denied",
+  "tool.execution.held",
+  "server.started",
+  "server.stopped",
+  "config.changed",
+  "user.created",
+  "user.changed",
+  "key.created",
+  "key.revoked",
+  "key.rotated",
+  "capsule.created",
+  "capsule.changed",
+  "tool.changed",
+  "login.used",
+  "approval.requested",
+  "approval.voted",
+  "approval.approved",
+  "approval.declined",
+  "approval.expired",
+  "approval.not_presented",
+  "approval.cancelled",
+  "approval.consumed",
+  "approval.rule_created",
+  "approval.rule_revoked",
+  "mode.changed",
+  "mode.proposed",
+  "sensor.warning",
+  "policy.changed",
+  "governance.changed",
+  "relations.changed",
+  "question.asked",
+  "question.answered",
+  "question.declined",
+  "history.rebuilt",
+  "audit.archived",
+  "audit.exported",
+  "audit.rolled_back",
   "budget.low",
-  "webhook.created", "webhook.changed", "webhook.removed", "webhook.disabled",
-  "upstream.added", "upstream.changed", "upstream.removed", "upstream.status", "upstream.tools_seen", "upstream.tool_decided",
+  "webhook.created",
+  "webhook.changed",
+  "webhook.removed",
+  "webhook.disabled",
+  "upstream.added",
+  "upstream.changed",
+  "upstream.removed",
+  "upstream.status",
+  "upstream.tools_seen",
+  "upstream.tool_decided",
   "upstream.credential_changed",
-] as const; // prettier-ignore
+] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** One entry of the append-only log. `body` is JSON text, written once and never changed. */
@@ -216,7 +261,7 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     read(after: number, limit: number, tenantId?: string): Promise<LedgerRow[]>;
     /** Sequence number of the newest event, 0 when empty. */
     head(): Promise<number>;
-  }; // prettier-ignore
+  };
 
   /** What proves the log: see src/ledger. */
   readonly ledger: {
@@ -240,21 +285,37 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly cursors: {
     seq(name: string): Promise<number | null>;
     /** Takes or keeps the lease when nobody else has it; answers how far it is (from `start` the first time), null when another has it. */
-    hold(name: string, owner: string, now: number, until: number, start: number): Promise<number | null>;
+    hold(
+      name: string,
+      owner: string,
+      now: number,
+      until: number,
+      start: number,
+    ): Promise<number | null>;
     /** False when the lease was lost: then another goes on from where it was. */
     advance(name: string, owner: string, seq: number): Promise<boolean>;
     release(name: string, owner: string): Promise<void>;
-  }; // prettier-ignore
+  };
 
   readonly executions: ExecutionStore;
 
   readonly idempotency: {
     /** Reserves (scope, key) for an execution; answers the earlier reservation when there is one younger than 24 h. */
-    reserve(row: { scope: string; key: string; requestHash: string; executionId: string; at: number }): Promise<{ requestHash: string; executionId: string } | null>;
+    reserve(row: {
+      scope: string;
+      key: string;
+      requestHash: string;
+      executionId: string;
+      at: number;
+    }): Promise<{ requestHash: string; executionId: string } | null>;
     /** Gives a reservation back when its execution never ran; another execution's stays. */
     release(row: { scope: string; key: string; executionId: string }): Promise<void>;
-    find(scope: string, key: string, now: number): Promise<{ requestHash: string; executionId: string } | null>;
-  }; // prettier-ignore
+    find(
+      scope: string,
+      key: string,
+      now: number,
+    ): Promise<{ requestHash: string; executionId: string } | null>;
+  };
 
   readonly tenants: {
     ensure(row: { id: string; name: string; plan: Plan | null; createdAt: number }): Promise<void>;
@@ -291,8 +352,13 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     defaultOf(tenantId: string): Promise<CapsuleRow | null>;
     list(tenantId: string, page: { limit: number; after?: string }): Promise<CapsuleRow[]>;
     /** Raises the version. Setting isDefault takes it from the former default in the same transaction. */
-    update(id: string, change: Partial<Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">> & { updatedAt: number }): Promise<CapsuleRow | null>;
-  }; // prettier-ignore
+    update(
+      id: string,
+      change: Partial<
+        Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">
+      > & { updatedAt: number },
+    ): Promise<CapsuleRow | null>;
+  };
 
   readonly capabilities: {
     /** Registered definitions, native ones included; `native` is null on what comes back. */
@@ -436,7 +502,7 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly revisions: {
     bump(name: string): Promise<number>;
     all(): Promise<Readonly<Record<string, number>>>;
-  }; // prettier-ignore
+  };
 
   /** Small durable facts of the installation: instance id, server secret, one-time login links. */
   readonly facts: {

@@ -1,8 +1,22 @@
 // The tables as Kysely sees them: text ids, epoch ms, JSON as text, booleans as 0/1, alike on both databases.
 import type { CancelReason, Level, Plan, Status } from "../call.ts";
 import type { DocumentKind, DocumentState } from "../governance/governance.ts";
-import type { AgentMessagesTable, AgentsTable, PlansTable, QuestionsTable, SchedulesTable, ToolDraftsTable, WorkflowRunsTable, WorkflowsTable } from "./work-tables.ts"; // prettier-ignore
-import type { CredentialsTable, ServersTable, ServerToolsTable, ServerToolVersionsTable } from "./upstream-tables.ts"; // prettier-ignore
+import type {
+  AgentMessagesTable,
+  AgentsTable,
+  PlansTable,
+  QuestionsTable,
+  SchedulesTable,
+  ToolDraftsTable,
+  WorkflowRunsTable,
+  WorkflowsTable,
+} from "./work-tables.ts";
+import type {
+  CredentialsTable,
+  ServersTable,
+  ServerToolsTable,
+  ServerToolVersionsTable,
+} from "./upstream-tables.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook-tables.ts";
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 

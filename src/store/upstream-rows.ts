@@ -105,14 +105,21 @@ export interface ForeignDefinition {
   readonly operation: JsonObject | null;
 }
 
-export const UPSTREAM_METHODS = ["tools/call", "resources/read", "prompts/get", "completion/complete", "http"] as const; // prettier-ignore
+export const UPSTREAM_METHODS = [
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  "completion/complete",
+  "http",
+] as const;
 export type UpstreamMethod = (typeof UPSTREAM_METHODS)[number];
 
 /**
  * pending: new, nobody has looked; approved; changed: it differs from what was approved, which is kept; removed: the server
  * no longer offers it; rejected: somebody said no; refused: it cannot be taken, `reason` says why.
  */
-export type ServerToolState = "pending" | "approved" | "changed" | "removed" | "rejected" | "refused"; // prettier-ignore
+export type ServerToolState =
+  "pending" | "approved" | "changed" | "removed" | "rejected" | "refused";
 
 /** What an administrator decides about a tool; proposed from its words, which are never trusted. */
 export interface ToolTerms {
@@ -126,7 +133,16 @@ export interface ToolTerms {
 
 /** Something in a definition that whoever approves it should see. */
 export interface Finding {
-  readonly kind: "invisible" | "bidi" | "control" | "instruction" | "other_tool" | "encoded" | "link" | "long" | "schema"; // prettier-ignore
+  readonly kind:
+    | "invisible"
+    | "bidi"
+    | "control"
+    | "instruction"
+    | "other_tool"
+    | "encoded"
+    | "link"
+    | "long"
+    | "schema";
   readonly severity: "info" | "warning" | "danger";
   /** JSON pointer into the definition. */
   readonly path: string;
@@ -187,7 +203,12 @@ export interface UpstreamStore {
     get(name: string): Promise<ServerRow | null>;
     /** Of one tenant, or of all. */
     list(tenantId?: string): Promise<ServerRow[]>;
-    update(name: string, change: Partial<Pick<ServerRow, "description" | "transport" | "settings" | "enabled" | "origin">> & { readonly updatedAt: number }): Promise<ServerRow | null>;
+    update(
+      name: string,
+      change: Partial<
+        Pick<ServerRow, "description" | "transport" | "settings" | "enabled" | "origin">
+      > & { readonly updatedAt: number },
+    ): Promise<ServerRow | null>;
     /** With its tools, their versions and its credentials. */
     remove(name: string): Promise<boolean>;
   };
@@ -211,4 +232,4 @@ export interface UpstreamStore {
     list(server: string, userId: string): Promise<CredentialRow[]>;
     remove(server: string, userId: string, name: string): Promise<boolean>;
   };
-} // prettier-ignore
+}

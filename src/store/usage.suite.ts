@@ -1,19 +1,45 @@
 // Held executions and budgets: part of the store's suite.
 import { describe, expect, test } from "vitest";
-import { ANN, atOnce, endBody, ended, event, finish, HOUR, ids, NONE, startBody, T0, type Sample } from "./samples.suite.ts"; // prettier-ignore
+import {
+  ANN,
+  atOnce,
+  endBody,
+  ended,
+  event,
+  finish,
+  HOUR,
+  ids,
+  NONE,
+  startBody,
+  T0,
+  type Sample,
+} from "./samples.suite.ts";
 import type { EndBody, StartBody, Store } from "./store.ts";
 
 const MONTH = "2026-01";
 
 export function usageSuite(store: () => Store, another: () => Promise<Store>): void {
   const held = (s: Sample, more: Partial<StartBody> = {}) =>
-    store().log.append(event(s, "tool.execution.held", { ...startBody(s), status: "pending", approvalId: `apr_${s.id}`, ...more })); // prettier-ignore
+    store().log.append(
+      event(s, "tool.execution.held", {
+        ...startBody(s),
+        status: "pending",
+        approvalId: `apr_${s.id}`,
+        ...more,
+      }),
+    );
   const start = (s: Sample, more: Partial<StartBody> = {}) =>
     store().log.append(event(s, "tool.execution.start", { ...startBody(s), ...more }));
   const end = (s: Sample, budgetDelta: EndBody["budgetDelta"]) =>
     store().log.append({ ...ended(s), body: JSON.stringify({ ...endBody(s), budgetDelta }) });
   const denied = (s: Sample, more: Partial<StartBody & EndBody> = {}) =>
-    store().log.append(event(s, "tool.execution.denied", { ...startBody(s), ...endBody({ ...s, status: "failed" }), ...more })); // prettier-ignore
+    store().log.append(
+      event(s, "tool.execution.denied", {
+        ...startBody(s),
+        ...endBody({ ...s, status: "failed" }),
+        ...more,
+      }),
+    );
   const of = () => store().usage.of("local", MONTH);
 
   describe("held executions", () => {
@@ -22,16 +48,31 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
     test("held, started by another instance, complete: one execution", async () => {
       const s: Sample = { id: "a" };
       await held(s);
-      expect(await store().executions.get("a")).toMatchObject({ status: "pending", approvalId: "apr_a", instanceId: "one" }); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        status: "pending",
+        approvalId: "apr_a",
+        instanceId: "one",
+      });
       const later: Sample = { id: "a", at: T0 + HOUR, instanceId: "two" };
       await start(later, { approvalId: "apr_a" });
-      expect(await store().executions.get("a")).toMatchObject({ status: "running", instanceId: "two", startTime: T0 + HOUR }); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        status: "running",
+        instanceId: "two",
+        startTime: T0 + HOUR,
+      });
       expect(ids(await store().executions.open({ instanceId: "two" }))).toEqual(["a"]);
       await store().log.append(ended(later));
-      expect(await store().executions.get("a")).toMatchObject({ status: "success", approvalId: "apr_a" }); // prettier-ignore
-      expect(ids(await store().executions.list({ ...ANN, from: T0 + HOUR }, { limit: 9 }))).toEqual(["a"]); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        status: "success",
+        approvalId: "apr_a",
+      });
+      expect(ids(await store().executions.list({ ...ANN, from: T0 + HOUR }, { limit: 9 }))).toEqual(
+        ["a"],
+      );
       expect(await figures()).toMatchObject({ total: 1, success: 1 });
-      expect(await store().executions.figures({ ...ANN, from: T0 + HOUR })).toMatchObject({ total: 1 }); // prettier-ignore
+      expect(await store().executions.figures({ ...ANN, from: T0 + HOUR })).toMatchObject({
+        total: 1,
+      });
     });
 
     test.each([
@@ -42,7 +83,11 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       const first = held(s);
       if (!together) await first;
       await Promise.all([first, denied({ ...s, at: T0 + 5 }, { approvalId: "apr_a" })]);
-      expect(await store().executions.get("a")).toMatchObject({ status: "failed", approvalId: "apr_a", errorCode: "EXECUTION_FAILED" }); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        status: "failed",
+        approvalId: "apr_a",
+        errorCode: "EXECUTION_FAILED",
+      });
       expect(ids(await store().executions.list(ANN, { limit: 9 }))).toEqual(["a"]);
       expect(await figures()).toMatchObject({ total: 1, failed: 1 });
       await start(s);
@@ -52,7 +97,11 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
     test("held, then cancelled", async () => {
       await held({ id: "a" });
       await store().log.append(ended({ id: "a", status: "cancelled" }));
-      expect(await store().executions.get("a")).toMatchObject({ status: "cancelled", cancelReason: "user", approvalId: "apr_a" }); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        status: "cancelled",
+        cancelReason: "user",
+        approvalId: "apr_a",
+      });
       expect(await figures()).toMatchObject({ total: 1, cancelled: 1 });
     });
 
@@ -66,17 +115,38 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
     });
 
     test("an execution of the first release reads with what it lacks", async () => {
-      const { approvalId: _a, budget: _b, reserved: _r, mode: _m, roles: _o, ...old } = startBody({ id: "a" }); // prettier-ignore
+      const {
+        approvalId: _a,
+        budget: _b,
+        reserved: _r,
+        mode: _m,
+        roles: _o,
+        ...old
+      } = startBody({ id: "a" });
       const { budgetDelta: _d, ...oldEnd } = endBody({ id: "a" });
       await store().log.append(event({ id: "a" }, "tool.execution.start", old));
       await store().log.append(event({ id: "a" }, "tool.execution.complete", oldEnd));
-      expect(await store().executions.get("a")).toMatchObject({ ...old, status: "success", approvalId: null, budget: {}, reserved: false, mode: "NORMAL", roles: [] }); // prettier-ignore
+      expect(await store().executions.get("a")).toMatchObject({
+        ...old,
+        status: "success",
+        approvalId: null,
+        budget: {},
+        reserved: false,
+        mode: "NORMAL",
+        roles: [],
+      });
       expect(await of()).toEqual([]);
     });
 
     test("without a user: everybody's of the tenant, in lists and figures", async () => {
       const day = 24 * HOUR;
-      await finish(store(), { id: "a" }, { id: "b", userId: "bob", at: T0 + 3 * day + 5, status: "failed" }, { id: "c", userId: "cy", at: T0 + 7 * day }, { id: "x", tenantId: "other" }); // prettier-ignore
+      await finish(
+        store(),
+        { id: "a" },
+        { id: "b", userId: "bob", at: T0 + 3 * day + 5, status: "failed" },
+        { id: "c", userId: "cy", at: T0 + 7 * day },
+        { id: "x", tenantId: "other" },
+      );
       await start({ id: "d", userId: "dan", at: T0 + 1 });
       const all = { tenantId: "local" };
       const { list, figures: sum } = store().executions;
@@ -85,7 +155,13 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       expect(ids(await list(all, { limit: 9, offset: 1 }))).toEqual(["c", "b", "a"]);
       expect(ids(await list(all, { limit: 9, after: { startTime: T0, id: "b" } }))).toEqual(["a"]);
       expect(ids(await list({ ...all, status: "running" }, { limit: 9 }))).toEqual(["d"]);
-      expect(await sum(all)).toEqual({ ...NONE, total: 3, success: 2, failed: 1, averageExecutionTime: 5 }); // prettier-ignore
+      expect(await sum(all)).toEqual({
+        ...NONE,
+        total: 3,
+        success: 2,
+        failed: 1,
+        averageExecutionTime: 5,
+      });
       expect((await sum({ ...all, status: "failed" })).total).toBe(1);
       expect((await sum({ ...all, status: "running" })).total).toBe(1);
       expect((await sum({ ...all, from: T0 })).total).toBe(3);
@@ -97,12 +173,23 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
 
   describe("usage", () => {
     const reservation = (executionId: string, amount = 1, limit: number | null = 100) => ({
-      executionId, instanceId: "one", tenantId: "local", period: MONTH, at: T0,
+      executionId,
+      instanceId: "one",
+      tenantId: "local",
+      period: MONTH,
+      at: T0,
       amounts: [{ metric: "tool_calls", amount, limit }],
-    }); // prettier-ignore
+    });
 
     test("many at once: in their order, as many as fit, exact beside single ones", async () => {
-      const row = { instanceId: "one", tenantId: "local", period: MONTH, at: T0, metric: "tool_calls", limit: 5 }; // prettier-ignore
+      const row = {
+        instanceId: "one",
+        tenantId: "local",
+        period: MONTH,
+        at: T0,
+        metric: "tool_calls",
+        limit: 5,
+      };
       await store().usage.reserve(reservation("single"));
       const first = await store().usage.reserveOnes(["a", "b", "c"], row);
       expect([[...first.taken].sort(), first.used]).toEqual([["a", "b", "c"], 4]);
@@ -111,9 +198,20 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       expect(await of()).toEqual([{ metric: "tool_calls", used: 0, reserved: 5 }]);
       // Many askers, each with many: the sum is what fits.
       const open = { ...row, limit: 105 };
-      const many = await Promise.all(Array.from({ length: 10 }, (_, i) => store().usage.reserveOnes(Array.from({ length: 50 }, (_, n) => `m${i}_${n}`), open))); // prettier-ignore
+      const many = await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          store().usage.reserveOnes(
+            Array.from({ length: 50 }, (_, n) => `m${i}_${n}`),
+            open,
+          ),
+        ),
+      );
       expect(many.reduce((sum, { taken }) => sum + taken.size, 0)).toBe(100);
-      expect(await store().usage.reserve(reservation("late", 1, 105))).toEqual({ ok: false, metric: "tool_calls", used: 105 }); // prettier-ignore
+      expect(await store().usage.reserve(reservation("late", 1, 105))).toEqual({
+        ok: false,
+        metric: "tool_calls",
+        used: 105,
+      });
     });
 
     test("a start counts its budget in the month it started, the end corrects it", async () => {
@@ -133,7 +231,9 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
         { metric: "tokens", used: 4, reserved: 0 },
         { metric: "tool_calls", used: 1, reserved: 0 },
       ]);
-      expect(await store().usage.of("local", "2025-12")).toEqual([{ metric: "tool_calls", used: 1, reserved: 0 }]); // prettier-ignore
+      expect(await store().usage.of("local", "2025-12")).toEqual([
+        { metric: "tool_calls", used: 1, reserved: 0 },
+      ]);
     });
 
     test("never below zero; what is held, denied, late or without a row counts nothing", async () => {
@@ -185,8 +285,15 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       expect(await usage.reserve(both("a", 9))).toEqual({ ok: true });
       expect(await usage.reserve(both("b", 2))).toEqual({ ok: false, metric: "tokens", used: 99 });
       expect(await usage.reserve(both("b", 1))).toEqual({ ok: true });
-      expect(await usage.reserve(both("c", 0))).toEqual({ ok: false, metric: "tool_calls", used: 2 }); // prettier-ignore
-      const twice = [{ metric: "tokens", amount: 1, limit: null }, { metric: "tokens", amount: 1, limit: null }]; // prettier-ignore
+      expect(await usage.reserve(both("c", 0))).toEqual({
+        ok: false,
+        metric: "tool_calls",
+        used: 2,
+      });
+      const twice = [
+        { metric: "tokens", amount: 1, limit: null },
+        { metric: "tokens", amount: 1, limit: null },
+      ];
       await expect(usage.reserve({ ...both("d", 1), amounts: twice })).rejects.toThrow(/twice/);
       expect(await usage.reserve({ ...reservation("e"), period: "2026-02" })).toEqual({ ok: true });
     });
@@ -196,7 +303,14 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
       const answers = await atOnce(1000, stores, async (s, i) => {
         const answer = await s.usage.reserve(reservation(`e${i}`));
         // Some start at once, so that reservations turn into use while others are made.
-        if (answer.ok && i % 3 === 0) await s.log.append(event({ id: `e${i}` }, "tool.execution.start", { ...startBody({ id: `e${i}` }), budget: { tool_calls: 1 }, reserved: true })); // prettier-ignore
+        if (answer.ok && i % 3 === 0)
+          await s.log.append(
+            event({ id: `e${i}` }, "tool.execution.start", {
+              ...startBody({ id: `e${i}` }),
+              budget: { tool_calls: 1 },
+              reserved: true,
+            }),
+          );
         return answer;
       });
       expect(answers.filter((a) => a.ok).length).toBe(100);
@@ -207,7 +321,14 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
 
     test("1,000 calls of two instances are counted exactly", async () => {
       const stores: [Store, Store] = [store(), await another()];
-      await atOnce(1000, stores, (s, i) => s.log.append(event({ id: `e${i}` }, "tool.execution.start", { ...startBody({ id: `e${i}` }), budget: { tool_calls: 1, tokens: i } }))); // prettier-ignore
+      await atOnce(1000, stores, (s, i) =>
+        s.log.append(
+          event({ id: `e${i}` }, "tool.execution.start", {
+            ...startBody({ id: `e${i}` }),
+            budget: { tool_calls: 1, tokens: i },
+          }),
+        ),
+      );
       expect(await of()).toEqual([
         { metric: "tokens", used: 499_500, reserved: 0 },
         { metric: "tool_calls", used: 1000, reserved: 0 },

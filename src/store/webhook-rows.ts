@@ -34,8 +34,21 @@ export interface WebhookRow {
 export type WebhookDisabled = "switched_off" | "gone" | "failing";
 
 type WebhookChange = Partial<
-  Pick<WebhookRow, "url" | "events" | "description" | "enabled" | "sealed" | "previousSealed" | "previousUntil" | "fromSeq" | "failures" | "failingSince" | "disabledReason">
-> & { readonly updatedAt: number }; // prettier-ignore
+  Pick<
+    WebhookRow,
+    | "url"
+    | "events"
+    | "description"
+    | "enabled"
+    | "sealed"
+    | "previousSealed"
+    | "previousUntil"
+    | "fromSeq"
+    | "failures"
+    | "failingSince"
+    | "disabledReason"
+  >
+> & { readonly updatedAt: number };
 
 export const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -60,7 +73,10 @@ export interface DeliveryRow {
   readonly attemptedAt: number | null;
 }
 
-export type DeliveryChange = Pick<DeliveryRow, "state" | "attempts" | "nextAt" | "lastStatus" | "lastError" | "response" | "attemptedAt">; // prettier-ignore
+export type DeliveryChange = Pick<
+  DeliveryRow,
+  "state" | "attempts" | "nextAt" | "lastStatus" | "lastError" | "response" | "attemptedAt"
+>;
 
 export interface WebhookStore {
   readonly webhooks: {
@@ -87,13 +103,21 @@ export interface WebhookStore {
     /** Ends a lease without an attempt. */
     release(id: string, until: number): Promise<void>;
     /** Ends a lease with what came of the attempt, which the endpoint's own figures count. False when the lease was lost. */
-    settle(row: Pick<DeliveryRow, "id" | "webhookId">, until: number, change: DeliveryChange & { attemptedAt: number }): Promise<boolean>;
+    settle(
+      row: Pick<DeliveryRow, "id" | "webhookId">,
+      until: number,
+      change: DeliveryChange & { attemptedAt: number },
+    ): Promise<boolean>;
     get(tenantId: string, id: string): Promise<DeliveryRow | null>;
     /** Newest first. */
-    list(tenantId: string, webhookId: string, page: { limit: number; before?: string; state?: DeliveryState }): Promise<DeliveryRow[]>;
+    list(
+      tenantId: string,
+      webhookId: string,
+      page: { limit: number; before?: string; state?: DeliveryState },
+    ): Promise<DeliveryRow[]>;
     /** Due at once, all attempts anew. Null when there is none, or it is under way. */
     again(tenantId: string, id: string, at: number): Promise<DeliveryRow | null>;
     /** Removes what was made before a moment, at most so many. */
     sweep(before: number, limit: number): Promise<number>;
-  }; // prettier-ignore
+  };
 }

@@ -30,17 +30,41 @@ export interface Page {
 
 export interface MemoryQueries {
   /** Atomic: with `ifVersion` the write happens only when the stored version equals it (0 = must be absent). Null = stale. */
-  put(row: { tenantId: string; namespace: string; key: string; value: Json; tags: readonly string[]; at: number; expiresAt: number | null; ifVersion?: number }): Promise<{ version: number; created: boolean } | null>;
+  put(row: {
+    tenantId: string;
+    namespace: string;
+    key: string;
+    value: Json;
+    tags: readonly string[];
+    at: number;
+    expiresAt: number | null;
+    ifVersion?: number;
+  }): Promise<{ version: number; created: boolean } | null>;
   get(tenantId: string, namespace: string, key: string, now: number): Promise<MemoryRow | null>;
   /** Best first. */
-  search(filter: MemoryFilter & { readonly query: TextQuery }, page: Page): Promise<{ rows: (Pick<MemoryRow, "key" | "value" | "tags" | "updatedAt"> & { score: number })[]; total: number }>;
+  search(
+    filter: MemoryFilter & { readonly query: TextQuery },
+    page: Page,
+  ): Promise<{
+    rows: (Pick<MemoryRow, "key" | "value" | "tags" | "updatedAt"> & { score: number })[];
+    total: number;
+  }>;
   /** By key. */
-  list(filter: MemoryFilter & { readonly prefix: string }, page: Page): Promise<{ rows: (Pick<MemoryRow, "key" | "tags" | "updatedAt" | "expiresAt"> & { bytes: number })[]; total: number }>;
+  list(
+    filter: MemoryFilter & { readonly prefix: string },
+    page: Page,
+  ): Promise<{
+    rows: (Pick<MemoryRow, "key" | "tags" | "updatedAt" | "expiresAt"> & { bytes: number })[];
+    total: number;
+  }>;
   /** Removes, or only tells what it would remove; answers up to `limit` of the keys. */
-  clear(filter: MemoryFilter & { readonly key?: string; readonly dryRun: boolean }, limit: number): Promise<{ removed: number; keys: string[] }>;
+  clear(
+    filter: MemoryFilter & { readonly key?: string; readonly dryRun: boolean },
+    limit: number,
+  ): Promise<{ removed: number; keys: string[] }>;
   /** Drops what expired before; answers how many. */
   sweep(before: number, limit: number): Promise<number>;
-} // prettier-ignore
+}
 
 export const TRIGGERS = ["manual", "scheduled", "webhook", "event"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -168,7 +192,13 @@ export interface AgentMessage {
   readonly at: number;
 }
 
-export const QUESTION_STATES = ["pending", "answered", "declined", "expired", "not_presented"] as const; // prettier-ignore
+export const QUESTION_STATES = [
+  "pending",
+  "answered",
+  "declined",
+  "expired",
+  "not_presented",
+] as const;
 export type QuestionState = (typeof QUESTION_STATES)[number];
 
 export interface QuestionRow {
@@ -215,7 +245,17 @@ export interface WorkStore {
     get(owner: Owner, id: string, version: number | null): Promise<WorkflowRow | null>;
     named(owner: Owner, name: string): Promise<WorkflowRow | null>;
     /** Newest versions, newest first, each with its last run; `search` is part of name or description. */
-    list(owner: Owner, search: string, page: Page): Promise<{ rows: (WorkflowRow & { scheduled: boolean; lastRun: Pick<RunRow, "id" | "status" | "startedAt"> | null })[]; total: number }>;
+    list(
+      owner: Owner,
+      search: string,
+      page: Page,
+    ): Promise<{
+      rows: (WorkflowRow & {
+        scheduled: boolean;
+        lastRun: Pick<RunRow, "id" | "status" | "startedAt"> | null;
+      })[];
+      total: number;
+    }>;
   };
 
   readonly runs: {
@@ -223,7 +263,10 @@ export interface WorkStore {
     get(owner: Owner, id: string): Promise<RunRow | null>;
     ofExecution(owner: Owner, executionId: string): Promise<RunRow | null>;
     /** False when it has ended already: an end is final. */
-    update(id: string, change: Pick<RunRow, "status" | "steps" | "output" | "error" | "endedAt">): Promise<boolean>;
+    update(
+      id: string,
+      change: Pick<RunRow, "status" | "steps" | "output" | "error" | "endedAt">,
+    ): Promise<boolean>;
     /** Runs an instance has not ended, or (null) of any that began before `startedBefore`. */
     open(filter: { instanceId: string } | { startedBefore: number }): Promise<RunRow[]>;
   };
@@ -238,7 +281,10 @@ export interface WorkStore {
     lease(now: number, leasedUntil: number, limit: number): Promise<ScheduleRow[]>;
     /** Written before the run starts, so that a crash leaves it out instead of running it twice. */
     advance(id: string, change: { nextAt: number; lastAt: number }): Promise<void>;
-    ended(id: string, change: { lastExecutionId: string | null; lastError: string | null; enabled: boolean }): Promise<void>;
+    ended(
+      id: string,
+      change: { lastExecutionId: string | null; lastError: string | null; enabled: boolean },
+    ): Promise<void>;
   };
 
   readonly plans: {
@@ -251,7 +297,12 @@ export interface WorkStore {
     create(row: AgentRow): Promise<void>;
     get(owner: Owner, id: string): Promise<AgentRow | null>;
     /** False when it has ended already. */
-    update(id: string, change: Partial<Pick<AgentRow, "status" | "toolCalls" | "tokens" | "lastEvent" | "result" | "endedAt">>): Promise<boolean>;
+    update(
+      id: string,
+      change: Partial<
+        Pick<AgentRow, "status" | "toolCalls" | "tokens" | "lastEvent" | "result" | "endedAt">
+      >,
+    ): Promise<boolean>;
     open(filter: { instanceId: string } | { endsBefore: number }): Promise<AgentRow[]>;
     say(message: AgentMessage): Promise<void>;
     messages(agentId: string, limit: number): Promise<AgentMessage[]>;
@@ -261,10 +312,21 @@ export interface WorkStore {
     ask(row: QuestionRow): Promise<void>;
     get(tenantId: string, id: string): Promise<QuestionRow | null>;
     /** Newest first. */
-    list(filter: { tenantId: string; userId?: string; state?: QuestionState }, limit: number): Promise<QuestionRow[]>;
+    list(
+      filter: { tenantId: string; userId?: string; state?: QuestionState },
+      limit: number,
+    ): Promise<QuestionRow[]>;
     presented(ids: readonly string[], at: number): Promise<void>;
     /** pending -> its end, by exactly one of all that try; an answer only before it expires. */
-    decide(id: string, change: { state: "answered" | "declined"; answer: string | null; answeredBy: string; at: number }): Promise<QuestionRow | null>;
+    decide(
+      id: string,
+      change: {
+        state: "answered" | "declined";
+        answer: string | null;
+        answeredBy: string;
+        at: number;
+      },
+    ): Promise<QuestionRow | null>;
     /** Unanswered ones whose time is over become expired, or not_presented where nobody saw them. */
     expire(id: string, now: number): Promise<QuestionRow | null>;
   };
@@ -274,4 +336,4 @@ export interface WorkStore {
     create(row: ToolDraftRow): Promise<void>;
     get(name: string): Promise<ToolDraftRow | null>;
   };
-} // prettier-ignore
+}

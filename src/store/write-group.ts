@@ -89,12 +89,27 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     }
   }
 
-  function writeEvent(event: LogEvent, effect: Effect | null, seq: number, changes: Changes, chains: Chains): Result {
+  function writeEvent(
+    event: LogEvent,
+    effect: Effect | null,
+    seq: number,
+    changes: Changes,
+    chains: Chains,
+  ): Result {
     try {
       const link = chains.link(event, seq);
       insertEvent().run(
-        seq, event.tenantId, event.at, event.action, event.actor, event.executionId, event.body, instanceId, link.n,
-        link.prevHash, link.hash,
+        seq,
+        event.tenantId,
+        event.at,
+        event.action,
+        event.actor,
+        event.executionId,
+        event.body,
+        instanceId,
+        link.n,
+        link.prevHash,
+        link.hash,
       );
       chains.take(event.tenantId, seq, link);
       if (effect && event.executionId !== null) apply(effect, event.executionId, seq, changes);
@@ -104,7 +119,7 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
       if (errcodeOf(cause) !== null || !db.isTransaction) throw cause;
       return failure(cause);
     }
-  } // prettier-ignore
+  }
 
   function head(): number {
     const row = prepare("select max(seq) as seq from events").statement.get();
@@ -140,7 +155,8 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
           results.push(allOrNothing(() => [[takeStep(name, after, oldest, before)]]));
         },
       });
-      for (const [tenantId, at] of chains.moved()) run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash); // prettier-ignore
+      for (const [tenantId, at] of chains.moved())
+        run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash);
       commit.run();
       behind.done();
       behind.add(changes, before, seq, performance.now());

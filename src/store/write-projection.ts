@@ -47,7 +47,9 @@ export function projectionWriter(
   const endExecution = once(() => db.prepare(end(executions)));
   const addToRollup = once(() => db.prepare(addRollup(rollups)));
   const said = sayings();
-  db.function("add_packed", { deterministic: true }, (a, b) => addPacked(a as Uint8Array | null, b as Uint8Array)); // prettier-ignore
+  db.function("add_packed", { deterministic: true }, (a, b) =>
+    addPacked(a as Uint8Array | null, b as Uint8Array),
+  );
 
   // One or two of these for every call: called without a list in between. Their values were looked at when the event was
   // taken, and their columns say which numbers are whole: they are bound as they are.
@@ -55,27 +57,58 @@ export function projectionWriter(
     const { id, start, end } = change;
     if (start) {
       const { changes } = upsertExecution().run(
-        start.seq, id, start.tenantId, start.userId, start.toolName, start.category, end?.status ?? start.status,
-        end?.cancelReason ?? null, start.startMs, end?.endMs ?? null, end?.durationMs ?? null, start.timeoutMs,
-        start.instanceId, start.seq, end?.seq ?? null, start.approvalId, start.sessionId, start.traceKey, end?.errorCode ?? null,
+        start.seq,
+        id,
+        start.tenantId,
+        start.userId,
+        start.toolName,
+        start.category,
+        end?.status ?? start.status,
+        end?.cancelReason ?? null,
+        start.startMs,
+        end?.endMs ?? null,
+        end?.durationMs ?? null,
+        start.timeoutMs,
+        start.instanceId,
+        start.seq,
+        end?.seq ?? null,
+        start.approvalId,
+        start.sessionId,
+        start.traceKey,
+        end?.errorCode ?? null,
         end ? said.seqOf(end) : null,
       );
       if (changes !== 0) return change;
     }
     if (!end) return null;
     const { changes } = endExecution().run(
-      end.status, end.cancelReason, end.endMs, end.durationMs, end.seq, end.errorCode, said.seqOf(end), id,
+      end.status,
+      end.cancelReason,
+      end.endMs,
+      end.durationMs,
+      end.seq,
+      end.errorCode,
+      said.seqOf(end),
+      id,
     );
     if (changes === 0) return null;
     return start ? { id, start: null, end } : change;
-  } // prettier-ignore
+  }
 
   function addRollups(rows: readonly RollupsTable[]): void {
     for (const r of rows)
       addToRollup().run(
-        bind(r.tenant_id), bind(r.user_id), bind(r.hour), bind(r.tool_name), bind(r.category), bind(r.status),
-        bind(r.count), bind(r.total_ms), bind(r.last_start_ms), bind(r.buckets),
-      ); // prettier-ignore
+        bind(r.tenant_id),
+        bind(r.user_id),
+        bind(r.hour),
+        bind(r.tool_name),
+        bind(r.category),
+        bind(r.status),
+        bind(r.count),
+        bind(r.total_ms),
+        bind(r.last_start_ms),
+        bind(r.buckets),
+      );
   }
 
   return {

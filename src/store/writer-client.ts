@@ -82,7 +82,11 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     opened.on("message", (message: Answer | Settled | HistoryFault) => {
       if ("historyFault" in message) {
         historyFault = message.historyFault;
-        if (historyFault !== null) process.emitWarning(`history cannot be written (${historyFault}); the log goes on`, "StoreWarning"); // prettier-ignore
+        if (historyFault !== null)
+          process.emitWarning(
+            `history cannot be written (${historyFault}); the log goes on`,
+            "StoreWarning",
+          );
         // It can be written again, but may not be whole yet.
         if (historyFault === null) isBehind = true;
         return;

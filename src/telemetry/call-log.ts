@@ -57,13 +57,21 @@ class CallLines implements CallObserver {
   ended(outcome: Outcome): void {
     const { success, latencyMs, error, dispatched, replayed } = outcome;
     if (success) {
-      if (this.#show) this.#log.info({ ...this.#about(), success, latency_ms: latencyMs, ...(replayed ? { replayed } : {}) }, EVENT.completed); // prettier-ignore
+      if (this.#show)
+        this.#log.info(
+          { ...this.#about(), success, latency_ms: latencyMs, ...(replayed ? { replayed } : {}) },
+          EVENT.completed,
+        );
       return;
     }
     const code = error?.code ?? outcome.status;
     const reason = error?.reason ?? (outcome.approval ? "approval_pending" : outcome.status);
     if (!dispatched) this.#log.warn({ ...this.#about(), code, reason }, EVENT.blocked);
-    else this.#log.warn({ ...this.#about(), error: code, reason, latency_ms: latencyMs }, EVENT.failed); // prettier-ignore
+    else
+      this.#log.warn(
+        { ...this.#about(), error: code, reason, latency_ms: latencyMs },
+        EVENT.failed,
+      );
   }
 
   failed(cause: unknown): void {

@@ -55,12 +55,21 @@ export class CallSpans implements CallObserver {
   ended(outcome: Outcome): void {
     const { error } = outcome;
     const failed = outcome.endedAt !== null && !outcome.success;
-    this.#close(outcome, failed ? `${error?.code ?? outcome.status}: ${error?.reason ?? ""}` : undefined, this.#endEvent(outcome)); // prettier-ignore
+    this.#close(
+      outcome,
+      failed ? `${error?.code ?? outcome.status}: ${error?.reason ?? ""}` : undefined,
+      this.#endEvent(outcome),
+    );
   }
 
   failed(cause: unknown): void {
     const { code = "INTERNAL_SERVER_ERROR" } = cause as { code?: string };
-    this.#close(null, `${code}: not recorded`, eventOf(EVENT.failed, { [ATTR.errorType]: code }), code); // prettier-ignore
+    this.#close(
+      null,
+      `${code}: not recorded`,
+      eventOf(EVENT.failed, { [ATTR.errorType]: code }),
+      code,
+    );
   }
 
   #close(outcome: Outcome | null, error: string | undefined, last: Stamped, code?: string): void {
@@ -86,12 +95,13 @@ export class CallSpans implements CallObserver {
         writer.attribute(ATTR.reason, outcome.error.reason);
       }
     }
-    if (this.#gates.length > 0) writer.stamped(trails.of(this.#gates, this.#waited), this.#moments());
+    if (this.#gates.length > 0)
+      writer.stamped(trails.of(this.#gates, this.#waited), this.#moments());
     if (this.#started > 0) writer.stamped(STARTED, [this.#started]);
     writer.stamped(last, [ended]);
     writer.end(error);
     sender.wrote();
-  } // prettier-ignore
+  }
 
   /** When the stages that did not wait ended. They follow each other without a gap, so their times follow from how long each took. */
   #moments(): number[] {
@@ -116,7 +126,14 @@ export class CallSpans implements CallObserver {
       const ended = began + verdict.ms;
       const writer = waited.includes(verdict.stage) ? this.#p.sender.room() : null;
       if (writer) {
-        writer.begin({ name: SPAN.gate(verdict.stage), kind: KIND.internal, trace: this.#child(), remote: false, began, ended }); // prettier-ignore
+        writer.begin({
+          name: SPAN.gate(verdict.stage),
+          kind: KIND.internal,
+          trace: this.#child(),
+          remote: false,
+          began,
+          ended,
+        });
         writer.attributes(aboutVerdict(verdict));
         writer.end(verdict.code === "UNAVAILABLE" ? verdict.code : undefined);
         this.#p.sender.wrote();
@@ -129,7 +146,9 @@ export class CallSpans implements CallObserver {
     const { tool, arguments: args, id } = this.#call;
     if (tool === null || tool.provider !== "native") return; // an upstream's span is the CLIENT one of its runner
     const { content, parts, sandboxKind, sender } = this.#p;
-    const [shownArguments, shownResult] = content ? [content(args), outcome ? content(outcome.output) : undefined] : []; // prettier-ignore
+    const [shownArguments, shownResult] = content
+      ? [content(args), outcome ? content(outcome.output) : undefined]
+      : [];
     const writer = sender.room();
     if (!writer) return;
     const ended = this.#finished > 0 ? this.#finished : performance.now();
@@ -153,6 +172,9 @@ export class CallSpans implements CallObserver {
     if (success) return this.#p.parts.completed(latencyMs);
     const reason = error?.reason ?? (outcome.approval ? "approval_pending" : outcome.status);
     if (!outcome.dispatched) return eventOf(EVENT.blocked, { [ATTR.reason]: reason });
-    return eventOf(EVENT.failed, { [ATTR.errorType]: error?.code ?? outcome.status, [ATTR.latency]: latencyMs }); // prettier-ignore
+    return eventOf(EVENT.failed, {
+      [ATTR.errorType]: error?.code ?? outcome.status,
+      [ATTR.latency]: latencyMs,
+    });
   }
 }

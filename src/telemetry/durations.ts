@@ -1,6 +1,16 @@
 // Histograms of how long requests took, counted here and sent whole at intervals.
 import { DURATION_BUCKETS, METRIC } from "./names.ts";
-import { attributeFields, doubleField, field, fixed64, fixed64Field, headOf, intField, textField, type Origin } from "./protobuf.ts"; // prettier-ignore
+import {
+  attributeFields,
+  doubleField,
+  field,
+  fixed64,
+  fixed64Field,
+  headOf,
+  intField,
+  textField,
+  type Origin,
+} from "./protobuf.ts";
 import type { Attributes } from "./tracing.ts";
 
 export type Side = "server" | "client";
@@ -22,7 +32,10 @@ const ABOUT = {
   server: "Duration of MCP requests as the server saw them.",
   client: "Duration of MCP requests as the client saw them.",
 };
-const BOUNDS = packed(7, DURATION_BUCKETS.map((bound) => doubleBytes(bound))); // prettier-ignore
+const BOUNDS = packed(
+  7,
+  DURATION_BUCKETS.map((bound) => doubleBytes(bound)),
+);
 
 export class Durations {
   readonly #sides = { server: new Map<string, Series>(), client: new Map<string, Series>() };
@@ -39,7 +52,13 @@ export class Durations {
     const key = JSON.stringify(labels);
     const known = all.get(key) ?? (isFull ? all.get("") : undefined);
     if (known) return known;
-    const series = { labels: isFull ? OVERFLOW : labels, counts: [...DURATION_BUCKETS, Infinity].map(() => 0), sum: 0, min: Infinity, max: 0 }; // prettier-ignore
+    const series = {
+      labels: isFull ? OVERFLOW : labels,
+      counts: [...DURATION_BUCKETS, Infinity].map(() => 0),
+      sum: 0,
+      min: Infinity,
+      max: 0,
+    };
     all.set(isFull ? "" : key, series);
     return series;
   }
@@ -59,8 +78,21 @@ export class Durations {
     const metrics = (["server", "client"] as const).flatMap((side) => {
       const points = [...this.#sides[side].values()].filter(({ min }) => min < Infinity);
       if (points.length === 0) return [];
-      const histogram = Buffer.concat([...points.map((one) => field(1, this.#point(one, at))), intField(2, CUMULATIVE)]); // prettier-ignore
-      return [field(2, Buffer.concat([textField(1, METRIC[side]), textField(2, ABOUT[side]), textField(3, "s"), field(9, histogram)]))]; // prettier-ignore
+      const histogram = Buffer.concat([
+        ...points.map((one) => field(1, this.#point(one, at))),
+        intField(2, CUMULATIVE),
+      ]);
+      return [
+        field(
+          2,
+          Buffer.concat([
+            textField(1, METRIC[side]),
+            textField(2, ABOUT[side]),
+            textField(3, "s"),
+            field(9, histogram),
+          ]),
+        ),
+      ];
     });
     if (metrics.length === 0) return null;
     const body = Buffer.concat(metrics);
@@ -74,12 +106,15 @@ export class Durations {
       fixed64Field(3, at),
       fixed64Field(4, BigInt(all)),
       doubleField(5, sum),
-      packed(6, counts.map((count) => fixed64(BigInt(count)))),
+      packed(
+        6,
+        counts.map((count) => fixed64(BigInt(count))),
+      ),
       BOUNDS,
       attributeFields(9, labels),
       doubleField(11, min),
       doubleField(12, max),
-    ]); // prettier-ignore
+    ]);
   }
 }
 

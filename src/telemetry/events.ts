@@ -37,18 +37,34 @@ export class Trails {
   }
 }
 
-function isSame({ said }: Trail, gates: readonly Verdict[], waited: readonly string[] | null): boolean {
+function isSame(
+  { said }: Trail,
+  gates: readonly Verdict[],
+  waited: readonly string[] | null,
+): boolean {
   if (said.length !== gates.length) return false;
   for (let i = 0; i < gates.length; i++) {
     const [one, other] = [said[i], gates[i]];
-    if (!one || !other || one.verdict !== other.verdict || one.code !== other.code || one.stage !== other.stage) return false;
+    if (
+      !one ||
+      !other ||
+      one.verdict !== other.verdict ||
+      one.code !== other.code ||
+      one.stage !== other.stage
+    )
+      return false;
     if (one.hasWaited !== (waited !== null && waited.includes(other.stage))) return false;
   }
   return true;
-} // prettier-ignore
+}
 
 function trailOf(gates: readonly Verdict[], waited: readonly string[] | null): Trail {
-  const said = gates.map(({ stage, verdict, code }) => ({ stage, verdict, code, hasWaited: waited?.includes(stage) ?? false })) as Trail["said"]; // prettier-ignore
+  const said = gates.map(({ stage, verdict, code }) => ({
+    stage,
+    verdict,
+    code,
+    hasWaited: waited?.includes(stage) ?? false,
+  })) as Trail["said"];
   const parts: Uint8Array[] = [];
   const times: number[] = [];
   let length = 0;

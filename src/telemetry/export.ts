@@ -1,6 +1,9 @@
 // One kind of messages on its way to the receiver: in order, one at a time, with a bounded queue before it. The delegate
 // is OpenTelemetry's own: it retries, and reads the variables for time limits, certificates and compression.
-import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http"; // prettier-ignore
+import {
+  convertLegacyHttpOptions,
+  createOtlpHttpExportDelegate,
+} from "@opentelemetry/otlp-exporter-base/node-http";
 import { rejectedIn } from "./response.ts";
 
 export interface Parcel {
@@ -33,7 +36,12 @@ export function openExport(p: ExportPowers): Export {
   let [spans, bytes, rejected] = [0, 0, 0];
   let isSending = false;
   let whenIdle: (() => void)[] = [];
-  const options = convertLegacyHttpOptions({ url: p.url, headers: { ...p.headers } }, p.signal.toUpperCase(), `v1/${p.signal}`, { "Content-Type": "application/x-protobuf" }); // prettier-ignore
+  const options = convertLegacyHttpOptions(
+    { url: p.url, headers: { ...p.headers } },
+    p.signal.toUpperCase(),
+    `v1/${p.signal}`,
+    { "Content-Type": "application/x-protobuf" },
+  );
   const serializer = {
     serializeRequest: (parcel: Parcel) => parcel.bytes,
     deserializeResponse(answer: Uint8Array) {
@@ -41,8 +49,17 @@ export function openExport(p: ExportPowers): Export {
       return {};
     },
   };
-  const counter = { name: p.signal === "traces" ? "span" : "metric_data_point", countItems: ({ spans: count }: Parcel) => count } as const; // prettier-ignore
-  const delegate = createOtlpHttpExportDelegate(options, serializer, `otlp_http_${p.signal}_exporter`, counter, undefined); // prettier-ignore
+  const counter = {
+    name: p.signal === "traces" ? "span" : "metric_data_point",
+    countItems: ({ spans: count }: Parcel) => count,
+  } as const;
+  const delegate = createOtlpHttpExportDelegate(
+    options,
+    serializer,
+    `otlp_http_${p.signal}_exporter`,
+    counter,
+    undefined,
+  );
 
   function next(): void {
     const parcel = queue.shift();
@@ -64,13 +81,15 @@ export function openExport(p: ExportPowers): Export {
 
   return {
     add(parcel) {
-      if (spans + parcel.spans > p.maxSpans || bytes + parcel.bytes.length > p.maxBytes) return false; // prettier-ignore
+      if (spans + parcel.spans > p.maxSpans || bytes + parcel.bytes.length > p.maxBytes)
+        return false;
       spans += parcel.spans;
       bytes += parcel.bytes.length;
       queue.push(parcel);
       if (!isSending) next();
       return true;
     },
-    drained: () => (isSending ? new Promise((resolve) => whenIdle.push(resolve)) : Promise.resolve()), // prettier-ignore
+    drained: () =>
+      isSending ? new Promise((resolve) => whenIdle.push(resolve)) : Promise.resolve(),
   };
 }

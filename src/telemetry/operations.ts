@@ -40,7 +40,10 @@ export class Operation {
   }
 }
 
-const noneKnown = () => ({ methods: new Map<string, Operation>(), tools: new Map<string, Operation>() }); // prettier-ignore
+const noneKnown = () => ({
+  methods: new Map<string, Operation>(),
+  tools: new Map<string, Operation>(),
+});
 
 export class Operations {
   readonly #known = { tcp: noneKnown(), pipe: noneKnown() };

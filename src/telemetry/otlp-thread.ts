@@ -26,7 +26,10 @@ const traces = open({
   sent(parcel, rejected) {
     figures.sent += parcel.spans - rejected;
     figures.dropped += rejected;
-    tell({ ...done(parcel), ...(rejected > 0 ? { why: "the collector rejected some of them" } : {}) }); // prettier-ignore
+    tell({
+      ...done(parcel),
+      ...(rejected > 0 ? { why: "the collector rejected some of them" } : {}),
+    });
   },
   lost(parcel, why) {
     figures.dropped += parcel.spans;

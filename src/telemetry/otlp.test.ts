@@ -21,13 +21,34 @@ const receiverThat = async (options = {}): Promise<OtlpReceiver> => {
 };
 
 const warnings: object[] = [];
-const open = (endpoint: string | undefined, more: Partial<TelemetrySettings> = {}): Promise<Tracing> =>
+const open = (
+  endpoint: string | undefined,
+  more: Partial<TelemetrySettings> = {},
+): Promise<Tracing> =>
   openTracing(
-    { disabled: false, serviceName: "test", sampler: "parentbased_always_on", content: false, otlp: { endpoint, delayMs: 10, metricsIntervalMs: 60_000 }, ...more },
-    { version: "1", instanceId: "inst", ids: createIds(), mode: () => "NORMAL", policyVersion: () => "p1", sandboxKind: () => "none", masked: (value) => value, log: { warn: (fields) => void warnings.push(fields) } },
-  ); // prettier-ignore
+    {
+      disabled: false,
+      serviceName: "test",
+      sampler: "parentbased_always_on",
+      content: false,
+      otlp: { endpoint, delayMs: 10, metricsIntervalMs: 60_000 },
+      ...more,
+    },
+    {
+      version: "1",
+      instanceId: "inst",
+      ids: createIds(),
+      mode: () => "NORMAL",
+      policyVersion: () => "p1",
+      sandboxKind: () => "none",
+      masked: (value) => value,
+      log: { warn: (fields) => void warnings.push(fields) },
+    },
+  );
 const request = (tracing: Tracing): void =>
-  tracing.request({ name: "POST /x", entry: "rest", at: performance.now(), context: {}, attributes: {} }).end(200); // prettier-ignore
+  tracing
+    .request({ name: "POST /x", entry: "rest", at: performance.now(), context: {}, attributes: {} })
+    .end(200);
 
 describe("tracing", () => {
   it("is a constant without an endpoint, and when it is switched off", async () => {
@@ -58,15 +79,27 @@ describe("tracing", () => {
   it("goes on with the trace of a call towards others, as its own CLIENT span where it is on", async () => {
     const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16), state: "v=1" };
     const off = NO_TRACING.client({ trace }, { name: "tools/call x", attributes: {} });
-    expect(off.context).toEqual({ traceparent: `00-${trace.traceId}-${trace.spanId}-01`, tracestate: "v=1" }); // prettier-ignore
+    expect(off.context).toEqual({
+      traceparent: `00-${trace.traceId}-${trace.spanId}-01`,
+      tracestate: "v=1",
+    });
     const receiver = await receiverThat();
     const tracing = await open(receiver.url);
-    const span = tracing.client({ trace }, { name: "tools/call x", attributes: {}, measured: { "mcp.method.name": "tools/call" } }); // prettier-ignore
+    const span = tracing.client(
+      { trace },
+      { name: "tools/call x", attributes: {}, measured: { "mcp.method.name": "tools/call" } },
+    );
     span.end({ "ostiary.upstream.name": "u" }, "timeout");
     await tracing.close();
     const [sent] = receiver.spans;
     expect(span.context.traceparent).toBe(`00-${trace.traceId}-${sent?.spanId}-01`);
-    expect(sent).toMatchObject({ kind: 3, parentSpanId: trace.spanId, status: 2, traceState: "v=1", attributes: { "error.type": "timeout", "ostiary.upstream.name": "u" } }); // prettier-ignore
+    expect(sent).toMatchObject({
+      kind: 3,
+      parentSpanId: trace.spanId,
+      status: 2,
+      traceState: "v=1",
+      attributes: { "error.type": "timeout", "ostiary.upstream.name": "u" },
+    });
     expect(receiver.histograms.map(({ name }) => name)).toEqual(["mcp.client.operation.duration"]);
   });
 });
@@ -76,7 +109,13 @@ it("a thread that dies, or reads nothing, loses spans and keeps count; nobody wa
   const log = { warn: (_: object, message: string) => void said.push(message) };
   const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16) };
   const openTo = (program: string) => {
-    const sender = openSender({ start: () => new Worker(program, { eval: true }), origin: originOf({}, { name: "s", version: "1" }), delayMs: 10, offset: () => 0, log }); // prettier-ignore
+    const sender = openSender({
+      start: () => new Worker(program, { eval: true }),
+      origin: originOf({}, { name: "s", version: "1" }),
+      delayMs: 10,
+      offset: () => 0,
+      log,
+    });
     const add = (): void => {
       const writer = sender.room();
       if (!writer) return;
@@ -104,7 +143,12 @@ it("samplers decide by the trace's id, and by the parent where they say so", () 
   const ids = Array.from({ length: 2_000 }, () => createIds().hex(16));
   const kept = (sampler: Parameters<typeof createSampling>[0], arg?: string): number =>
     ids.filter((id) => createSampling(sampler, arg)(id, null)).length;
-  expect([kept("always_on"), kept("always_off"), kept("traceidratio", "0"), kept("traceidratio", "1")]).toEqual([2_000, 0, 0, 2_000]); // prettier-ignore
+  expect([
+    kept("always_on"),
+    kept("always_off"),
+    kept("traceidratio", "0"),
+    kept("traceidratio", "1"),
+  ]).toEqual([2_000, 0, 0, 2_000]);
   const tenth = kept("traceidratio", "0.1");
   expect(tenth).toBeGreaterThan(100);
   expect(tenth).toBeLessThan(320);
@@ -116,7 +160,10 @@ it("samplers decide by the trace's id, and by the parent where they say so", () 
 
 it("spans keep one measure, and follow a wall clock that was set", () => {
   let wall = 1_700_000_000_000;
-  const offset = wallOffset(() => wall, () => 500); // prettier-ignore
+  const offset = wallOffset(
+    () => wall,
+    () => 500,
+  );
   expect(offset() + 500).toBe(1_700_000_000_000);
   wall += 3;
   expect(offset() + 500).toBe(1_700_000_000_000);

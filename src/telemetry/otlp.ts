@@ -16,7 +16,14 @@ import { OpenRequestSpan } from "./request-span.ts";
 import { createSampling } from "./sampling.ts";
 import { openSender, spawnOtlpThread } from "./sender.ts";
 import { ToolParts } from "./tool-parts.ts";
-import type { Asked, ClientSpan, OtlpSettings, TelemetrySettings, Tracing, TracingPowers } from "./tracing.ts"; // prettier-ignore
+import type {
+  Asked,
+  ClientSpan,
+  OtlpSettings,
+  TelemetrySettings,
+  Tracing,
+  TracingPowers,
+} from "./tracing.ts";
 
 type Settings = TelemetrySettings & { readonly otlp: OtlpSettings & { readonly endpoint: string } };
 
@@ -31,7 +38,13 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
     },
     { name: SCOPE, version: p.version },
   );
-  const sender = openSender({ start: () => spawnOtlpThread({ endpoint, headers: pairs(headers) }), origin, delayMs, offset: wallOffset(), log: p.log }); // prettier-ignore
+  const sender = openSender({
+    start: () => spawnOtlpThread({ endpoint, headers: pairs(headers) }),
+    origin,
+    delayMs,
+    offset: wallOffset(),
+    log: p.log,
+  });
   const durations = new Durations(Date.now());
   const operations = new Operations(durations);
   const sendDurations = (): void => {
@@ -42,20 +55,35 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
   const sampling = createSampling(settings.sampler, settings.samplerArg);
   const samples = (traceId: string): boolean => sampling(traceId, null);
   const isRecorded = (trace: Trace): boolean =>
-    sampling(trace.traceId, trace.parentSpanId === undefined && trace.sampled === undefined ? null : trace); // prettier-ignore
+    sampling(
+      trace.traceId,
+      trace.parentSpanId === undefined && trace.sampled === undefined ? null : trace,
+    );
   const newSpanId = (): string => p.ids.hex(8);
   const { mode, policyVersion, sandboxKind } = p;
-  const callPowers = { sender, trails: new Trails(), parts: new ToolParts(), newSpanId, mode, policyVersion, sandboxKind, content: settings.content ? shownContent(p.masked) : null }; // prettier-ignore
+  const callPowers = {
+    sender,
+    trails: new Trails(),
+    parts: new ToolParts(),
+    newSpanId,
+    mode,
+    policyVersion,
+    sandboxKind,
+    content: settings.content ? shownContent(p.masked) : null,
+  };
 
   return {
     on: true,
     request(incoming) {
       const trace = withDecision(traceFrom(incoming.context, p.ids, samples), isRecorded);
-      const linked = incoming.linked ? parentOf(incoming.linked.traceparent, incoming.linked.tracestate) : null; // prettier-ignore
+      const linked = incoming.linked
+        ? parentOf(incoming.linked.traceparent, incoming.linked.tracestate)
+        : null;
       const operation = incoming.mcp ? operations.of(incoming.mcp) : null;
       return new OpenRequestSpan({ incoming, trace, linked, operation }, sender);
     },
-    observe: (call) => (isRecorded(call.trace) ? new CallSpans(call, callPowers) : observeNothing(call)), // prettier-ignore
+    observe: (call) =>
+      isRecorded(call.trace) ? new CallSpans(call, callPowers) : observeNothing(call),
     client: (call, what) => clientSpan(call, what),
     samples,
     figures: sender.figures,
@@ -66,7 +94,10 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
     },
   };
 
-  function clientSpan({ trace: parent }: Pick<Call, "trace">, { name, attributes, measured }: Asked): ClientSpan {
+  function clientSpan(
+    { trace: parent }: Pick<Call, "trace">,
+    { name, attributes, measured }: Asked,
+  ): ClientSpan {
     const began = performance.now();
     const { spanId: parentSpanId, ...rest } = parent;
     const trace: Trace = { ...rest, spanId: newSpanId(), parentSpanId };
@@ -75,7 +106,11 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
       end(told = {}, errorType) {
         const ended = performance.now();
         const error = errorType === undefined ? {} : { [ATTR.errorType]: errorType };
-        if (measured) durations.count(durations.series("client", { ...measured, ...error }), (ended - began) / 1000);
+        if (measured)
+          durations.count(
+            durations.series("client", { ...measured, ...error }),
+            (ended - began) / 1000,
+          );
         const writer = isRecorded(trace) ? sender.room() : null;
         if (!writer) return;
         writer.begin({ name, kind: KIND.client, trace, remote: false, began, ended });
@@ -84,7 +119,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
         sender.wrote();
       },
     };
-  } // prettier-ignore
+  }
 }
 
 /** What was decided travels with the trace: below the door nobody asks again. */

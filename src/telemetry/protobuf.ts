@@ -49,11 +49,16 @@ export function fixed64(value: bigint): Uint8Array {
 }
 
 /** A `KeyValue`, as the field of that number. */
-export const attributeField = (number: number, name: string, value: Attributes[string]): Uint8Array =>
-  field(number, Buffer.concat([textField(1, name), field(2, anyValue(value))])); // prettier-ignore
+export const attributeField = (
+  number: number,
+  name: string,
+  value: Attributes[string],
+): Uint8Array => field(number, Buffer.concat([textField(1, name), field(2, anyValue(value))]));
 
 export const attributeFields = (number: number, attributes: Attributes): Uint8Array =>
-  Buffer.concat(Object.entries(attributes).map(([name, value]) => attributeField(number, name, value))); // prettier-ignore
+  Buffer.concat(
+    Object.entries(attributes).map(([name, value]) => attributeField(number, name, value)),
+  );
 
 function anyValue(value: Attributes[string]): Uint8Array {
   if (typeof value === "string") return textField(1, value);
@@ -67,10 +72,13 @@ export interface Origin {
   readonly scope: Uint8Array;
 }
 
-export const originOf = (attributes: Attributes, scope: { readonly name: string; readonly version: string }): Origin => ({
+export const originOf = (
+  attributes: Attributes,
+  scope: { readonly name: string; readonly version: string },
+): Origin => ({
   resource: field(1, attributeFields(1, attributes)),
   scope: field(1, Buffer.concat([textField(1, scope.name), textField(2, scope.version)])),
-}); // prettier-ignore
+});
 
 /**
  * What stands before the items of an export request, for traces and metrics alike:

@@ -62,20 +62,33 @@ export class OpenRequestSpan implements RequestSpan {
     const writer = this.#sender.room();
     if (!writer) return;
     const about = [
-      ATTR.entry, incoming.entry,
-      ATTR.tenant, this.#caller?.tenantId,
-      ATTR.callerKind, this.#caller?.via,
-      ATTR.rpcStatus, this.#rpcStatus,
-      ATTR.httpStatus, httpStatus,
-      ATTR.errorType, this.#error ?? undefined,
-    ]; // prettier-ignore
+      ATTR.entry,
+      incoming.entry,
+      ATTR.tenant,
+      this.#caller?.tenantId,
+      ATTR.callerKind,
+      this.#caller?.via,
+      ATTR.rpcStatus,
+      this.#rpcStatus,
+      ATTR.httpStatus,
+      httpStatus,
+      ATTR.errorType,
+      this.#error ?? undefined,
+    ];
     if (operation) {
       writer.beginAs(operation.head, trace, incoming.at, ended);
       writer.attribute(ATTR.rpcId, incoming.mcp?.id);
       if (incoming.pairs) writer.repeated(operation.request, incoming.pairs);
       writer.repeated(operation.answer, about);
     } else {
-      writer.begin({ name: incoming.name ?? "", kind: KIND.server, trace, remote: true, began: incoming.at, ended }); // prettier-ignore
+      writer.begin({
+        name: incoming.name ?? "",
+        kind: KIND.server,
+        trace,
+        remote: true,
+        began: incoming.at,
+        ended,
+      });
       writer.pairs(about);
     }
     writer.attributes(incoming.attributes);

@@ -13,7 +13,9 @@ export function rejectedIn(answer: Uint8Array): number {
 
 function rejectedInJson(text: string): number {
   try {
-    const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: string | number } }; // prettier-ignore
+    const { partialSuccess } = JSON.parse(text) as {
+      partialSuccess?: { rejectedSpans?: string | number };
+    };
     const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
     return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0;
   } catch {
@@ -21,7 +23,10 @@ function rejectedInJson(text: string): number {
   }
 }
 
-function varintAt(bytes: Uint8Array, from: number): { readonly value: number; readonly end: number } {
+function varintAt(
+  bytes: Uint8Array,
+  from: number,
+): { readonly value: number; readonly end: number } {
   let [value, factor, at] = [0, 1, from];
   for (;;) {
     const byte = bytes[at++] ?? 0;
@@ -29,4 +34,4 @@ function varintAt(bytes: Uint8Array, from: number): { readonly value: number; re
     if (byte < 128) return { value, end: at };
     factor *= 128;
   }
-} // prettier-ignore
+}

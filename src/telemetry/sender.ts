@@ -64,7 +64,10 @@ export const spawnOtlpThread = (data: ThreadData): Worker =>
   new Worker(entry, { workerData: data, name: "otlp" });
 
 export function openSender(p: SenderPowers): Sender {
-  const writer = new SpanWriter(CAPACITY, p.origin.resource.length + p.origin.scope.length + HEAD_FRAME); // prettier-ignore
+  const writer = new SpanWriter(
+    CAPACITY,
+    p.origin.resource.length + p.origin.scope.length + HEAD_FRAME,
+  );
   writer.follow(p.offset());
   let underway = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -75,7 +78,10 @@ export function openSender(p: SenderPowers): Sender {
   let past: SpanFigures = { sent: 0, dropped: 0 };
   let present: SpanFigures = { sent: 0, dropped: 0 };
   let closed: (() => void) | null = null;
-  const figures = (): SpanFigures => ({ sent: past.sent + present.sent, dropped: past.dropped + present.dropped }); // prettier-ignore
+  const figures = (): SpanFigures => ({
+    sent: past.sent + present.sent,
+    dropped: past.dropped + present.dropped,
+  });
 
   function lost(spans: number, why: string): void {
     past = { ...past, dropped: past.dropped + spans };

@@ -17,7 +17,15 @@ const newWriter = (capacity = 4_096): SpanWriter => {
   return writer;
 };
 const begin = (writer: SpanWriter, more = {}): void =>
-  writer.begin({ name: "n", kind: 0, trace: TRACE, remote: false, began: 1.5, ended: 2.000_001, ...more }); // prettier-ignore
+  writer.begin({
+    name: "n",
+    kind: 0,
+    trace: TRACE,
+    remote: false,
+    began: 1.5,
+    ended: 2.000_001,
+    ...more,
+  });
 const spansOf = (writer: SpanWriter) => {
   const [resourceSpans] = readTraces(writer.take(headOf(ORIGIN, writer.length)));
   return resourceSpans?.scopeSpans.flatMap(({ spans }) => spans) ?? [];
@@ -27,23 +35,49 @@ describe("a span on the wire", () => {
   it("has its ids, times to the nanosecond, kind, flags, state, link and status", () => {
     const writer = newWriter();
     const linked = { traceId: "f".repeat(32), spanId: "e".repeat(16), state: "l=1" };
-    begin(writer, { name: "tools/call ü", kind: 1, remote: true, trace: { ...TRACE, parentSpanId: "b7ad6b7169203331", state: "v=1" } }); // prettier-ignore
+    begin(writer, {
+      name: "tools/call ü",
+      kind: 1,
+      remote: true,
+      trace: { ...TRACE, parentSpanId: "b7ad6b7169203331", state: "v=1" },
+    });
     writer.link(linked);
     writer.end("INTERNAL: why");
     begin(writer);
     writer.end();
     const [first, second] = spansOf(writer);
     expect(first).toMatchObject({
-      traceId: Buffer.from(TRACE.traceId, "hex"), spanId: Buffer.from(TRACE.spanId, "hex"), parentSpanId: Buffer.from("b7ad6b7169203331", "hex"),
-      name: "tools/call ü", kind: 2, traceState: "v=1", flags: 0x301, status: { code: 2, message: "INTERNAL: why" },
-      startTimeUnixNano: "1790000000124500000", endTimeUnixNano: "1790000000125000001",
-      links: [{ traceId: Buffer.from(linked.traceId, "hex"), spanId: Buffer.from(linked.spanId, "hex"), traceState: "l=1", flags: 0x301 }],
-    }); // prettier-ignore
+      traceId: Buffer.from(TRACE.traceId, "hex"),
+      spanId: Buffer.from(TRACE.spanId, "hex"),
+      parentSpanId: Buffer.from("b7ad6b7169203331", "hex"),
+      name: "tools/call ü",
+      kind: 2,
+      traceState: "v=1",
+      flags: 0x301,
+      status: { code: 2, message: "INTERNAL: why" },
+      startTimeUnixNano: "1790000000124500000",
+      endTimeUnixNano: "1790000000125000001",
+      links: [
+        {
+          traceId: Buffer.from(linked.traceId, "hex"),
+          spanId: Buffer.from(linked.spanId, "hex"),
+          traceState: "l=1",
+          flags: 0x301,
+        },
+      ],
+    });
     expect(second).toMatchObject({ kind: 1, flags: 0x101, status: null, links: [] });
   });
 
   it("has attributes of every kind and length, whatever they are written in", () => {
-    const said = { short: "abc", umlaut: "äöü", long: "x".repeat(65), longer: "€".repeat(9_000), none: "", ["k".repeat(200)]: "v" }; // prettier-ignore
+    const said = {
+      short: "abc",
+      umlaut: "äöü",
+      long: "x".repeat(65),
+      longer: "€".repeat(9_000),
+      none: "",
+      ["k".repeat(200)]: "v",
+    };
     const numbers = { zero: 0, big: 2 ** 40, half: 0.5, negative: -3, yes: true, no: false };
     const writer = newWriter();
     begin(writer);
@@ -57,7 +91,16 @@ describe("a span on the wire", () => {
       (span?.attributes ?? []).map(({ key, value }) => [key, value]),
     );
     for (const [key, text] of Object.entries(said)) expect(found[key]?.stringValue).toBe(text);
-    expect(found).toMatchObject({ zero: { intValue: "0" }, big: { intValue: String(2 ** 40) }, half: { doubleValue: 0.5 }, negative: { doubleValue: -3 }, yes: { boolValue: true }, no: { boolValue: false }, port: { intValue: "8080" }, lone: { stringValue: "\ufffd" } }); // prettier-ignore
+    expect(found).toMatchObject({
+      zero: { intValue: "0" },
+      big: { intValue: String(2 ** 40) },
+      half: { doubleValue: 0.5 },
+      negative: { doubleValue: -3 },
+      yes: { boolValue: true },
+      no: { boolValue: false },
+      port: { intValue: "8080" },
+      lone: { stringValue: "\ufffd" },
+    });
     expect(found["absent"]).toBeUndefined();
     expect(after?.name).toBe("after");
   });
@@ -78,8 +121,16 @@ describe("a span on the wire", () => {
     }
     expect(trails.of(gates, null)).toBe(trails.of([...gates], null));
     const [one, all, again] = spansOf(writer);
-    expect(one?.events.map(({ name, timeUnixNano }) => [name, timeUnixNano.slice(-9)])).toEqual([["gate registry", "133000000"], ["gate input", "143000000"], ["last", "153000000"]]); // prettier-ignore
-    expect(one?.events[1]?.attributes.map(({ key, value }) => [key, value.stringValue])).toEqual([["ostiary.stage.name", "input"], ["ostiary.stage.verdict", "deny"], ["ostiary.stage.code", "BAD_REQUEST"]]); // prettier-ignore
+    expect(one?.events.map(({ name, timeUnixNano }) => [name, timeUnixNano.slice(-9)])).toEqual([
+      ["gate registry", "133000000"],
+      ["gate input", "143000000"],
+      ["last", "153000000"],
+    ]);
+    expect(one?.events[1]?.attributes.map(({ key, value }) => [key, value.stringValue])).toEqual([
+      ["ostiary.stage.name", "input"],
+      ["ostiary.stage.verdict", "deny"],
+      ["ostiary.stage.code", "BAD_REQUEST"],
+    ]);
     expect(all?.events.length).toBe(4);
     expect(again?.events).toEqual(one?.events);
   });
@@ -95,10 +146,18 @@ describe("a span on the wire", () => {
       writer.end();
     }
     const spans = spansOf(writer);
-    expect(spans.map(({ name, kind, flags }) => [name, kind, flags])).toEqual(Array.from({ length: 6 }, () => ["alike", 2, 0x301])); // prettier-ignore
-    expect(spans.map(({ attributes }) => attributes.map(({ key, value }) => `${key}=${value.stringValue ?? value.intValue}`).join())).toEqual(
-      ["1", "1", "2", "2", undefined, "1"].map((port) => ["who=a", ...(port === undefined ? [] : [`port=${port}`]), "own=x"].join()),
-    ); // prettier-ignore
+    expect(spans.map(({ name, kind, flags }) => [name, kind, flags])).toEqual(
+      Array.from({ length: 6 }, () => ["alike", 2, 0x301]),
+    );
+    expect(
+      spans.map(({ attributes }) =>
+        attributes.map(({ key, value }) => `${key}=${value.stringValue ?? value.intValue}`).join(),
+      ),
+    ).toEqual(
+      ["1", "1", "2", "2", undefined, "1"].map((port) =>
+        ["who=a", ...(port === undefined ? [] : [`port=${port}`]), "own=x"].join(),
+      ),
+    );
   });
 
   it("that broke off is left out, and takes no other with it", () => {
@@ -128,8 +187,13 @@ describe("a span on the wire", () => {
       expect(bytes.buffer instanceof SharedArrayBuffer).toBe(capacity === 10_000);
       for (let i = 0; i < 100; i++) begin(writer, { name: "later" });
       const [message] = readTraces(bytes);
-      expect(message?.scopeSpans[0]?.spans.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `span ${i}`)); // prettier-ignore
-      expect(message?.resource.attributes).toMatchObject([{ key: "service.name", value: { stringValue: "tür" } }, { key: "n", value: { intValue: "300" } }]); // prettier-ignore
+      expect(message?.scopeSpans[0]?.spans.map(({ name }) => name)).toEqual(
+        Array.from({ length: 100 }, (_, i) => `span ${i}`),
+      );
+      expect(message?.resource.attributes).toMatchObject([
+        { key: "service.name", value: { stringValue: "tür" } },
+        { key: "n", value: { intValue: "300" } },
+      ]);
     },
   );
 });
@@ -141,11 +205,20 @@ it("durations are counted under their labels, beyond a limit under one", () => {
   expect(durations.series("server", { a: "b" })).toBe(series);
   for (const seconds of [0.01, 0.011, 500]) durations.count(series, seconds);
   for (let i = 0; i < 2_100; i++) durations.count(durations.series("client", { i }), 1);
-  const metrics = readMetrics(durations.message(ORIGIN, WALL) ?? Buffer.alloc(0))[0]?.scopeMetrics[0]?.metrics ?? []; // prettier-ignore
+  const metrics =
+    readMetrics(durations.message(ORIGIN, WALL) ?? Buffer.alloc(0))[0]?.scopeMetrics[0]?.metrics ??
+    [];
   const [server, client] = metrics.map(({ histogram }) => histogram?.dataPoints ?? []);
-  expect(server?.[0]).toMatchObject({ count: "3", sum: 500.021, bucketCounts: ["1", "1", ...Array<string>(12).fill("0"), "1"] }); // prettier-ignore
+  expect(server?.[0]).toMatchObject({
+    count: "3",
+    sum: 500.021,
+    bucketCounts: ["1", "1", ...Array<string>(12).fill("0"), "1"],
+  });
   expect(client?.length).toBe(2_001);
-  expect(client?.at(-1)).toMatchObject({ count: "100", attributes: [{ key: "otel.metric.overflow", value: { boolValue: true } }] }); // prettier-ignore
+  expect(client?.at(-1)).toMatchObject({
+    count: "100",
+    attributes: [{ key: "otel.metric.overflow", value: { boolValue: true } }],
+  });
 });
 
 it("what a receiver rejected is read from answers in both notations, and from no other", () => {

@@ -33,7 +33,15 @@ export class ToolParts {
     const { tool, entry } = call;
     const { tenantId, via } = call.caller;
     const known = tool === null ? undefined : this.#calls.get(tool);
-    if (known && known.tenantId === tenantId && known.via === via && known.entry === entry && known.mode === mode && known.policyVersion === policyVersion) return known.head; // prettier-ignore
+    if (
+      known &&
+      known.tenantId === tenantId &&
+      known.via === via &&
+      known.entry === entry &&
+      known.mode === mode &&
+      known.policyVersion === policyVersion
+    )
+      return known.head;
     const head = headWith(SPAN.execTool, aboutCall(call, mode, policyVersion));
     if (tool !== null) this.#calls.set(tool, { tenantId, via, entry, mode, policyVersion, head });
     return head;
@@ -43,7 +51,11 @@ export class ToolParts {
   run(tool: CalledTool): Uint8Array {
     const known = this.#runs.get(tool);
     if (known) return known;
-    const about = { [ATTR.operation]: EXECUTE_TOOL, [ATTR.toolName]: tool.name, [ATTR.toolType]: "function" }; // prettier-ignore
+    const about = {
+      [ATTR.operation]: EXECUTE_TOOL,
+      [ATTR.toolName]: tool.name,
+      [ATTR.toolType]: "function",
+    };
     const head = headWith(SPAN.executeTool(tool.name), about);
     this.#runs.set(tool, head);
     return head;
@@ -60,10 +72,17 @@ export class ToolParts {
 }
 
 const headWith = (name: string, attributes: Attributes): Uint8Array =>
-  Buffer.concat([spanHead(name, KIND.internal, false), attributeFields(SPAN_ATTRIBUTES, attributes)]); // prettier-ignore
+  Buffer.concat([
+    spanHead(name, KIND.internal, false),
+    attributeFields(SPAN_ATTRIBUTES, attributes),
+  ]);
 
 /** What is the same in all calls of a tool by the same kind of caller. */
-const aboutCall = ({ caller, tool, entry }: Call, mode: string, policyVersion: string): Attributes => ({
+const aboutCall = (
+  { caller, tool, entry }: Call,
+  mode: string,
+  policyVersion: string,
+): Attributes => ({
   [ATTR.operation]: EXECUTE_TOOL,
   // Of a name that no tool has nothing is told: it is anybody's text.
   ...(tool === null ? {} : { [ATTR.toolName]: tool.name, [ATTR.toolPin]: tool.pin }),
@@ -72,4 +91,4 @@ const aboutCall = ({ caller, tool, entry }: Call, mode: string, policyVersion: s
   [ATTR.entry]: entry,
   [ATTR.mode]: mode,
   [ATTR.policyVersion]: policyVersion,
-}); // prettier-ignore
+});

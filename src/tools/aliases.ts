@@ -19,7 +19,12 @@ const RENAMED: Readonly<Record<string, Readonly<Record<string, Rename>>>> = {
 
 /** One name for four tools: the method says which. */
 const BY_METHOD = new Set(["http_request", "web/request", "web_request"]);
-const METHODS: Readonly<Record<string, string>> = { GET: "web/get", POST: "web/post", PUT: "web/put", DELETE: "web/delete" }; // prettier-ignore
+const METHODS: Readonly<Record<string, string>> = {
+  GET: "web/get",
+  POST: "web/post",
+  PUT: "web/put",
+  DELETE: "web/delete",
+};
 
 export interface Translated {
   readonly name: string;
@@ -38,7 +43,8 @@ export function translate(name: string, given: JsonObject): Translated {
     if (Object.hasOwn(translated, to) || (rename && Object.hasOwn(given, to))) {
       throw conflict(`/${key}`, `${key} and ${to} are the same parameter`, `give ${to} only`);
     }
-    translated[to] = rename?.times && typeof value === "number" ? Math.floor(value * rename.times) : value; // prettier-ignore
+    translated[to] =
+      rename?.times && typeof value === "number" ? Math.floor(value * rename.times) : value;
   }
   return { name, arguments: translated };
 }
@@ -49,7 +55,11 @@ function byMethod(given: JsonObject): Translated {
   const name = Object.hasOwn(METHODS, word) ? METHODS[word] : undefined;
   if (name === undefined) {
     const methods = Object.keys(METHODS).join(", ");
-    throw conflict("/method", `expected one of ${methods}, got ${JSON.stringify(method)}`, `use one of ${methods}`); // prettier-ignore
+    throw conflict(
+      "/method",
+      `expected one of ${methods}, got ${JSON.stringify(method)}`,
+      `use one of ${methods}`,
+    );
   }
   return { name, arguments: rest };
 }

@@ -43,19 +43,43 @@ export interface ClockPower {
 /** The engine, as far as a tool may ask it: on behalf of its own caller, never more. */
 export interface EnginePower {
   /** Null for whatever this caller may not know. */
-  explain(question: { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string }): Promise<Explained | null>;
+  explain(
+    question:
+      { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string },
+  ): Promise<Explained | null>;
   /** The whole gate again, for this caller, session and signal; `entry` tells the record where it came from. */
-  execute(request: { readonly name: string; readonly arguments: JsonObject; readonly timeoutMs?: number; readonly metadata?: JsonObject }): Promise<Outcome>;
+  execute(request: {
+    readonly name: string;
+    readonly arguments: JsonObject;
+    readonly timeoutMs?: number;
+    readonly metadata?: JsonObject;
+  }): Promise<Outcome>;
   /**
    * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is waited for as
    * long as a door would. With `executionId` the call that was made under it is looked at instead. `endedAt` null: not yet.
    */
-  relay(request: { readonly name: string; readonly arguments: JsonObject; readonly executionId?: string | undefined; readonly metadata?: JsonObject; readonly signal?: AbortSignal }): Promise<Outcome>;
+  relay(request: {
+    readonly name: string;
+    readonly arguments: JsonObject;
+    readonly executionId?: string | undefined;
+    readonly metadata?: JsonObject;
+    readonly signal?: AbortSignal;
+  }): Promise<Outcome>;
   /** The tools that the caller sees, those that the words mean first. */
-  find(query: string, options: { readonly limit: number; readonly category?: string | undefined }): Promise<{ readonly total: number; readonly tools: readonly FoundTool[] }>;
+  find(
+    query: string,
+    options: { readonly limit: number; readonly category?: string | undefined },
+  ): Promise<{ readonly total: number; readonly tools: readonly FoundTool[] }>;
   /** What the caller sees. */
-  visible(): Promise<readonly { readonly name: string; readonly description: string; readonly risk: string; readonly inputSchema: Json }[]>;
-} // prettier-ignore
+  visible(): Promise<
+    readonly {
+      readonly name: string;
+      readonly description: string;
+      readonly risk: string;
+      readonly inputSchema: Json;
+    }[]
+  >;
+}
 
 export interface FoundTool {
   readonly name: string;

@@ -26,9 +26,17 @@ afterEach(async () => {
 const open = (native: readonly Tool[] = []): Promise<Registry> => openRegistry(store, native);
 const BASE = testTool();
 const tool = (name: string, change: Partial<Omit<Tool, "pin">> = {}): Tool =>
-  freezeTool({ ...BASE, id: name, name, wireName: name.replace("/", "_"), category: name.split("/", 1)[0] ?? "", ...change }); // prettier-ignore
+  freezeTool({
+    ...BASE,
+    id: name,
+    name,
+    wireName: name.replace("/", "_"),
+    category: name.split("/", 1)[0] ?? "",
+    ...change,
+  });
 const names = (tools: readonly Tool[]): string[] => tools.map(({ name }) => name);
-const many = (count: number): Tool[] => Array.from({ length: count }, (_, i) => tool(`system/t${String(i).padStart(4, "0")}`)); // prettier-ignore
+const many = (count: number): Tool[] =>
+  Array.from({ length: count }, (_, i) => tool(`system/t${String(i).padStart(4, "0")}`));
 const external = (name: string, change: Partial<Omit<Tool, "pin">> = {}): Tool =>
   tool(name, { provider: "external", native: null, ...change });
 
@@ -36,7 +44,9 @@ describe("registering", () => {
   it("R001 R002 R003: the native list is there at start, and one more needs nothing but itself", async () => {
     const registry = await open(NATIVE_TOOLS);
     expect(names(registry.all()).sort()).toEqual(names(NATIVE_TOOLS).sort());
-    expect(registry.all().map(({ wireName }) => wireName)).toEqual(NATIVE_TOOLS.map(({ wireName }) => wireName).sort()); // prettier-ignore
+    expect(registry.all().map(({ wireName }) => wireName)).toEqual(
+      NATIVE_TOOLS.map(({ wireName }) => wireName).sort(),
+    );
     const added = defineTool({
       name: "web/ping",
       description: "Answers at once. For tests only.",
@@ -51,33 +61,90 @@ describe("registering", () => {
     });
     await registry.register(added);
     expect(registry.get("web/ping")).toBe(added);
-    expect(added.inputSchema).toMatchObject({ type: "object", required: ["host"], additionalProperties: false }); // prettier-ignore
+    expect(added.inputSchema).toMatchObject({
+      type: "object",
+      required: ["host"],
+      additionalProperties: false,
+    });
   });
 
   it("R004: a name that is not category/name is refused, whoever made the definition", async () => {
     const registry = await open();
-    for (const name of ["echo", "system/", "/echo", "System/echo", "system/echo/x", "system/é", "system/a-b", `system/${"x".repeat(41)}`]) {
+    for (const name of [
+      "echo",
+      "system/",
+      "/echo",
+      "System/echo",
+      "system/echo/x",
+      "system/é",
+      "system/a-b",
+      `system/${"x".repeat(41)}`,
+    ]) {
       const definition = { ...testTool(), name, category: "system" };
-      await expect(registry.register(definition)).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", reason: "invalid_input", errors: expect.arrayContaining([expect.objectContaining({ path: "/name" })]) as unknown } });
-      expect(() => defineTool({ name, description: "x", input: z.strictObject({}), output: z.strictObject({}), risk: "safe", effects: "read_only", needs: [], timeoutMs: 5_000, examples: [], run: () => ({}) })).toThrow(/expected category\/name/);
+      await expect(registry.register(definition)).rejects.toMatchObject({
+        fault: {
+          code: "BAD_REQUEST",
+          reason: "invalid_input",
+          errors: expect.arrayContaining([expect.objectContaining({ path: "/name" })]) as unknown,
+        },
+      });
+      expect(() =>
+        defineTool({
+          name,
+          description: "x",
+          input: z.strictObject({}),
+          output: z.strictObject({}),
+          risk: "safe",
+          effects: "read_only",
+          needs: [],
+          timeoutMs: 5_000,
+          examples: [],
+          run: () => ({}),
+        }),
+      ).toThrow(/expected category\/name/);
       expect(registry.get(name)).toBeNull();
-    } // prettier-ignore
+    }
     expect(await store.capabilities.all()).toEqual([]);
   });
 
   it("C28: the first part is one of the ten categories", async () => {
-    expect([...CATEGORIES].sort()).toEqual(["agent", "ai", "browser", "database", "file", "memory", "shell", "system", "web", "workflow"]); // prettier-ignore
+    expect([...CATEGORIES].sort()).toEqual([
+      "agent",
+      "ai",
+      "browser",
+      "database",
+      "file",
+      "memory",
+      "shell",
+      "system",
+      "web",
+      "workflow",
+    ]);
     const registry = await open();
     for (const category of CATEGORIES) await registry.register(tool(`${category}/one`));
-    await expect(registry.register(tool("games/chess"))).rejects.toMatchObject({ fault: { errors: [{ path: "/category" }] } }); // prettier-ignore
-    await expect(registry.register(tool("system/x", { category: "file" }))).rejects.toMatchObject({ fault: { errors: [{ path: "/category" }] } }); // prettier-ignore
+    await expect(registry.register(tool("games/chess"))).rejects.toMatchObject({
+      fault: { errors: [{ path: "/category" }] },
+    });
+    await expect(registry.register(tool("system/x", { category: "file" }))).rejects.toMatchObject({
+      fault: { errors: [{ path: "/category" }] },
+    });
   });
 
   it("R008: every fault of a definition is named, and nothing of it stays", async () => {
-    const bad = { ...testTool(), description: " ", risk: "harmless" as "safe", effects: "magic" as "network", timeoutMs: 5, inputSchema: { type: "string" }, native: null }; // prettier-ignore
+    const bad = {
+      ...testTool(),
+      description: " ",
+      risk: "harmless" as "safe",
+      effects: "magic" as "network",
+      timeoutMs: 5,
+      inputSchema: { type: "string" },
+      native: null,
+    };
     const registry = await open();
     const paths = ["/description", "/risk", "/effects", "/inputSchema", "/timeoutMs", "/native"];
-    await expect(registry.registerAll([tool("file/fine"), bad])).rejects.toMatchObject({ fault: { errors: paths.map((path) => ({ path })) } }); // prettier-ignore
+    await expect(registry.registerAll([tool("file/fine"), bad])).rejects.toMatchObject({
+      fault: { errors: paths.map((path) => ({ path })) },
+    });
     expect(registry.all()).toEqual([]);
     expect(await store.capabilities.all()).toEqual([]);
     await expect(open([bad])).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } });
@@ -85,7 +152,11 @@ describe("registering", () => {
 
   it("R008: a definition cannot be changed once it is registered", async () => {
     const registry = await open();
-    const loose = { ...tool("file/loose"), tags: ["a"], inputSchema: { type: "object", properties: { path: { type: "string" } } } }; // prettier-ignore
+    const loose = {
+      ...tool("file/loose"),
+      tags: ["a"],
+      inputSchema: { type: "object", properties: { path: { type: "string" } } },
+    };
     await registry.register(loose);
     const kept = registry.get("file/loose");
     const schema = kept?.inputSchema as { properties: { path: object } };
@@ -109,17 +180,25 @@ describe("registering", () => {
       tool("web/get", { wireName: "read_file" }),
     ];
     for (const clash of clashes) {
-      await expect(registry.register(clash)).rejects.toMatchObject({ fault: { code: "CONFLICT", reason: "already_exists" } }); // prettier-ignore
+      await expect(registry.register(clash)).rejects.toMatchObject({
+        fault: { code: "CONFLICT", reason: "already_exists" },
+      });
     }
     const twins = [tool("web/one"), tool("web/two", { aliases: ["web_one"] })];
     await expect(registry.registerAll(twins)).rejects.toMatchObject({
       fault: { code: "CONFLICT" },
     });
-    const both = await Promise.allSettled([registry.register(tool("web/at_once")), registry.register(tool("web/at_once"))]); // prettier-ignore
+    const both = await Promise.allSettled([
+      registry.register(tool("web/at_once")),
+      registry.register(tool("web/at_once")),
+    ]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     expect(names(registry.all())).toEqual(["file/read", "web/at_once"]);
-    for (const name of ["file/read", "file_read", "cat", "read_file"]) expect(registry.get(name)).toBe(first); // prettier-ignore
-    await expect(open([first, tool("web/x", { aliases: ["cat"] })])).rejects.toMatchObject({ fault: { code: "CONFLICT" } }); // prettier-ignore
+    for (const name of ["file/read", "file_read", "cat", "read_file"])
+      expect(registry.get(name)).toBe(first);
+    await expect(open([first, tool("web/x", { aliases: ["cat"] })])).rejects.toMatchObject({
+      fault: { code: "CONFLICT" },
+    });
   });
 
   it("R007 R126: toolRegistered is emitted after the store has it; listeners can leave", async () => {
@@ -128,7 +207,11 @@ describe("registering", () => {
     const leave = registry.on("toolRegistered", ({ name }) => heard.push(name));
     await registry.registerAll([tool("file/a"), tool("file/b")]);
     expect(heard).toEqual(["file/a", "file/b"]);
-    expect(names((await store.capabilities.all()) as Tool[])).toEqual(["file/a", "file/b", "file/native"]); // prettier-ignore
+    expect(names((await store.capabilities.all()) as Tool[])).toEqual([
+      "file/a",
+      "file/b",
+      "file/native",
+    ]);
     await expect(registry.register(tool("file/a"))).rejects.toThrow();
     leave();
     await registry.register(tool("file/c"));
@@ -162,7 +245,8 @@ describe("registering", () => {
 describe("looking up", () => {
   it("R013: an absent name gives null, not an exception", async () => {
     const registry = await open(NATIVE_TOOLS);
-    for (const name of ["no/such", "", "constructor", "__proto__", "toString", "SYSTEM/ECHO"]) expect(registry.get(name)).toBeNull(); // prettier-ignore
+    for (const name of ["no/such", "", "constructor", "__proto__", "toString", "SYSTEM/ECHO"])
+      expect(registry.get(name)).toBeNull();
     expect(await registry.unregister("no/such")).toBe(false);
     expect(await registry.setEnabled("no/such", false)).toBe(false);
   });
@@ -172,25 +256,60 @@ describe("looking up", () => {
     for (const native of NATIVE_TOOLS) {
       expect(RISKS).toContain(native.risk);
       expect([native.wireName, ...native.aliases]).toContain(native.name.replace("/", "_"));
-      for (const name of [native.name, native.wireName, ...native.aliases]) expect(registry.get(name)?.name).toBe(native.name); // prettier-ignore
+      for (const name of [native.name, native.wireName, ...native.aliases])
+        expect(registry.get(name)?.name).toBe(native.name);
     }
     const { risk: _risk, ...silent } = tool("file/silent");
-    await expect(registry.register(silent as Tool)).rejects.toMatchObject({ fault: { errors: [{ path: "/risk" }] } }); // prettier-ignore
+    await expect(registry.register(silent as Tool)).rejects.toMatchObject({
+      fault: { errors: [{ path: "/risk" }] },
+    });
   });
 
   it("C4: category and governance class are two fields with closed lists; the provider is a third", async () => {
-    expect(EFFECTS).toEqual(["read_only", "network", "system_write", "system_dangerous", "essential_health_check"]); // prettier-ignore
+    expect(EFFECTS).toEqual([
+      "read_only",
+      "network",
+      "system_write",
+      "system_dangerous",
+      "essential_health_check",
+    ]);
     const registry = await open([tool("web/a", { category: "web", effects: "read_only" })]);
-    expect(registry.get("web/a")).toMatchObject({ category: "web", effects: "read_only", provider: "native" }); // prettier-ignore
-    for (const word of ["web", "mcp", "safe"]) await expect(registry.register(tool("web/b", { effects: word as "network" }))).rejects.toMatchObject({ fault: { errors: [{ path: "/effects" }] } }); // prettier-ignore
+    expect(registry.get("web/a")).toMatchObject({
+      category: "web",
+      effects: "read_only",
+      provider: "native",
+    });
+    for (const word of ["web", "mcp", "safe"])
+      await expect(
+        registry.register(tool("web/b", { effects: word as "network" })),
+      ).rejects.toMatchObject({ fault: { errors: [{ path: "/effects" }] } });
   });
 
   it("R005: metadata is kept as declared, with defaults", async () => {
     const registry = await open();
-    await registry.register(tool("web/full", { tags: ["a", "b"], version: "2.1.0", requiredPermissions: ["tool:create"], deprecated: { since: "2.0.0", replacement: "web/new" } })); // prettier-ignore
+    await registry.register(
+      tool("web/full", {
+        tags: ["a", "b"],
+        version: "2.1.0",
+        requiredPermissions: ["tool:create"],
+        deprecated: { since: "2.0.0", replacement: "web/new" },
+      }),
+    );
     await registry.register(tool("web/plain"));
-    expect(registry.get("web/full")).toMatchObject({ category: "web", tags: ["a", "b"], version: "2.1.0", requiredPermissions: ["tool:create"], deprecated: { since: "2.0.0", replacement: "web/new" } }); // prettier-ignore
-    expect(registry.get("web/plain")).toMatchObject({ category: "web", tags: [], version: "1.0.0", requiredPermissions: [], deprecated: null }); // prettier-ignore
+    expect(registry.get("web/full")).toMatchObject({
+      category: "web",
+      tags: ["a", "b"],
+      version: "2.1.0",
+      requiredPermissions: ["tool:create"],
+      deprecated: { since: "2.0.0", replacement: "web/new" },
+    });
+    expect(registry.get("web/plain")).toMatchObject({
+      category: "web",
+      tags: [],
+      version: "1.0.0",
+      requiredPermissions: [],
+      deprecated: null,
+    });
   });
 
   it("R022: stats count tools and categories", async () => {
@@ -241,7 +360,8 @@ describe("opening again", () => {
     const first = await open([tool("file/read"), tool("file/list")]);
     expect(await first.setEnabled("file_read", false)).toBe(true);
     expect(first.get("file/read")?.enabled).toBe(false);
-    const enabled = async (native: readonly Tool[]) => (await open(native)).get("file/read")?.enabled; // prettier-ignore
+    const enabled = async (native: readonly Tool[]) =>
+      (await open(native)).get("file/read")?.enabled;
     expect(await enabled([tool("file/read"), tool("file/list")])).toBe(false);
     const changed = [tool("file/read", { description: "Says it better." }), tool("file/list")];
     expect(await enabled(changed)).toBe(false);
@@ -267,7 +387,14 @@ describe("opening again", () => {
   it("the pin covers what a reviewer looked at, and nothing else", () => {
     const base = tool("file/read");
     const schema: JsonObject = { type: "object", properties: { text: { type: "string" } } };
-    const changes = [{ description: "x" }, { inputSchema: schema }, { outputSchema: schema }, { risk: "dangerous" }, { effects: "network" }, { idempotent: false }] as const; // prettier-ignore
+    const changes = [
+      { description: "x" },
+      { inputSchema: schema },
+      { outputSchema: schema },
+      { risk: "dangerous" },
+      { effects: "network" },
+      { idempotent: false },
+    ] as const;
     const pins = changes.map((change) => tool("file/read", change).pin);
     expect(new Set([base.pin, ...pins]).size).toBe(changes.length + 1);
     expect(tool("file/read", { enabled: false, tags: ["x"], timeoutMs: 9_000 }).pin).toBe(base.pin);

@@ -221,26 +221,58 @@ const WIRE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const UPSTREAM_NAME = /^[a-z][a-z0-9_-]{0,31}\/[A-Za-z0-9_-]{1,64}$/;
 
 function taken(name: string, by: string): AppError {
-  return new AppError("CONFLICT", "already_exists", `the tool name '${name}' is taken by ${by}`, { remedy: "choose another name, or unregister the other tool first" }); // prettier-ignore
+  return new AppError("CONFLICT", "already_exists", `the tool name '${name}' is taken by ${by}`, {
+    remedy: "choose another name, or unregister the other tool first",
+  });
 }
 
 /** A definition that governance can rely on, frozen; otherwise every fault at once. */
 function checked(tool: Tool): Tool {
   const faults = [
-    fault("/name", (tool.route ? UPSTREAM_NAME : NAME).test(tool.name), tool.route ? "expected server/tool in [A-Za-z0-9_-]" : "expected category/name in [a-z0-9_]"),
+    fault(
+      "/name",
+      (tool.route ? UPSTREAM_NAME : NAME).test(tool.name),
+      tool.route ? "expected server/tool in [A-Za-z0-9_-]" : "expected category/name in [a-z0-9_]",
+    ),
     fault("/wireName", WIRE_NAME.test(tool.wireName), "expected 1 to 64 of [A-Za-z0-9_-]"),
     fault("/description", tool.description.trim() !== "", "is empty"),
-    fault("/category", (tool.route !== null || tool.name.startsWith(`${tool.category}/`)) && isOneOf(CATEGORIES, tool.category), `expected the first part of the name, one of ${CATEGORIES.join(", ")}`),
-    fault("/route", tool.route === null || tool.name.startsWith(`${tool.route.server}/`), "expected the server that the name begins with"),
+    fault(
+      "/category",
+      (tool.route !== null || tool.name.startsWith(`${tool.category}/`)) &&
+        isOneOf(CATEGORIES, tool.category),
+      `expected the first part of the name, one of ${CATEGORIES.join(", ")}`,
+    ),
+    fault(
+      "/route",
+      tool.route === null || tool.name.startsWith(`${tool.route.server}/`),
+      "expected the server that the name begins with",
+    ),
     fault("/risk", isOneOf(RISKS, tool.risk), `expected one of ${RISKS.join(", ")}`),
     fault("/effects", isOneOf(EFFECTS, tool.effects), `expected one of ${EFFECTS.join(", ")}`),
-    fault("/inputSchema", tool.inputSchema["type"] === "object", "expected a schema of type object"),
-    fault("/timeoutMs", tool.timeoutMs >= 1_000 && tool.timeoutMs <= 300_000, "expected 1000 to 300000"),
-    fault("/native", (tool.provider === "native") === (tool.native !== null), "expected a handler for native tools, and for no others"),
-  ].flat(); // prettier-ignore
+    fault(
+      "/inputSchema",
+      tool.inputSchema["type"] === "object",
+      "expected a schema of type object",
+    ),
+    fault(
+      "/timeoutMs",
+      tool.timeoutMs >= 1_000 && tool.timeoutMs <= 300_000,
+      "expected 1000 to 300000",
+    ),
+    fault(
+      "/native",
+      (tool.provider === "native") === (tool.native !== null),
+      "expected a handler for native tools, and for no others",
+    ),
+  ].flat();
   if (faults.length > 0) {
     const told = faults.map(({ path, message }) => `${path} ${message}`).join("; ");
-    throw new AppError("BAD_REQUEST", "invalid_input", `tool ${JSON.stringify(tool.name)}: ${told}`, { errors: faults }); // prettier-ignore
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `tool ${JSON.stringify(tool.name)}: ${told}`,
+      { errors: faults },
+    );
   }
   return Object.isFrozen(tool) && Object.isFrozen(tool.inputSchema) ? tool : freezeTool(tool);
 }

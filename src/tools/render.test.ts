@@ -17,8 +17,16 @@ it("R011: lists parameters with type, description, required and default", () => 
   const read = NATIVE_TOOLS.find((tool) => tool.name === "file/read");
   expect(read).toBeDefined();
   const parameters = read ? parametersOf(read) : [];
-  expect(parameters.find(({ name }) => name === "path")).toMatchObject({ type: "string", required: true, default: null }); // prettier-ignore
-  expect(parameters.find(({ name }) => name === "limit")).toMatchObject({ type: "number", required: false, default: 2_000 }); // prettier-ignore
+  expect(parameters.find(({ name }) => name === "path")).toMatchObject({
+    type: "string",
+    required: true,
+    default: null,
+  });
+  expect(parameters.find(({ name }) => name === "limit")).toMatchObject({
+    type: "number",
+    required: false,
+    default: 2_000,
+  });
   const odd = {
     properties: {
       a: { enum: ["x"] },
@@ -28,6 +36,12 @@ it("R011: lists parameters with type, description, required and default", () => 
       e: { type: "null" },
     },
   };
-  expect(parametersOf(testTool({ inputSchema: odd })).map(({ type }) => type)).toEqual(["string", "object", "object", "array", "object"]); // prettier-ignore
+  expect(parametersOf(testTool({ inputSchema: odd })).map(({ type }) => type)).toEqual([
+    "string",
+    "object",
+    "object",
+    "array",
+    "object",
+  ]);
   expect(parametersOf(testTool({ inputSchema: {} }))).toEqual([]);
 });

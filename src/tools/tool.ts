@@ -7,8 +7,17 @@ import { canonicalJson } from "../util/json.ts";
 import type { PowerName, ToolPowers } from "./powers.ts";
 
 export const CATEGORIES = [
-  "browser", "file", "shell", "web", "database", "ai", "system", "workflow", "memory", "agent",
-] as const; // prettier-ignore
+  "browser",
+  "file",
+  "shell",
+  "web",
+  "database",
+  "ai",
+  "system",
+  "workflow",
+  "memory",
+  "agent",
+] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 export const RISKS = ["safe", "moderate", "dangerous"] as const;
@@ -20,8 +29,12 @@ export const riskOf = (word: (typeof RISK_WORDS)[number]): Risk =>
   word === "low" || word === "medium" || word === "high" ? SYNONYMS[word] : word;
 
 export const EFFECTS = [
-  "read_only", "network", "system_write", "system_dangerous", "essential_health_check",
-] as const; // prettier-ignore
+  "read_only",
+  "network",
+  "system_write",
+  "system_dangerous",
+  "essential_health_check",
+] as const;
 /** The governance class: what a call may do to the world. */
 export type Effects = (typeof EFFECTS)[number];
 
@@ -185,8 +198,12 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   wireName?: string;
   /** It answers what another tool answered, so that no schema of its own can be told. */
   passesOn?: true;
-  run(input: z.output<I>, powers: Pick<ToolPowers, N>, context: ToolContext): Promise<z.input<O>> | z.input<O>;
-} // prettier-ignore
+  run(
+    input: z.output<I>,
+    powers: Pick<ToolPowers, N>,
+    context: ToolContext,
+  ): Promise<z.input<O>> | z.input<O>;
+}
 
 const NAME = /^([a-z][a-z0-9_]{0,31})\/([a-z][a-z0-9_]{0,39})$/;
 
@@ -260,7 +277,17 @@ function parsed<I extends z.ZodType>(schema: I, input: JsonObject): z.output<I> 
 
 /** Computes the pin and freezes deeply: a definition is immutable once it is registered (R008). */
 export function freezeTool(tool: Omit<Tool, "pin">): Tool {
-  const { name, description, inputSchema, outputSchema, risk, effects, idempotent, openWorld, route } = tool; // prettier-ignore
+  const {
+    name,
+    description,
+    inputSchema,
+    outputSchema,
+    risk,
+    effects,
+    idempotent,
+    openWorld,
+    route,
+  } = tool;
   const facts = {
     name,
     description,
@@ -269,7 +296,7 @@ export function freezeTool(tool: Omit<Tool, "pin">): Tool {
     annotations: { risk, effects, idempotent, openWorld },
     ...(route ? { route: { ...route } } : {}),
   };
-  const pin = createHash("sha256").update(canonicalJson(facts)).digest("hex"); // prettier-ignore
+  const pin = createHash("sha256").update(canonicalJson(facts)).digest("hex");
   return deepFreeze({ ...tool, pin });
 }
 

@@ -13,7 +13,11 @@ import { join, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { browserExamples, browserPage, type BrowserExamples } from "../../test/fixtures/browser-examples.ts"; // prettier-ignore
+import {
+  browserExamples,
+  browserPage,
+  type BrowserExamples,
+} from "../../test/fixtures/browser-examples.ts";
 import { createShop } from "../../test/fixtures/database.ts";
 import { prepareFileExample } from "../../test/fixtures/file-examples.ts";
 import { openModelServer, PNG, wav, type ModelServer } from "../../test/fixtures/models.ts";
@@ -141,9 +145,13 @@ test("the check of the sources sees what it must", () => {
     "run(({ fetch }) => 1, fetch);": "fetch",
     "const run = (process = 1) => 2; process.exit();": "process",
   };
-  for (const [code, name] of Object.entries(bad)) expect([code, reached(code)]).toEqual([code, expect.arrayContaining([name])]); // prettier-ignore
-  for (const good of ['import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";', "const run = (_i, { process, fetch: get }) => get(process.run({ process: 1 }).process);"])
-    expect([good, reached(good)]).toEqual([good, []]); // prettier-ignore
+  for (const [code, name] of Object.entries(bad))
+    expect([code, reached(code)]).toEqual([code, expect.arrayContaining([name])]);
+  for (const good of [
+    'import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";',
+    "const run = (_i, { process, fetch: get }) => get(process.run({ process: 1 }).process);",
+  ])
+    expect([good, reached(good)]).toEqual([good, []]);
 });
 
 const HAS_BOX = existsSync("/usr/bin/bwrap");
@@ -209,7 +217,12 @@ describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_na
   runs("gets the powers it declared and no others", async () => {
     const needs = tool.native?.needs ?? [];
     const governed = bench.governance.asGoverned(tool, tool.examples[0] ?? {});
-    const call = { ...bench.call(), tool: governed, arguments: tool.examples[0] ?? {}, startedAt: bench.now }; // prettier-ignore
+    const call = {
+      ...bench.call(),
+      tool: governed,
+      arguments: tool.examples[0] ?? {},
+      startedAt: bench.now,
+    };
     const powers = bench.powersFor(needs, call);
     expect(Object.keys(powers).sort()).toEqual([...needs].sort());
     const touched = new Set<PowerName>();
@@ -219,7 +232,11 @@ describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_na
         return target[name as PowerName];
       },
     });
-    const context = { signal: new AbortController().signal, note: () => undefined, progress: () => undefined }; // prettier-ignore
+    const context = {
+      signal: new AbortController().signal,
+      note: () => undefined,
+      progress: () => undefined,
+    };
     const given = await examples.of(tool);
     for (const example of given) await tool.native?.run(example, watched, context as never);
     if (given.length === 0) return;
@@ -244,7 +261,10 @@ describe("system/slow, the tool of the tests", () => {
     const output = await bench.run(slow, { ms: 60, progressEveryMs: 10 });
     expect(output["aborted"]).toBe(false);
     expect(bench.progress.length).toBeGreaterThan(1);
-    expect(observer.runs.at(-1)).toMatchObject({ abortedAt: null, finishedAt: expect.any(Number) as number }); // prettier-ignore
+    expect(observer.runs.at(-1)).toMatchObject({
+      abortedAt: null,
+      finishedAt: expect.any(Number) as number,
+    });
   });
 
   test("an abort ends it at once, and is seen from inside with its reason", async () => {
@@ -276,18 +296,39 @@ function parts(schema: Json): JsonObject[] {
 const ALLOWED_IMPORT = /^(?:zod|\.\.\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
 const ALLOWED_TYPES = ["../../call.ts", "../../errors.ts", "../powers.ts"];
 const FORBIDDEN_NAMES = new Set([
-  "process", "globalThis", "global", "fetch", "eval", "Function", "constructor", "require", "module", "WebSocket",
-  "EventSource", "XMLHttpRequest", "Worker", "WebAssembly", "setTimeout", "setInterval", "setImmediate",
-]); // prettier-ignore
+  "process",
+  "globalThis",
+  "global",
+  "fetch",
+  "eval",
+  "Function",
+  "constructor",
+  "require",
+  "module",
+  "WebSocket",
+  "EventSource",
+  "XMLHttpRequest",
+  "Worker",
+  "WebAssembly",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+]);
 
 /** Everything a source reaches for that is not given to it. */
 function reached(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
-      const name = node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier) ? node.moduleSpecifier.text : null; // prettier-ignore
-      const typeOnly = ts.isImportDeclaration(node) && node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword; // prettier-ignore
-      const fine = name === null || ALLOWED_IMPORT.test(name) || (typeOnly && ALLOWED_TYPES.includes(name)); // prettier-ignore
+      const name =
+        node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)
+          ? node.moduleSpecifier.text
+          : null;
+      const typeOnly =
+        ts.isImportDeclaration(node) &&
+        node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+      const fine =
+        name === null || ALLOWED_IMPORT.test(name) || (typeOnly && ALLOWED_TYPES.includes(name));
       if (!fine) found.push(name);
     }
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
@@ -305,12 +346,14 @@ function reached(source: string): string[] {
 function isOwnName(name: ts.Identifier): boolean {
   const { parent } = name;
   if (name.text === "constructor") return false;
-  if ((ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent)) && parent.name === name) return true; // prettier-ignore
+  if ((ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent)) && parent.name === name)
+    return true;
   if (ts.isPropertyAccessExpression(parent) && parent.name === name)
     return !(ts.isIdentifier(parent.expression) && FORBIDDEN_NAMES.has(parent.expression.text));
   if (ts.isBindingElement(parent) && parent.propertyName === name) return true;
   for (let scope: ts.Node = parent; scope.parent !== undefined; scope = scope.parent)
-    if (ts.isFunctionLike(scope) && scope.parameters.some((one) => binds(one.name, name.text))) return true; // prettier-ignore
+    if (ts.isFunctionLike(scope) && scope.parameters.some((one) => binds(one.name, name.text)))
+      return true;
   return false;
 }
 

@@ -9,7 +9,11 @@ const masker = createMasker({ key: Buffer.alloc(32, 1), known: [SECRET] });
 const clean = (value: Parameters<typeof masker.result>[0]) => masker.result(value).answer;
 
 function listening() {
-  const heard: { progress: Progress[]; messages: JsonObject[]; asked: InputQuestions[] } = { progress: [], messages: [], asked: [] }; // prettier-ignore
+  const heard: { progress: Progress[]; messages: JsonObject[]; asked: InputQuestions[] } = {
+    progress: [],
+    messages: [],
+    asked: [],
+  };
   const call = {
     signal: new AbortController().signal,
     onProgress: (progress: Progress) => heard.progress.push(progress),
@@ -24,7 +28,9 @@ function listening() {
   return { heard, asides: asidesOf(call as unknown as Call, "s", clean) };
 }
 
-const question = (message: string): InputQuestions => ({ q: { method: "elicitation/create", params: { mode: "form", message } } }); // prettier-ignore
+const question = (message: string): InputQuestions => ({
+  q: { method: "elicitation/create", params: { mode: "form", message } },
+});
 
 test("T16: a secret in progress, in a log message or in a question is masked; other words stay", async () => {
   const { heard, asides } = listening();

@@ -5,7 +5,10 @@ import { AppError } from "../errors.ts";
 import type { RequestOptions } from "./upstream.ts";
 
 type Clean = (value: Json) => Json;
-type Options = Pick<RequestOptions, "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage">; // prettier-ignore
+type Options = Pick<
+  RequestOptions,
+  "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage"
+>;
 
 const NOBODY: Options = {};
 const MAX_TEXT = 4_000;
@@ -16,7 +19,9 @@ export function asidesOf(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
   if (!client && !onProgress) return NOBODY;
   return {
-    ...(onProgress ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) } : {}), // prettier-ignore
+    ...(onProgress
+      ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) }
+      : {}),
     ...(client
       ? {
           clientCapabilities: client.capabilities,
@@ -36,13 +41,19 @@ export function asidesOf(call: Call, server: string, clean: Clean): Options {
 }
 
 function cleanProgress({ message, ...numbers }: Progress, clean: Clean): Progress {
-  return message === undefined ? numbers : { ...numbers, message: clean(message.slice(0, MAX_TEXT)) as string }; // prettier-ignore
+  return message === undefined
+    ? numbers
+    : { ...numbers, message: clean(message.slice(0, MAX_TEXT)) as string };
 }
 
 function cleanQuestions(questions: InputQuestions, clean: Clean): InputQuestions {
   const size = Buffer.byteLength(JSON.stringify(questions));
   if (size > MAX_QUESTIONS_BYTES)
-    throw new AppError("UNAVAILABLE", "client_cannot_be_asked", `a server's question is ${size} bytes long, at most ${MAX_QUESTIONS_BYTES} are handed on`); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "client_cannot_be_asked",
+      `a server's question is ${size} bytes long, at most ${MAX_QUESTIONS_BYTES} are handed on`,
+    );
   return clean(questions) as unknown as InputQuestions; // masking keeps the shape
 }
 

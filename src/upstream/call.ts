@@ -63,7 +63,13 @@ export function callUpstream(call: Call, handle: Handle, p: Powers): Promise<Ups
   return handle.guard ? run(handle.guard) : handle.resilience.then(run);
 }
 
-function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+function attempts(
+  call: Call,
+  tool: Tool,
+  route: Route,
+  handle: Handle,
+  p: Powers,
+): Promise<UpstreamAnswer> {
   return attempt(call, route, handle, p).then(
     (result) => ({ result, attempts: 1 }),
     async (cause: unknown) => {
@@ -71,13 +77,15 @@ function attempts(call: Call, tool: Tool, route: Route, handle: Handle, p: Power
       return { result: await attempt(call, route, handle, p), attempts: 2 };
     },
   );
-} // prettier-ignore
+}
 
 /** A connection that broke; anything else would only fail again, or fail more expensively. */
 function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
   if (!(cause instanceof UpstreamFault)) return false;
   if (cause.kind === "session_lost") return true; // the server says that it does not know the session: it did nothing
-  return (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent); // prettier-ignore
+  return (
+    (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent)
+  );
 }
 
 async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Promise<JsonObject> {
@@ -98,12 +106,16 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
     const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
     const span = p.tracing.client(call, { name, attributes: labels, measured: labels });
     try {
-      const result = await lease.connection.request(route.method, paramsOf(call, route, span.context), {
-        signal: call.signal,
-        timeoutMs: call.timeoutMs,
-        maxResultBytes: settings.maxResultBytes,
-        ...asidesOf(call, route.server, p.cleaned),
-      }); // prettier-ignore
+      const result = await lease.connection.request(
+        route.method,
+        paramsOf(call, route, span.context),
+        {
+          signal: call.signal,
+          timeoutMs: call.timeoutMs,
+          maxResultBytes: settings.maxResultBytes,
+          ...asidesOf(call, route.server, p.cleaned),
+        },
+      );
       span.end({}, result["isError"] === true ? "tool_error" : undefined);
       lease.went(null);
       return result;
@@ -129,19 +141,28 @@ function unseen(cause: unknown, lease: Lease): unknown {
 function assertUnchanged(seen: Seen, route: Route, { onDrift }: Powers): void {
   if (seen.pin(route.name) === route.pin) return;
   onDrift(route.server);
-  throw new AppError("FORBIDDEN", "definition_changed", `${route.server} no longer offers ${route.name} as it was approved`, {
-    remedy: `an administrator must look at it: ostiary servers diff ${route.server}`,
-  });
-} // prettier-ignore
+  throw new AppError(
+    "FORBIDDEN",
+    "definition_changed",
+    `${route.server} no longer offers ${route.name} as it was approved`,
+    {
+      remedy: `an administrator must look at it: ostiary servers diff ${route.server}`,
+    },
+  );
+}
 
-function paramsOf(call: Call, { method, name }: Route, context: { traceparent?: string; tracestate?: string }): JsonObject {
+function paramsOf(
+  call: Call,
+  { method, name }: Route,
+  context: { traceparent?: string; tracestate?: string },
+): JsonObject {
   const meta: Record<string, Json> = {};
   if (context.traceparent !== undefined) meta["traceparent"] = context.traceparent;
   if (context.tracestate !== undefined) meta["tracestate"] = context.tracestate;
   return method === "tools/call"
     ? { name, arguments: call.arguments, _meta: meta }
     : { ...call.arguments, _meta: meta };
-} // prettier-ignore
+}
 
 function canBeAsked({ client }: Call): boolean {
   return client !== null && ASKABLE.some((kind) => client.capabilities[kind] !== undefined);

@@ -7,14 +7,23 @@ import { openWire } from "./connection-wire.ts";
 import { openDirect } from "./direct.ts";
 import { openHttp, type HttpTransport } from "./http.ts";
 import { createIntake } from "./http-intake.ts";
-import { UpstreamFault, type Connection, type ConnectionEvents, type Credential } from "./upstream.ts"; // prettier-ignore
+import {
+  UpstreamFault,
+  type Connection,
+  type ConnectionEvents,
+  type Credential,
+} from "./upstream.ts";
 import type { Verdicts } from "./verdicts.ts";
 
 export interface ConnectPowers {
   readonly egress: Egress;
   readonly verdicts: Verdicts;
   /** Starts the program; what it says is a transport. */
-  readonly openStdio: (row: ServerRow, credential: Credential, events: ConnectionEvents) => Promise<Transport>; // prettier-ignore
+  readonly openStdio: (
+    row: ServerRow,
+    credential: Credential,
+    events: ConnectionEvents,
+  ) => Promise<Transport>;
 }
 
 export interface ConnectOptions {
@@ -39,7 +48,9 @@ export async function connect(
     case "sse":
       return overHttp({ ...row, transport }, credential, options);
     case "api":
-      throw new UpstreamFault("protocol", "an HTTP API is not spoken to over MCP", { dispatched: false }); // prettier-ignore
+      throw new UpstreamFault("protocol", "an HTTP API is not spoken to over MCP", {
+        dispatched: false,
+      });
   }
 }
 
@@ -49,7 +60,10 @@ async function overHttp(
   { events, powers, interactive, signal }: ConnectOptions,
 ): Promise<Connection> {
   const { kind, url } = row.transport;
-  const watch = { sent: (mark: string) => wire.sent(mark), failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault) }; // prettier-ignore
+  const watch = {
+    sent: (mark: string) => wire.sent(mark),
+    failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault),
+  };
   const intake = createIntake(events.said, () => performance.now());
   const http = await openHttp(row, credential, watch, intake, powers.egress);
   const wire = openWire(http.transport, events, kind);
@@ -59,8 +73,22 @@ async function overHttp(
     interactive,
     signal,
     // The transport of 2024 knows nothing newer.
-    ...(kind === "sse" ? { prior: { kind: "legacy" }, keep: () => undefined, drop: () => undefined } : memory(row, credential, powers)), // prettier-ignore
-    direct: kind === "http" && isPlain ? (version) => openDirect({ url: new URL(url), version, credential, pool: http.pool, events, intake, maxBytes: row.settings.maxResultBytes }) : null, // prettier-ignore
+    ...(kind === "sse"
+      ? { prior: { kind: "legacy" }, keep: () => undefined, drop: () => undefined }
+      : memory(row, credential, powers)),
+    direct:
+      kind === "http" && isPlain
+        ? (version) =>
+            openDirect({
+              url: new URL(url),
+              version,
+              credential,
+              pool: http.pool,
+              events,
+              intake,
+              maxBytes: row.settings.maxResultBytes,
+            })
+        : null,
     close: http.close,
   });
 }
@@ -73,7 +101,14 @@ async function overStdio(
   const attempt = async (): Promise<Connection> => {
     const transport = await powers.openStdio(row, credential, events);
     const wire = openWire(transport, events, "stdio");
-    return openConnection({ wire, interactive, signal, ...memory(row, credential, powers), direct: null, close: () => transport.close() }); // prettier-ignore
+    return openConnection({
+      wire,
+      interactive,
+      signal,
+      ...memory(row, credential, powers),
+      direct: null,
+      close: () => transport.close(),
+    });
   };
   try {
     return await attempt();

@@ -14,13 +14,21 @@ export function faultOf(cause: unknown, sent: boolean): UpstreamFault {
   for (const one of chainOf(cause)) {
     if (one instanceof UpstreamFault) return one;
     if (one instanceof AppError) return ofGuard(one, sent);
-    if (one instanceof JsonFault) return new UpstreamFault("protocol", `the server's answer is not valid: ${one.message}`, { dispatched: true, cause }); // prettier-ignore
+    if (one instanceof JsonFault)
+      return new UpstreamFault("protocol", `the server's answer is not valid: ${one.message}`, {
+        dispatched: true,
+        cause,
+      });
     const status = statusOf(one);
     if (status !== null) return ofStatus(status, wordsOf(one), { hasSession: false, cause });
     const kind = KINDS[nameOf(one)] ?? KINDS[codeOf(one)];
-    if (kind !== undefined) return new UpstreamFault(kind, wordsOf(one), { dispatched: sent, cause }); // prettier-ignore
+    if (kind !== undefined)
+      return new UpstreamFault(kind, wordsOf(one), { dispatched: sent, cause });
   }
-  return new UpstreamFault(sent ? "closed" : "unreachable", wordsOf(cause), { dispatched: sent, cause }); // prettier-ignore
+  return new UpstreamFault(sent ? "closed" : "unreachable", wordsOf(cause), {
+    dispatched: sent,
+    cause,
+  });
 }
 
 /** Names and codes of the SDK's errors. */
@@ -41,35 +49,77 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 function ofGuard(fault: AppError, sent: boolean): UpstreamFault {
   const { reason } = fault.fault;
   const words = fault.message;
-  if (fault.code === "UNAUTHORIZED") return new UpstreamFault("unauthorized", words, { dispatched: false, cause: fault }); // prettier-ignore
-  if (reason === "body_too_large") return new UpstreamFault("too_large", words, { dispatched: true, cause: fault }); // prettier-ignore
-  if (reason === "timeout") return new UpstreamFault(sent ? "timeout" : "unreachable", words, { dispatched: sent, cause: fault }); // prettier-ignore
+  if (fault.code === "UNAUTHORIZED")
+    return new UpstreamFault("unauthorized", words, { dispatched: false, cause: fault });
+  if (reason === "body_too_large")
+    return new UpstreamFault("too_large", words, { dispatched: true, cause: fault });
+  if (reason === "timeout")
+    return new UpstreamFault(sent ? "timeout" : "unreachable", words, {
+      dispatched: sent,
+      cause: fault,
+    });
   const kind = sent && !NOT_CONNECTED.has(reason) ? "closed" : "unreachable";
   return new UpstreamFault(kind, words, { dispatched: sent, cause: fault });
 }
 
 /** An answer that is no success and carries no JSON-RPC error. */
-export function ofStatus(status: number, words: string, { hasSession, cause }: { readonly hasSession: boolean; readonly cause?: unknown }): UpstreamFault {
+export function ofStatus(
+  status: number,
+  words: string,
+  { hasSession, cause }: { readonly hasSession: boolean; readonly cause?: unknown },
+): UpstreamFault {
   const dispatched = !NOT_TAKEN.has(status);
-  if (status === 401 || status === 403) return new UpstreamFault("unauthorized", `the server answered ${status}: ${words}`, { dispatched, cause });
-  if (hasSession && (status === 404 || (status === 400 && /session/i.test(words)))) return new UpstreamFault("session_lost", `the server does not know the session any more (${status})`, { dispatched: false, cause });
-  if (status >= 300 && status < 400) return new UpstreamFault("protocol", `the server points elsewhere (${status}); ${words}`, { dispatched: false, cause });
-  return new UpstreamFault(status >= 500 ? "closed" : "protocol", `the server answered ${status}: ${words}`, { dispatched, cause });
-} // prettier-ignore
+  if (status === 401 || status === 403)
+    return new UpstreamFault("unauthorized", `the server answered ${status}: ${words}`, {
+      dispatched,
+      cause,
+    });
+  if (hasSession && (status === 404 || (status === 400 && /session/i.test(words))))
+    return new UpstreamFault(
+      "session_lost",
+      `the server does not know the session any more (${status})`,
+      { dispatched: false, cause },
+    );
+  if (status >= 300 && status < 400)
+    return new UpstreamFault("protocol", `the server points elsewhere (${status}); ${words}`, {
+      dispatched: false,
+      cause,
+    });
+  return new UpstreamFault(
+    status >= 500 ? "closed" : "protocol",
+    `the server answered ${status}: ${words}`,
+    { dispatched, cause },
+  );
+}
 
 /** The server's own no: it had the request, and answered. */
 export function ofRpc(error: unknown): UpstreamFault {
-  const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as { code?: unknown; message?: unknown; data?: Json }; // prettier-ignore
-  if (!Number.isSafeInteger(code) || typeof message !== "string") return invalid("its error has no code or no message"); // prettier-ignore
-  const rpc = { code: code as number, message: cut(message, 4_000), ...(data === undefined ? {} : { data }) }; // prettier-ignore
-  return new UpstreamFault("rpc", `the server answered with error ${rpc.code}: ${cut(message, MAX_WORDS)}`, { dispatched: true, rpc }); // prettier-ignore
+  const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as {
+    code?: unknown;
+    message?: unknown;
+    data?: Json;
+  };
+  if (!Number.isSafeInteger(code) || typeof message !== "string")
+    return invalid("its error has no code or no message");
+  const rpc = {
+    code: code as number,
+    message: cut(message, 4_000),
+    ...(data === undefined ? {} : { data }),
+  };
+  return new UpstreamFault(
+    "rpc",
+    `the server answered with error ${rpc.code}: ${cut(message, MAX_WORDS)}`,
+    { dispatched: true, rpc },
+  );
 }
 
 export const invalid = (why: string): UpstreamFault =>
   new UpstreamFault("protocol", `the server's answer is not valid: ${why}`, { dispatched: true });
 
 export const tooLarge = (maxBytes: number): UpstreamFault =>
-  new UpstreamFault("too_large", `the server's answer is larger than ${maxBytes} bytes`, { dispatched: true }); // prettier-ignore
+  new UpstreamFault("too_large", `the server's answer is larger than ${maxBytes} bytes`, {
+    dispatched: true,
+  });
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -83,7 +133,11 @@ function* chainOf(cause: unknown): Generator {
 
 /** Of the SDK's HTTP errors; `code` is a status on those of its SSE transport. */
 export function statusOf(cause: unknown): number | null {
-  const { status, code, data } = cause as { status?: unknown; code?: unknown; data?: { status?: unknown } }; // prettier-ignore
+  const { status, code, data } = cause as {
+    status?: unknown;
+    code?: unknown;
+    data?: { status?: unknown };
+  };
   for (const one of [status, data?.status, nameOf(cause) === "SseError" ? code : null])
     if (typeof one === "number" && one >= 300 && one < 600) return one;
   return null;
@@ -96,7 +150,12 @@ export function bodyOf(cause: unknown): string {
   return typeof body === "string" ? body : "";
 }
 
-const nameOf = (cause: unknown): string => (cause instanceof Error ? (cause.constructor.name === "Error" ? cause.name : cause.constructor.name) : ""); // prettier-ignore
+const nameOf = (cause: unknown): string =>
+  cause instanceof Error
+    ? cause.constructor.name === "Error"
+      ? cause.name
+      : cause.constructor.name
+    : "";
 const codeOf = (cause: unknown): string => {
   const { code } = cause as { code?: unknown };
   return typeof code === "string" ? code : "";

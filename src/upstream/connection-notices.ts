@@ -87,6 +87,13 @@ function filterOf(capabilities: JsonObject, resources: ReadonlySet<string>): Sub
 
 /** The server has no such method: asking again would not change that. */
 function isRefusal(cause: unknown): boolean {
-  const { code, status, data } = (cause ?? {}) as { code?: unknown; status?: unknown; data?: { status?: unknown } }; // prettier-ignore
-  return code === -32_601 || [status, data?.status].some((one) => one === 404 || one === 405 || one === 501); // prettier-ignore
+  const { code, status, data } = (cause ?? {}) as {
+    code?: unknown;
+    status?: unknown;
+    data?: { status?: unknown };
+  };
+  return (
+    code === -32_601 ||
+    [status, data?.status].some((one) => one === 404 || one === 405 || one === 501)
+  );
 }

@@ -19,13 +19,17 @@ export const isQuestion = (method: string): boolean => Object.hasOwn(KINDS, meth
 export const ASKABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /** Whether the caller's client declared that it can be asked this. */
-export function mayAsk(capabilities: JsonObject | undefined, method: string, params: JsonObject): boolean {
+export function mayAsk(
+  capabilities: JsonObject | undefined,
+  method: string,
+  params: JsonObject,
+): boolean {
   const declared = capabilities?.[KINDS[method] ?? ""];
   if (!isObject(declared)) return false;
   if (method !== "elicitation/create") return true;
   // A client that names no mode can show a form.
   return params["mode"] === "url" ? "url" in declared : "form" in declared || !("url" in declared);
-} // prettier-ignore
+}
 
 /** The answer, no question. */
 export const isComplete = ({ resultType }: JsonObject): boolean => resultType === "complete";
@@ -41,10 +45,16 @@ export async function nextRound(
 ): Promise<JsonObject | null> {
   if (isComplete(result)) return null;
   const { resultType } = result;
-  if (resultType !== "input_required") throw invalid(resultType === undefined ? "it has no resultType" : `its resultType ${JSON.stringify(resultType).slice(0, 60)} is unknown`); // prettier-ignore
+  if (resultType !== "input_required")
+    throw invalid(
+      resultType === undefined
+        ? "it has no resultType"
+        : `its resultType ${JSON.stringify(resultType).slice(0, 60)} is unknown`,
+    );
   const { inputRequests, requestState } = result;
   const questions = questionsOf(inputRequests, options);
-  if (Object.keys(questions).length === 0 && typeof requestState !== "string") throw invalid("it asks for input and names none"); // prettier-ignore
+  if (Object.keys(questions).length === 0 && typeof requestState !== "string")
+    throw invalid("it asks for input and names none");
   const answers = Object.keys(questions).length === 0 ? {} : await options.ask?.(questions);
   const { requestState: _, inputResponses: __, ...rest } = params;
   return {
@@ -59,13 +69,16 @@ function questionsOf(given: Json | undefined, options: RequestOptions): InputQue
   if (!isObject(given)) throw invalid("its inputRequests are no object");
   const entries = Object.entries(given);
   if (entries.length === 0) return {};
-  if (entries.length > MAX_QUESTIONS) throw invalid(`it asks ${entries.length} questions at once, more than ${MAX_QUESTIONS}`); // prettier-ignore
+  if (entries.length > MAX_QUESTIONS)
+    throw invalid(`it asks ${entries.length} questions at once, more than ${MAX_QUESTIONS}`);
   if (!options.ask) throw invalid("it asks for input, and nobody can be asked");
   return Object.fromEntries(
     entries.map(([key, question]) => {
       const { method, params = {} } = isObject(question) ? question : {};
-      if (typeof method !== "string" || !isQuestion(method) || !isObject(params)) throw invalid(`its question ${JSON.stringify(key).slice(0, 60)} is of no known kind`); // prettier-ignore
-      if (!mayAsk(options.clientCapabilities, method, params)) throw invalid(`it asks ${method}, which the caller's client did not declare`); // prettier-ignore
+      if (typeof method !== "string" || !isQuestion(method) || !isObject(params))
+        throw invalid(`its question ${JSON.stringify(key).slice(0, 60)} is of no known kind`);
+      if (!mayAsk(options.clientCapabilities, method, params))
+        throw invalid(`it asks ${method}, which the caller's client did not declare`);
       return [key, { method, params }];
     }),
   );

@@ -2,7 +2,15 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { InputAnswers, JsonObject, Progress } from "../call.ts";
 import { Deadline } from "./connection-deadline.ts";
-import { bodyOf, faultOf, invalid, isObject, ofRpc, ofStatus, statusOf } from "./connection-faults.ts"; // prettier-ignore
+import {
+  bodyOf,
+  faultOf,
+  invalid,
+  isObject,
+  ofRpc,
+  ofStatus,
+  statusOf,
+} from "./connection-faults.ts";
 import { isQuestion, mayAsk } from "./connection-questions.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "./upstream.ts";
 
@@ -51,7 +59,11 @@ type Inner = Transport & {
   onfault?: ((id: string | number, fault: UpstreamFault) => void) | undefined;
 };
 
-export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" | "http" | "sse"): Wire {
+export function openWire(
+  inner: Inner,
+  events: ConnectionEvents,
+  kind: "stdio" | "http" | "sse",
+): Wire {
   const pending = new Map<number, Pending>();
   const ending = Promise.withResolvers<string>();
   const idle: (() => void)[] = [];
@@ -61,13 +73,20 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
 
   const transport: Transport = {
     async start() {
-      inner.onmessage = (message, extra) => void (claimed(message) || transport.onmessage?.(message, extra));
+      inner.onmessage = (message, extra) =>
+        void (claimed(message) || transport.onmessage?.(message, extra));
       inner.onerror = (cause) => {
         transport.onerror?.(cause);
         // The 2024 transport would come back as another session; what is in flight is lost either way.
-        if (kind === "sse" && cause.constructor.name === "SseError") end("the server's event stream ended");
+        if (kind === "sse" && cause.constructor.name === "SseError")
+          end("the server's event stream ended");
         // Its notices do not come any more, and it cannot be reached to have them come again.
-        if (kind === "http" && cause.message.startsWith("Maximum reconnection attempts") && pending.size === 0) end("the server's event stream ended");
+        if (
+          kind === "http" &&
+          cause.message.startsWith("Maximum reconnection attempts") &&
+          pending.size === 0
+        )
+          end("the server's event stream ended");
       };
       inner.onclose = () => {
         end(inner.endReason ?? "the connection was closed");
@@ -78,8 +97,12 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
     },
     send: (message, options) => inner.send(message, options),
     close: () => inner.close(),
-    get sessionId() { return inner.sessionId; },
-    get hasPerRequestStream() { return inner.hasPerRequestStream ?? false; },
+    get sessionId() {
+      return inner.sessionId;
+    },
+    get hasPerRequestStream() {
+      return inner.hasPerRequestStream ?? false;
+    },
     setProtocolVersion(version) {
       isModern = version >= "2026-07-28";
       inner.setProtocolVersion?.(version);
@@ -91,7 +114,8 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
 
   function end(why: string): void {
     ending.resolve(why);
-    for (const one of [...pending.values()]) one.reject(new UpstreamFault("closed", why, { dispatched: one.sent }));
+    for (const one of [...pending.values()])
+      one.reject(new UpstreamFault("closed", why, { dispatched: one.sent }));
   }
 
   /** True: it was for us alone. */
@@ -131,8 +155,15 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
   async function asked(id: string | number, method: string, params: JsonObject): Promise<void> {
     const askers = [...pending.values()].filter(({ options }) => options.ask);
     const [one] = askers;
-    const send = (rest: object): Promise<void> => inner.send({ jsonrpc: "2.0", id, ...rest } as JSONRPCMessage);
-    if (!one || askers.length > 1 || one.questions >= MAX_OPEN_QUESTIONS || !mayAsk(one.options.clientCapabilities, method, params)) return send({ error: NOBODY });
+    const send = (rest: object): Promise<void> =>
+      inner.send({ jsonrpc: "2.0", id, ...rest } as JSONRPCMessage);
+    if (
+      !one ||
+      askers.length > 1 ||
+      one.questions >= MAX_OPEN_QUESTIONS ||
+      !mayAsk(one.options.clientCapabilities, method, params)
+    )
+      return send({ error: NOBODY });
     one.questions++;
     one.deadline.pause();
     let answers: InputAnswers | undefined;
@@ -150,7 +181,17 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
     const id = nextId++;
     const giveUp = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    const one: Pending = { options, deadline: new Deadline(options.timeoutMs, () => stop("timeout", `no answer within ${options.timeoutMs} ms`)), sent: kind !== "http", lastProgress: -Infinity, questions: 0, resolve, reject };
+    const one: Pending = {
+      options,
+      deadline: new Deadline(options.timeoutMs, () =>
+        stop("timeout", `no answer within ${options.timeoutMs} ms`),
+      ),
+      sent: kind !== "http",
+      lastProgress: -Infinity,
+      questions: 0,
+      resolve,
+      reject,
+    };
     const stop = (why: "timeout" | "cancelled", words: string): void => {
       reject(new UpstreamFault(why, words, { dispatched: one.sent }));
       if (!isModern || kind !== "http") tellCancelled(id, words);
@@ -165,16 +206,30 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
       inner
-        .send({ jsonrpc: "2.0", id, method, params: options.onProgress ? withToken(params, id) : params }, {
-          requestSignal: giveUp.signal,
-          onRequestStreamEnd: () => reject(new UpstreamFault("closed", "the stream ended without an answer", { dispatched: true })),
-          headers: { ...headers, [REQUEST_MARK]: String(id) },
-        })
+        .send(
+          {
+            jsonrpc: "2.0",
+            id,
+            method,
+            params: options.onProgress ? withToken(params, id) : params,
+          },
+          {
+            requestSignal: giveUp.signal,
+            onRequestStreamEnd: () =>
+              reject(
+                new UpstreamFault("closed", "the stream ended without an answer", {
+                  dispatched: true,
+                }),
+              ),
+            headers: { ...headers, [REQUEST_MARK]: String(id) },
+          },
+        )
         .catch((cause: unknown) => reject(refused(cause, one.sent)));
       return await promise;
     } catch (cause) {
       // Others in flight hear the same, each for itself.
-      if (cause instanceof UpstreamFault && cause.kind === "session_lost") ending.resolve(cause.message);
+      if (cause instanceof UpstreamFault && cause.kind === "session_lost")
+        ending.resolve(cause.message);
       throw cause;
     } finally {
       pending.delete(id);
@@ -188,13 +243,18 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
   function refused(cause: unknown, sent: boolean): UpstreamFault {
     const status = statusOf(cause);
     if (status === null) return faultOf(cause, sent);
-    const lost = ofStatus(status, bodyOf(cause).slice(0, 300), { hasSession: inner.sessionId !== undefined, cause });
+    const lost = ofStatus(status, bodyOf(cause).slice(0, 300), {
+      hasSession: inner.sessionId !== undefined,
+      cause,
+    });
     if (lost.kind === "session_lost" || lost.kind === "unauthorized") return lost;
     return errorIn(bodyOf(cause)) ?? lost;
   }
 
   function tellCancelled(requestId: number, reason: string): void {
-    inner.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }).catch(() => undefined);
+    inner
+      .send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } })
+      .catch(() => undefined);
   }
 
   return {
@@ -209,7 +269,7 @@ export function openWire(inner: Inner, events: ConnectionEvents, kind: "stdio" |
     end,
     whenIdle: () => new Promise((resolve) => (pending.size === 0 ? resolve() : idle.push(resolve))),
   };
-} // prettier-ignore
+}
 
 /** A JSON-RPC error in the body of an HTTP error. */
 export function errorIn(body: string): UpstreamFault | null {
@@ -223,7 +283,11 @@ export function errorIn(body: string): UpstreamFault | null {
 
 export function progressOf({ progress, total, message }: JsonObject): Progress | null {
   if (typeof progress !== "number") return null;
-  return { progress, ...(typeof total === "number" ? { total } : {}), ...(typeof message === "string" ? { message } : {}) }; // prettier-ignore
+  return {
+    progress,
+    ...(typeof total === "number" ? { total } : {}),
+    ...(typeof message === "string" ? { message } : {}),
+  };
 }
 
 function withToken(params: JsonObject, id: number): JsonObject {
@@ -233,5 +297,8 @@ function withToken(params: JsonObject, id: number): JsonObject {
 
 function logLine({ level, logger, data }: JsonObject): string {
   const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
-  return `${typeof level === "string" ? level : "info"}${typeof logger === "string" ? ` ${logger}` : ""}: ${text}`.slice(0, 4_096); // prettier-ignore
+  return `${typeof level === "string" ? level : "info"}${typeof logger === "string" ? ` ${logger}` : ""}: ${text}`.slice(
+    0,
+    4_096,
+  );
 }

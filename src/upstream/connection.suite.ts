@@ -22,15 +22,41 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-export const CREDENTIAL: Credential = { id: "shared test", env: () => Promise.resolve({}), headers: () => ({ authorization: "Bearer upstream-secret" }), oauth: null }; // prettier-ignore
+export const CREDENTIAL: Credential = {
+  id: "shared test",
+  env: () => Promise.resolve({}),
+  headers: () => ({ authorization: "Bearer upstream-secret" }),
+  oauth: null,
+};
 
-export function rowOf(url: string, kind: "http" | "sse" = "http", settings: Partial<ServerRow["settings"]> = {}): ServerRow {
+export function rowOf(
+  url: string,
+  kind: "http" | "sse" = "http",
+  settings: Partial<ServerRow["settings"]> = {},
+): ServerRow {
   return {
-    name: "near", tenantId: "t", description: "", enabled: true, origin: "api", createdBy: "u", createdAt: 0, updatedAt: 0,
+    name: "near",
+    tenantId: "t",
+    description: "",
+    enabled: true,
+    origin: "api",
+    createdBy: "u",
+    createdAt: 0,
+    updatedAt: 0,
     transport: { kind, url, headers: {}, auth: "headers" },
-    settings: { timeoutMs: 5_000, maxConcurrent: 16, maxQueued: 100, recheckMs: 0, breakerFailures: 5, breakerResetMs: 30_000, maxResultBytes: 1_000_000, credentials: "shared", ...settings },
+    settings: {
+      timeoutMs: 5_000,
+      maxConcurrent: 16,
+      maxQueued: 100,
+      recheckMs: 0,
+      breakerFailures: 5,
+      breakerResetMs: 30_000,
+      maxResultBytes: 1_000_000,
+      credentials: "shared",
+      ...settings,
+    },
   };
-} // prettier-ignore
+}
 
 export async function listening(server: HttpServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -47,39 +73,75 @@ export interface Opened {
   readonly said: string[];
 }
 
-export async function opened(row: ServerRow, { interactive = false, credential = CREDENTIAL, verdicts = createVerdicts(() => 0) } = {}): Promise<Opened> {
+export async function opened(
+  row: ServerRow,
+  { interactive = false, credential = CREDENTIAL, verdicts = createVerdicts(() => 0) } = {},
+): Promise<Opened> {
   const notified: [string, JsonObject][] = [];
   const said: string[] = [];
   const egress = openEgress();
-  const events = { notified: (method: string, params: JsonObject) => void notified.push([method, params]), said: (line: string) => void said.push(line) };
-  const powers = { egress, verdicts, openStdio: () => Promise.reject(new Error("no programs here")) };
-  const connection = await connect(row, credential, { events, powers, interactive, signal: new AbortController().signal });
+  const events = {
+    notified: (method: string, params: JsonObject) => void notified.push([method, params]),
+    said: (line: string) => void said.push(line),
+  };
+  const powers = {
+    egress,
+    verdicts,
+    openStdio: () => Promise.reject(new Error("no programs here")),
+  };
+  const connection = await connect(row, credential, {
+    events,
+    powers,
+    interactive,
+    signal: new AbortController().signal,
+  });
   cleanups.push(() => connection.close());
   return { connection, notified, said };
-} // prettier-ignore
+}
 
-export const options = (more: Partial<RequestOptions> = {}): RequestOptions => ({ signal: new AbortController().signal, timeoutMs: 5_000, ...more }); // prettier-ignore
+export const options = (more: Partial<RequestOptions> = {}): RequestOptions => ({
+  signal: new AbortController().signal,
+  timeoutMs: 5_000,
+  ...more,
+});
 
 export function toolServer(): McpServer {
-  const server = new McpServer({ name: "fixture", version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
-  server.registerTool("echo", { description: "Says it again", inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({ content: [{ type: "text", text }] }));
-  server.registerTool("steps", { description: "Takes its time", inputSchema: z.object({ count: z.number(), ms: z.number() }) }, async ({ count, ms }, ctx) => {
-    const token = ctx.mcpReq._meta?.progressToken;
-    for (let step = 1; step <= count; step++) {
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      if (token !== undefined) await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken: token, progress: step, total: count } });
-    }
-    return { content: [{ type: "text", text: "done" }] };
-  });
+  const server = new McpServer(
+    { name: "fixture", version: "1.0.0" },
+    { capabilities: { tools: { listChanged: true } } },
+  );
+  server.registerTool(
+    "echo",
+    { description: "Says it again", inputSchema: z.object({ text: z.string() }) },
+    ({ text }) => ({ content: [{ type: "text", text }] }),
+  );
+  server.registerTool(
+    "steps",
+    { description: "Takes its time", inputSchema: z.object({ count: z.number(), ms: z.number() }) },
+    async ({ count, ms }, ctx) => {
+      const token = ctx.mcpReq._meta?.progressToken;
+      for (let step = 1; step <= count; step++) {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        if (token !== undefined)
+          await ctx.mcpReq.notify({
+            method: "notifications/progress",
+            params: { progressToken: token, progress: step, total: count },
+          });
+      }
+      return { content: [{ type: "text", text: "done" }] };
+    },
+  );
   return server;
-} // prettier-ignore
+}
 
 export async function modern(seen: IncomingMessage[] = []): Promise<string> {
   const handler = toNodeHandler(createMcpHandler(() => toolServer(), { responseMode: "auto" }));
-  return listening(createServer((req, res) => {
-    seen.push(req);
-    handler(req as Parameters<typeof handler>[0], res).catch(() => res.destroy());
-  })); // prettier-ignore
+  return listening(
+    createServer((req, res) => {
+      seen.push(req);
+      handler(req as Parameters<typeof handler>[0], res).catch(() => res.destroy());
+    }),
+  );
 }
 
 export interface LegacyServer {
@@ -117,23 +179,41 @@ export interface Posted {
 }
 
 /** A server without the SDK: shakes hands in its era, and leaves every other request to the test. */
-export async function bare(era: "modern" | "legacy", answer: (posted: Posted) => void, capabilities: JsonObject = { tools: {} }): Promise<string> {
-  return listening(createServer((req, res) => {
-    if (req.method !== "POST") return void res.writeHead(405).end();
-    const chunks: Buffer[] = [];
-    req.on("data", (chunk: Buffer) => void chunks.push(chunk));
-    req.on("end", () => {
-      const message = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
-      const json = (body: JsonObject, status = 200): void => void res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id: message["id"] ?? null, ...body }));
-      const reply = (result: JsonObject): void => json({ result });
-      const serverInfo = { name: "bare", version: "1" };
-      if (message["id"] === undefined) return void res.writeHead(202).end();
-      if (message["method"] === "server/discover") {
-        if (era === "legacy") return json({ error: { code: -32_601, message: "Method not found" } }, 404);
-        return reply({ resultType: "complete", supportedVersions: ["2026-07-28"], capabilities, ttlMs: 0, cacheScope: "private", _meta: { "io.modelcontextprotocol/serverInfo": serverInfo } });
-      }
-      if (message["method"] === "initialize") return reply({ protocolVersion: "2025-11-25", capabilities, serverInfo });
-      answer({ message, params: (message["params"] ?? {}) as JsonObject, req, res, reply });
-    });
-  }));
-} // prettier-ignore
+export async function bare(
+  era: "modern" | "legacy",
+  answer: (posted: Posted) => void,
+  capabilities: JsonObject = { tools: {} },
+): Promise<string> {
+  return listening(
+    createServer((req, res) => {
+      if (req.method !== "POST") return void res.writeHead(405).end();
+      const chunks: Buffer[] = [];
+      req.on("data", (chunk: Buffer) => void chunks.push(chunk));
+      req.on("end", () => {
+        const message = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
+        const json = (body: JsonObject, status = 200): void =>
+          void res
+            .writeHead(status, { "content-type": "application/json" })
+            .end(JSON.stringify({ jsonrpc: "2.0", id: message["id"] ?? null, ...body }));
+        const reply = (result: JsonObject): void => json({ result });
+        const serverInfo = { name: "bare", version: "1" };
+        if (message["id"] === undefined) return void res.writeHead(202).end();
+        if (message["method"] === "server/discover") {
+          if (era === "legacy")
+            return json({ error: { code: -32_601, message: "Method not found" } }, 404);
+          return reply({
+            resultType: "complete",
+            supportedVersions: ["2026-07-28"],
+            capabilities,
+            ttlMs: 0,
+            cacheScope: "private",
+            _meta: { "io.modelcontextprotocol/serverInfo": serverInfo },
+          });
+        }
+        if (message["method"] === "initialize")
+          return reply({ protocolVersion: "2025-11-25", capabilities, serverInfo });
+        answer({ message, params: (message["params"] ?? {}) as JsonObject, req, res, reply });
+      });
+    }),
+  );
+}

@@ -43,29 +43,50 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   const isModern = era === "modern";
   const direct = isModern && p.direct ? p.direct(protocolVersion) : null;
   const mirrored = isModern && p.direct ? createMirroredArguments() : null;
-  const notices: Notices | null = isModern && !p.interactive ? openNotices(client, capabilities) : null; // prettier-ignore
+  const notices: Notices | null =
+    isModern && !p.interactive ? openNotices(client, capabilities) : null;
 
-  async function rounds(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
+  async function rounds(
+    method: string,
+    params: JsonObject,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
     const headers = method === "tools/call" ? mirrored?.headersOf(params) : undefined;
     const fast = headers === undefined && DIRECT_METHODS.has(method) ? direct : null;
     let asked = params;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const request: Outgoing = { method, params: isModern ? enveloped(asked, protocolVersion, options) : asked, options, headers };
+      const request: Outgoing = {
+        method,
+        params: isModern ? enveloped(asked, protocolVersion, options) : asked,
+        options,
+        headers,
+      };
       const result = (fast && (await fast.exchange(request))) ?? (await wire.exchange(request));
       if (!isModern) return result;
       const next = isComplete(result) ? null : await nextRound(result, asked, options);
-      if (next === null) return method === "tools/list" && mirrored ? mirrored.learn(result, direct?.isPlain(result) ?? false) : result;
+      if (next === null)
+        return method === "tools/list" && mirrored
+          ? mirrored.learn(result, direct?.isPlain(result) ?? false)
+          : result;
       asked = next;
     }
-    throw new UpstreamFault("protocol", `the server asked for input ${MAX_ROUNDS} times and did not come to an end`, { dispatched: true });
-  } // prettier-ignore
+    throw new UpstreamFault(
+      "protocol",
+      `the server asked for input ${MAX_ROUNDS} times and did not come to an end`,
+      { dispatched: true },
+    );
+  }
 
   /** What was remembered is not true any more; nothing has been done yet. */
   const otherEra = (cause: unknown): never => {
     if (!speaksOtherEra(cause)) throw cause;
     p.drop();
     wire.end("the server speaks another version of the protocol now");
-    throw new UpstreamFault("session_lost", "the server speaks another version of the protocol now", { dispatched: false, cause }); // prettier-ignore
+    throw new UpstreamFault(
+      "session_lost",
+      "the server speaks another version of the protocol now",
+      { dispatched: false, cause },
+    );
   };
 
   const connection: Connection = {
@@ -76,8 +97,10 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
     instructions: client.getInstructions() ?? null,
     ended: wire.ended,
     request(method, params, options) {
-      if (notices && method === "resources/subscribe") return notices.subscribe(textOf(params["uri"])), Promise.resolve({}); // prettier-ignore
-      if (notices && method === "resources/unsubscribe") return notices.unsubscribe(textOf(params["uri"])), Promise.resolve({}); // prettier-ignore
+      if (notices && method === "resources/subscribe")
+        return (notices.subscribe(textOf(params["uri"])), Promise.resolve({}));
+      if (notices && method === "resources/unsubscribe")
+        return (notices.unsubscribe(textOf(params["uri"])), Promise.resolve({}));
       const result = rounds(method, params, options);
       // What was just found out is not remembered wrongly.
       return p.prior === null ? result : result.catch(otherEra);
@@ -103,11 +126,18 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   return connection;
 }
 
-async function handshake({ wire, interactive, prior, signal, close, drop }: ConnectionParts): Promise<Client> {
+async function handshake({
+  wire,
+  interactive,
+  prior,
+  signal,
+  close,
+  drop,
+}: ConnectionParts): Promise<Client> {
   const sdk = await import("@modelcontextprotocol/client");
   const client = new sdk.Client(CLIENT, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
-    capabilities: interactive ? (ASKABLE) : {},
+    capabilities: interactive ? ASKABLE : {},
     inputRequired: { autoFulfill: false },
   });
   const given = Promise.withResolvers<never>();
@@ -116,7 +146,10 @@ async function handshake({ wire, interactive, prior, signal, close, drop }: Conn
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const connecting = client.connect(wire.transport, { timeout: HANDSHAKE_MS, ...(prior ? { prior } : {}) });
+    const connecting = client.connect(wire.transport, {
+      timeout: HANDSHAKE_MS,
+      ...(prior ? { prior } : {}),
+    });
     connecting.catch(() => undefined);
     await Promise.race([connecting, given.promise]);
     return client;
@@ -125,14 +158,22 @@ async function handshake({ wire, interactive, prior, signal, close, drop }: Conn
     await client.close().catch(() => undefined);
     await close().catch(() => undefined);
     const fault = faultOf(cause, false);
-    throw new UpstreamFault(fault.kind, fault.message, { dispatched: false, rpc: fault.rpc, cause });
+    throw new UpstreamFault(fault.kind, fault.message, {
+      dispatched: false,
+      rpc: fault.rpc,
+      cause,
+    });
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-} // prettier-ignore
+}
 
 /** What a request of the modern era says of itself; nothing of the caller's own is in it. */
-function enveloped(params: JsonObject, version: string, { ask, clientCapabilities, logLevel }: RequestOptions): JsonObject {
+function enveloped(
+  params: JsonObject,
+  version: string,
+  { ask, clientCapabilities, logLevel }: RequestOptions,
+): JsonObject {
   const meta = params["_meta"] as JsonObject | undefined;
   return {
     ...params,
@@ -144,12 +185,16 @@ function enveloped(params: JsonObject, version: string, { ask, clientCapabilitie
       ...(logLevel === undefined ? {} : { "io.modelcontextprotocol/logLevel": logLevel }),
     },
   };
-} // prettier-ignore
+}
 
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
 function speaksOtherEra(cause: unknown): boolean {
   if (!(cause instanceof UpstreamFault)) return false;
-  if (cause.rpc) return cause.rpc.code === WRONG_VERSION || (cause.rpc.code === NO_SESSION && /session|initializ/i.test(cause.rpc.message)); // prettier-ignore
+  if (cause.rpc)
+    return (
+      cause.rpc.code === WRONG_VERSION ||
+      (cause.rpc.code === NO_SESSION && /session|initializ/i.test(cause.rpc.message))
+    );
   return cause.kind === "protocol" && / (400|404|405):/.test(cause.message);
 }

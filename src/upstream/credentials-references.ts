@@ -23,8 +23,9 @@ export async function fillIn(
   const used = found.filter((one) => one !== null);
   const values = new Map(used.map(({ name, value }) => [name, value]));
   const texts = Object.entries(given).map(
-    ([name, text]) => [name, text.replace(REFERENCE, (_, inner: string) => values.get(inner) ?? "")] as const,
-  ); // prettier-ignore
+    ([name, text]) =>
+      [name, text.replace(REFERENCE, (_, inner: string) => values.get(inner) ?? "")] as const,
+  );
   return { texts: Object.freeze(Object.fromEntries(texts)), used };
 }
 
@@ -33,5 +34,10 @@ const namesIn = (text: string): string[] =>
 
 function missingOf({ server, userId }: Owner, names: readonly string[]): AppError {
   const [have, flag] = userId === "" ? ["none is stored", ""] : ["you have stored none", " --mine"];
-  return new AppError("UNAUTHORIZED", "upstream_login", `Server ${server.name} needs the credential ${names.join(", ")}, and ${have}`, { remedy: `ostiary servers credential ${server.name} ${names[0] ?? ""}${flag}` }); // prettier-ignore
+  return new AppError(
+    "UNAUTHORIZED",
+    "upstream_login",
+    `Server ${server.name} needs the credential ${names.join(", ")}, and ${have}`,
+    { remedy: `ostiary servers credential ${server.name} ${names[0] ?? ""}${flag}` },
+  );
 }

@@ -78,6 +78,11 @@ function open(read: () => string, { server }: Owner, name: string): string {
   try {
     return read();
   } catch (cause) {
-    throw new AppError("UNAVAILABLE", "provider_not_configured", `the credential ${name} of server ${server.name} cannot be opened: it was sealed by another server, or was changed`, { remedy: "store it again", cause }); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "provider_not_configured",
+      `the credential ${name} of server ${server.name} cannot be opened: it was sealed by another server, or was changed`,
+      { remedy: "store it again", cause },
+    );
   }
 }

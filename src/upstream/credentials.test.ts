@@ -7,10 +7,26 @@ import { AppError } from "../errors.ts";
 import type { ServerRow } from "../store/store.ts";
 
 const SECRET = "a very secret value 4711";
-const http = (headers: Record<string, string>, credentials: "shared" | "user" = "shared", name = "api"): ServerRow =>
-  serverRow({ kind: "http", url: "https://api.example.com/mcp", headers, auth: "headers" }, credentials, name); // prettier-ignore
+const http = (
+  headers: Record<string, string>,
+  credentials: "shared" | "user" = "shared",
+  name = "api",
+): ServerRow =>
+  serverRow(
+    { kind: "http", url: "https://api.example.com/mcp", headers, auth: "headers" },
+    credentials,
+    name,
+  );
 const program = (env: Record<string, string>): ServerRow =>
-  serverRow({ kind: "stdio", argv: ["server"], env, isolation: "sandbox", folders: [], network: "none", localSockets: false }); // prettier-ignore
+  serverRow({
+    kind: "stdio",
+    argv: ["server"],
+    env,
+    isolation: "sandbox",
+    folders: [],
+    network: "none",
+    localSockets: false,
+  });
 
 let house: CredentialHouse;
 beforeEach(async () => {
@@ -29,15 +45,26 @@ const faultOf = async (work: Promise<unknown>): Promise<AppError["fault"] | null
 };
 
 test("R294: references in headers and variables are filled in for that server alone; the rest stays as it is", async () => {
-  const row = http({ Authorization: "Bearer ${credential:TOKEN}", "X-Team": "${credential:TEAM}/${credential:TEAM}", "X-Plain": "${other:X} $" }); // prettier-ignore
+  const row = http({
+    Authorization: "Bearer ${credential:TOKEN}",
+    "X-Team": "${credential:TEAM}/${credential:TEAM}",
+    "X-Plain": "${other:X} $",
+  });
   await house.credentials.put(row, "", "TOKEN", SECRET);
   await house.credentials.put(row, "", "TEAM", "blue $& team");
   const credential = await house.credentials.of(row, "bob");
-  expect(await credential.headers()).toEqual({ Authorization: `Bearer ${SECRET}`, "X-Team": "blue $& team/blue $& team", "X-Plain": "${other:X} $" }); // prettier-ignore
+  expect(await credential.headers()).toEqual({
+    Authorization: `Bearer ${SECRET}`,
+    "X-Team": "blue $& team/blue $& team",
+    "X-Plain": "${other:X} $",
+  });
   expect(credential.oauth).toBe(null);
   const started = program({ TOKEN: "${credential:TOKEN}", PLAIN: "x" });
   await house.credentials.put(started, "", "TOKEN", SECRET);
-  expect(await (await house.credentials.of(started, "bob")).env()).toEqual({ TOKEN: SECRET, PLAIN: "x" }); // prettier-ignore
+  expect(await (await house.credentials.of(started, "bob")).env()).toEqual({
+    TOKEN: SECRET,
+    PLAIN: "x",
+  });
 });
 
 test("without references there is nothing to know apart", async () => {
@@ -72,7 +99,12 @@ test("what was read is at hand for its owner, until anything of that server chan
 
 test("what is missing is named, with the command that mends it; nothing of it is remembered", async () => {
   const row = http({ Authorization: "${credential:TOKEN}", Other: "${credential:KEY}" });
-  expect(await faultOf(house.credentials.of(row, "bob"))).toMatchObject({ code: "UNAUTHORIZED", reason: "upstream_login", message: expect.stringContaining("TOKEN, KEY"), remedy: "ostiary servers credential api TOKEN" }); // prettier-ignore
+  expect(await faultOf(house.credentials.of(row, "bob"))).toMatchObject({
+    code: "UNAUTHORIZED",
+    reason: "upstream_login",
+    message: expect.stringContaining("TOKEN, KEY"),
+    remedy: "ostiary servers credential api TOKEN",
+  });
   await house.credentials.put(row, "", "TOKEN", SECRET);
   await house.credentials.put(row, "", "KEY", SECRET);
   expect(await faultOf(house.credentials.of(row, "bob"))).toBe(null);
@@ -85,22 +117,37 @@ test("T20: each user's own is used for that user alone, never everybody's instea
   const row = http({ Authorization: "${credential:TOKEN}" }, "user");
   await house.credentials.put(row, "", "TOKEN", "everybody's secret");
   await house.credentials.put(row, "ann", "TOKEN", "ann's own secret");
-  expect(await (await house.credentials.of(row, "ann")).headers()).toEqual({ Authorization: "ann's own secret" }); // prettier-ignore
-  expect(await faultOf(house.credentials.of(row, "ben"))).toMatchObject({ reason: "upstream_login", remedy: "ostiary servers credential api TOKEN --mine" }); // prettier-ignore
+  expect(await (await house.credentials.of(row, "ann")).headers()).toEqual({
+    Authorization: "ann's own secret",
+  });
+  expect(await faultOf(house.credentials.of(row, "ben"))).toMatchObject({
+    reason: "upstream_login",
+    remedy: "ostiary servers credential api TOKEN --mine",
+  });
 });
 
 test("T49: at rest it is sealed for its row: copied elsewhere it does not open", async () => {
   const row = http({ Authorization: "${credential:TOKEN}" }, "user");
   await house.credentials.put(row, "ann", "TOKEN", SECRET);
-  for (const file of readdirSync(house.folder)) expect(readFileSync(join(house.folder, file)).includes(SECRET)).toBe(false); // prettier-ignore
+  for (const file of readdirSync(house.folder))
+    expect(readFileSync(join(house.folder, file)).includes(SECRET)).toBe(false);
   expect(house.masker.told(`it is ${SECRET}`)).not.toContain(SECRET);
   const stored = await house.store.credentials.get("api", "ann", "TOKEN");
   if (stored === null) throw new Error("it is not there");
   const copies = [{ userId: "ben" }, { name: "TOKEN2" }, { server: "other" }] as const;
   for (const copy of copies) await house.store.credentials.put({ ...stored, ...copy });
   expect((await faultOf(house.credentials.of(row, "ben")))?.message).toContain("cannot be opened");
-  expect((await faultOf(house.credentials.of(http({ A: "${credential:TOKEN2}" }, "user"), "ann")))?.message).toContain("cannot be opened"); // prettier-ignore
-  expect((await faultOf(house.credentials.of(http({ A: "${credential:TOKEN}" }, "user", "other"), "ann")))?.message).toContain("cannot be opened"); // prettier-ignore
+  expect(
+    (await faultOf(house.credentials.of(http({ A: "${credential:TOKEN2}" }, "user"), "ann")))
+      ?.message,
+  ).toContain("cannot be opened");
+  expect(
+    (
+      await faultOf(
+        house.credentials.of(http({ A: "${credential:TOKEN}" }, "user", "other"), "ann"),
+      )
+    )?.message,
+  ).toContain("cannot be opened");
   // The control: where it belongs it opens.
   expect(await faultOf(house.again().of(row, "ann"))).toBe(null);
 });
@@ -108,15 +155,25 @@ test("T49: at rest it is sealed for its row: copied elsewhere it does not open",
 test("a credential cannot begin another header", async () => {
   const row = http({ Authorization: "Bearer ${credential:TOKEN}" });
   await house.credentials.put(row, "", "TOKEN", "x\r\nX-Admin: yes");
-  expect(await faultOf(house.credentials.of(row, "bob"))).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("line break") }); // prettier-ignore
+  expect(await faultOf(house.credentials.of(row, "bob"))).toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("line break"),
+  });
 });
 
 test("names and sizes are checked, and lists show names alone", async () => {
   const row = http({});
-  for (const name of ["", "1x", "a b", "oauth https://x", "x".repeat(65)]) expect([name, (await faultOf(house.credentials.put(row, "", name, SECRET)))?.code]).toEqual([name, "BAD_REQUEST"]); // prettier-ignore
-  for (const value of ["", "x".repeat(16_385), "a\0b"]) expect((await faultOf(house.credentials.put(row, "", "T", value)))?.code).toBe("BAD_REQUEST"); // prettier-ignore
+  for (const name of ["", "1x", "a b", "oauth https://x", "x".repeat(65)])
+    expect([name, (await faultOf(house.credentials.put(row, "", name, SECRET)))?.code]).toEqual([
+      name,
+      "BAD_REQUEST",
+    ]);
+  for (const value of ["", "x".repeat(16_385), "a\0b"])
+    expect((await faultOf(house.credentials.put(row, "", "T", value)))?.code).toBe("BAD_REQUEST");
   await house.credentials.put(row, "", "T", SECRET);
-  expect(await house.credentials.list(row, "")).toEqual([{ name: "T", updatedAt: expect.any(Number) }]); // prettier-ignore
+  expect(await house.credentials.list(row, "")).toEqual([
+    { name: "T", updatedAt: expect.any(Number) },
+  ]);
   expect(await house.credentials.list(row, "ann")).toEqual([]);
 });
 
@@ -125,5 +182,8 @@ test("T1: all that comes in is a server and the id of a user", async () => {
   await house.credentials.put(row, "ann", "TOKEN", SECRET);
   const credential = await house.credentials.of(row, "ann");
   expect(house.credentials.of.length).toBe(2);
-  expect([await credential.headers(), await credential.env()]).toEqual([{ Authorization: SECRET }, {}]); // prettier-ignore
+  expect([await credential.headers(), await credential.env()]).toEqual([
+    { Authorization: SECRET },
+    {},
+  ]);
 });

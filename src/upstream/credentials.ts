@@ -89,8 +89,18 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
       return there.credential;
     },
     async put(server, userId, name, value) {
-      if (!NAME.test(name)) throw invalid("/name", `${JSON.stringify(name)} is no name of a credential`, "begin with a letter; then letters, digits, _ . - up to 64 characters"); // prettier-ignore
-      if (value === "" || value.length > MAX_VALUE || value.includes("\0")) throw invalid("/value", `expected 1 to ${MAX_VALUE} characters without NUL, got ${value.length}`, "send the credential alone"); // prettier-ignore
+      if (!NAME.test(name))
+        throw invalid(
+          "/name",
+          `${JSON.stringify(name)} is no name of a credential`,
+          "begin with a letter; then letters, digits, _ . - up to 64 characters",
+        );
+      if (value === "" || value.length > MAX_VALUE || value.includes("\0"))
+        throw invalid(
+          "/value",
+          `expected 1 to ${MAX_VALUE} characters without NUL, got ${value.length}`,
+          "send the credential alone",
+        );
       await vault.put({ server, userId }, name, value);
       forget(server.name);
     },
@@ -138,11 +148,19 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
     const { transport, name } = owner.server;
     if (transport.kind === "stdio") {
       const { texts, used } = await fillIn(transport.env, owner, vault);
-      return { id: idOf(owner, used.map(versionOf)), env: () => Promise.resolve(texts), headers: () => ({}), oauth: null }; // prettier-ignore
+      return {
+        id: idOf(owner, used.map(versionOf)),
+        env: () => Promise.resolve(texts),
+        headers: () => ({}),
+        oauth: null,
+      };
     }
     const { texts, used } = await fillIn(transport.headers, owner, vault);
     assertHeaders(texts);
-    const session = transport.kind !== "api" && transport.auth === "oauth" ? await oauth.session(owner, () => forget(name)) : null; // prettier-ignore
+    const session =
+      transport.kind !== "api" && transport.auth === "oauth"
+        ? await oauth.session(owner, () => forget(name))
+        : null;
     return {
       id: idOf(owner, [...used.map(versionOf), ...(session ? [session.version] : [])]),
       env: () => Promise.resolve({}),
@@ -167,7 +185,8 @@ function withToken(
 ): Credential["headers"] {
   let last = { token: "", headers: texts };
   const added = (token: string): Readonly<Record<string, string>> => {
-    if (last.token !== token) last = { token, headers: { ...texts, authorization: `Bearer ${token}` } }; // prettier-ignore
+    if (last.token !== token)
+      last = { token, headers: { ...texts, authorization: `Bearer ${token}` } };
     return last.headers;
   };
   return () => {
@@ -178,10 +197,17 @@ function withToken(
 
 function assertHeaders(texts: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(texts))
-    if (NOT_IN_HEADER.test(text)) throw new AppError("UNAVAILABLE", "provider_not_configured", `the header ${name} would hold a line break or another character that no header may hold`, { remedy: "store the credential again, on one line" }); // prettier-ignore
+    if (NOT_IN_HEADER.test(text))
+      throw new AppError(
+        "UNAVAILABLE",
+        "provider_not_configured",
+        `the header ${name} would hold a line break or another character that no header may hold`,
+        { remedy: "store the credential again, on one line" },
+      );
 }
 
-const versionOf = ({ name, sealed }: { readonly name: string; readonly sealed: string }): string => `${name} ${sealed}`; // prettier-ignore
+const versionOf = ({ name, sealed }: { readonly name: string; readonly sealed: string }): string =>
+  `${name} ${sealed}`;
 
 /** Names the owner, and changes with every change of what was used; of the secrets it tells nothing. */
 function idOf({ userId }: FullOwner, versions: readonly string[]): string {
@@ -191,4 +217,7 @@ function idOf({ userId }: FullOwner, versions: readonly string[]): string {
 }
 
 const invalid = (path: string, message: string, suggestion: string): AppError =>
-  new AppError("BAD_REQUEST", "invalid_input", `the credential cannot be stored: ${message}`, { remedy: suggestion, errors: [{ path, message, suggestion }] }); // prettier-ignore
+  new AppError("BAD_REQUEST", "invalid_input", `the credential cannot be stored: ${message}`, {
+    remedy: suggestion,
+    errors: [{ path, message, suggestion }],
+  });

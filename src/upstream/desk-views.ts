@@ -1,18 +1,35 @@
 // Servers and their tools as administrators see them. Nothing here is secret: references stand for what is.
 import type { Fault } from "../errors.ts";
 import { AppError, faultOf } from "../errors.ts";
-import type { ForeignDefinition, ServerRow, ServerToolRow, ServerToolState, Store } from "../store/store.ts"; // prettier-ignore
+import type {
+  ForeignDefinition,
+  ServerRow,
+  ServerToolRow,
+  ServerToolState,
+  Store,
+} from "../store/store.ts";
 import { reveal } from "./intake/hidden.ts";
 import type { ServerToolView, ServerView } from "./servers.ts";
 import { UpstreamFault, type ServerHealth } from "./upstream.ts";
 
-const NO_TOOLS: Readonly<Record<ServerToolState, number>> = { pending: 0, approved: 0, changed: 0, removed: 0, rejected: 0, refused: 0 }; // prettier-ignore
+const NO_TOOLS: Readonly<Record<ServerToolState, number>> = {
+  pending: 0,
+  approved: 0,
+  changed: 0,
+  removed: 0,
+  rejected: 0,
+  refused: 0,
+};
 
-export function serverView(row: ServerRow, health: ServerHealth | null, tools: readonly ServerToolRow[]): ServerView {
+export function serverView(
+  row: ServerRow,
+  health: ServerHealth | null,
+  tools: readonly ServerToolRow[],
+): ServerView {
   const counts = { ...NO_TOOLS };
   for (const { state } of tools) counts[state]++;
   return { ...row, health, tools: counts };
-} // prettier-ignore
+}
 
 export function toolView(row: ServerToolRow, definition: ForeignDefinition | null): ServerToolView {
   return {
@@ -24,17 +41,39 @@ export function toolView(row: ServerToolRow, definition: ForeignDefinition | nul
 }
 
 /** With the words of what is offered now. */
-export async function toolViews(store: Pick<Store, "serverTools">, rows: readonly ServerToolRow[]): Promise<ServerToolView[]> {
-  const versions = await Promise.all(rows.map(({ server, name, seenPin }) => store.serverTools.version(server, name, seenPin)));
+export async function toolViews(
+  store: Pick<Store, "serverTools">,
+  rows: readonly ServerToolRow[],
+): Promise<ServerToolView[]> {
+  const versions = await Promise.all(
+    rows.map(({ server, name, seenPin }) => store.serverTools.version(server, name, seenPin)),
+  );
   return rows.map((row, at) => toolView(row, versions[at]?.definition ?? null));
-} // prettier-ignore
+}
 
 /** Why a server could not be reached or listed, in the words of every other fault. */
 export function reachFault(name: string, cause: unknown): Fault {
   if (cause instanceof AppError) return cause.fault;
   if (!(cause instanceof UpstreamFault)) return faultOf(cause);
   const message = `server ${name}: ${reveal(cause.message)}`;
-  if (cause.kind === "unauthorized") return { code: "UNAUTHORIZED", reason: "upstream_login", message, remedy: `give it a credential (ostiary servers credential ${name} NAME) or log in: ostiary servers login ${name}` }; // prettier-ignore
-  if (cause.kind === "protocol" || cause.kind === "too_large" || cause.kind === "rpc") return { code: "EXECUTION_FAILED", reason: "upstream_protocol", message, remedy: `see what it says: ostiary servers logs ${name}` }; // prettier-ignore
-  return { code: "UNAVAILABLE", reason: "upstream_unavailable", message, remedy: `see what it says: ostiary servers logs ${name}` }; // prettier-ignore
+  if (cause.kind === "unauthorized")
+    return {
+      code: "UNAUTHORIZED",
+      reason: "upstream_login",
+      message,
+      remedy: `give it a credential (ostiary servers credential ${name} NAME) or log in: ostiary servers login ${name}`,
+    };
+  if (cause.kind === "protocol" || cause.kind === "too_large" || cause.kind === "rpc")
+    return {
+      code: "EXECUTION_FAILED",
+      reason: "upstream_protocol",
+      message,
+      remedy: `see what it says: ostiary servers logs ${name}`,
+    };
+  return {
+    code: "UNAVAILABLE",
+    reason: "upstream_unavailable",
+    message,
+    remedy: `see what it says: ostiary servers logs ${name}`,
+  };
 }

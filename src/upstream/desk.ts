@@ -2,7 +2,13 @@
 import type { Caller, JsonObject } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import type { Follower } from "../store/follow.ts";
-import { AlreadyExists, type Action, type ServerRow, type ServerToolRow, type Store } from "../store/store.ts"; // prettier-ignore
+import {
+  AlreadyExists,
+  type Action,
+  type ServerRow,
+  type ServerToolRow,
+  type Store,
+} from "../store/store.ts";
 import { CATEGORIES } from "../tools/tool.ts";
 import { applyConfigured, type Configured } from "./configured.ts";
 import { invalid, reachOf, settingsOf, type ResolveProgram } from "./desk-input.ts";
@@ -18,7 +24,10 @@ import type { Upstreams } from "./upstream.ts";
 
 export interface DeskPowers extends LinkingPowers {
   readonly store: Pick<Store, "servers" | "serverTools" | "capsules">;
-  readonly upstreams: Pick<Upstreams, "apply" | "health" | "logs" | "restart" | "definitions" | "onNotification">; // prettier-ignore
+  readonly upstreams: Pick<
+    Upstreams,
+    "apply" | "health" | "logs" | "restart" | "definitions" | "onNotification"
+  >;
   readonly credentials: Pick<OpenedCredentials, "put" | "remove" | "list" | "forget" | "of">;
   /** Servers of the settings. */
   readonly configured: Configured;
@@ -28,7 +37,11 @@ export interface DeskPowers extends LinkingPowers {
   /** What a server kept on this machine. */
   readonly removeFolders: (server: string) => Promise<void>;
   readonly now: () => number;
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: JsonObject) => Promise<void>; // prettier-ignore
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: JsonObject,
+  ) => Promise<void>;
   readonly report: (fields: object, message: string) => void;
 }
 
@@ -64,62 +77,140 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     assertAdmin(actor);
     const row = await servers.get(name);
     if (row?.tenantId === actor.tenantId) return row;
-    throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, { remedy: "list those of your tenant: ostiary servers list" }); // prettier-ignore
+    throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, {
+      remedy: "list those of your tenant: ostiary servers list",
+    });
   };
   /** The operator's own is changed where it was written. */
   const changeable = async (actor: Caller, name: string): Promise<ServerRow> => {
     const row = await ours(actor, name);
     if (row.origin === "api") return row;
-    throw new AppError("CONFLICT", "stale", `server ${name} comes from the configuration, got a change of it here`, { remedy: "change mcpServers in the settings and start again" }); // prettier-ignore
+    throw new AppError(
+      "CONFLICT",
+      "stale",
+      `server ${name} comes from the configuration, got a change of it here`,
+      { remedy: "change mcpServers in the settings and start again" },
+    );
   };
 
   /** Looks at what it offers now. A server that does not answer is no fault of whoever asked: it is told. */
-  const look = async (row: ServerRow, signal: AbortSignal): Promise<{ rows: readonly ServerToolRow[]; fault: Fault | null }> => {
+  const look = async (
+    row: ServerRow,
+    signal: AbortSignal,
+  ): Promise<{ rows: readonly ServerToolRow[]; fault: Fault | null }> => {
     try {
-      const definitions = await p.upstreams.definitions(row.name, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      const definitions = await p.upstreams.definitions(
+        row.name,
+        AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
+      );
       return { rows: await p.review.seen(row, definitions), fault: null };
     } catch (cause) {
       if (signal.aborted) throw cause;
       return { rows: await serverTools.list(row.name), fault: reachFault(row.name, cause) };
     }
-  }; // prettier-ignore
-  const tried = async (row: ServerRow, signal: AbortSignal, notes: readonly string[] = []): Promise<Tried> => {
-    const { rows, fault } = row.enabled ? await look(row, signal) : { rows: await serverTools.list(row.name), fault: null };
-    return { server: serverView(row, p.upstreams.health(row.name), rows), fault, tools: await toolViews(p.store, rows), notes };
-  }; // prettier-ignore
+  };
+  const tried = async (
+    row: ServerRow,
+    signal: AbortSignal,
+    notes: readonly string[] = [],
+  ): Promise<Tried> => {
+    const { rows, fault } = row.enabled
+      ? await look(row, signal)
+      : { rows: await serverTools.list(row.name), fault: null };
+    return {
+      server: serverView(row, p.upstreams.health(row.name), rows),
+      fault,
+      tools: await toolViews(p.store, rows),
+      notes,
+    };
+  };
 
-  const rowOf = async (actor: Caller, made: NewServer): Promise<{ row: ServerRow; secrets: Readonly<Record<string, string>>; notes: readonly string[] }> => {
+  const rowOf = async (
+    actor: Caller,
+    made: NewServer,
+  ): Promise<{
+    row: ServerRow;
+    secrets: Readonly<Record<string, string>>;
+    notes: readonly string[];
+  }> => {
     assertAdmin(actor);
-    if (!isServerName(made.name)) throw invalid("/name", `expected a name in [a-z][a-z0-9_-], at most 32, none of ${CATEGORIES.join(", ")}; got ${JSON.stringify(made.name)}`, "choose another name");
+    if (!isServerName(made.name))
+      throw invalid(
+        "/name",
+        `expected a name in [a-z][a-z0-9_-], at most 32, none of ${CATEGORIES.join(", ")}; got ${JSON.stringify(made.name)}`,
+        "choose another name",
+      );
     if (await servers.get(made.name)) throw taken(made.name);
-    if ((await servers.list(actor.tenantId)).length >= MAX_PER_TENANT) throw new AppError("CONFLICT", "already_exists", `at most ${MAX_PER_TENANT} servers per tenant, and there are as many`, { remedy: "remove one that nobody needs" });
+    if ((await servers.list(actor.tenantId)).length >= MAX_PER_TENANT)
+      throw new AppError(
+        "CONFLICT",
+        "already_exists",
+        `at most ${MAX_PER_TENANT} servers per tenant, and there are as many`,
+        { remedy: "remove one that nobody needs" },
+      );
     const { transport, secrets, notes } = await reachOf(made.transport, p.resolveProgram);
     const now = p.now();
-    const row: ServerRow = { name: made.name, tenantId: actor.tenantId, description: made.description ?? "", transport, settings: settingsOf(made.settings), enabled: made.enabled ?? true, origin: "api", createdBy: actor.userId, createdAt: now, updatedAt: now };
+    const row: ServerRow = {
+      name: made.name,
+      tenantId: actor.tenantId,
+      description: made.description ?? "",
+      transport,
+      settings: settingsOf(made.settings),
+      enabled: made.enabled ?? true,
+      origin: "api",
+      createdBy: actor.userId,
+      createdAt: now,
+      updatedAt: now,
+    };
     return { row, secrets: { ...secrets, ...made.credentials }, notes };
-  }; // prettier-ignore
+  };
   const seal = async (row: ServerRow, secrets: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [name, value] of Object.entries(secrets)) await p.credentials.put(row, "", name, value); // prettier-ignore
+    for (const [name, value] of Object.entries(secrets))
+      await p.credentials.put(row, "", name, value);
   };
 
   /** Connects and lists without keeping anything. */
-  const rehearse = async (row: ServerRow, secrets: Readonly<Record<string, string>>, notes: readonly string[], signal: AbortSignal): Promise<Tried> => {
+  const rehearse = async (
+    row: ServerRow,
+    secrets: Readonly<Record<string, string>>,
+    notes: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Tried> => {
     try {
       await seal(row, secrets);
       await p.upstreams.apply([...(await servers.list()), row]);
-      const definitions = await p.upstreams.definitions(row.name, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
-      const rows = definitions.map((definition) => judgeOffer({ server: row.name, definition, former: null, at: p.now() }, new TakenNames([])));
-      const views = rows.map((one, at) => ({ ...one, title: definitions[at]?.title ?? null, description: definitions[at]?.description ?? "" }));
-      return { server: serverView(row, p.upstreams.health(row.name), rows), fault: null, tools: views, notes };
+      const definitions = await p.upstreams.definitions(
+        row.name,
+        AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
+      );
+      const rows = definitions.map((definition) =>
+        judgeOffer({ server: row.name, definition, former: null, at: p.now() }, new TakenNames([])),
+      );
+      const views = rows.map((one, at) => ({
+        ...one,
+        title: definitions[at]?.title ?? null,
+        description: definitions[at]?.description ?? "",
+      }));
+      return {
+        server: serverView(row, p.upstreams.health(row.name), rows),
+        fault: null,
+        tools: views,
+        notes,
+      };
     } catch (cause) {
       if (signal.aborted) throw cause;
-      return { server: serverView(row, p.upstreams.health(row.name), []), fault: reachFault(row.name, cause), tools: [], notes };
+      return {
+        server: serverView(row, p.upstreams.health(row.name), []),
+        fault: reachFault(row.name, cause),
+        tools: [],
+        notes,
+      };
     } finally {
       for (const name of Object.keys(secrets)) await p.credentials.remove(row, "", name);
       await applied();
       if (row.transport.kind === "stdio") await p.removeFolders(row.name);
     }
-  }; // prettier-ignore
+  };
 
   const add = async (actor: Caller, made: NewServer, signal: AbortSignal): Promise<Tried> => {
     const { row, secrets, notes } = await rowOf(actor, made);
@@ -140,7 +231,11 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     async list(actor) {
       assertAdmin(actor);
       const rows = await servers.list(actor.tenantId);
-      return Promise.all(rows.map(async (row) => serverView(row, p.upstreams.health(row.name), await serverTools.list(row.name)))); // prettier-ignore
+      return Promise.all(
+        rows.map(async (row) =>
+          serverView(row, p.upstreams.health(row.name), await serverTools.list(row.name)),
+        ),
+      );
     },
     async get(actor, name) {
       const row = await ours(actor, name);
@@ -150,11 +245,24 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       const before = await changeable(actor, name);
       const reach = transport === undefined ? null : await reachOf(transport, p.resolveProgram);
       if (reach) await seal(before, reach.secrets);
-      const given = { ...edit, ...(reach ? { transport: reach.transport } : {}), ...(settings ? { settings: settingsOf(settings, before.settings) } : {}) }; // prettier-ignore
-      const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)); // prettier-ignore
+      const given = {
+        ...edit,
+        ...(reach ? { transport: reach.transport } : {}),
+        ...(settings ? { settings: settingsOf(settings, before.settings) } : {}),
+      };
+      const change = Object.fromEntries(
+        Object.entries(given).filter(([, value]) => value !== undefined),
+      );
       const after = await servers.update(name, { ...change, updatedAt: p.now() });
-      if (after === null) throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, { remedy: "somebody removed it meanwhile" }); // prettier-ignore
-      await p.note("upstream.changed", actor, auditOf(after, { how: Object.keys(change).sort().join(", ") })); // prettier-ignore
+      if (after === null)
+        throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, {
+          remedy: "somebody removed it meanwhile",
+        });
+      await p.note(
+        "upstream.changed",
+        actor,
+        auditOf(after, { how: Object.keys(change).sort().join(", ") }),
+      );
       await changed();
       await p.review.placed(after);
       return tried(after, signal, reach?.notes ?? []);
@@ -165,7 +273,10 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       const view = serverView(row, p.upstreams.health(name), tools);
       // Nobody can call them from here on; should the rest fail it can be done again.
       await p.review.dropped(name);
-      await linking.unlink(actor, tools.map((tool) => tool.name)); // prettier-ignore
+      await linking.unlink(
+        actor,
+        tools.map((tool) => tool.name),
+      );
       if (await servers.remove(name)) await p.note("upstream.removed", actor, auditOf(row));
       p.credentials.forget(name);
       await changed();
@@ -174,24 +285,43 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     },
     async restart(actor, name, signal) {
       const row = await ours(actor, name);
-      if (!row.enabled) throw new AppError("CONFLICT", "not_running", `server ${name} is switched off`, { remedy: `switch it on: ostiary servers set ${name} --enable` }); // prettier-ignore
+      if (!row.enabled)
+        throw new AppError("CONFLICT", "not_running", `server ${name} is switched off`, {
+          remedy: `switch it on: ostiary servers set ${name} --enable`,
+        });
       await p.upstreams.restart(name);
       return tried(row, signal);
     },
     look: async (actor, name, signal) => tried(await ours(actor, name), signal),
     logs: async (actor, name) => p.upstreams.logs((await ours(actor, name)).name),
-    ...createDeciding({ store: p.store, review: p.review, linking, now: p.now, note: p.note, ours }), // prettier-ignore
+    ...createDeciding({
+      store: p.store,
+      review: p.review,
+      linking,
+      now: p.now,
+      note: p.note,
+      ours,
+    }),
 
     async import(actor, text, only, signal) {
       assertAdmin(actor);
       const { importServers } = await import("./intake/clients.ts");
       const { servers: found, faults } = importServers(text);
-      const wanted = found.filter(({ name, called }) => only === null || only.includes(name) || only.includes(called)); // prettier-ignore
+      const wanted = found.filter(
+        ({ name, called }) => only === null || only.includes(name) || only.includes(called),
+      );
       const done: ImportedEntry[] = [];
       for (const { called, needs, ignored, ...made } of wanted) {
         const { name } = made;
         try {
-          done.push({ name, called, needs, ignored, tried: await add(actor, made, signal), fault: null }); // prettier-ignore
+          done.push({
+            name,
+            called,
+            needs,
+            ignored,
+            tried: await add(actor, made, signal),
+            fault: null,
+          });
         } catch (cause) {
           if (!(cause instanceof AppError)) throw cause;
           done.push({ name, called, needs, ignored, tried: null, fault: cause.fault });
@@ -202,7 +332,10 @@ export function openDesk(p: DeskPowers): OpenedDesk {
 
     async credentials(actor, name) {
       const row = await ours(actor, name);
-      return { shared: await p.credentials.list(row, ""), own: await p.credentials.list(row, actor.userId) }; // prettier-ignore
+      return {
+        shared: await p.credentials.list(row, ""),
+        own: await p.credentials.list(row, actor.userId),
+      };
     },
     async putCredential(actor, name, given) {
       const row = given.own ? await usable(actor, name) : await ours(actor, name);
@@ -220,20 +353,38 @@ export function openDesk(p: DeskPowers): OpenedDesk {
   /** Where everybody brings their own, everybody of the tenant may do so; of others they are not told. */
   async function usable(actor: Caller, name: string): Promise<ServerRow> {
     const row = await servers.get(name);
-    if (row?.tenantId === actor.tenantId && (actor.role === "admin" || row.settings.credentials === "user")) return row; // prettier-ignore
-    throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, { remedy: "ask an administrator whether it takes credentials of your own" }); // prettier-ignore
+    if (
+      row?.tenantId === actor.tenantId &&
+      (actor.role === "admin" || row.settings.credentials === "user")
+    )
+      return row;
+    throw new AppError("NOT_FOUND", "unknown", `Server '${name}' not found`, {
+      remedy: "ask an administrator whether it takes credentials of your own",
+    });
   }
 
-  async function credentialChanged(actor: Caller, row: ServerRow, given: { name: string; own: boolean }, how: string): Promise<void> {
-    await p.note("upstream.credential_changed", actor, { server: row.name, credential: given.name, whose: given.own ? actor.userId : "everybody", how });
+  async function credentialChanged(
+    actor: Caller,
+    row: ServerRow,
+    given: { name: string; own: boolean },
+    how: string,
+  ): Promise<void> {
+    await p.note("upstream.credential_changed", actor, {
+      server: row.name,
+      credential: given.name,
+      whose: given.own ? actor.userId : "everybody",
+      how,
+    });
     await p.follower.changed(SUBJECT);
-  } // prettier-ignore
+  }
 
   const lookSoon = (server: string): void => {
     clearTimeout(waiting.get(server));
     const timer = setTimeout(() => {
       waiting.delete(server);
-      lookNow(server).catch((cause: unknown) => p.report({ err: cause, server }, "a server could not be looked at")); // prettier-ignore
+      lookNow(server).catch((cause: unknown) =>
+        p.report({ err: cause, server }, "a server could not be looked at"),
+      );
     }, SETTLE_MS);
     waiting.set(server, timer.unref());
   };
@@ -269,14 +420,33 @@ export function openDesk(p: DeskPowers): OpenedDesk {
 }
 
 function assertAdmin(actor: Caller): void {
-  if (actor.role !== "admin") throw new AppError("FORBIDDEN", "admin_only", `only administrators define servers, got ${actor.userId}`, { remedy: "ask an administrator" }); // prettier-ignore
+  if (actor.role !== "admin")
+    throw new AppError(
+      "FORBIDDEN",
+      "admin_only",
+      `only administrators define servers, got ${actor.userId}`,
+      { remedy: "ask an administrator" },
+    );
 }
 
 const taken = (name: string): AppError =>
-  new AppError("CONFLICT", "already_exists", `a server '${name}' exists already`, { remedy: `choose another name, or change it: ostiary servers set ${name}` }); // prettier-ignore
+  new AppError("CONFLICT", "already_exists", `a server '${name}' exists already`, {
+    remedy: `choose another name, or change it: ostiary servers set ${name}`,
+  });
 
 /** What the record says of a server: where it is and how it is held, never what it is reached with. */
-function auditOf({ name, transport, enabled, origin }: ServerRow, more: JsonObject = {}): JsonObject {
-  const where = transport.kind === "stdio" ? { argv: transport.argv, isolation: transport.isolation, folders: transport.folders.map(({ path, access }) => `${path} ${access}`), network: transport.network === "none" ? "none" : transport.network.hosts } : { host: URL.parse(transport.url)?.host ?? "" };
+function auditOf(
+  { name, transport, enabled, origin }: ServerRow,
+  more: JsonObject = {},
+): JsonObject {
+  const where =
+    transport.kind === "stdio"
+      ? {
+          argv: transport.argv,
+          isolation: transport.isolation,
+          folders: transport.folders.map(({ path, access }) => `${path} ${access}`),
+          network: transport.network === "none" ? "none" : transport.network.hosts,
+        }
+      : { host: URL.parse(transport.url)?.host ?? "" };
   return { server: name, kind: transport.kind, ...where, enabled, origin, ...more };
-} // prettier-ignore
+}

@@ -52,7 +52,16 @@ export function openDirect(p: DirectParts): Direct {
   const baseOf = (headers: Readonly<Record<string, string>>): readonly string[] => {
     if (headers === given) return base;
     given = headers;
-    const own = ["content-type", "application/json", "accept", "application/json, text/event-stream", "accept-encoding", "identity", "mcp-protocol-version", p.version]; // prettier-ignore
+    const own = [
+      "content-type",
+      "application/json",
+      "accept",
+      "application/json, text/event-stream",
+      "accept-encoding",
+      "identity",
+      "mcp-protocol-version",
+      p.version,
+    ];
     base = [
       ...Object.entries(headers)
         .filter(([name]) => !isOurs(name) && !(p.credential.oauth && /^authorization$/i.test(name)))
@@ -86,14 +95,17 @@ export function openDirect(p: DirectParts): Direct {
     known: Readonly<Record<string, string>>,
     token?: string,
   ): Promise<JsonObject | null> {
-    if (options.signal.aborted) return Promise.reject(new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false })); // prettier-ignore
+    if (options.signal.aborted)
+      return Promise.reject(
+        new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false }),
+      );
     const id = ++lastId;
     const headers = ["mcp-method", method];
     const name = params["name"];
     if (typeof name === "string") headers.push("mcp-name", headerValue(name));
     if (token !== undefined) headers.push("authorization", `Bearer ${token}`);
     const sent = options.onProgress ? withToken(params, id) : params;
-    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`; // prettier-ignore
+    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`;
     return new Promise((resolve, reject) => {
       const answer = new Answer(id, method, options, state, resolve, reject);
       try {
@@ -120,7 +132,9 @@ const isPromise = <T extends object>(value: T | Promise<T>): value is Promise<T>
 
 /** What the protocol or the connection writes itself. */
 const isOurs = (name: string): boolean =>
-  /^(mcp-.*|content-(type|length|encoding)|accept(-encoding)?|host|connection|transfer-encoding)$/i.test(name); // prettier-ignore
+  /^(mcp-.*|content-(type|length|encoding)|accept(-encoding)?|host|connection|transfer-encoding)$/i.test(
+    name,
+  );
 
 function withToken(params: JsonObject, id: number): JsonObject {
   const meta = params["_meta"];
@@ -164,12 +178,20 @@ class Answer implements PooledSink {
     this.#reject = reject;
     this.#maxBytes = Math.min(options.maxResultBytes ?? Infinity, parts.maxBytes);
     this.#left = this.#maxBytes;
-    this.#deadline = new Deadline(options.timeoutMs, () => this.#stop(new UpstreamFault("timeout", `no answer within ${options.timeoutMs} ms`, { dispatched: this.#sent }))); // prettier-ignore
+    this.#deadline = new Deadline(options.timeoutMs, () =>
+      this.#stop(
+        new UpstreamFault("timeout", `no answer within ${options.timeoutMs} ms`, {
+          dispatched: this.#sent,
+        }),
+      ),
+    );
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   readonly #onAbort = (): void =>
-    this.#stop(new UpstreamFault("cancelled", "the call was cancelled", { dispatched: this.#sent })); // prettier-ignore
+    this.#stop(
+      new UpstreamFault("cancelled", "the call was cancelled", { dispatched: this.#sent }),
+    );
 
   started(): void {
     this.#sent = true;
@@ -182,7 +204,8 @@ class Answer implements PooledSink {
     if (NOT_TAKEN.has(status) || MOVED.has(status)) return this.#stop(null);
     if (status !== 200) return void (this.#left = ERROR_BYTES);
     const type = String(headers["content-type"] ?? "").toLowerCase();
-    if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") return this.#stop(invalid("it is compressed, which nobody asked for")); // prettier-ignore
+    if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
+      return this.#stop(invalid("it is compressed, which nobody asked for"));
     // Nothing of what is too large anyway needs to be read.
     if (Number(headers["content-length"]) > this.#left) return this.#stop(tooLarge(this.#maxBytes));
     if (type.startsWith("text/event-stream")) {
@@ -200,7 +223,8 @@ class Answer implements PooledSink {
   data(chunk: Uint8Array): void {
     this.#left -= chunk.length;
     if (this.#isOver) return this.#left < 0 ? this.flow?.abort() : undefined;
-    if (this.#left < 0) return this.#stop(this.#status === 200 ? tooLarge(this.#maxBytes) : this.#refused()); // prettier-ignore
+    if (this.#left < 0)
+      return this.#stop(this.#status === 200 ? tooLarge(this.#maxBytes) : this.#refused());
     if (this.#read) {
       try {
         this.#rest(this.#stream?.rest(this.#read(chunk)) ?? 0);
@@ -218,7 +242,10 @@ class Answer implements PooledSink {
   end(): void {
     if (this.#isOver) return;
     if (this.#status !== 200) return this.#stop(this.#refused());
-    if (this.#read) return this.#stop(new UpstreamFault("closed", "the stream ended without an answer", { dispatched: true })); // prettier-ignore
+    if (this.#read)
+      return this.#stop(
+        new UpstreamFault("closed", "the stream ended without an answer", { dispatched: true }),
+      );
     try {
       this.#heard(parseStrict(this.#body.bytes));
       if (!this.#isOver) this.#stop(invalid("it is not the response to this request"));
@@ -239,7 +266,8 @@ class Answer implements PooledSink {
 
   #heard(message: unknown): void {
     if (this.#isOver) return;
-    if (!isObject(message) || message["jsonrpc"] !== "2.0") return this.#stop(invalid("it is no JSON-RPC message")); // prettier-ignore
+    if (!isObject(message) || message["jsonrpc"] !== "2.0")
+      return this.#stop(invalid("it is no JSON-RPC message"));
     const { method, params, id, result, error } = message;
     if (typeof method === "string") {
       if (id === undefined) this.#noticed(method, isObject(params) ? params : {});
@@ -249,7 +277,8 @@ class Answer implements PooledSink {
     if (error !== undefined) return this.#stop(ofRpc(error));
     if (!isObject(result)) return this.#stop(invalid("it has neither result nor error"));
     this.#finish();
-    if (this.#method === "tools/list" && !this.#read && !this.#body.bytes.includes(MARK)) this.#parts.plain.add(result); // prettier-ignore
+    if (this.#method === "tools/list" && !this.#read && !this.#body.bytes.includes(MARK))
+      this.#parts.plain.add(result);
     this.#resolve(result);
     // Most streams end with the answer, and their connection can be used again; nothing is wanted of one that goes on.
     if (!this.#read) return;

@@ -19,7 +19,8 @@ test("bodies that come at the same time, in any pieces, are whole and apart", ()
           const piece = body[turn];
           if (piece) gathered[i]?.add(piece);
         }
-      for (const [i, body] of bodies.entries()) expect(gathered[i]?.bytes.equals(Buffer.concat(body))).toBe(true); // prettier-ignore
+      for (const [i, body] of bodies.entries())
+        expect(gathered[i]?.bytes.equals(Buffer.concat(body))).toBe(true);
       for (const one of gathered) one.release();
     }),
   );
@@ -37,6 +38,10 @@ test("what was handed out stays as it is when its memory is used again, and noth
   first.release();
   first.release();
   const [second, third] = [large(2), large(3)];
-  expect([bytes, second.bytes, third.bytes].map((of) => new Set(of))).toEqual([new Set([1]), new Set([2]), new Set([3])]); // prettier-ignore
+  expect([bytes, second.bytes, third.bytes].map((of) => new Set(of))).toEqual([
+    new Set([1]),
+    new Set([2]),
+    new Set([3]),
+  ]);
   expect(first.bytes).toHaveLength(0);
 });

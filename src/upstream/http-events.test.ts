@@ -4,7 +4,10 @@ import { eventReader } from "./http-events.ts";
 /** Data and lines of all events, from pieces of such a size. */
 function eventsOf(text: string, size: number, maxBytes = 1_000): [string | null, string[]][] {
   const found: [string | null, string[]][] = [];
-  const read = eventReader(maxBytes, (data, lines) => void found.push([data?.toString() ?? null, lines.map(String)])); // prettier-ignore
+  const read = eventReader(
+    maxBytes,
+    (data, lines) => void found.push([data?.toString() ?? null, lines.map(String)]),
+  );
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) read(bytes.subarray(at, at + size));
   return found;
@@ -31,9 +34,14 @@ describe("events", () => {
     expect(eventsOf(`data: ${"x".repeat(900)}\n\n`.repeat(5), 100)).toHaveLength(5);
   });
 
-  test.each([1, 4, 1_000])("whose lines end with a lone CR are refused, in pieces of %i bytes", (size) => {
-    expect(() => eventsOf("data: 1\rdata: 2\r\r", size)).toThrow(expect.objectContaining({ kind: "protocol" }) as Error);
-  }); // prettier-ignore
+  test.each([1, 4, 1_000])(
+    "whose lines end with a lone CR are refused, in pieces of %i bytes",
+    (size) => {
+      expect(() => eventsOf("data: 1\rdata: 2\r\r", size)).toThrow(
+        expect.objectContaining({ kind: "protocol" }) as Error,
+      );
+    },
+  );
 
   test("of single bytes, thousands of them, are put together", () => {
     const long = "y".repeat(5_000);
@@ -42,6 +50,10 @@ describe("events", () => {
 
   test("how many lines a piece had is told", () => {
     const read = eventReader(100, () => undefined);
-    expect([read(Buffer.from("\n\n: x\nda")), read(Buffer.from("ta: 1")), read(Buffer.from("\n\n"))]).toEqual([3, 0, 2]); // prettier-ignore
+    expect([
+      read(Buffer.from("\n\n: x\nda")),
+      read(Buffer.from("ta: 1")),
+      read(Buffer.from("\n\n")),
+    ]).toEqual([3, 0, 2]);
   });
 });

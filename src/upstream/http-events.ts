@@ -40,7 +40,8 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
     held += piece.length;
     if (held > maxBytes) throw tooLarge(maxBytes);
     const at = piece.indexOf(CR);
-    if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR) throw invalid("its events end lines in a way nobody uses"); // prettier-ignore
+    if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR)
+      throw invalid("its events end lines in a way nobody uses");
     pieces.push(Buffer.from(piece));
     if (pieces.length === MAX_PIECES) pieces = [Buffer.concat(pieces)];
   };

@@ -65,15 +65,23 @@ function mirroredIn(schema: Json): readonly Mirrored[] | null {
     if (typeof node !== "object" || node === null) return;
     if (!Array.isArray(node) && MARK in node) {
       const { [MARK]: header, type } = node;
-      const fits = reachable && path.length > 0 && typeof header === "string" && TOKEN.test(header) && TYPES.includes(type ?? null) && !seen.has(header.toLowerCase()); // prettier-ignore
+      const fits =
+        reachable &&
+        path.length > 0 &&
+        typeof header === "string" &&
+        TOKEN.test(header) &&
+        TYPES.includes(type ?? null) &&
+        !seen.has(header.toLowerCase());
       if (!fits) return void (isAllowed = false);
       seen.add(header.toLowerCase());
       found.push({ path, header });
     }
     for (const [key, child] of Object.entries(node)) {
-      if (key === "properties" && isObject(child)) for (const [name, one] of Object.entries(child)) visit(one, [...path, name], reachable); // prettier-ignore
+      if (key === "properties" && isObject(child))
+        for (const [name, one] of Object.entries(child)) visit(one, [...path, name], reachable);
       // Values are no schemas, though they may look like some.
-      else if (key !== "default" && key !== "const" && key !== "enum" && key !== "examples") visit(child as Json, path, false); // prettier-ignore
+      else if (key !== "default" && key !== "const" && key !== "enum" && key !== "examples")
+        visit(child as Json, path, false);
     }
   };
   visit(schema, [], true);
@@ -84,5 +92,7 @@ function textAt(value: Json, path: readonly string[]): string | null {
   let node: Json | undefined = value;
   for (const key of path) node = isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined;
   if (typeof node === "string" || typeof node === "boolean") return String(node);
-  return typeof node === "number" && (!Number.isInteger(node) || Number.isSafeInteger(node)) ? String(node) : null; // prettier-ignore
+  return typeof node === "number" && (!Number.isInteger(node) || Number.isSafeInteger(node))
+    ? String(node)
+    : null;
 }

@@ -9,9 +9,12 @@ const BROKEN = '{"jsonrpc":"2.0","method":"notifications/message","params":';
 function opened() {
   const clock = { now: 0 };
   const said: string[] = [];
-  const intake = createIntake((line) => void said.push(line), () => clock.now);
+  const intake = createIntake(
+    (line) => void said.push(line),
+    () => clock.now,
+  );
   return { clock, said, intake };
-} // prettier-ignore
+}
 
 const read = (stream: IntakeStream, text: string): unknown => stream.read(Buffer.from(text));
 /** How many of so many are handed on. */
@@ -41,14 +44,20 @@ describe("what a stream brings besides the answer", () => {
   test.each([
     ["the answer", ANSWER],
     ["the answer with an id written oddly", ANSWER.replace("id", "\\u0069d")],
-    ["the answer that quotes a notice", `{"result":{"text":${JSON.stringify(NOTICE)}},"id":1,"jsonrpc":"2.0"}`],
-    ["the answer with a method inside", `{"jsonrpc":"2.0","result":{"method":"notifications/message"},"id":1}`],
+    [
+      "the answer that quotes a notice",
+      `{"result":{"text":${JSON.stringify(NOTICE)}},"id":1,"jsonrpc":"2.0"}`,
+    ],
+    [
+      "the answer with a method inside",
+      `{"jsonrpc":"2.0","result":{"method":"notifications/message"},"id":1}`,
+    ],
     ["an answer of no known shape", `[${NOTICE}]`],
   ])("never takes %s with it", (_, text) => {
     const stream = opened().intake.stream();
     handedOn(stream, NOTICE, 3_000);
     expect(read(stream, text)).toEqual(JSON.parse(text));
-  }); // prettier-ignore
+  });
 
   test("is read where it could be an answer, and dropped when it is none", () => {
     const stream = opened().intake.stream();
@@ -66,7 +75,7 @@ describe("what a stream brings besides the answer", () => {
     for (const stream of [first, second, quiet]) stream.end();
     first.end();
     expect(said).toEqual([
-      "[ostiary] it sends more than 200 messages a second that nobody asked for; the rest is dropped", // prettier-ignore
+      "[ostiary] it sends more than 200 messages a second that nobody asked for; the rest is dropped",
       "[ostiary] 700 messages were dropped",
       "[ostiary] 1 messages were dropped",
     ]);
@@ -81,7 +90,8 @@ describe("the share of our time that a server gets", () => {
     let steps = 0;
     for (; clock.now < seconds * 1_000; clock.now++)
       for (const one of all)
-        for (; one.until <= clock.now && steps < 1e6; steps++) one.until = clock.now + step(one.stream); // prettier-ignore
+        for (; one.until <= clock.now && steps < 1e6; steps++)
+          one.until = clock.now + step(one.stream);
     return steps;
   }
   const notice = (stream: IntakeStream): number => (read(stream, NOTICE), stream.rest(3));

@@ -40,7 +40,10 @@ export function createIntake(said: (line: string) => void, now: () => number): I
       let hasAnswer = false;
       const drop = (): undefined => {
         dropped++;
-        if (!isTold) said(`[ostiary] it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`); // prettier-ignore
+        if (!isTold)
+          said(
+            `[ostiary] it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`,
+          );
         isTold = true;
       };
       return {
@@ -72,4 +75,5 @@ export function createIntake(said: (line: string) => void, now: () => number): I
   };
 }
 
-const isAnswer = (message: Json): boolean => !isObject(message) || typeof message["method"] !== "string"; // prettier-ignore
+const isAnswer = (message: Json): boolean =>
+  !isObject(message) || typeof message["method"] !== "string";

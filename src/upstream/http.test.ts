@@ -27,7 +27,10 @@ function freePort(): Promise<number> {
 /** The reference server, which listens everywhere unless it is told otherwise. */
 async function everything(kind: "streamableHttp" | "sse"): Promise<number> {
   const port = await freePort();
-  const child = spawn(process.execPath, ["--import", LOOPBACK, EVERYTHING, kind], { env: { PATH: process.env["PATH"], PORT: String(port) }, stdio: ["ignore", "pipe", "pipe"] }); // prettier-ignore
+  const child = spawn(process.execPath, ["--import", LOOPBACK, EVERYTHING, kind], {
+    env: { PATH: process.env["PATH"], PORT: String(port) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   cleanups.push(() => void child.kill("SIGKILL"));
   await new Promise<void>((ready, failed) => {
     const hear = (chunk: Buffer): void => {
@@ -56,7 +59,11 @@ describe("server-everything", () => {
       expect(connection.era).toBe("legacy");
       const list = await connection.request("tools/list", {}, options({ timeoutMs: 20_000 }));
       expect((list["tools"] as JsonObject[]).map(({ name }) => name)).toContain("echo");
-      const result = await connection.request("tools/call", { name: "echo", arguments: { message: "hi" } }, options({ timeoutMs: 20_000 })); // prettier-ignore
+      const result = await connection.request(
+        "tools/call",
+        { name: "echo", arguments: { message: "hi" } },
+        options({ timeoutMs: 20_000 }),
+      );
       expect(JSON.stringify(result)).toContain("hi");
       await connection.close();
       expect(await connection.ended).toBe("the connection was closed");
@@ -66,8 +73,15 @@ describe("server-everything", () => {
 
   test("over sse: when the program dies, the connection ends and what is in flight fails", async () => {
     const port = await everything("sse");
-    const { connection } = await vi.waitFor(() => opened(rowOf(`http://127.0.0.1:${port}/sse`, "sse")), { timeout: 20_000, interval: 250 }); // prettier-ignore
-    const waiting = connection.request("tools/call", { name: "trigger-long-running-operation", arguments: { duration: 30, steps: 2 } }, options({ timeoutMs: 40_000 })); // prettier-ignore
+    const { connection } = await vi.waitFor(
+      () => opened(rowOf(`http://127.0.0.1:${port}/sse`, "sse")),
+      { timeout: 20_000, interval: 250 },
+    );
+    const waiting = connection.request(
+      "tools/call",
+      { name: "trigger-long-running-operation", arguments: { duration: 30, steps: 2 } },
+      options({ timeoutMs: 40_000 }),
+    );
     const kill = cleanups.shift();
     setTimeout(() => void Promise.resolve(kill?.()).catch(() => undefined), 300);
     await expect(waiting).rejects.toMatchObject({ kind: "closed", dispatched: true });
@@ -79,20 +93,29 @@ describe("change notices of a modern server", () => {
   test("are listened for, and again after the stream dropped", async () => {
     const servers = new Set<McpServer>();
     const handler = createMcpHandler(() => {
-      const server = new McpServer({ name: "changing", version: "1" }, { capabilities: { tools: { listChanged: true } } }); // prettier-ignore
+      const server = new McpServer(
+        { name: "changing", version: "1" },
+        { capabilities: { tools: { listChanged: true } } },
+      );
       server.registerTool("any", { description: "Any" }, () => ({ content: [] }));
       servers.add(server);
       return server;
     });
     const serve = toNodeHandler(handler);
-    const http = createServer((req, res) => void serve(req as Parameters<typeof serve>[0], res).catch(() => res.destroy())); // prettier-ignore
+    const http = createServer(
+      (req, res) => void serve(req as Parameters<typeof serve>[0], res).catch(() => res.destroy()),
+    );
     const { notified } = await opened(rowOf(await listening(http)));
-    const heard = (): number => notified.filter(([method]) => method === "notifications/tools/list_changed").length; // prettier-ignore
+    const heard = (): number =>
+      notified.filter(([method]) => method === "notifications/tools/list_changed").length;
     const told = async (count: number): Promise<void> =>
-      vi.waitFor(() => {
-        handler.notify.toolsChanged();
-        expect(heard()).toBeGreaterThanOrEqual(count);
-      }, { timeout: 15_000, interval: 200 }); // prettier-ignore
+      vi.waitFor(
+        () => {
+          handler.notify.toolsChanged();
+          expect(heard()).toBeGreaterThanOrEqual(count);
+        },
+        { timeout: 15_000, interval: 200 },
+      );
     await told(1);
     http.closeAllConnections();
     await told(heard() + 1);

@@ -46,7 +46,15 @@ export async function openHttp(
   const pool = await egress.pooled(rulesForServer(given.url));
   const sdk = await import("@modelcontextprotocol/client");
   const url = new URL(given.url);
-  const fetch = fetchFor({ url, kind: given.kind, credential, watch, intake, pool, maxBytes: settings.maxResultBytes }); // prettier-ignore
+  const fetch = fetchFor({
+    url,
+    kind: given.kind,
+    credential,
+    watch,
+    intake,
+    pool,
+    maxBytes: settings.maxResultBytes,
+  });
   const options = { fetch, ...(credential.oauth ? { authProvider: credential.oauth } : {}) };
   if (given.kind === "sse") {
     const transport = new sdk.SSEClientTransport(url, options);
@@ -59,7 +67,10 @@ export async function openHttp(
     async close() {
       if (transport.sessionId !== undefined) {
         const goodbye = transport.terminateSession().catch(() => undefined);
-        await Promise.race([goodbye, new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref())]); // prettier-ignore
+        await Promise.race([
+          goodbye,
+          new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
+        ]);
       }
       await pool.close();
     },
@@ -85,15 +96,24 @@ function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: Fetc
     // Discovery and tokens: whatever host it is, it gets nothing that was meant for the server.
     if (!isToServer(target, url, kind, mark !== null, init))
       return pool.fetch(target, { ...init, headers });
-    for (const [name, value] of Object.entries(await credential.headers())) if (!headers.has(name)) headers.set(name, value); // prettier-ignore
+    for (const [name, value] of Object.entries(await credential.headers()))
+      if (!headers.has(name)) headers.set(name, value);
     let sent = false;
     try {
       const onSent = (): void => {
         sent = true;
         if (mark !== null) watch.sent(mark);
       };
-      const response = await pool.fetch(target, { ...init, headers }, { maxBytes: Infinity, headersMs: 0, idleMs: 0, onSent }); // prettier-ignore
-      return await checked(response, { maxBytes, intake, isStanding: init.method === "GET" }, (fault) => mark !== null && watch.failed(mark, fault)); // prettier-ignore
+      const response = await pool.fetch(
+        target,
+        { ...init, headers },
+        { maxBytes: Infinity, headersMs: 0, idleMs: 0, onSent },
+      );
+      return await checked(
+        response,
+        { maxBytes, intake, isStanding: init.method === "GET" },
+        (fault) => mark !== null && watch.failed(mark, fault),
+      );
     } catch (cause) {
       init.signal?.throwIfAborted();
       throw faultOf(cause, sent);
@@ -111,9 +131,14 @@ function isToServer(
 ): boolean {
   if (target.origin !== server.origin) return false;
   // A redirect may have led to another path.
-  if (isMarked || (target.pathname === server.pathname && target.search === server.search)) return true; // prettier-ignore
+  if (isMarked || (target.pathname === server.pathname && target.search === server.search))
+    return true;
   // The transport of 2024 is told by the server where to post.
-  return kind === "sse" && init.method === "POST" && new Headers(init.headers).get("content-type") === "application/json"; // prettier-ignore
+  return (
+    kind === "sse" &&
+    init.method === "POST" &&
+    new Headers(init.headers).get("content-type") === "application/json"
+  );
 }
 
 interface StreamLimits {
@@ -124,7 +149,11 @@ interface StreamLimits {
 }
 
 /** The same answer, once it is known to be one that may be read. */
-async function checked(response: Response, limits: StreamLimits, onFault: (fault: UpstreamFault) => void): Promise<Response> {
+async function checked(
+  response: Response,
+  limits: StreamLimits,
+  onFault: (fault: UpstreamFault) => void,
+): Promise<Response> {
   const { status, headers, body } = response;
   const { intake } = limits;
   if (body === null) return response;
@@ -133,23 +162,39 @@ async function checked(response: Response, limits: StreamLimits, onFault: (fault
     throw invalid("it is compressed, which nobody asked for");
   }
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (!response.ok) return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), { status, headers });
+  if (!response.ok)
+    return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+      status,
+      headers,
+    });
   if (type === "application/json") {
     const bytes = await whole(body, limits, "refuse");
     parseStrict(bytes);
     return new Response(bytes, { status, headers });
   }
-  if (type !== "text/event-stream") return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), { status, headers });
+  if (type !== "text/event-stream")
+    return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+      status,
+      headers,
+    });
   return new Response(body.pipeThrough(watched(limits, onFault)), { status, headers });
-} // prettier-ignore
+}
 
 /** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
-function watched({ maxBytes, intake, isStanding }: StreamLimits, onFault: (fault: UpstreamFault) => void): TransformStream<Uint8Array, Uint8Array> {
+function watched(
+  { maxBytes, intake, isStanding }: StreamLimits,
+  onFault: (fault: UpstreamFault) => void,
+): TransformStream<Uint8Array, Uint8Array> {
   const stream = intake.stream(SDK_COST);
   let passed: Buffer[] = [];
   const read = eventReader(maxBytes, (data, lines) => {
     // `endpoint` of the transport of 2024 is a path.
-    if (data === null || data[0] === SLASH || data[0] === LETTER_H || stream.read(data) !== undefined)
+    if (
+      data === null ||
+      data[0] === SLASH ||
+      data[0] === LETTER_H ||
+      stream.read(data) !== undefined
+    )
       passed.push(...lines.flatMap((line) => [line, NEWLINE]), NEWLINE);
   });
   let left = isStanding ? Infinity : maxBytes + STREAM_SLACK;
@@ -173,13 +218,17 @@ function watched({ maxBytes, intake, isStanding }: StreamLimits, onFault: (fault
     flush: () => stream.end(),
     cancel: () => stream.end(),
   });
-} // prettier-ignore
+}
 
 const NEWLINE = Buffer.of(10);
 const SLASH = 47;
 const LETTER_H = 104;
 
-async function whole(body: ReadableStream<Uint8Array>, { intake, maxBytes }: Pick<StreamLimits, "intake" | "maxBytes">, beyond: "cut" | "refuse"): Promise<Uint8Array<ArrayBuffer>> {
+async function whole(
+  body: ReadableStream<Uint8Array>,
+  { intake, maxBytes }: Pick<StreamLimits, "intake" | "maxBytes">,
+  beyond: "cut" | "refuse",
+): Promise<Uint8Array<ArrayBuffer>> {
   const stream = intake.stream();
   let chunks: Uint8Array[] = [];
   let size = 0;
@@ -193,4 +242,4 @@ async function whole(body: ReadableStream<Uint8Array>, { intake, maxBytes }: Pic
     if (chunks.length === MAX_PIECES) chunks = [Buffer.concat(chunks)];
   }
   return Uint8Array.from(Buffer.concat(chunks).subarray(0, maxBytes));
-} // prettier-ignore
+}

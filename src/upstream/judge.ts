@@ -22,17 +22,21 @@ export function judgeOffer(
 ): ServerToolRow {
   const pin = pinOf(definition);
   // Judged before, in exactly this form: what was said then still holds.
-  if (former !== null && former.seenPin === pin && former.state !== "refused") return { ...former, state: stateOf(former, pin), seenAt: at }; // prettier-ignore
+  if (former !== null && former.seenPin === pin && former.state !== "refused")
+    return { ...former, state: stateOf(former, pin), seenAt: at };
   const named = nameOf(server, definition);
   const names = "fault" in named ? unnamed(server, definition) : named;
-  const fault = "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition)); // prettier-ignore
+  const fault =
+    "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition));
   // Terms that somebody decided stay with what they were decided for.
   const kept = former !== null && former.approvedPin !== null ? former.terms : propose(definition);
   return {
     server,
     method: definition.method,
     upstreamName: definition.name,
-    ...(former === null || former.state === "refused" ? names : { name: former.name, wireName: former.wireName }), // prettier-ignore
+    ...(former === null || former.state === "refused"
+      ? names
+      : { name: former.name, wireName: former.wireName }),
     state: fault === null ? stateOf(former, pin) : "refused",
     reason: fault,
     approvedPin: former?.approvedPin ?? null,
@@ -48,7 +52,9 @@ export function judgeOffer(
 
 /** The server no longer offers it: hidden, and everything about it is kept. */
 export function judgeAbsence(former: ServerToolRow): ServerToolRow {
-  return former.state === "removed" ? former : { ...former, state: "removed", reason: "the server no longer offers it" }; // prettier-ignore
+  return former.state === "removed"
+    ? former
+    : { ...former, state: "removed", reason: "the server no longer offers it" };
 }
 
 function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
@@ -57,7 +63,13 @@ function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
   const same = former.seenPin === pin;
   if (same && former.state === "rejected") return "rejected";
   // Decided without ever having been approved: somebody said no, and it went away for a while.
-  if (same && former.state === "removed" && former.approvedPin === null && former.decidedAt !== null) return "rejected"; // prettier-ignore
+  if (
+    same &&
+    former.state === "removed" &&
+    former.approvedPin === null &&
+    former.decidedAt !== null
+  )
+    return "rejected";
   return former.approvedPin === null ? "pending" : "changed";
 }
 

@@ -14,10 +14,14 @@ export type Grant = "members" | "none";
 
 export interface Linking {
   /** Ids of the capsules that hold the tools afterwards. Without `capsules`: those with every native tool, and the default one. */
-  link(actor: Caller, tools: readonly string[], how: { readonly capsules?: readonly string[] | undefined; readonly grant: Grant }): Promise<string[]>;
+  link(
+    actor: Caller,
+    tools: readonly string[],
+    how: { readonly capsules?: readonly string[] | undefined; readonly grant: Grant },
+  ): Promise<string[]>;
   /** Takes the tools out of every capsule of the tenant, and everybody's rights to them away. */
   unlink(actor: Caller, tools: readonly string[]): Promise<void>;
-} // prettier-ignore
+}
 
 const PAGE = 100;
 /** SpiceDB takes at most 1,000 changes at once. */
@@ -27,7 +31,10 @@ export function createLinking({ directory, relations }: LinkingPowers): Linking 
   const every = async (actor: Caller): Promise<CapsuleRow[]> => {
     const rows: CapsuleRow[] = [];
     for (let after: string | undefined; ; after = rows.at(-1)?.id) {
-      const page = await directory.listCapsules(actor, { limit: PAGE, ...(after === undefined ? {} : { after }) }); // prettier-ignore
+      const page = await directory.listCapsules(actor, {
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
       rows.push(...page);
       if (page.length < PAGE) return rows;
     }
@@ -46,33 +53,47 @@ export function createLinking({ directory, relations }: LinkingPowers): Linking 
   };
 
   return {
-    link: (actor, tools, { capsules, grant }) => inTurn(async () => {
-      const chosen =
-        capsules === undefined
-          ? (await every(actor)).filter(({ status, isDefault, capabilities }) => status === "active" && (isDefault || capabilities.includes("*")))
-          : await Promise.all(capsules.map((id) => directory.getCapsule(actor, id)));
-      // Rights first: whoever sees the tool in a capsule can call it.
-      await write(tools.flatMap((name) => grantChanges(actor.tenantId, name, grant)));
-      for (const { id, capabilities } of chosen) {
-        // One that is held at a pin stays at that pin.
-        const missing = tools.filter((name) => !capabilities.some((held) => toolPart(held) === name));
-        if (missing.length > 0) await directory.updateCapsule(actor, id, { capabilities: [...capabilities, ...missing] });
-      }
-      return chosen.map(({ id }) => id);
-    }),
-    unlink: (actor, tools) => inTurn(async () => {
-      const gone = new Set(tools);
-      for (const { id, capabilities } of await every(actor)) {
-        const kept = capabilities.filter((held) => !gone.has(toolPart(held)));
-        if (kept.length < capabilities.length) await directory.updateCapsule(actor, id, { capabilities: kept });
-      }
-      for (const name of tools) {
-        const { items } = await relations.read({ resourceType: "tool", resourceId: name }, { limit: 1_000 });
-        await write(items.map((relationship) => ({ operation: "delete", relationship })));
-      }
-    }),
+    link: (actor, tools, { capsules, grant }) =>
+      inTurn(async () => {
+        const chosen =
+          capsules === undefined
+            ? (await every(actor)).filter(
+                ({ status, isDefault, capabilities }) =>
+                  status === "active" && (isDefault || capabilities.includes("*")),
+              )
+            : await Promise.all(capsules.map((id) => directory.getCapsule(actor, id)));
+        // Rights first: whoever sees the tool in a capsule can call it.
+        await write(tools.flatMap((name) => grantChanges(actor.tenantId, name, grant)));
+        for (const { id, capabilities } of chosen) {
+          // One that is held at a pin stays at that pin.
+          const missing = tools.filter(
+            (name) => !capabilities.some((held) => toolPart(held) === name),
+          );
+          if (missing.length > 0)
+            await directory.updateCapsule(actor, id, {
+              capabilities: [...capabilities, ...missing],
+            });
+        }
+        return chosen.map(({ id }) => id);
+      }),
+    unlink: (actor, tools) =>
+      inTurn(async () => {
+        const gone = new Set(tools);
+        for (const { id, capabilities } of await every(actor)) {
+          const kept = capabilities.filter((held) => !gone.has(toolPart(held)));
+          if (kept.length < capabilities.length)
+            await directory.updateCapsule(actor, id, { capabilities: kept });
+        }
+        for (const name of tools) {
+          const { items } = await relations.read(
+            { resourceType: "tool", resourceId: name },
+            { limit: 1_000 },
+          );
+          await write(items.map((relationship) => ({ operation: "delete", relationship })));
+        }
+      }),
   };
-} // prettier-ignore
+}
 
 /** A capsule may hold `server/tool@pin`. */
 const toolPart = (held: string): string => held.split("@", 1)[0] ?? held;
@@ -80,7 +101,13 @@ const toolPart = (held: string): string => held.split("@", 1)[0] ?? held;
 function grantChanges(tenantId: string, name: string, grant: Grant): RelationChange[] {
   const resource = { type: "tool", id: name };
   const tenant = { type: "tenant", id: tenantId };
-  const belongs = { operation: "touch", relationship: { resource, relation: "tenant", subject: tenant } } as const; // prettier-ignore
-  const members = { operation: "touch", relationship: { resource, relation: "executor", subject: { ...tenant, relation: "member" } } } as const; // prettier-ignore
+  const belongs = {
+    operation: "touch",
+    relationship: { resource, relation: "tenant", subject: tenant },
+  } as const;
+  const members = {
+    operation: "touch",
+    relationship: { resource, relation: "executor", subject: { ...tenant, relation: "member" } },
+  } as const;
   return grant === "members" ? [belongs, members] : [belongs];
 }

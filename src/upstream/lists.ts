@@ -20,7 +20,11 @@ export interface ListPowers {
 }
 
 /** The same result without what must not be shown. What is no list is given as it is. */
-export async function shownOf(method: string, result: JsonObject, p: ListPowers): Promise<JsonObject> {
+export async function shownOf(
+  method: string,
+  result: JsonObject,
+  p: ListPowers,
+): Promise<JsonObject> {
   const field = LISTS[method];
   const entries = field === undefined ? undefined : result[field];
   if (field === undefined || !Array.isArray(entries)) return result;
@@ -32,7 +36,7 @@ export async function shownOf(method: string, result: JsonObject, p: ListPowers)
     else p.leftOut(`[ostiary] an entry of ${method} was left out: ${why}`);
   }
   return { ...result, [field]: shown };
-} // prettier-ignore
+}
 
 function whyNot(entry: Json): string | null {
   const size = JSON.stringify(entry).length;

@@ -9,7 +9,13 @@ import { clientDocument, type LoggedOut } from "./oauth/index.ts";
 type Answered =
   | { readonly kind: "done"; readonly server: string; readonly issuer: string }
   /** Nobody is signed in there: the person has to say that it is theirs. */
-  | { readonly kind: "confirm"; readonly server: string; readonly userId: string; readonly issuer: string; readonly everybody: boolean }; // prettier-ignore
+  | {
+      readonly kind: "confirm";
+      readonly server: string;
+      readonly userId: string;
+      readonly issuer: string;
+      readonly everybody: boolean;
+    };
 
 export interface LoginDesk {
   /** Everybody's login is begun by administrators, one's own by whoever may see the server's tools. */
@@ -29,7 +35,11 @@ interface LoginDeskPowers {
   readonly servers: Pick<UpstreamStore["servers"], "get">;
   readonly logins: ServerLogins;
   readonly addresses: { redirectUrl(): string; documentUrl(): string | null };
-  readonly note: (action: Action, who: Pick<Caller, "tenantId" | "userId">, body: JsonObject) => Promise<void>; // prettier-ignore
+  readonly note: (
+    action: Action,
+    who: Pick<Caller, "tenantId" | "userId">,
+    body: JsonObject,
+  ) => Promise<void>;
   /** It may be reached now, and offer something. */
   readonly lookSoon: (server: string) => void;
 }
@@ -39,26 +49,64 @@ export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
   const isAdmin = (actor: Caller, row: ServerRow): boolean =>
     actor.role === "admin" && row.tenantId === actor.tenantId;
 
-  async function rowFor(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<ServerRow> {
+  async function rowFor(
+    actor: Caller,
+    name: string,
+    sees: () => Promise<boolean>,
+  ): Promise<ServerRow> {
     const row = await servers.get(name);
     // Whoever sees nothing of a server is not told that there is one.
-    if (!row || (!isAdmin(actor, row) && !(row.tenantId === actor.tenantId && (await sees())))) throw unknown(name);
-    if (row.settings.credentials === "shared" && !isAdmin(actor, row)) throw new AppError("FORBIDDEN", "admin_only", `everybody reaches server ${name} with one login, and an administrator has to make it`, { remedy: "ask an administrator" });
+    if (!row || (!isAdmin(actor, row) && !(row.tenantId === actor.tenantId && (await sees()))))
+      throw unknown(name);
+    if (row.settings.credentials === "shared" && !isAdmin(actor, row))
+      throw new AppError(
+        "FORBIDDEN",
+        "admin_only",
+        `everybody reaches server ${name} with one login, and an administrator has to make it`,
+        { remedy: "ask an administrator" },
+      );
     return row;
-  } // prettier-ignore
+  }
 
-  const changed = (server: ServerRow, who: Pick<Caller, "tenantId" | "userId">, body: JsonObject): Promise<void> =>
-    p.note("upstream.credential_changed", who, { server: server.name, owner: server.settings.credentials === "user" ? who.userId : "", credential: "oauth", ...body }); // prettier-ignore
+  const changed = (
+    server: ServerRow,
+    who: Pick<Caller, "tenantId" | "userId">,
+    body: JsonObject,
+  ): Promise<void> =>
+    p.note("upstream.credential_changed", who, {
+      server: server.name,
+      owner: server.settings.credentials === "user" ? who.userId : "",
+      credential: "oauth",
+      ...body,
+    });
 
   return {
     begin: async (actor, name, sees) => logins.begin(await rowFor(actor, name, sees), actor.userId),
     async answer(answer, by, confirmed) {
       const login = await logins.begun(answer.get("state") ?? "", (name) => servers.get(name));
-      const { owner: { server }, startedBy, issuer } = login; // prettier-ignore
-      if (by !== null && (by.userId !== startedBy || by.tenantId !== server.tenantId)) throw new AppError("FORBIDDEN", "permission_missing", "Somebody else began this login", { remedy: `begin your own: ostiary servers login ${server.name}` }); // prettier-ignore
-      if (by === null && !confirmed) return { kind: "confirm", server: server.name, userId: startedBy, issuer, everybody: server.settings.credentials === "shared" }; // prettier-ignore
+      const {
+        owner: { server },
+        startedBy,
+        issuer,
+      } = login;
+      if (by !== null && (by.userId !== startedBy || by.tenantId !== server.tenantId))
+        throw new AppError("FORBIDDEN", "permission_missing", "Somebody else began this login", {
+          remedy: `begin your own: ostiary servers login ${server.name}`,
+        });
+      if (by === null && !confirmed)
+        return {
+          kind: "confirm",
+          server: server.name,
+          userId: startedBy,
+          issuer,
+          everybody: server.settings.credentials === "shared",
+        };
       const ended = await logins.finish(login, answer);
-      await changed(server, { tenantId: server.tenantId, userId: startedBy }, { change: "login", issuer: ended.issuer }); // prettier-ignore
+      await changed(
+        server,
+        { tenantId: server.tenantId, userId: startedBy },
+        { change: "login", issuer: ended.issuer },
+      );
       p.lookSoon(server.name);
       return { kind: "done", server: server.name, issuer: ended.issuer };
     },
@@ -78,4 +126,6 @@ export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
 }
 
 const unknown = (name: string): AppError =>
-  new AppError("NOT_FOUND", "unknown", `There is no server ${JSON.stringify(name.slice(0, 64))}`, { remedy: "ostiary servers list" }); // prettier-ignore
+  new AppError("NOT_FOUND", "unknown", `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
+    remedy: "ostiary servers list",
+  });

@@ -4,7 +4,11 @@ import type { JsonObject } from "../call.ts";
 import { definitionOf, pinOf } from "./intake/definition.ts";
 import { createLooks } from "./looks.ts";
 
-const tool = (name: string, description = "says it again"): JsonObject => ({ name, description, inputSchema: { type: "object" } }); // prettier-ignore
+const tool = (name: string, description = "says it again"): JsonObject => ({
+  name,
+  description,
+  inputSchema: { type: "object" },
+});
 const pin = (entry: JsonObject): string => {
   const told = definitionOf(entry);
   if ("fault" in told) throw new Error(told.fault);
@@ -33,7 +37,8 @@ describe("looks at definitions", () => {
     const server = slowServer(() => [tool("echo")]);
     let at = 0;
     const looks = createLooks(server.list, () => ++at);
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const turn = (): Promise<void> =>
+      new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const first = [looks.fresh(0), looks.fresh(0), looks.fresh(0)];
     await turn();
     expect(server.asked()).toBe(1);
@@ -47,7 +52,7 @@ describe("looks at definitions", () => {
     await Promise.all([...first, ...more]);
     expect(server.asked()).toBe(5);
     expect((await first[0])?.pin("echo")).toBe(pin(tool("echo")));
-  }); // prettier-ignore
+  });
 
   test("T12: what changed after a call came is seen before it goes out", async () => {
     let description = "says it again";
@@ -82,20 +87,28 @@ describe("looks at definitions", () => {
 
   test("a failed look fails those who waited, and the next one is a new one", async () => {
     let down = true;
-    const looks = createLooks(() => (down ? Promise.reject(new Error("down")) : Promise.resolve({ tools: [tool("echo")] }))); // prettier-ignore
+    const looks = createLooks(() =>
+      down ? Promise.reject(new Error("down")) : Promise.resolve({ tools: [tool("echo")] }),
+    );
     await expect(looks.fresh(0)).rejects.toThrow("down");
     down = false;
     expect((await looks.fresh(0)).pin("echo")).toBe(pin(tool("echo")));
   });
 
   test("a name that is there twice has no pin; neither has one that is not there", async () => {
-    const looks = createLooks(() => Promise.resolve({ tools: [tool("echo"), tool("echo", "other")] })); // prettier-ignore
+    const looks = createLooks(() =>
+      Promise.resolve({ tools: [tool("echo"), tool("echo", "other")] }),
+    );
     const seen = await looks.fresh(0);
     expect([seen.pin("echo"), seen.pin("none")]).toEqual([null, null]);
   });
 
   test("all pages are read, and a list that never ends is refused", async () => {
-    const pages = createLooks((cursor) => Promise.resolve(cursor === undefined ? { tools: [tool("a")], nextCursor: "2" } : { tools: [tool("b")] })); // prettier-ignore
+    const pages = createLooks((cursor) =>
+      Promise.resolve(
+        cursor === undefined ? { tools: [tool("a")], nextCursor: "2" } : { tools: [tool("b")] },
+      ),
+    );
     expect((await pages.fresh(0)).entries.map(({ name }) => name)).toEqual(["a", "b"]);
     const endless = createLooks(() => Promise.resolve({ tools: [], nextCursor: "again" }));
     await expect(endless.fresh(0)).rejects.toThrow("does not end");

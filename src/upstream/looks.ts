@@ -121,7 +121,8 @@ export async function entriesOf(list: List): Promise<readonly JsonObject[]> {
     const { tools, nextCursor } = await list(cursor);
     if (!Array.isArray(tools)) throw protocol("tools/list answered without a list of tools");
     for (const entry of tools as readonly Json[]) {
-      if (typeof entry !== "object" || entry === null || Array.isArray(entry)) throw protocol("tools/list holds something that is no tool"); // prettier-ignore
+      if (typeof entry !== "object" || entry === null || Array.isArray(entry))
+        throw protocol("tools/list holds something that is no tool");
       entries.push(entry as JsonObject);
     }
     if (entries.length > MAX_TOOLS) throw protocol(`it offers more than ${MAX_TOOLS} tools`);

@@ -10,7 +10,7 @@ import { openPool, type Connect, type Lease, type Pool } from "./pool.ts";
 import { pseudoDefinitions } from "./pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
 import { createTail, type Tail } from "./tail.ts";
-import type { Credentials, ServerFace, ServerStatus, Upstreams } from "./upstream.ts"; // prettier-ignore
+import type { Credentials, ServerFace, ServerStatus, Upstreams } from "./upstream.ts";
 
 export interface UpstreamsPowers {
   readonly connect: Connect;
@@ -61,23 +61,38 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       onStatus(status, reason) {
         tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
         p.onStatus(row.name, status, reason === null ? null : p.masked(reason));
-        if (status === "up") for (const listener of listeners) listener(row.name, "ostiary/connected", {}); // prettier-ignore
+        if (status === "up")
+          for (const listener of listeners) listener(row.name, "ostiary/connected", {});
       },
     });
     const resilience = openResilience(row.name, row.settings);
     const handle: Handle = { row, pool, tail, resilience, guard: null };
-    resilience.then((guard) => (handle.guard = guard)).catch((cause: unknown) => p.report({ err: cause }, "the breaker of a server could not be made")); // prettier-ignore
+    resilience
+      .then((guard) => (handle.guard = guard))
+      .catch((cause: unknown) =>
+        p.report({ err: cause }, "the breaker of a server could not be made"),
+      );
     return handle;
   };
 
   const known = (name: string): Handle => {
     const handle = handles.get(name);
     if (handle?.row.enabled) return handle;
-    throw new AppError("UNAVAILABLE", "upstream_unavailable", `the server ${name} is ${handle ? "switched off" : "not there any more"}`, { remedy: "ask an administrator: ostiary servers list" }); // prettier-ignore
+    throw new AppError(
+      "UNAVAILABLE",
+      "upstream_unavailable",
+      `the server ${name} is ${handle ? "switched off" : "not there any more"}`,
+      { remedy: "ask an administrator: ostiary servers list" },
+    );
   };
 
   /** A request outside of any call, still one of those that the server has room for. */
-  async function within<T>(handle: Handle, userId: string, signal: AbortSignal, work: (lease: Lease) => Promise<T>): Promise<T> {
+  async function within<T>(
+    handle: Handle,
+    userId: string,
+    signal: AbortSignal,
+    work: (lease: Lease) => Promise<T>,
+  ): Promise<T> {
     const guard = await handle.resilience;
     return guard.look(async () => {
       const lease = await handle.pool.lease(userId, false);
@@ -87,7 +102,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
         lease.release();
       }
     }, signal);
-  } // prettier-ignore
+  }
 
   return {
     async apply(rows) {
@@ -110,7 +125,9 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       const { guard, row } = handle;
       return {
         ...state,
-        ...(row.transport.kind === "api" && row.enabled ? { status: "up" as const, reason: null } : {}), // prettier-ignore
+        ...(row.transport.kind === "api" && row.enabled
+          ? { status: "up" as const, reason: null }
+          : {}),
         era: newest?.era ?? null,
         protocolVersion: newest?.protocolVersion ?? null,
         serverInfo: newest?.serverInfo ?? null,
@@ -179,6 +196,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
 
 /** What a connection depends on; a new description is no reason for a new one. */
 function sameReach(a: ServerRow, b: ServerRow): boolean {
-  const reach = ({ transport, settings, enabled }: ServerRow): string => JSON.stringify([transport, settings, enabled]); // prettier-ignore
+  const reach = ({ transport, settings, enabled }: ServerRow): string =>
+    JSON.stringify([transport, settings, enabled]);
   return a === b || reach(a) === reach(b);
 }

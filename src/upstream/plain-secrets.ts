@@ -32,12 +32,16 @@ export function withoutSecrets(
 
 function isSecret(name: string, text: string, kind: "env" | "headers"): boolean {
   if (REFERENCE.test(text) || text.length < MIN_SECRET || isPlaceholder(text)) return false;
-  const byName = kind === "env" ? isSecretName(name) : isSecretField(name) || /^x-.*(?:key|auth)$/i.test(name); // prettier-ignore
+  const byName =
+    kind === "env" ? isSecretName(name) : isSecretField(name) || /^x-.*(?:key|auth)$/i.test(name);
   return byName || findSecrets(`${name}: ${text}`).length > 0;
 }
 
 /** `X-Api-Key` => `X_API_KEY`. */
 export function credentialName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9]+/g, "_").replace(/^[^A-Za-z]+/, "").toUpperCase(); // prettier-ignore
+  const plain = name
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .replace(/^[^A-Za-z]+/, "")
+    .toUpperCase();
   return plain.slice(0, 64) || "SECRET";
 }

@@ -4,7 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { faultOf } from "../errors.ts";
 import type { ServerRow } from "../store/store.ts";
 import { createLooks, type Looks } from "./looks.ts";
-import { UpstreamFault, type Connection, type ConnectionEvents, type Credential, type Credentials, type ServerHealth } from "./upstream.ts"; // prettier-ignore
+import {
+  UpstreamFault,
+  type Connection,
+  type ConnectionEvents,
+  type Credential,
+  type Credentials,
+  type ServerHealth,
+} from "./upstream.ts";
 
 export type Connect = (
   row: ServerRow,
@@ -68,8 +75,16 @@ const IDLE_MS = 600_000;
 export function openPool(row: ServerRow, p: PoolPowers): Pool {
   const kept = new Map<string, Kept>();
   const asking = new Set<Kept>();
-  const failures = new Map<string, { readonly count: number; readonly until: number; readonly reason: string }>(); // prettier-ignore
-  let state: Pool["state"] = { status: row.enabled ? "connecting" : "off", reason: null, since: p.now(), restarts: 0 }; // prettier-ignore
+  const failures = new Map<
+    string,
+    { readonly count: number; readonly until: number; readonly reason: string }
+  >();
+  let state: Pool["state"] = {
+    status: row.enabled ? "connecting" : "off",
+    reason: null,
+    since: p.now(),
+    restarts: 0,
+  };
   const returning = new Set<string>();
   let newest: Connection | null = null;
   let made = 0;
@@ -83,7 +98,9 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   };
 
   const failed = (key: string, cause: unknown): UpstreamFault => {
-    const login = faultOf(cause).reason === "upstream_login" || (cause instanceof UpstreamFault && cause.kind === "unauthorized"); // prettier-ignore
+    const login =
+      faultOf(cause).reason === "upstream_login" ||
+      (cause instanceof UpstreamFault && cause.kind === "unauthorized");
     const reason = cause instanceof UpstreamFault ? cause.message : faultOf(cause).message;
     const count = (failures.get(key)?.count ?? 0) + 1;
     const wait = Math.min(LAST_WAIT_MS, FIRST_WAIT_MS * 2 ** (count - 1));
@@ -91,7 +108,12 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     if (!login) failures.set(key, { count, until: p.now() + wait, reason });
     enter(login ? "login_needed" : "down", reason);
     if (!login) bringBack(key);
-    return cause instanceof UpstreamFault ? cause : new UpstreamFault(login ? "unauthorized" : "unreachable", reason, { dispatched: false, cause }); // prettier-ignore
+    return cause instanceof UpstreamFault
+      ? cause
+      : new UpstreamFault(login ? "unauthorized" : "unreachable", reason, {
+          dispatched: false,
+          cause,
+        });
   };
 
   const open = (key: string, credential: Credential, interactive: boolean): Kept => {
@@ -102,25 +124,42 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     };
     const connecting = async (): Promise<Lease> => {
       const known = failures.get(key);
-      if (known && known.until > p.now()) throw new UpstreamFault("unreachable", known.reason, { dispatched: false }); // prettier-ignore
+      if (known && known.until > p.now())
+        throw new UpstreamFault("unreachable", known.reason, { dispatched: false });
       let connection: Connection;
       try {
         const within = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
-        connection = await p.connect(row, credential, { events: p.events, interactive, signal: within }); // prettier-ignore
+        connection = await p.connect(row, credential, {
+          events: p.events,
+          interactive,
+          signal: within,
+        });
       } catch (cause) {
         throw failed(key, cause);
       }
       if (signal.aborted) {
         await connection.close();
-        throw new UpstreamFault("unreachable", "the server is being restarted", { dispatched: false }); // prettier-ignore
+        throw new UpstreamFault("unreachable", "the server is being restarted", {
+          dispatched: false,
+        });
       }
       failures.delete(key);
       newest = connection;
-      if (made++ > 0 && row.transport.kind === "stdio" && !interactive) state = { ...state, restarts: state.restarts + 1 }; // prettier-ignore
+      if (made++ > 0 && row.transport.kind === "stdio" && !interactive)
+        state = { ...state, restarts: state.restarts + 1 };
       // One that was remembered as stateless is taken for reached without having been asked anything.
       if (connection.era === "legacy" || state.status !== "down") enter("up", null);
-      connection.ended.then((reason) => lost(entry, connection, reason), () => undefined); // prettier-ignore
-      const looks = createLooks((cursor) => connection.request("tools/list", cursor === undefined ? {} : { cursor }, { signal, timeoutMs: LIST_MS, maxResultBytes: row.settings.maxResultBytes })); // prettier-ignore
+      connection.ended.then(
+        (reason) => lost(entry, connection, reason),
+        () => undefined,
+      );
+      const looks = createLooks((cursor) =>
+        connection.request("tools/list", cursor === undefined ? {} : { cursor }, {
+          signal,
+          timeoutMs: LIST_MS,
+          maxResultBytes: row.settings.maxResultBytes,
+        }),
+      );
       const discard = (): void => {
         drop();
         background(connection.close());
@@ -151,22 +190,36 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
 
   async function comeBack(key: string): Promise<void> {
     const { signal } = over;
-    for (let wait = FIRST_WAIT_MS; state.status === "down"; wait = Math.min(LAST_WAIT_MS, wait * 2)) {
+    for (
+      let wait = FIRST_WAIT_MS;
+      state.status === "down";
+      wait = Math.min(LAST_WAIT_MS, wait * 2)
+    ) {
       await sleep(wait, undefined, { signal, ref: false });
-      const back = await main("", key).then(({ lease }) => lease).then(({ connection, looks }) => (connection.capabilities["tools"] === undefined ? null : looks.fresh(0))).then(() => true, () => false);
+      const back = await main("", key)
+        .then(({ lease }) => lease)
+        .then(({ connection, looks }) =>
+          connection.capabilities["tools"] === undefined ? null : looks.fresh(0),
+        )
+        .then(
+          () => true,
+          () => false,
+        );
       if (back) enter("up", null);
     }
-  } // prettier-ignore
+  }
 
   /** The connection that everybody with this credential shares. */
   async function main(userId: string, only?: string): Promise<Kept> {
     const credential = await p.credentials.of(row, userId).catch((cause: unknown) => {
       // One user's login says nothing about the others.
       const { reason, message } = faultOf(cause);
-      if (reason === "upstream_login" && (row.settings.credentials === "shared" || newest === null)) enter("login_needed", message); // prettier-ignore
+      if (reason === "upstream_login" && (row.settings.credentials === "shared" || newest === null))
+        enter("login_needed", message);
       throw cause;
     });
-    if (only !== undefined && credential.id !== only) throw new UpstreamFault("unreachable", "the credential has changed", { dispatched: false }); // prettier-ignore
+    if (only !== undefined && credential.id !== only)
+      throw new UpstreamFault("unreachable", "the credential has changed", { dispatched: false });
     let entry = kept.get(credential.id);
     if (!entry) {
       makeRoom();
@@ -177,9 +230,15 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   }
 
   function makeRoom(): void {
-    const idle = [...kept.values()].filter(({ busy }) => busy === 0).sort((a, b) => a.usedAt - b.usedAt); // prettier-ignore
+    const idle = [...kept.values()]
+      .filter(({ busy }) => busy === 0)
+      .sort((a, b) => a.usedAt - b.usedAt);
     for (const entry of idle) {
-      if (kept.size < MAX_KEPT && (p.now() - entry.usedAt < IDLE_MS || !entry.key.startsWith("user"))) continue; // prettier-ignore
+      if (
+        kept.size < MAX_KEPT &&
+        (p.now() - entry.usedAt < IDLE_MS || !entry.key.startsWith("user"))
+      )
+        continue;
       kept.delete(entry.key);
       background(entry.lease.then(({ connection }) => connection.close()));
     }
@@ -205,7 +264,8 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   }
 
   async function leased(userId: string, wantsToAsk: boolean): Promise<Lease> {
-    if (!row.enabled) throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false }); // prettier-ignore
+    if (!row.enabled)
+      throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false });
     const shared = await main(userId);
     const lease = await leaseOf(shared);
     if (suits(lease, wantsToAsk)) return lease;
@@ -213,7 +273,12 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     const credential = await p.credentials.of(row, userId);
     const mine = [...asking].filter(({ key }) => key === shared.key);
     const free = mine.find(({ busy }) => busy === 0);
-    if (!free && mine.length >= MAX_ASKING) throw new UpstreamFault("unreachable", `${MAX_ASKING} callers that can be asked use this server already`, { dispatched: false }); // prettier-ignore
+    if (!free && mine.length >= MAX_ASKING)
+      throw new UpstreamFault(
+        "unreachable",
+        `${MAX_ASKING} callers that can be asked use this server already`,
+        { dispatched: false },
+      );
     const entry = free ?? open(shared.key, credential, true);
     asking.add(entry);
     entry.usedAt = p.now();

@@ -16,7 +16,12 @@ const RESOURCES: ForeignDefinition = {
   name: "",
   title: "Read a resource",
   description: "Reads a resource that the server offers.",
-  inputSchema: { type: "object", properties: { uri: text }, required: ["uri"], additionalProperties: false }, // prettier-ignore
+  inputSchema: {
+    type: "object",
+    properties: { uri: text },
+    required: ["uri"],
+    additionalProperties: false,
+  },
   outputSchema: null,
   annotations: { readOnlyHint: true },
   operation: null,
@@ -29,7 +34,10 @@ const PROMPTS: ForeignDefinition = {
   description: "Fills in a prompt that the server offers.",
   inputSchema: {
     type: "object",
-    properties: { name: text, arguments: { type: "object", additionalProperties: { type: "string" } } }, // prettier-ignore
+    properties: {
+      name: text,
+      arguments: { type: "object", additionalProperties: { type: "string" } },
+    },
     required: ["name"],
     additionalProperties: false,
   },
@@ -45,7 +53,11 @@ const COMPLETIONS: ForeignDefinition = {
   description: "Proposes values for an argument of a prompt or of a resource template.",
   inputSchema: {
     type: "object",
-    properties: { ref: { type: "object" }, argument: { type: "object" }, context: { type: "object" } }, // prettier-ignore
+    properties: {
+      ref: { type: "object" },
+      argument: { type: "object" },
+      context: { type: "object" },
+    },
     required: ["ref", "argument"],
     additionalProperties: false,
   },

@@ -5,7 +5,8 @@ import { UpstreamFault, type FaultKind } from "./upstream.ts";
 
 const LIMITS = { maxConcurrent: 2, maxQueued: 1, breakerFailures: 5, breakerResetMs: 40 };
 const never = new AbortController().signal;
-const fault = (kind: FaultKind) => (): Promise<never> => Promise.reject(new UpstreamFault(kind, "it broke", { dispatched: true })); // prettier-ignore
+const fault = (kind: FaultKind) => (): Promise<never> =>
+  Promise.reject(new UpstreamFault(kind, "it broke", { dispatched: true }));
 const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => "done",
@@ -32,7 +33,8 @@ describe("resilience of a server", () => {
 
   test("R165: five failures in a row open the breaker; after a while one is let through and closes it", async () => {
     const server = await openResilience("s", LIMITS);
-    for (let n = 0; n < 5; n++) expect(await reasonOf(server.run(fault("closed"), never))).toBe("closed"); // prettier-ignore
+    for (let n = 0; n < 5; n++)
+      expect(await reasonOf(server.run(fault("closed"), never))).toBe("closed");
     expect(server.breaker).toBe("open");
     let ran = 0;
     const count = (): Promise<number> => Promise.resolve(++ran);

@@ -13,17 +13,34 @@ export interface Resilience {
   readonly queued: number;
 }
 
-type Limits = Pick<ServerSettings, "maxConcurrent" | "maxQueued" | "breakerFailures" | "breakerResetMs">; // prettier-ignore
+type Limits = Pick<
+  ServerSettings,
+  "maxConcurrent" | "maxQueued" | "breakerFailures" | "breakerResetMs"
+>;
 
 /** The server's doing; what it refuses, or what the caller gave up, says nothing about its health. */
-const COUNTED: ReadonlySet<FaultKind> = new Set(["unreachable", "closed", "timeout", "too_large", "protocol"]); // prettier-ignore
+const COUNTED: ReadonlySet<FaultKind> = new Set([
+  "unreachable",
+  "closed",
+  "timeout",
+  "too_large",
+  "protocol",
+]);
 
 export const countsAgainst = (cause: unknown): boolean =>
   cause instanceof UpstreamFault && COUNTED.has(cause.kind);
 
 /** Loaded with the first server. */
 export async function openResilience(server: string, limits: Limits): Promise<Resilience> {
-  const { bulkhead, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen, BrokenCircuitError, BulkheadRejectedError } = await import("cockatiel"); // prettier-ignore
+  const {
+    bulkhead,
+    circuitBreaker,
+    CircuitState,
+    ConsecutiveBreaker,
+    handleWhen,
+    BrokenCircuitError,
+    BulkheadRejectedError,
+  } = await import("cockatiel");
   const places = bulkhead(limits.maxConcurrent, limits.maxQueued);
   const breaker = circuitBreaker(handleWhen(countsAgainst), {
     halfOpenAfter: limits.breakerResetMs,
@@ -33,10 +50,26 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
   breaker.onBreak(() => (openedAt = performance.now()));
   const refusal = (cause: unknown): unknown => {
     if (cause instanceof BulkheadRejectedError)
-      return new AppError("UNAVAILABLE", "queue_full", `${limits.maxConcurrent} requests to ${server} are under way and ${limits.maxQueued} wait`, { remedy: "try again after a short while", retryAfterSeconds: 1 }); // prettier-ignore
+      return new AppError(
+        "UNAVAILABLE",
+        "queue_full",
+        `${limits.maxConcurrent} requests to ${server} are under way and ${limits.maxQueued} wait`,
+        { remedy: "try again after a short while", retryAfterSeconds: 1 },
+      );
     if (!(cause instanceof BrokenCircuitError)) return cause;
-    const left = Math.max(1, Math.ceil((openedAt + limits.breakerResetMs - performance.now()) / 1000)); // prettier-ignore
-    return new AppError("UNAVAILABLE", "circuit_open", `${server} failed ${limits.breakerFailures} times in a row and is left alone for a while`, { remedy: "try again later; an administrator sees why with: ostiary servers show", retryAfterSeconds: left }); // prettier-ignore
+    const left = Math.max(
+      1,
+      Math.ceil((openedAt + limits.breakerResetMs - performance.now()) / 1000),
+    );
+    return new AppError(
+      "UNAVAILABLE",
+      "circuit_open",
+      `${server} failed ${limits.breakerFailures} times in a row and is left alone for a while`,
+      {
+        remedy: "try again later; an administrator sees why with: ostiary servers show",
+        retryAfterSeconds: left,
+      },
+    );
   };
   const states = {
     [CircuitState.Closed]: "closed",

@@ -2,7 +2,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Json, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { Action, ForeignDefinition, ServerRow, ServerToolRow, ServerToolVersion, Store } from "../store/store.ts"; // prettier-ignore
+import type {
+  Action,
+  ForeignDefinition,
+  ServerRow,
+  ServerToolRow,
+  ServerToolVersion,
+  Store,
+} from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { canonicalJson } from "../util/json.ts";
@@ -26,17 +33,25 @@ interface Who {
 
 export interface Review {
   /** After a look at what it offers. Answers all that is known of its tools now. */
-  seen(server: ServerRow, definitions: readonly ForeignDefinition[]): Promise<readonly ServerToolRow[]>;
+  seen(
+    server: ServerRow,
+    definitions: readonly ForeignDefinition[],
+  ): Promise<readonly ServerToolRow[]>;
   /** Makes decisions, given the rows as they are then; nobody else changes them meanwhile. */
   decide(server: ServerRow, decision: Decision): Promise<readonly ServerToolRow[]>;
   /** The server itself changed (switched on or off, other limits): its tools are registered anew. */
   placed(server: ServerRow): Promise<void>;
   /** Takes all its tools out of the registry. */
   dropped(server: string): Promise<void>;
-} // prettier-ignore
+}
 
 /** Answers the rows that change, and versions that were approved. */
-type Decision = (rows: readonly ServerToolRow[]) => Promise<{ readonly rows: readonly ServerToolRow[]; readonly versions: readonly ServerToolVersion[] }>; // prettier-ignore
+type Decision = (
+  rows: readonly ServerToolRow[],
+) => Promise<{
+  readonly rows: readonly ServerToolRow[];
+  readonly versions: readonly ServerToolVersion[];
+}>;
 
 /** More than any client can list; what a server offers beyond is left out. */
 const MAX_TOOLS = 1_000;
@@ -59,10 +74,16 @@ export function createReview(p: ReviewPowers): Review {
     return next;
   }
 
-  async function judged(server: ServerRow, definitions: readonly ForeignDefinition[], known: readonly ServerToolRow[]): Promise<Judged> {
+  async function judged(
+    server: ServerRow,
+    definitions: readonly ForeignDefinition[],
+    known: readonly ServerToolRow[],
+  ): Promise<Judged> {
     const at = p.now();
     const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
-    const taken = new TakenNames(p.registry.all().filter(({ route }) => route?.server !== server.name));
+    const taken = new TakenNames(
+      p.registry.all().filter(({ route }) => route?.server !== server.name),
+    );
     for (const row of known) if (row.state !== "refused") taken.add(row);
     const rows = new Map<string, ServerToolRow>();
     const versions = new Map<string, ServerToolVersion>();
@@ -70,23 +91,51 @@ export function createReview(p: ReviewPowers): Review {
     for (const definition of definitions.slice(0, MAX_TOOLS)) {
       turn = await yieldAfter(turn);
       const key = keyOf(definition.method, definition.name);
-      const row = judgeOffer({ server: server.name, definition, former: former.get(key) ?? null, at }, taken);
+      const row = judgeOffer(
+        { server: server.name, definition, former: former.get(key) ?? null, at },
+        taken,
+      );
       const first = rows.get(row.name);
       // Offered twice: nobody could say which of the two a call would reach.
-      if (first && first.upstreamName === row.upstreamName) rows.set(row.name, { ...first, state: "refused", reason: "the server offers it twice" });
+      if (first && first.upstreamName === row.upstreamName)
+        rows.set(row.name, { ...first, state: "refused", reason: "the server offers it twice" });
       if (first && first.upstreamName === row.upstreamName) continue;
-      const other = first ?? (former.has(key) ? undefined : known.find(({ name, state }) => name === row.name && state !== "refused"));
-      const kept = other ? { ...row, ...unnamed(server.name, definition), state: "refused" as const, reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already` } : row;
+      const other =
+        first ??
+        (former.has(key)
+          ? undefined
+          : known.find(({ name, state }) => name === row.name && state !== "refused"));
+      const kept = other
+        ? {
+            ...row,
+            ...unnamed(server.name, definition),
+            state: "refused" as const,
+            reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already`,
+          }
+        : row;
       rows.set(kept.name, kept);
-      versions.set(kept.name, { server: server.name, name: kept.name, pin: kept.seenPin, definition, firstSeenAt: at, approvedAt: null, approvedBy: null });
+      versions.set(kept.name, {
+        server: server.name,
+        name: kept.name,
+        pin: kept.seenPin,
+        definition,
+        firstSeenAt: at,
+        approvedAt: null,
+        approvedBy: null,
+      });
       if (kept.state !== "refused") taken.add(kept);
     }
     for (const row of known) if (!rows.has(row.name)) rows.set(row.name, judgeAbsence(row));
     const before = new Map(known.map((row) => [row.name, row]));
     const differ = [...rows.values()].filter((row) => isNews(before.get(row.name), row));
     const atHand = new Map([...versions.values()].map(({ pin, definition }) => [pin, definition]));
-    return { differ, versions: differ.flatMap(({ name }) => versions.get(name) ?? []), before, atHand };
-  } // prettier-ignore
+    return {
+      differ,
+      versions: differ.flatMap(({ name }) => versions.get(name) ?? []),
+      before,
+      atHand,
+    };
+  }
 
   /** The registry as the rows have it. Whatever it refuses becomes a refused row. */
   async function place(
@@ -101,11 +150,13 @@ export function createReview(p: ReviewPowers): Review {
       turn = await yieldAfter(turn);
       const there = p.registry.get(row.name);
       if (row.state === "refused" && row.approvedPin === null) {
-        if (there?.route?.server === server.name) changed = (await p.registry.unregister(row.name)) || changed; // prettier-ignore
+        if (there?.route?.server === server.name)
+          changed = (await p.registry.unregister(row.name)) || changed;
         continue;
       }
       const pin = row.approvedPin ?? row.seenPin;
-      const definition = atHand.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition; // prettier-ignore
+      const definition =
+        atHand.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition;
       if (definition === undefined) continue;
       const tool = toolOf(server, row, definition, there?.enabled ?? true);
       if (there === null || textOf(there) !== textOf(tool)) next.push(tool);
@@ -140,16 +191,32 @@ export function createReview(p: ReviewPowers): Review {
   return {
     seen: (server, definitions) =>
       inTurn(server.name, async () => {
-        const { differ, versions, before, atHand } = await judged(server, definitions, await serverTools.list(server.name));
+        const { differ, versions, before, atHand } = await judged(
+          server,
+          definitions,
+          await serverTools.list(server.name),
+        );
         for (let at = 0; at < differ.length; at += AT_ONCE) {
           const some = differ.slice(at, at + AT_ONCE);
-          await serverTools.save(some, versions.filter(({ name }) => some.some((row) => row.name === name)));
+          await serverTools.save(
+            some,
+            versions.filter(({ name }) => some.some((row) => row.name === name)),
+          );
         }
         // Read again: another instance may have decided meanwhile, and then that holds.
         const rows = await serverTools.list(server.name);
         await place(server, rows, atHand);
-        const changes = differ.filter((row) => before.get(row.name)?.state !== row.state || before.get(row.name)?.seenPin !== row.seenPin);
-        if (changes.length > 0) await p.note("upstream.tools_seen", { tenantId: server.tenantId, userId: "system" }, seenBody(server, changes, before, definitions.length));
+        const changes = differ.filter(
+          (row) =>
+            before.get(row.name)?.state !== row.state ||
+            before.get(row.name)?.seenPin !== row.seenPin,
+        );
+        if (changes.length > 0)
+          await p.note(
+            "upstream.tools_seen",
+            { tenantId: server.tenantId, userId: "system" },
+            seenBody(server, changes, before, definitions.length),
+          );
         return rows;
       }),
     decide: (server, decision) =>
@@ -159,7 +226,8 @@ export function createReview(p: ReviewPowers): Review {
         await place(server, rows);
         return rows;
       }),
-    placed: (server) => inTurn(server.name, async () => place(server, await serverTools.list(server.name))),
+    placed: (server) =>
+      inTurn(server.name, async () => place(server, await serverTools.list(server.name))),
     dropped: (server) =>
       inTurn(server, async () => {
         const gone = p.registry.all().filter(({ route }) => route?.server === server);
@@ -167,7 +235,7 @@ export function createReview(p: ReviewPowers): Review {
         if (gone.length > 0) await p.toolsChanged();
       }),
   };
-} // prettier-ignore
+}
 
 interface Judged {
   readonly differ: readonly ServerToolRow[];
@@ -202,13 +270,21 @@ function seenBody(
   before: ReadonlyMap<string, ServerToolRow>,
   offered: number,
 ): JsonObject {
-  const tools = changes.slice(0, MAX_NOTED).map(({ name, seenPin, approvedPin, state, reason }) => ({
-    name,
-    pin: seenPin,
-    state,
-    was: before.get(name)?.state ?? null,
-    ...(approvedPin === null ? {} : { approvedPin }),
-    ...(reason === null ? {} : { reason }),
-  })); // prettier-ignore
-  return { server: server.name, tools, changed: changes.length, offered, leftOut: Math.max(0, offered - MAX_TOOLS) }; // prettier-ignore
+  const tools = changes
+    .slice(0, MAX_NOTED)
+    .map(({ name, seenPin, approvedPin, state, reason }) => ({
+      name,
+      pin: seenPin,
+      state,
+      was: before.get(name)?.state ?? null,
+      ...(approvedPin === null ? {} : { approvedPin }),
+      ...(reason === null ? {} : { reason }),
+    }));
+  return {
+    server: server.name,
+    tools,
+    changed: changes.length,
+    offered,
+    leftOut: Math.max(0, offered - MAX_TOOLS),
+  };
 }

@@ -1,7 +1,16 @@
 // What administrators do with servers upstream, as the doors see it.
 import type { Caller } from "../call.ts";
 import type { Fault, FieldFault } from "../errors.ts";
-import type { ForeignDefinition, OAuthSettings, ServerRow, ServerSettings, ServerToolRow, ServerToolState, ServerTransport, ToolTerms } from "../store/store.ts"; // prettier-ignore
+import type {
+  ForeignDefinition,
+  OAuthSettings,
+  ServerRow,
+  ServerSettings,
+  ServerToolRow,
+  ServerToolState,
+  ServerTransport,
+  ToolTerms,
+} from "../store/store.ts";
 import type { CredentialView } from "./credentials.ts";
 import type { Grant } from "./linking.ts";
 import type { ServerHealth } from "./upstream.ts";
@@ -15,7 +24,8 @@ export type TransportInput =
       readonly cwd?: string | undefined;
       readonly env?: Readonly<Record<string, string>> | undefined;
       readonly isolation?: "sandbox" | "none" | undefined;
-      readonly folders?: readonly { readonly path: string; readonly access: "ro" | "rw" }[] | undefined;
+      readonly folders?:
+        readonly { readonly path: string; readonly access: "ro" | "rw" }[] | undefined;
       readonly network?: "none" | { readonly hosts: readonly string[] } | undefined;
       readonly localSockets?: boolean | undefined;
     }
@@ -31,7 +41,7 @@ export type TransportInput =
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>> | undefined;
       readonly operations: readonly ForeignDefinition[];
-    }; // prettier-ignore
+    };
 
 export type SettingsInput = {
   readonly [K in keyof ServerSettings]?: ServerSettings[K] | undefined;
@@ -166,12 +176,36 @@ export interface ServerDesk {
   tool(actor: Caller, name: string, tool: string): Promise<ServerToolDetails>;
   approve(actor: Caller, name: string, approval: Approval): Promise<Approved>;
   /** What was approved of them is withdrawn; of a changed one only what is new is turned down. */
-  reject(actor: Caller, name: string, tools: readonly string[], reason: string | null): Promise<readonly ServerToolView[]>;
+  reject(
+    actor: Caller,
+    name: string,
+    tools: readonly string[],
+    reason: string | null,
+  ): Promise<readonly ServerToolView[]>;
   /** An earlier definition is the approved one again: it can be called while the server offers exactly that. */
   rollback(actor: Caller, name: string, tool: string, pin: string): Promise<ServerToolView>;
   /** `mcpServers` as AI clients write it down; of all, or of those that are named. */
-  import(actor: Caller, text: string, only: readonly string[] | null, signal: AbortSignal): Promise<ImportResult>;
-  credentials(actor: Caller, name: string): Promise<{ readonly shared: readonly CredentialView[]; readonly own: readonly CredentialView[] }>;
-  putCredential(actor: Caller, name: string, given: { readonly name: string; readonly value: string; readonly own: boolean }): Promise<void>;
-  removeCredential(actor: Caller, name: string, given: { readonly name: string; readonly own: boolean }): Promise<boolean>;
-} // prettier-ignore
+  import(
+    actor: Caller,
+    text: string,
+    only: readonly string[] | null,
+    signal: AbortSignal,
+  ): Promise<ImportResult>;
+  credentials(
+    actor: Caller,
+    name: string,
+  ): Promise<{
+    readonly shared: readonly CredentialView[];
+    readonly own: readonly CredentialView[];
+  }>;
+  putCredential(
+    actor: Caller,
+    name: string,
+    given: { readonly name: string; readonly value: string; readonly own: boolean },
+  ): Promise<void>;
+  removeCredential(
+    actor: Caller,
+    name: string,
+    given: { readonly name: string; readonly own: boolean },
+  ): Promise<boolean>;
+}

@@ -36,7 +36,11 @@ export async function startDirect(
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
-      const reason = stopped ? "it was stopped" : code === null ? `it was ended by ${signal ?? "a signal"}` : `it ended with exit code ${code}`; // prettier-ignore
+      const reason = stopped
+        ? "it was stopped"
+        : code === null
+          ? `it was ended by ${signal ?? "a signal"}`
+          : `it ended with exit code ${code}`;
       signalGroup(pid, "SIGKILL");
       const finish = (): void => {
         child.stdout.destroy();
@@ -70,6 +74,16 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 function notStarted(program: string, cause: NodeJS.ErrnoException): AppError {
-  const why = cause.code === "ENOENT" ? "it does not exist" : cause.code === "EACCES" ? "it cannot be executed" : (cause.code ?? "unknown"); // prettier-ignore
-  return new AppError("UNAVAILABLE", "provider_not_configured", `program ${quote(program)} did not start: ${why}`, { remedy: "correct the server's command", cause }); // prettier-ignore
+  const why =
+    cause.code === "ENOENT"
+      ? "it does not exist"
+      : cause.code === "EACCES"
+        ? "it cannot be executed"
+        : (cause.code ?? "unknown");
+  return new AppError(
+    "UNAVAILABLE",
+    "provider_not_configured",
+    `program ${quote(program)} did not start: ${why}`,
+    { remedy: "correct the server's command", cause },
+  );
 }

@@ -59,25 +59,42 @@ export async function removeFolders(server: string, dataDir: string): Promise<vo
  * Names of servers hold no @. What another server of the same name left behind, here or while this instance was away, is none
  * of its business.
  */
-function folderName({ name, tenantId, createdAt }: Whose, credentialId: string, wanted: User | null): string {
+function folderName(
+  { name, tenantId, createdAt }: Whose,
+  credentialId: string,
+  wanted: User | null,
+): string {
   const [whose = ""] = credentialId.split(" ");
-  const own = JSON.stringify([tenantId, createdAt, whose.startsWith("user:") ? whose : "", wanted?.uid ?? null]);
+  const own = JSON.stringify([
+    tenantId,
+    createdAt,
+    whose.startsWith("user:") ? whose : "",
+    wanted?.uid ?? null,
+  ]);
   return `${name}@${createHash("sha256").update(own).digest("hex").slice(0, 16)}`;
-} // prettier-ignore
+}
 
 async function rootOf(dataDir: string, asRoot: boolean): Promise<string> {
   const own = join(dataDir, "servers");
   await mkdir(own, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
   if (!asRoot || (await unreachable(own)) === null) return own;
-  const name = `ostiary-servers-${createHash("sha256").update(await realpath(own)).digest("hex").slice(0, 16)}`;
+  const name = `ostiary-servers-${createHash("sha256")
+    .update(await realpath(own))
+    .digest("hex")
+    .slice(0, 16)}`;
   // What belongs to a temporary data folder is as temporary as that is.
   const elsewhere = join(dataDir.startsWith(`${tmpdir()}/`) ? tmpdir() : "/var/lib", name);
   await mkdir(elsewhere, { recursive: true, mode: 0o711 });
   const found = await lstat(elsewhere);
   if (!found.isDirectory() || found.uid !== 0 || (await unreachable(elsewhere)) !== null)
-    throw new AppError("UNAVAILABLE", "resource_exhausted", `folder ${elsewhere} is not ours to use: expected one of root that others may enter`, { remedy: `remove it, or open ${dataDir} to others (chmod o+x)` });
+    throw new AppError(
+      "UNAVAILABLE",
+      "resource_exhausted",
+      `folder ${elsewhere} is not ours to use: expected one of root that others may enter`,
+      { remedy: `remove it, or open ${dataDir} to others (chmod o+x)` },
+    );
   return elsewhere;
-} // prettier-ignore
+}
 
 /** The first folder on the way that a user (null: anybody) may not enter; null: none. Boxes of root run as others. */
 export async function unreachable(path: string, user: User | null = null): Promise<string | null> {
@@ -97,5 +114,10 @@ async function freeUser(root: string, path: string): Promise<User> {
     const uid = FIRST_UID + ((start + step) % UIDS);
     if (!taken.has(uid)) return { uid, gid: uid };
   }
-  throw new AppError("UNAVAILABLE", "resource_exhausted", `all ${UIDS} users for servers are taken`, { remedy: "remove servers that are not needed" }); // prettier-ignore
+  throw new AppError(
+    "UNAVAILABLE",
+    "resource_exhausted",
+    `all ${UIDS} users for servers are taken`,
+    { remedy: "remove servers that are not needed" },
+  );
 }

@@ -6,7 +6,10 @@ import { idIn, readMessage } from "./stdio-messages.ts";
 function linesOf(chunks: readonly Buffer[], maxBytes = 4_096): string[] {
   const lines = createLines(maxBytes);
   const found: string[] = [];
-  const text = (line: Line): string => (line.kind === "line" ? line.bytes.toString() : `${line.length}:${line.head.slice(0, 5)}…${line.tail.slice(-5)}`); // prettier-ignore
+  const text = (line: Line): string =>
+    line.kind === "line"
+      ? line.bytes.toString()
+      : `${line.length}:${line.head.slice(0, 5)}…${line.tail.slice(-5)}`;
   for (const chunk of chunks) {
     lines.feed(Buffer.from(chunk));
     for (let line = lines.next(); line !== null; line = lines.next()) found.push(text(line));
@@ -19,7 +22,9 @@ test("lines come out whole, however the bytes are cut", () => {
   const expected = ["first", "", "ä".repeat(900), '{"a":1}'];
   expect(linesOf([whole])).toEqual(expected);
   for (let size = 1; size < 60; size += 7) {
-    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_one, at) => whole.subarray(at * size, (at + 1) * size)); // prettier-ignore
+    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_one, at) =>
+      whole.subarray(at * size, (at + 1) * size),
+    );
     expect(linesOf(pieces)).toEqual(expected);
   }
 });
@@ -30,16 +35,27 @@ test("of a line that is too long its ends and its length are kept, and the next 
   const whole = Buffer.from(`short\n${long}\nafter\n`);
   expect(linesOf([whole])).toEqual(expected);
   for (const size of [1, 100, 511, 513, 4_096, 4_097, 9_000]) {
-    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_one, at) => whole.subarray(at * size, (at + 1) * size)); // prettier-ignore
+    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_one, at) =>
+      whole.subarray(at * size, (at + 1) * size),
+    );
     expect(linesOf(pieces)).toEqual(expected);
   }
 });
 
 test("a message is told from noise, and what two readers could read differently is a fault", () => {
   const read = (text: string) => readMessage(Buffer.from(text));
-  expect(read('{"jsonrpc":"2.0","id":1,"result":{}}')).toMatchObject({ kind: "message", answers: 1 }); // prettier-ignore
-  expect(read(' {"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"x"}}')).toMatchObject({ kind: "message", answers: "a" }); // prettier-ignore
-  expect(read('{"jsonrpc":"2.0","id":1,"method":"ping"}')).toMatchObject({ kind: "message", answers: null }); // prettier-ignore
+  expect(read('{"jsonrpc":"2.0","id":1,"result":{}}')).toMatchObject({
+    kind: "message",
+    answers: 1,
+  });
+  expect(read(' {"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"x"}}')).toMatchObject({
+    kind: "message",
+    answers: "a",
+  });
+  expect(read('{"jsonrpc":"2.0","id":1,"method":"ping"}')).toMatchObject({
+    kind: "message",
+    answers: null,
+  });
   for (const text of [
     "Server is running",
     "[1,2]",
@@ -48,13 +64,26 @@ test("a message is told from noise, and what two readers could read differently 
     '{"level":1,"level":2}',
     "42",
   ])
-    // prettier-ignore
     expect(read(text), text).toEqual({ kind: "noise" });
   const deep = `${'{"a":'.repeat(70)}1${"}".repeat(70)}`;
-  for (const result of ['{"a":1,"a":2}', '{"__proto__":1}', '{"a":1e400}', '{"a":9007199254740993}', deep]) // prettier-ignore
-    expect(read(`{"jsonrpc":"2.0","id":7,"result":${result}}`), result).toMatchObject({ kind: "fault", id: 7 }); // prettier-ignore
-  expect(read('{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}')).toMatchObject({ kind: "fault", id: null }); // prettier-ignore
-  expect(read('{"jsonrpc":"2.0","id":8,"result":{"a":tru}}')).toMatchObject({ kind: "fault", id: 8 }); // prettier-ignore
+  for (const result of [
+    '{"a":1,"a":2}',
+    '{"__proto__":1}',
+    '{"a":1e400}',
+    '{"a":9007199254740993}',
+    deep,
+  ])
+    expect(read(`{"jsonrpc":"2.0","id":7,"result":${result}}`), result).toMatchObject({
+      kind: "fault",
+      id: 7,
+    });
+  expect(read('{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}')).toMatchObject(
+    { kind: "fault", id: null },
+  );
+  expect(read('{"jsonrpc":"2.0","id":8,"result":{"a":tru}}')).toMatchObject({
+    kind: "fault",
+    id: 8,
+  });
   expect(read('{"jsonrpc":"2.0","id":8}')).toMatchObject({ kind: "fault", id: 8 });
 });
 

@@ -40,7 +40,9 @@ export function createLines(maxBytes: number): Lines {
         length <= maxBytes
           ? held.toString("latin1", Math.max(0, length - END_BYTES), length)
           : tail;
-      tail = (before + piece.toString("latin1", Math.max(0, piece.length - END_BYTES))).slice(-END_BYTES); // prettier-ignore
+      tail = (before + piece.toString("latin1", Math.max(0, piece.length - END_BYTES))).slice(
+        -END_BYTES,
+      );
       if (length < END_BYTES) {
         // It began with this very piece: its head is nowhere else.
         grow(END_BYTES);
@@ -54,7 +56,9 @@ export function createLines(maxBytes: number): Lines {
   };
   const grow = (needed: number): void => {
     if (needed <= held.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(maxBytes, Math.max(FIRST_BYTES, held.length * 2)))); // prettier-ignore
+    const larger = Buffer.allocUnsafeSlow(
+      Math.max(needed, Math.min(maxBytes, Math.max(FIRST_BYTES, held.length * 2))),
+    );
     held.copy(larger, 0, 0, Math.min(length, held.length));
     release(held);
     held = larger;
@@ -63,7 +67,12 @@ export function createLines(maxBytes: number): Lines {
     const whole = length;
     length = 0;
     if (whole <= maxBytes) return { kind: "line", bytes: trimmed(held.subarray(0, whole)) };
-    const line: Line = { kind: "oversize", head: held.toString("latin1", 0, END_BYTES), tail, length: whole }; // prettier-ignore
+    const line: Line = {
+      kind: "oversize",
+      head: held.toString("latin1", 0, END_BYTES),
+      tail,
+      length: whole,
+    };
     tail = "";
     return line;
   };

@@ -32,7 +32,14 @@ export function readMessage(line: Buffer): Read {
     if (!(cause instanceof JsonFault)) throw cause;
     if (cause.kind === "ambiguous") return ambiguous(line, cause.message);
     if (!line.includes('"jsonrpc"')) return NOISE;
-    return { kind: "fault", id: idIn(line.toString("latin1", 0, 512), line.toString("latin1", Math.max(0, line.length - 512))), why: "it is no valid JSON" }; // prettier-ignore
+    return {
+      kind: "fault",
+      id: idIn(
+        line.toString("latin1", 0, 512),
+        line.toString("latin1", Math.max(0, line.length - 512)),
+      ),
+      why: "it is no valid JSON",
+    };
   }
   if (value["jsonrpc"] !== "2.0") return NOISE;
   const id = idOf(value);

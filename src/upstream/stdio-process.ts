@@ -35,11 +35,28 @@ const HOME = "/job";
 const SYSTEM = ["/usr", "/bin", "/lib", "/lib64", "/sbin"];
 const MIB = 1_048_576;
 /** Threads count as processes, and a server may run once per user. */
-const LIMITS: Partial<SandboxLimits> = { memoryBytes: 1_024 * MIB, processes: 512, cpus: 1, tmpBytes: 256 * MIB, openFiles: 4_096, fileBytes: 1_024 * MIB }; // prettier-ignore
+const LIMITS: Partial<SandboxLimits> = {
+  memoryBytes: 1_024 * MIB,
+  processes: 512,
+  cpus: 1,
+  tmpBytes: 256 * MIB,
+  openFiles: 4_096,
+  fileBytes: 1_024 * MIB,
+};
 /** With sockets of its own it starts a browser. */
-const LARGE_LIMITS: Partial<SandboxLimits> = { ...LIMITS, memoryBytes: 2_048 * MIB, processes: 1_536, cpus: 2 }; // prettier-ignore
+const LARGE_LIMITS: Partial<SandboxLimits> = {
+  ...LIMITS,
+  memoryBytes: 2_048 * MIB,
+  processes: 1_536,
+  cpus: 2,
+};
 
-export async function startProgram(row: ServerRow, given: StdioSettings, credential: Credential, p: StdioPowers): Promise<Program> {
+export async function startProgram(
+  row: ServerRow,
+  given: StdioSettings,
+  credential: Credential,
+  p: StdioPowers,
+): Promise<Program> {
   const env = await credential.env();
   if (given.isolation === "none") {
     const { path } = await ownFolder(row, credential.id, p.dataDir, null);
@@ -49,7 +66,8 @@ export async function startProgram(row: ServerRow, given: StdioSettings, credent
   const user = await userFor(given.folders);
   const own = await ownFolder(row, credential.id, p.dataDir, user);
   const over = new AbortController();
-  const rules = given.network === "none" ? null : rulesForHosts(given.network.hosts, `server ${row.name}`);
+  const rules =
+    given.network === "none" ? null : rulesForHosts(given.network.hosts, `server ${row.name}`);
   const subject = rules && { rules, signal: over.signal };
   const [program = "", ...rest] = given.argv;
   const started = await p.sandbox.open({
@@ -57,7 +75,11 @@ export async function startProgram(row: ServerRow, given: StdioSettings, credent
     cwd: HOME,
     // Node's own fetch uses a proxy only when told to.
     env: { ...(subject && { NODE_USE_ENV_PROXY: "1" }), ...env },
-    mounts: [{ host: own.path, at: HOME, access: "rw" }, { host: process.execPath, at: NODE, access: "ro" }, ...mountsOf(given.folders)],
+    mounts: [
+      { host: own.path, at: HOME, access: "rw" },
+      { host: process.execPath, at: NODE, access: "ro" },
+      ...mountsOf(given.folders),
+    ],
     limits: given.localSockets ? LARGE_LIMITS : LIMITS,
     signal: over.signal,
     ...(own.user && { owner: own.user }),
@@ -67,7 +89,7 @@ export async function startProgram(row: ServerRow, given: StdioSettings, credent
   // Connections of the box end with it.
   const ended = started.ended.then(({ reason }) => (over.abort(), reason));
   return { ...started, ended };
-} // prettier-ignore
+}
 
 /** Outer ones first: a later mount hides what an earlier one shows at its place. */
 function mountsOf(folders: StdioSettings["folders"]): SandboxMount[] {
@@ -75,7 +97,7 @@ function mountsOf(folders: StdioSettings["folders"]): SandboxMount[] {
     .filter(
       ({ path, access }) =>
         access === "rw" || !SYSTEM.some((one) => path === one || path.startsWith(`${one}/`)),
-    ) // prettier-ignore
+    )
     .toSorted((a, b) => a.path.length - b.path.length)
     .map(({ path, access }) => ({ host: path, at: path, access }));
 }
@@ -86,15 +108,31 @@ async function userFor(folders: StdioSettings["folders"]): Promise<User | null> 
   let user: User | null = null;
   for (const { path, access } of folders) {
     const found = await stat(path).catch(() => null);
-    if (found === null) throw wrong(`folder ${quote(path)} does not exist`, "make it, or take it off the server's list of folders"); // prettier-ignore
+    if (found === null)
+      throw wrong(
+        `folder ${quote(path)} does not exist`,
+        "make it, or take it off the server's list of folders",
+      );
     if (!asRoot || access === "ro") continue;
-    if (found.uid === 0) throw wrong(`folder ${quote(path)} belongs to root, and no program in a sandbox runs as root`, `give it to another user: chown -R <user> ${path}`); // prettier-ignore
-    if (user !== null && user.uid !== found.uid) throw wrong(`the folders that may be written belong to different users (${user.uid} and ${found.uid})`, "give them to one user, or add a server for each"); // prettier-ignore
+    if (found.uid === 0)
+      throw wrong(
+        `folder ${quote(path)} belongs to root, and no program in a sandbox runs as root`,
+        `give it to another user: chown -R <user> ${path}`,
+      );
+    if (user !== null && user.uid !== found.uid)
+      throw wrong(
+        `the folders that may be written belong to different users (${user.uid} and ${found.uid})`,
+        "give them to one user, or add a server for each",
+      );
     user = { uid: found.uid, gid: found.gid };
   }
   for (const { path } of asRoot ? folders : []) {
     const closed = await unreachable(await realpath(path), user);
-    if (closed !== null) throw wrong(`folder ${quote(path)} cannot be reached by the user that the program runs as: ${quote(closed)} is closed to it`, `open it to others (chmod o+x ${closed}), move the folder to /opt or /srv, or run Ostiary as an ordinary user`); // prettier-ignore
+    if (closed !== null)
+      throw wrong(
+        `folder ${quote(path)} cannot be reached by the user that the program runs as: ${quote(closed)} is closed to it`,
+        `open it to others (chmod o+x ${closed}), move the folder to /opt or /srv, or run Ostiary as an ordinary user`,
+      );
   }
   return user;
 }

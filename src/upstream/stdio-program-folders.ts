@@ -48,7 +48,12 @@ async function project(script: string): Promise<string[]> {
 /** Folders that hold much besides one program: homes, and what lies directly below the root. */
 function isBroad(folder: string): boolean {
   const home = homedir();
-  return isWithin(home, folder) || dirname(folder) === "/" || dirname(folder) === dirname(home) || dirname(folder) === "/home"; // prettier-ignore
+  return (
+    isWithin(home, folder) ||
+    dirname(folder) === "/" ||
+    dirname(folder) === dirname(home) ||
+    dirname(folder) === "/home"
+  );
 }
 
 function outermost(paths: readonly string[]): string[] {
@@ -60,4 +65,7 @@ const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 
 const exists = (path: string): Promise<boolean> =>
-  stat(path).then(() => true, () => false); // prettier-ignore
+  stat(path).then(
+    () => true,
+    () => false,
+  );

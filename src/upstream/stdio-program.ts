@@ -27,72 +27,147 @@ const INTERPRETER = /^(node|bun|deno|python[\d.]*|ruby|perl|php|bash|sh|dash|zsh
 /** Behind them comes code or a module, no script. */
 const NO_SCRIPT = new Set(["-e", "--eval", "-p", "--print", "-c", "-m"]);
 /** Options of Node with a value of their own. */
-const WITH_VALUE = new Set(["-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file", "-W", "-X"]); // prettier-ignore
+const WITH_VALUE = new Set([
+  "-r",
+  "--require",
+  "--import",
+  "--loader",
+  "--experimental-loader",
+  "-C",
+  "--conditions",
+  "--env-file",
+  "-W",
+  "-X",
+]);
 const SHEBANG = /^#!\s*(?:\S*\/env\s+(?:-S\s+)?)?(?:\S*\/)?node(?:\s|$)/;
 const SHEBANG_BYTES = 128;
 const BOX_PATH = ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
 
-export async function resolveProgram(given: readonly string[], cwd: string, options: ProgramOptions = {}): Promise<ResolvedProgram> {
+export async function resolveProgram(
+  given: readonly string[],
+  cwd: string,
+  options: ProgramOptions = {},
+): Promise<ResolvedProgram> {
   const [first = "", ...rest] = given;
-  if (first.trim() === "") throw wrong("argv: expected a program and its arguments, got nothing", 'name a program, such as ["node", "server.js"]');
-  const [program, ...args] = basename(first) === "npx" ? await withoutNpx(first, rest, cwd, options) : await started(first, rest, cwd, options);
+  if (first.trim() === "")
+    throw wrong(
+      "argv: expected a program and its arguments, got nothing",
+      'name a program, such as ["node", "server.js"]',
+    );
+  const [program, ...args] =
+    basename(first) === "npx"
+      ? await withoutNpx(first, rest, cwd, options)
+      : await started(first, rest, cwd, options);
   const script = INTERPRETER.test(basename(program)) ? scriptAt(args) : -1;
   const words = await Promise.all(args.map((word, index) => absolute(word, cwd, index === script)));
   const main = words[script];
-  if (program === "node" && main !== undefined && !(await exists(main))) throw wrong(`script ${quote(main)} does not exist`, "name the script by its full path");
+  if (program === "node" && main !== undefined && !(await exists(main)))
+    throw wrong(`script ${quote(main)} does not exist`, "name the script by its full path");
   if (options.isolation === "none") return { argv: [program, ...words], folders: [] };
   const needed = [program, main].filter((path) => path !== undefined).filter(isAbsolute);
   const folders = (await Promise.all(needed.map(foldersFor))).flat();
-  return { argv: [program, ...words], folders: [...new Set(folders)].map((path) => ({ path, access: "ro" as const })) };
-} // prettier-ignore
+  return {
+    argv: [program, ...words],
+    folders: [...new Set(folders)].map((path) => ({ path, access: "ro" as const })),
+  };
+}
 
 /** Scripts for Node run on ours, since a box may have none or another. */
-async function started(program: string, args: readonly string[], cwd: string, options: ProgramOptions): Promise<[string, ...string[]]> {
+async function started(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  options: ProgramOptions,
+): Promise<[string, ...string[]]> {
   const found = await located(program, cwd, options);
   if (found === "node") return [found, ...args];
   const real = await realpath(found);
   return (await isForNode(real)) ? ["node", real, ...args] : [found, ...args];
-} // prettier-ignore
+}
 
 /** A program by its full path. */
-async function located(program: string, cwd: string, { isolation, path: given = process.env["PATH"] ?? "" }: ProgramOptions): Promise<string> {
+async function located(
+  program: string,
+  cwd: string,
+  { isolation, path: given = process.env["PATH"] ?? "" }: ProgramOptions,
+): Promise<string> {
   if (program === "node") return program;
   // In a box those of the system come first: nothing has to be shown for them.
   const path = isolation === "none" ? given : `${BOX_PATH}${delimiter}${given}`;
   const found = program.includes("/") ? resolve(cwd, program) : await onPath(program, path);
-  if (found === null) throw wrong(`program ${quote(program)} was not found`, "install it, or name it by its full path");
+  if (found === null)
+    throw wrong(
+      `program ${quote(program)} was not found`,
+      "install it, or name it by its full path",
+    );
   const info = await stat(found).catch(() => null);
-  if (info === null) throw wrong(`program ${quote(found)} does not exist`, "name it by its full path");
-  if (!info.isFile()) throw wrong(`program ${quote(found)}: expected a file, got a folder`, "name the program inside it");
-  if (!(await mayExecute(found))) throw wrong(`program ${quote(found)} cannot be executed`, `chmod +x it, or name its interpreter first, such as ["node", "${basename(found)}"]`);
+  if (info === null)
+    throw wrong(`program ${quote(found)} does not exist`, "name it by its full path");
+  if (!info.isFile())
+    throw wrong(
+      `program ${quote(found)}: expected a file, got a folder`,
+      "name the program inside it",
+    );
+  if (!(await mayExecute(found)))
+    throw wrong(
+      `program ${quote(found)} cannot be executed`,
+      `chmod +x it, or name its interpreter first, such as ["node", "${basename(found)}"]`,
+    );
   return found;
-} // prettier-ignore
+}
 
 /**
  * npx only looks for a package and starts it. One that is installed is started without it; one that is not must be fetched,
  * which a box without network cannot do.
  */
-async function withoutNpx(npx: string, args: readonly string[], cwd: string, options: ProgramOptions): Promise<[string, ...string[]]> {
+async function withoutNpx(
+  npx: string,
+  args: readonly string[],
+  cwd: string,
+  options: ProgramOptions,
+): Promise<[string, ...string[]]> {
   const at = args.findIndex((word) => !word.startsWith("-"));
-  const named = args.slice(0, at === -1 ? undefined : at).map((word) => /^--package=(.+)$/.exec(word)?.[1]).find((word) => word !== undefined);
+  const named = args
+    .slice(0, at === -1 ? undefined : at)
+    .map((word) => /^--package=(.+)$/.exec(word)?.[1])
+    .find((word) => word !== undefined);
   const spec = named ?? args[at];
-  if (spec === undefined) throw wrong("npx: expected the name of a package", "name the package, such as npx -y @scope/server");
+  if (spec === undefined)
+    throw wrong(
+      "npx: expected the name of a package",
+      "name the package, such as npx -y @scope/server",
+    );
   const rest = args.slice(at + 1);
   const { name, version } = partsOf(spec);
-  const bin = await installed(name, version, named === undefined ? null : (args[at] ?? null), [...above(cwd), "/usr/local/lib", "/usr/lib"]);
+  const bin = await installed(name, version, named === undefined ? null : (args[at] ?? null), [
+    ...above(cwd),
+    "/usr/local/lib",
+    "/usr/lib",
+  ]);
   if (bin !== null) return ["node", bin, ...rest];
   const mayFetch = options.isolation === "none" || (options.network ?? "none") !== "none";
-  if (!mayFetch) throw wrong(`npx: the package ${quote(name)} is not installed, and a sandbox without network cannot fetch it`, `npm install ${name} in a folder, then add the server as: node <folder>/node_modules/${name}/<its script>; or allow the hosts of your package registry`);
+  if (!mayFetch)
+    throw wrong(
+      `npx: the package ${quote(name)} is not installed, and a sandbox without network cannot fetch it`,
+      `npm install ${name} in a folder, then add the server as: node <folder>/node_modules/${name}/<its script>; or allow the hosts of your package registry`,
+    );
   return started(npx, args, cwd, options);
-} // prettier-ignore
+}
 
 function partsOf(spec: string): { name: string; version: string | null } {
   const at = spec.indexOf("@", 1);
-  return at === -1 ? { name: spec, version: null } : { name: spec.slice(0, at), version: spec.slice(at + 1) }; // prettier-ignore
+  return at === -1
+    ? { name: spec, version: null }
+    : { name: spec.slice(0, at), version: spec.slice(at + 1) };
 }
 
 /** The script of an installed package; a version that was asked for must be the one that is there. */
-async function installed(name: string, version: string | null, command: string | null, places: readonly string[]): Promise<string | null> {
+async function installed(
+  name: string,
+  version: string | null,
+  command: string | null,
+  places: readonly string[],
+): Promise<string | null> {
   if (!/^(@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i.test(name)) return null;
   for (const place of places) {
     const folder = join(place, "node_modules", name);
@@ -101,19 +176,23 @@ async function installed(name: string, version: string | null, command: string |
     const { bin, version: found } = about;
     if (version !== null && version !== "latest" && version !== found) continue;
     const bins = typeof bin === "string" ? { [basename(name)]: bin } : (bin ?? {});
-    const script = bins[command ?? basename(name)] ?? (Object.keys(bins).length === 1 ? Object.values(bins)[0] : undefined);
+    const script =
+      bins[command ?? basename(name)] ??
+      (Object.keys(bins).length === 1 ? Object.values(bins)[0] : undefined);
     if (script !== undefined) return join(folder, script);
   }
   return null;
-} // prettier-ignore
+}
 
-async function readPackage(path: string): Promise<{ bin?: string | Record<string, string>; version?: string } | null> {
+async function readPackage(
+  path: string,
+): Promise<{ bin?: string | Record<string, string>; version?: string } | null> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as { bin?: string; version?: string } | null;
   } catch {
     return null;
   }
-} // prettier-ignore
+}
 
 function above(cwd: string): string[] {
   return cwd === dirname(cwd) ? [cwd] : [cwd, ...above(dirname(cwd))];
@@ -157,9 +236,15 @@ async function isForNode(path: string): Promise<boolean> {
 }
 
 const mayExecute = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(() => true, () => false); // prettier-ignore
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 const exists = (path: string): Promise<boolean> =>
-  stat(path).then(() => true, () => false); // prettier-ignore
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 function wrong(message: string, remedy: string): AppError {
   return new AppError("BAD_REQUEST", "invalid_arguments", message, { remedy });

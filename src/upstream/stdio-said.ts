@@ -19,8 +19,15 @@ const REST_MS = 20;
 /** Shorter values are found in ordinary words. */
 const LEAST_SECRET = 6;
 
-export function listen(stderr: Readable, secrets: readonly string[], said: (line: string) => void, now: () => number): Said {
-  const hidden = secrets.filter(({ length }) => length >= LEAST_SECRET).sort((a, b) => b.length - a.length);
+export function listen(
+  stderr: Readable,
+  secrets: readonly string[],
+  said: (line: string) => void,
+  now: () => number,
+): Said {
+  const hidden = secrets
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .sort((a, b) => b.length - a.length);
   const allowance = createAllowance(BURST, PER_SECOND, now);
   const lines = createLines(MAX_LINE_BYTES);
   let dropped = 0;
@@ -33,7 +40,8 @@ export function listen(stderr: Readable, secrets: readonly string[], said: (line
   const take = (text: string): void => {
     if (text.trim() === "") return;
     if (!allowance.take()) {
-      if (dropped++ === 0) said(`[ostiary] it says more than ${PER_SECOND} lines a second; the rest is left out`);
+      if (dropped++ === 0)
+        said(`[ostiary] it says more than ${PER_SECOND} lines a second; the rest is left out`);
       return;
     }
     if (dropped > 1) said(`[ostiary] ${dropped} lines were left out`);
@@ -45,7 +53,11 @@ export function listen(stderr: Readable, secrets: readonly string[], said: (line
     lines.feed(chunk);
     const before = dropped;
     for (let line = lines.next(); line !== null; line = lines.next())
-      take(line.kind === "line" ? line.bytes.toString("utf8") : Buffer.from(line.head, "latin1").toString("utf8"));
+      take(
+        line.kind === "line"
+          ? line.bytes.toString("utf8")
+          : Buffer.from(line.head, "latin1").toString("utf8"),
+      );
     if (dropped === before || dropped < 2) return;
     stderr.pause();
     setTimeout(() => stderr.resume(), REST_MS).unref();
@@ -56,4 +68,4 @@ export function listen(stderr: Readable, secrets: readonly string[], said: (line
       return last;
     },
   };
-} // prettier-ignore
+}

@@ -14,7 +14,10 @@ import { removeFolders } from "./stdio-folder.ts";
 import { resolveProgram } from "./stdio-program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const official = (name: string): string[] => ["node", `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`]; // prettier-ignore
+const official = (name: string): string[] => [
+  "node",
+  `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`,
+];
 const path = process.env["PATH"] ?? "";
 
 /** One tool, `run`: evaluates its argument inside. Written by hand, so that nothing else is in its environment or memory. */
@@ -45,7 +48,9 @@ interface Session {
   call(name: string, args: Record<string, unknown>): Promise<string>;
 }
 
-const there = (await openSandbox({ folder: mkdtempSync(join(tmpdir(), "ostiary-look-")), path }).probed).ready; // prettier-ignore
+const there = (
+  await openSandbox({ folder: mkdtempSync(join(tmpdir(), "ostiary-look-")), path }).probed
+).ready;
 
 describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
   let folder: string;
@@ -63,32 +68,67 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
   afterAll(async () => {
     await sandbox.close();
     await egress.close();
-    for (const name of ["probe", "memory", "everything", "files", "other"]) await removeFolders(name, dataDir); // prettier-ignore
+    for (const name of ["probe", "memory", "everything", "files", "other"])
+      await removeFolders(name, dataDir);
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function connect(name: string, argv: readonly string[], extra: Partial<Stdio> = {}, whose = "none"): Promise<Session> {
+  async function connect(
+    name: string,
+    argv: readonly string[],
+    extra: Partial<Stdio> = {},
+    whose = "none",
+  ): Promise<Session> {
     const { argv: words, folders } = await resolveProgram(argv, ROOT);
-    const settings: Stdio = { kind: "stdio", argv: words, env: {}, isolation: "sandbox", network: "none", localSockets: false, ...extra, folders: [...folders, ...(extra.folders ?? [])] };
+    const settings: Stdio = {
+      kind: "stdio",
+      argv: words,
+      env: {},
+      isolation: "sandbox",
+      network: "none",
+      localSockets: false,
+      ...extra,
+      folders: [...folders, ...(extra.folders ?? [])],
+    };
     const row = { name, transport: settings, settings: { maxResultBytes: 1_000_000 } } as ServerRow;
-    const credential = { id: whose, env: () => Promise.resolve(settings.env), headers: () => ({}), oauth: null };
+    const credential = {
+      id: whose,
+      env: () => Promise.resolve(settings.env),
+      headers: () => ({}),
+      oauth: null,
+    };
     const said: string[] = [];
-    const transport = await openStdio(row, credential, { said: (line) => said.push(line), notified: () => undefined }, { sandbox, egress, dataDir });
+    const transport = await openStdio(
+      row,
+      credential,
+      { said: (line) => said.push(line), notified: () => undefined },
+      { sandbox, egress, dataDir },
+    );
     const client = new Client({ name: "ostiary", version: "1" }, { capabilities: {} });
     await client.connect(transport, { timeout: 90_000 });
     const call = async (tool: string, args: Record<string, unknown>): Promise<string> => {
-      const { content } = (await client.callTool({ name: tool, arguments: args }, { timeout: 90_000 })) as { content: { text: string }[] };
+      const { content } = (await client.callTool(
+        { name: tool, arguments: args },
+        { timeout: 90_000 },
+      )) as { content: { text: string }[] };
       return content[0]?.text ?? "";
     };
     return { client, transport, said, call };
-  } // prettier-ignore
-  const probe = (extra: Partial<Stdio> = {}, whose?: string): Promise<Session> => connect("probe", ["node", join(folder, "probe.cjs")], extra, whose); // prettier-ignore
+  }
+  const probe = (extra: Partial<Stdio> = {}, whose?: string): Promise<Session> =>
+    connect("probe", ["node", join(folder, "probe.cjs")], extra, whose);
 
   test("the everything server lists its tools and answers; its words are in the log", async () => {
     const { client, call, said } = await connect("everything", official("everything"));
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo");
     expect(await call("echo", { message: "through the box" })).toBe("Echo: through the box");
-    expect(JSON.parse(await call("get-env", {}))).toEqual({ PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/job", TMPDIR: "/tmp", LANG: "C.UTF-8", PWD: "/job" }); // prettier-ignore
+    expect(JSON.parse(await call("get-env", {}))).toEqual({
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: "/job",
+      TMPDIR: "/tmp",
+      LANG: "C.UTF-8",
+      PWD: "/job",
+    });
     expect(said.join("\n")).toContain("STDIO");
     await client.close();
   });
@@ -96,7 +136,9 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
   test("the memory server finds in its own folder what it wrote before it was started again", async () => {
     const env = { MEMORY_FILE_PATH: "/job/memory.jsonl" };
     const first = await connect("memory", official("memory"), { env });
-    await first.call("create_entities", { entities: [{ name: "Ada", entityType: "person", observations: ["kept"] }] }); // prettier-ignore
+    await first.call("create_entities", {
+      entities: [{ name: "Ada", entityType: "person", observations: ["kept"] }],
+    });
     await first.client.close();
     const second = await connect("memory", official("memory"), { env });
     expect(await second.call("read_graph", {})).toContain("kept");
@@ -107,9 +149,13 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     const work = mkdtempSync(join(folder, "work-"));
     chmodSync(work, 0o777);
     writeFileSync(join(work, "seen.txt"), "from outside");
-    const { client, call } = await connect("files", [...official("filesystem"), work], { folders: [{ path: work, access: "ro" }] }); // prettier-ignore
+    const { client, call } = await connect("files", [...official("filesystem"), work], {
+      folders: [{ path: work, access: "ro" }],
+    });
     expect(await call("read_text_file", { path: join(work, "seen.txt") })).toBe("from outside");
-    expect(await call("write_file", { path: join(work, "made.txt"), content: "x" })).toContain("EROFS"); // prettier-ignore
+    expect(await call("write_file", { path: join(work, "made.txt"), content: "x" })).toContain(
+      "EROFS",
+    );
     expect(await call("read_text_file", { path: join(folder, "probe.cjs") })).toMatch(/denied/i);
     await client.close();
   });
@@ -120,14 +166,37 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     const { client, call } = await probe({ env: { TOKEN: "given" } });
     delete process.env["OSTIARY_CANARY"];
     const run = (code: string): Promise<string> => call("run", { code });
-    expect(JSON.parse(await run("process.env"))).toEqual({ TOKEN: "given", PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/job", TMPDIR: "/tmp", LANG: "C.UTF-8", PWD: "/job" }); // prettier-ignore
+    expect(JSON.parse(await run("process.env"))).toEqual({
+      TOKEN: "given",
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: "/job",
+      TMPDIR: "/tmp",
+      LANG: "C.UTF-8",
+      PWD: "/job",
+    });
     expect(await run("process.cwd()")).toBe('"/job"');
-    for (const secret of [`${folder}.txt`, join(dataDir, "servers"), join(ROOT, "package.json"), "/root", "/etc/shadow"]) // prettier-ignore
-      expect(await run(`require("fs").readdirSync(${JSON.stringify(secret)})`), secret).toMatch(/^failed: (ENOENT|EACCES|ENOTDIR)/); // prettier-ignore
-    expect(await run(`require("fs").readFileSync(${JSON.stringify(`${folder}.txt`)}, "utf8")`)).toMatch(/^failed: ENOENT/); // prettier-ignore
-    expect(await run(`require("fs").writeFileSync(${JSON.stringify(join(folder, "probe.cjs"))}, "x")`)).toMatch(/^failed: EROFS/); // prettier-ignore
+    for (const secret of [
+      `${folder}.txt`,
+      join(dataDir, "servers"),
+      join(ROOT, "package.json"),
+      "/root",
+      "/etc/shadow",
+    ])
+      expect(await run(`require("fs").readdirSync(${JSON.stringify(secret)})`), secret).toMatch(
+        /^failed: (ENOENT|EACCES|ENOTDIR)/,
+      );
+    expect(
+      await run(`require("fs").readFileSync(${JSON.stringify(`${folder}.txt`)}, "utf8")`),
+    ).toMatch(/^failed: ENOENT/);
+    expect(
+      await run(`require("fs").writeFileSync(${JSON.stringify(join(folder, "probe.cjs"))}, "x")`),
+    ).toMatch(/^failed: EROFS/);
     expect(await run('fetch("http://127.0.0.1:8123/")')).toMatch(/^failed: .*ECONNREFUSED/);
-    expect(await run(`require("fs").readFileSync(${JSON.stringify(join(folder, "probe.cjs"))}, "utf8").length > 9`)).toBe("true"); // prettier-ignore
+    expect(
+      await run(
+        `require("fs").readFileSync(${JSON.stringify(join(folder, "probe.cjs"))}, "utf8").length > 9`,
+      ),
+    ).toBe("true");
     rmSync(`${folder}.txt`);
     await client.close();
   });
@@ -141,12 +210,29 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
     const { port } = web.address() as AddressInfo;
     const { client, call } = await probe({ network: { hosts: [`127.0.0.1:${port}`] } });
-    const get = (url: string): Promise<string> => call("run", { code: `fetch(${JSON.stringify(url)}).then(async (r) => r.status + " " + (await r.text()))` }); // prettier-ignore
+    const get = (url: string): Promise<string> =>
+      call("run", {
+        code: `fetch(${JSON.stringify(url)}).then(async (r) => r.status + " " + (await r.text()))`,
+      });
     expect(await get(`http://127.0.0.1:${port}/yes`)).toBe('"200 reached"');
     expect(await get(`http://localhost:${port}/no`)).toMatch(/^failed: .*403/);
     expect(await get("http://198.51.100.7/no")).toMatch(/^failed: .*403/);
     expect(asked).toEqual(["/yes"]);
-    expect(Object.keys(JSON.parse(await call("run", { code: "process.env" })) as object).sort()).toEqual(["HOME", "HTTPS_PROXY", "HTTP_PROXY", "LANG", "NODE_USE_ENV_PROXY", "NO_PROXY", "PATH", "TMPDIR", "http_proxy", "https_proxy", "no_proxy"]); // prettier-ignore
+    expect(
+      Object.keys(JSON.parse(await call("run", { code: "process.env" })) as object).sort(),
+    ).toEqual([
+      "HOME",
+      "HTTPS_PROXY",
+      "HTTP_PROXY",
+      "LANG",
+      "NODE_USE_ENV_PROXY",
+      "NO_PROXY",
+      "PATH",
+      "TMPDIR",
+      "http_proxy",
+      "https_proxy",
+      "no_proxy",
+    ]);
     await client.close();
     web.closeAllConnections();
     web.close();
@@ -158,10 +244,11 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
       ["user:usr_2 bb", "failed: ENOENT"],
       ["user:usr_1 cc", '"usr_1"'],
     ] as const) {
-      // prettier-ignore
       const { client, call } = await probe({}, whose);
       const [, user = ""] = /user:(\S+)/.exec(whose) ?? [];
-      expect(await call("run", { code: 'require("fs").readFileSync("/job/mine", "utf8")' })).toMatch(found); // prettier-ignore
+      expect(
+        await call("run", { code: 'require("fs").readFileSync("/job/mine", "utf8")' }),
+      ).toMatch(found);
       await call("run", {
         code: `require("fs").writeFileSync("/job/mine", ${JSON.stringify(user)})`,
       });
@@ -183,7 +270,9 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
 
   test("a crash in the middle of a call ends it with the reason, and a new start works", async () => {
     const { client, transport, call } = await probe();
-    await expect(call("run", { code: 'console.error("out of luck"); process.exit(7)' })).rejects.toThrow(/closed/i); // prettier-ignore
+    await expect(
+      call("run", { code: 'console.error("out of luck"); process.exit(7)' }),
+    ).rejects.toThrow(/closed/i);
     expect(transport.endReason).toBe("it ended with exit code 7; its last words: out of luck");
     await client.close();
     const again = await probe();
@@ -193,15 +282,39 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
 
   test("closing the sandbox leaves nothing of it running", async () => {
     const other = openSandbox({ folder: join(dataDir, "other"), path });
-    const row = { name: "other", transport: { kind: "stdio", argv: ["node", join(folder, "probe.cjs")], env: {}, isolation: "sandbox", network: "none", localSockets: false, folders: [{ path: folder, access: "ro" }] }, settings: { maxResultBytes: 1_000_000 } } as unknown as ServerRow; // prettier-ignore
-    const credential = { id: "none", env: () => Promise.resolve({}), headers: () => ({}), oauth: null }; // prettier-ignore
-    const transport = await openStdio(row, credential, { said: () => undefined, notified: () => undefined }, { sandbox: other, egress, dataDir }); // prettier-ignore
+    const row = {
+      name: "other",
+      transport: {
+        kind: "stdio",
+        argv: ["node", join(folder, "probe.cjs")],
+        env: {},
+        isolation: "sandbox",
+        network: "none",
+        localSockets: false,
+        folders: [{ path: folder, access: "ro" }],
+      },
+      settings: { maxResultBytes: 1_000_000 },
+    } as unknown as ServerRow;
+    const credential = {
+      id: "none",
+      env: () => Promise.resolve({}),
+      headers: () => ({}),
+      oauth: null,
+    };
+    const transport = await openStdio(
+      row,
+      credential,
+      { said: () => undefined, notified: () => undefined },
+      { sandbox: other, egress, dataDir },
+    );
     const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
     await transport.start();
     await other.close();
     await closed;
     expect(transport.endReason).toBe("it was stopped");
-    await expect(transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({ kind: "closed" }); // prettier-ignore
+    await expect(transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({
+      kind: "closed",
+    });
     expect(readFileSync(join(folder, "probe.cjs"), "utf8")).toBe(PROBE);
   });
 });

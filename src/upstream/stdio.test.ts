@@ -67,14 +67,37 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function talk(extra: Partial<Extract<ServerTransport, { kind: "stdio" }>> = {}, secrets: Record<string, string> = {}, maxResultBytes = 1_000_000): Promise<Talk> {
-    const settings: ServerTransport = { kind: "stdio", argv: ["node", script], env: {}, isolation: "none", folders: [], network: "none", localSockets: false, ...extra };
+  async function talk(
+    extra: Partial<Extract<ServerTransport, { kind: "stdio" }>> = {},
+    secrets: Record<string, string> = {},
+    maxResultBytes = 1_000_000,
+  ): Promise<Talk> {
+    const settings: ServerTransport = {
+      kind: "stdio",
+      argv: ["node", script],
+      env: {},
+      isolation: "none",
+      folders: [],
+      network: "none",
+      localSockets: false,
+      ...extra,
+    };
     const row = { name: "bad", transport: settings, settings: { maxResultBytes } } as ServerRow;
     const said: string[] = [];
     const messages: JSONRPCMessage[] = [];
     const faults: UpstreamFault[] = [];
-    const credential = { id: "none", env: () => Promise.resolve({ ...settings.env, ...secrets }), headers: () => ({}), oauth: null };
-    const transport = await openStdio(row, credential, { said: (line) => said.push(line), notified: () => undefined }, { sandbox: noSandbox(), egress, dataDir: folder });
+    const credential = {
+      id: "none",
+      env: () => Promise.resolve({ ...settings.env, ...secrets }),
+      headers: () => ({}),
+      oauth: null,
+    };
+    const transport = await openStdio(
+      row,
+      credential,
+      { said: (line) => said.push(line), notified: () => undefined },
+      { sandbox: noSandbox(), egress, dataDir: folder },
+    );
     opened.push(transport);
     const waiting = new Map<unknown, (message: JSONRPCMessage) => void>();
     const { promise: closed, resolve } = Promise.withResolvers<string>();
@@ -94,17 +117,26 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
       return answer.error?.message ?? answer.result;
     };
     return { transport, said, messages, faults, closed, ask };
-  } // prettier-ignore
+  }
 
   test("T17: its environment is the list, word for word, and nothing of ours", async () => {
     process.env["OSTIARY_CANARY"] = "sk-canary";
     const { ask } = await talk({ env: { COLOUR: "${credential:colour}" } }, { COLOUR: "blue" });
     delete process.env["OSTIARY_CANARY"];
-    expect(await ask("env")).toEqual({ COLOUR: "blue", PATH: process.env["PATH"], HOME: homedir(), TMPDIR: tmpdir(), LANG: process.env["LANG"] ?? "C.UTF-8" }); // prettier-ignore
+    expect(await ask("env")).toEqual({
+      COLOUR: "blue",
+      PATH: process.env["PATH"],
+      HOME: homedir(),
+      TMPDIR: tmpdir(),
+      LANG: process.env["LANG"] ?? "C.UTF-8",
+    });
   });
 
   test("what it says is shown, made visible, cut and without its credentials", async () => {
-    const { ask, said } = await talk({ env: { KEY: "${credential:key}" } }, { KEY: "sk-very-secret" }); // prettier-ignore
+    const { ask, said } = await talk(
+      { env: { KEY: "${credential:key}" } },
+      { KEY: "sk-very-secret" },
+    );
     await ask("say", { text: `key=sk-very-secret \u001b[2Jgone ${"y".repeat(5_000)}` });
     await expect.poll(() => said.length).toBe(1);
     expect(said[0]).toMatch(/^key=\[masked\] \\u\{1b\}\[2Jgone y+…$/);
@@ -126,8 +158,11 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
 
   test("an answer that is too large fails that request alone, wherever its id is", async () => {
     const { ask, faults } = await talk({}, {}, 100_000);
-    expect(await ask("large", { bytes: 100_000, last: false })).toMatchObject({ text: expect.any(String) as unknown }); // prettier-ignore
-    for (const last of [false, true]) expect(await ask("large", { bytes: 3_000_000, last })).toContain("more than the"); // prettier-ignore
+    expect(await ask("large", { bytes: 100_000, last: false })).toMatchObject({
+      text: expect.any(String) as unknown,
+    });
+    for (const last of [false, true])
+      expect(await ask("large", { bytes: 3_000_000, last })).toContain("more than the");
     expect(faults).toMatchObject([{ kind: "too_large" }, { kind: "too_large" }]);
     expect(await ask("echo", { a: 1 })).toEqual({ a: 1 });
   });
@@ -139,13 +174,17 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
     const before = process.memoryUsage();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const after = process.memoryUsage();
-    expect(after.arrayBuffers + after.external - before.arrayBuffers - before.external).toBeLessThan(50_000_000); // prettier-ignore
+    expect(
+      after.arrayBuffers + after.external - before.arrayBuffers - before.external,
+    ).toBeLessThan(50_000_000);
   });
 
   test("a banner on stdout is reported and skipped; nothing but banners ends it", async () => {
     const few = await talk();
     expect(await few.ask("noise", { lines: 20 })).toEqual({});
-    expect(few.said.filter((line) => line.includes("no message, skipped: banner"))).toHaveLength(20); // prettier-ignore
+    expect(few.said.filter((line) => line.includes("no message, skipped: banner"))).toHaveLength(
+      20,
+    );
     const many = await talk();
     many.ask("noise", { lines: 400 }).catch(() => undefined);
     expect(await many.closed).toContain("lines in a row that are no messages");
@@ -166,7 +205,11 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
     const { ask, said } = await talk();
     expect(await ask("stderr", { count: 50_000 })).toEqual({});
     expect(await ask("echo", { a: 1 })).toEqual({ a: 1 });
-    await expect.poll(() => said.filter((line) => line.includes("lines a second")).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(1); // prettier-ignore
+    await expect
+      .poll(() => said.filter((line) => line.includes("lines a second")).length, {
+        timeout: 20_000,
+      })
+      .toBeGreaterThanOrEqual(1);
     expect(said.length).toBeLessThan(5_000);
   });
 
@@ -174,7 +217,10 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
     const { ask, closed, transport } = await talk();
     ask("crash").catch(() => undefined);
     expect(await closed).toBe("it ended with exit code 9; its last words: it hurts");
-    await expect(transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({ kind: "closed", dispatched: false }); // prettier-ignore
+    await expect(transport.send({ jsonrpc: "2.0", method: "x" })).rejects.toMatchObject({
+      kind: "closed",
+      dispatched: false,
+    });
   });
 
   test("one that does not read is not written to for ever", async () => {
@@ -200,15 +246,37 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
   });
 
   test("one that cannot be started, or not without a box, is refused with the reason", async () => {
-    await expect(talk({ argv: ["/no/such-program"] })).rejects.toMatchObject({ fault: { message: expect.stringContaining("does not exist") as unknown, remedy: expect.any(String) as unknown } }); // prettier-ignore
-    await expect(talk({ isolation: "sandbox" })).rejects.toMatchObject({ fault: { reason: "sandbox_unavailable" } }); // prettier-ignore
-    await expect(talk({ isolation: "sandbox", folders: [{ path: join(folder, "none"), access: "ro" }] })).rejects.toMatchObject({ fault: { message: expect.stringContaining("does not exist") as unknown } }); // prettier-ignore
+    await expect(talk({ argv: ["/no/such-program"] })).rejects.toMatchObject({
+      fault: {
+        message: expect.stringContaining("does not exist") as unknown,
+        remedy: expect.any(String) as unknown,
+      },
+    });
+    await expect(talk({ isolation: "sandbox" })).rejects.toMatchObject({
+      fault: { reason: "sandbox_unavailable" },
+    });
+    await expect(
+      talk({ isolation: "sandbox", folders: [{ path: join(folder, "none"), access: "ro" }] }),
+    ).rejects.toMatchObject({
+      fault: { message: expect.stringContaining("does not exist") as unknown },
+    });
   });
 
-  test.runIf(process.getuid?.() === 0)("a folder that its user cannot have is refused with the reason", async () => {
-    const closed = join(folder, "closed");
-    mkdirSync(join(closed, "in"), { recursive: true });
-    await expect(talk({ isolation: "sandbox", folders: [{ path: join(closed, "in"), access: "ro" }] })).rejects.toMatchObject({ fault: { message: expect.stringContaining("is closed to it") as unknown } });
-    await expect(talk({ isolation: "sandbox", folders: [{ path: closed, access: "rw" }] })).rejects.toMatchObject({ fault: { message: expect.stringContaining("belongs to root") as unknown } });
-  }); // prettier-ignore
+  test.runIf(process.getuid?.() === 0)(
+    "a folder that its user cannot have is refused with the reason",
+    async () => {
+      const closed = join(folder, "closed");
+      mkdirSync(join(closed, "in"), { recursive: true });
+      await expect(
+        talk({ isolation: "sandbox", folders: [{ path: join(closed, "in"), access: "ro" }] }),
+      ).rejects.toMatchObject({
+        fault: { message: expect.stringContaining("is closed to it") as unknown },
+      });
+      await expect(
+        talk({ isolation: "sandbox", folders: [{ path: closed, access: "rw" }] }),
+      ).rejects.toMatchObject({
+        fault: { message: expect.stringContaining("belongs to root") as unknown },
+      });
+    },
+  );
 });

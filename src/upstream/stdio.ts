@@ -38,23 +38,47 @@ const MAX_OPEN = 10_000;
 const GRACE_MS = 1_500;
 const UNUSABLE = -32_603;
 
-export async function openStdio(row: ServerRow, credential: Credential, events: ConnectionEvents, powers: StdioPowers): Promise<StdioTransport> {
+export async function openStdio(
+  row: ServerRow,
+  credential: Credential,
+  events: ConnectionEvents,
+  powers: StdioPowers,
+): Promise<StdioTransport> {
   const { transport: settings } = row;
-  if (settings.kind !== "stdio") throw new AppError("BAD_REQUEST", "invalid_input", `server ${row.name}: expected one that is a program, got ${settings.kind}`, { remedy: "use its address" });
+  if (settings.kind !== "stdio")
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `server ${row.name}: expected one that is a program, got ${settings.kind}`,
+      { remedy: "use its address" },
+    );
   const program = await startProgram(row, settings, credential, powers);
   const secrets = secretsIn(settings.env, await credential.env());
   return createTransport(program, {
-    said: listen(program.stderr, secrets, (line) => events.said(line), () => performance.now()),
+    said: listen(
+      program.stderr,
+      secrets,
+      (line) => events.said(line),
+      () => performance.now(),
+    ),
     maxBytes: row.settings.maxResultBytes + SLACK_BYTES,
   });
-} // prettier-ignore
+}
 
 /** Values that came from a reference. */
-function secretsIn(given: Readonly<Record<string, string>>, filled: Readonly<Record<string, string>>): string[] {
-  return Object.entries(filled).filter(([name, value]) => given[name] !== value).map(([, value]) => value);
-} // prettier-ignore
+function secretsIn(
+  given: Readonly<Record<string, string>>,
+  filled: Readonly<Record<string, string>>,
+): string[] {
+  return Object.entries(filled)
+    .filter(([name, value]) => given[name] !== value)
+    .map(([, value]) => value);
+}
 
-export function createTransport(program: Program, { said, maxBytes }: { readonly said: Said; readonly maxBytes: number }): StdioTransport {
+export function createTransport(
+  program: Program,
+  { said, maxBytes }: { readonly said: Said; readonly maxBytes: number },
+): StdioTransport {
   const { stdin, stdout } = program;
   const lines = createLines(maxBytes);
   const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, () => performance.now());
@@ -80,8 +104,14 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
       return Promise.resolve();
     },
     async send(message) {
-      if (isOver || !stdin.writable) throw new UpstreamFault("closed", endReason ?? "the program has ended", { dispatched: false });
-      if (stdin.writableLength > MAX_UNREAD_BYTES) throw new UpstreamFault("unreachable", "the program does not read what it is sent", { dispatched: false });
+      if (isOver || !stdin.writable)
+        throw new UpstreamFault("closed", endReason ?? "the program has ended", {
+          dispatched: false,
+        });
+      if (stdin.writableLength > MAX_UNREAD_BYTES)
+        throw new UpstreamFault("unreachable", "the program does not read what it is sent", {
+          dispatched: false,
+        });
       remember(message);
       stdin.write(`${JSON.stringify(message)}\n`);
       return Promise.resolve();
@@ -93,7 +123,9 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
       const timer = setTimeout(() => program.kill(), GRACE_MS);
       end(await program.ended.finally(() => clearTimeout(timer)));
     },
-    get endReason() { return endReason; },
+    get endReason() {
+      return endReason;
+    },
   };
   return transport;
 
@@ -134,7 +166,15 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
   }
 
   function take(line: Line): void {
-    if (line.kind === "oversize") return unusable(idIn(line.head, line.tail), new UpstreamFault("too_large", `the server's answer has ${line.length} bytes, more than the ${maxBytes} that are allowed`, { dispatched: true }));
+    if (line.kind === "oversize")
+      return unusable(
+        idIn(line.head, line.tail),
+        new UpstreamFault(
+          "too_large",
+          `the server's answer has ${line.length} bytes, more than the ${maxBytes} that are allowed`,
+          { dispatched: true },
+        ),
+      );
     if (line.bytes.length === 0) return;
     // Not worth reading: whatever it says would be dropped.
     if (unasked.isEmpty && isNotice(line.bytes)) {
@@ -144,14 +184,23 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
     const found = readMessage(line.bytes);
     if (found.kind === "noise") return skip(line.bytes);
     noise = 0;
-    if (found.kind === "fault") return unusable(found.id, new UpstreamFault("protocol", `the server's answer is not valid: ${found.why}`, { dispatched: true }));
+    if (found.kind === "fault")
+      return unusable(
+        found.id,
+        new UpstreamFault("protocol", `the server's answer is not valid: ${found.why}`, {
+          dispatched: true,
+        }),
+      );
     if ((found.answers === null || !open.delete(found.answers)) && !unasked.take()) return drop();
     transport.onmessage?.(found.message);
   }
 
   function drop(): void {
     isFlooding = true;
-    if (dropped++ === 0) said.note(`it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`);
+    if (dropped++ === 0)
+      said.note(
+        `it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`,
+      );
   }
 
   function skip(bytes: Buffer): void {
@@ -181,9 +230,12 @@ export function createTransport(program: Program, { said, maxBytes }: { readonly
     for (let line = lines.next(); line !== null && fault === null; line = lines.next()) take(line);
     isOver = true;
     if (dropped > 0) said.note(`${dropped} messages were dropped`);
-    const words = said.last === "" || reason === "it was stopped" ? reason : `${reason}; its last words: ${said.last.slice(0, 300)}`;
+    const words =
+      said.last === "" || reason === "it was stopped"
+        ? reason
+        : `${reason}; its last words: ${said.last.slice(0, 300)}`;
     endReason = fault ?? (isClosing ? "the connection was closed" : words);
     if (!isClosing) said.note(endReason);
     transport.onclose?.();
   }
-} // prettier-ignore
+}

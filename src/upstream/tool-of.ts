@@ -22,7 +22,10 @@ export function toolOf(
     name: row.name,
     wireName: row.wireName,
     displayName: definition.title?.trim() || row.name.slice(server.name.length + 1),
-    description: definition.description.trim() === "" ? `${row.name.slice(server.name.length + 1)} of the server ${server.name}; it says nothing more about it.` : definition.description,
+    description:
+      definition.description.trim() === ""
+        ? `${row.name.slice(server.name.length + 1)} of the server ${server.name}; it says nothing more about it.`
+        : definition.description,
     category,
     provider: server.transport.kind === "api" ? "external" : "mcp",
     inputSchema: definition.inputSchema,
@@ -48,7 +51,13 @@ export function toolOf(
     linkState: row.state === "approved" && server.enabled ? "linked" : "pending_link",
     touches: [],
     meters: [],
-    route: { server: server.name, method: row.method, name: definition.name, pin, operation: definition.operation },
+    route: {
+      server: server.name,
+      method: row.method,
+      name: definition.name,
+      pin,
+      operation: definition.operation,
+    },
     native: null,
   });
-} // prettier-ignore
+}

@@ -66,20 +66,33 @@ export class UpstreamFault extends Error {
   readonly dispatched: boolean;
   /** The server's own error, where it answered with one. */
   readonly rpc: { readonly code: number; readonly message: string; readonly data?: Json } | null;
-  constructor(kind: FaultKind, message: string, options: { dispatched: boolean; rpc?: UpstreamFault["rpc"]; cause?: unknown }) {
+  constructor(
+    kind: FaultKind,
+    message: string,
+    options: { dispatched: boolean; rpc?: UpstreamFault["rpc"]; cause?: unknown },
+  ) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.dispatched = options.dispatched;
     this.rpc = options.rpc ?? null;
   }
-} // prettier-ignore
+}
 
 /**
  * unreachable: no connection could be had; closed: it ended before the answer; session_lost: the server forgot the session;
  * timeout; too_large; protocol: the answer is no valid one; rpc: it answered with an error; unauthorized: it wants another
  * credential; cancelled: by our own signal.
  */
-export type FaultKind = "unreachable" | "closed" | "session_lost" | "timeout" | "too_large" | "protocol" | "rpc" | "unauthorized" | "cancelled"; // prettier-ignore
+export type FaultKind =
+  | "unreachable"
+  | "closed"
+  | "session_lost"
+  | "timeout"
+  | "too_large"
+  | "protocol"
+  | "rpc"
+  | "unauthorized"
+  | "cancelled";
 
 export type ServerStatus = "off" | "connecting" | "up" | "down" | "login_needed";
 
@@ -110,7 +123,13 @@ export interface Upstreams {
   /** What it offers at this moment, all pages, bounded. */
   definitions(server: string, signal: AbortSignal): Promise<readonly ForeignDefinition[]>;
   /** A request that is no tool call: lists, subscriptions, levels of logging. */
-  request(server: string, userId: string, method: string, params: JsonObject, options: Partial<RequestOptions>): Promise<JsonObject>;
+  request(
+    server: string,
+    userId: string,
+    method: string,
+    params: JsonObject,
+    options: Partial<RequestOptions>,
+  ): Promise<JsonObject>;
   /** A call that has passed the gate will come: its definition is looked at while its start is being recorded. */
   ahead(call: Call): void;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
@@ -120,9 +139,11 @@ export interface Upstreams {
   /** Facts of the server for those who may know it; null while it has not been reached. */
   face(server: string): ServerFace | null;
   /** Told of notifications: `notifications/tools/list_changed` and the like, and `ostiary/connected` once it is reached (again). */
-  onNotification(listener: (server: string, method: string, params: JsonObject) => void): () => void;
+  onNotification(
+    listener: (server: string, method: string, params: JsonObject) => void,
+  ): () => void;
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 /** The result as it came, and how often it had to be asked for. */
 export interface UpstreamAnswer {

@@ -17,7 +17,12 @@ export function createVerdicts(now: () => number): Verdicts {
   const kept = new Map<string, { readonly verdict: PriorDiscovery; readonly at: number }>();
   // Another address or program is another server.
   const keyOf = ({ name, transport }: ServerRow, credentialId: string): string =>
-    JSON.stringify([name, transport.kind, transport.kind === "stdio" ? transport.argv : transport.url, credentialId]); // prettier-ignore
+    JSON.stringify([
+      name,
+      transport.kind,
+      transport.kind === "stdio" ? transport.argv : transport.url,
+      credentialId,
+    ]);
   return {
     of(row, credentialId) {
       const one = kept.get(keyOf(row, credentialId));

@@ -23,5 +23,11 @@ export const USUAL_END = Object.freeze({
 });
 
 /** The text is one that the recorder wrote; its type is the caller's to name. */
-export const readStart = <T extends object>(text: string): T => ({ ...USUAL_START, ...(JSON.parse(text) as T) }); // prettier-ignore
-export const readEnd = <T extends object>(text: string): T => ({ ...USUAL_END, ...(JSON.parse(text) as T) }); // prettier-ignore
+export const readStart = <T extends object>(text: string): T => ({
+  ...USUAL_START,
+  ...(JSON.parse(text) as T),
+});
+export const readEnd = <T extends object>(text: string): T => ({
+  ...USUAL_END,
+  ...(JSON.parse(text) as T),
+});

@@ -44,8 +44,16 @@ const FUNCTIONS: ReadonlyMap<string, { least: number; most: number; apply: Call 
     ln: fixed(1, (math, a) => math.ln(a)),
     log10: fixed(1, (math, a) => logarithm(math, a, 10n)),
     log2: fixed(1, (math, a) => logarithm(math, a, 2n)),
-    min: { least: 1, most: 100, apply: (math, ...all) => all.reduce((a, b) => (math.compare(b, a) < 0 ? b : a)) }, // prettier-ignore
-    max: { least: 1, most: 100, apply: (math, ...all) => all.reduce((a, b) => (math.compare(b, a) > 0 ? b : a)) }, // prettier-ignore
+    min: {
+      least: 1,
+      most: 100,
+      apply: (math, ...all) => all.reduce((a, b) => (math.compare(b, a) < 0 ? b : a)),
+    },
+    max: {
+      least: 1,
+      most: 100,
+      apply: (math, ...all) => all.reduce((a, b) => (math.compare(b, a) > 0 ? b : a)),
+    },
   }),
 );
 
@@ -140,7 +148,10 @@ class Parser {
     this.#expect(")");
     const count = others.length + 1;
     if (count < known.least || count > known.most) {
-      throw syntax(`${token.text} takes ${known.most === 1 ? "one argument" : `1 to ${known.most} arguments`}, got ${count}`, token); // prettier-ignore
+      throw syntax(
+        `${token.text} takes ${known.most === 1 ? "one argument" : `1 to ${known.most} arguments`}, got ${count}`,
+        token,
+      );
     }
     return (math) => known.apply(math, first(math), ...others.map((node) => node(math)));
   }
@@ -161,7 +172,8 @@ class Parser {
   }
 }
 
-const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/%^!(),])|(\S))/uy; // prettier-ignore
+const TOKEN =
+  /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/%^!(),])|(\S))/uy;
 
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];

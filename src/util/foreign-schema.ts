@@ -40,6 +40,15 @@ function answered(check: SchemaCheck, value: Json): readonly Misfit[] {
     return check(value);
   } catch (cause) {
     if (!(cause instanceof UnusableSchema)) throw cause;
-    return [{ keyword: "schema", instancePath: "", message: `cannot be checked: ${cause.message}`, params: {}, data: value, parentSchema: {} }]; // prettier-ignore
+    return [
+      {
+        keyword: "schema",
+        instancePath: "",
+        message: `cannot be checked: ${cause.message}`,
+        params: {},
+        data: value,
+        parentSchema: {},
+      },
+    ];
   }
 }

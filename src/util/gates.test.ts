@@ -11,7 +11,10 @@ it("what is packed comes back as it was; only plain allows become texts", () => 
   const packed = packGates(gates);
   expect(packed).toEqual(["registry 0.001", ...gates.slice(1)]);
   expect(unpackGates(packed)).toEqual(gates);
-  const allowed: Verdict[] = [{ stage: "registry", verdict: "allow", ms: 0 }, { stage: "capsule", verdict: "allow", ms: 1e-7 }]; // prettier-ignore
+  const allowed: Verdict[] = [
+    { stage: "registry", verdict: "allow", ms: 0 },
+    { stage: "capsule", verdict: "allow", ms: 1e-7 },
+  ];
   expect(packGates(allowed)).toBe("registry 0 capsule 1e-7");
   expect(unpackGates(packGates(allowed))).toEqual(allowed);
   expect(unpackGates(packGates([]))).toEqual([]);

@@ -7,7 +7,8 @@ export type PackedGates = string | readonly Json[];
 export function packGates(gates: readonly Verdict[]): PackedGates {
   let text = "";
   for (const gate of gates) {
-    if (!isPlain(gate)) return gates.map((one) => (isPlain(one) ? plain(one) : (one as unknown as Json))); // prettier-ignore
+    if (!isPlain(gate))
+      return gates.map((one) => (isPlain(one) ? plain(one) : (one as unknown as Json)));
     text += text === "" ? plain(gate) : ` ${plain(gate)}`;
   }
   return text;

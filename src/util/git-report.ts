@@ -20,11 +20,28 @@ export interface GitState {
   stash: number;
 }
 
-const CHANGES: Partial<Record<string, string>> = { A: "added", M: "modified", D: "deleted", R: "renamed", C: "copied", T: "typechange" }; // prettier-ignore
+const CHANGES: Partial<Record<string, string>> = {
+  A: "added",
+  M: "modified",
+  D: "deleted",
+  R: "renamed",
+  C: "copied",
+  T: "typechange",
+};
 
 /** `git status --porcelain=v2 --branch --show-stash -z`. */
 export function readStatus(text: string): GitState {
-  const state: GitState = { branch: null, ahead: 0, behind: 0, clean: true, staged: [], unstaged: [], untracked: [], conflicts: [], stash: 0 }; // prettier-ignore
+  const state: GitState = {
+    branch: null,
+    ahead: 0,
+    behind: 0,
+    clean: true,
+    staged: [],
+    unstaged: [],
+    untracked: [],
+    conflicts: [],
+    stash: 0,
+  };
   const records = text.split("\0");
   for (let at = 0; at < records.length; at++) {
     const record = records[at] ?? "";

@@ -73,7 +73,8 @@ function classOf(chars: readonly string[]): (char: string) => boolean {
     ranges.push([from, (isRange ? set[at + 2] : from) ?? from]);
     if (isRange) at += 2;
   }
-  return (char) => char !== "/" && ranges.some(([from, to]) => from <= char && char <= to) !== negated; // prettier-ignore
+  return (char) =>
+    char !== "/" && ranges.some(([from, to]) => from <= char && char <= to) !== negated;
 }
 
 /** One row of a table per part: where in the text may the parts so far have ended? */

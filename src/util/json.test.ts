@@ -26,7 +26,11 @@ describe("strict parsing", () => {
     expect(() => parse('{"n":9007199254740993}')).toThrow(/2\^53/);
     expect(() => parse("[".repeat(70) + "]".repeat(70))).toThrow(/deeper/);
     expect(() => parseStrict(Buffer.from([0x22, 0xff, 0x22]))).toThrow(/UTF-8/);
-    expect(parse('{"n":9007199254740991,"big":1e300,"text":"9007199254740993"}')).toEqual({ n: 9007199254740991, big: 1e300, text: "9007199254740993" }); // prettier-ignore
+    expect(parse('{"n":9007199254740991,"big":1e300,"text":"9007199254740993"}')).toEqual({
+      n: 9007199254740991,
+      big: 1e300,
+      text: "9007199254740993",
+    });
   });
 
   it("gives back what JSON.stringify wrote", () => {
@@ -65,7 +69,9 @@ describe("strict parsing", () => {
 
 describe("canonical form", () => {
   it("RFC 8785: sorts keys by UTF-16 units, drops white space and undefined members", () => {
-    expect(canonicalJson({ b: 1, a: [1.0, "é\n", null], "\u20ac": true, "10": 0 })).toBe('{"10":0,"a":[1,"é\\n",null],"b":1,"€":true}'); // prettier-ignore
+    expect(canonicalJson({ b: 1, a: [1.0, "é\n", null], "\u20ac": true, "10": 0 })).toBe(
+      '{"10":0,"a":[1,"é\\n",null],"b":1,"€":true}',
+    );
     expect(canonicalJson({ a: undefined, b: 1 } as never)).toBe('{"b":1}');
     expect(canonicalJson(undefined)).toBe("null");
   });

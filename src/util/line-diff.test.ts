@@ -9,7 +9,8 @@ test("what stays, goes and comes gives both texts back", () => {
   fc.assert(
     fc.property(lines, lines, (before, after) => {
       const diff = diffLines(text(before), text(after));
-      const side = (gone: string) => diff.filter(({ sign }) => sign !== gone).map((line) => line.text); // prettier-ignore
+      const side = (gone: string) =>
+        diff.filter(({ sign }) => sign !== gone).map((line) => line.text);
       expect(side("+")).toEqual(before);
       expect(side("-")).toEqual(after);
     }),

@@ -39,7 +39,8 @@ function middle(a: readonly string[], b: readonly string[]): DiffLine[] {
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
-      common[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1)); // prettier-ignore
+      common[i * width + j] =
+        a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
   const lines: DiffLine[] = [];
   let i = 0;
   let j = 0;
@@ -49,7 +50,7 @@ function middle(a: readonly string[], b: readonly string[]): DiffLine[] {
       i++;
       j++;
     } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1)))
-      lines.push(gone(a[i++] ?? "")); // prettier-ignore
+      lines.push(gone(a[i++] ?? ""));
     else lines.push(come(b[j++] ?? ""));
   }
   return lines;

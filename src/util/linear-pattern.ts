@@ -10,31 +10,52 @@ const MAX_LENGTH = 2_000;
 const MAX_PROGRAM = 20_000;
 
 /** White space as ECMAScript has it; RE2 knows only that of ASCII. */
-const SPACE = "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}"; // prettier-ignore
+const SPACE =
+  "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
 
 const CATEGORIES: Readonly<Record<string, string>> = {
-  Letter: "L", Lowercase_Letter: "Ll", Uppercase_Letter: "Lu", Titlecase_Letter: "Lt", Modifier_Letter: "Lm", Other_Letter: "Lo",
-  Mark: "M", Number: "N", Decimal_Number: "Nd", digit: "Nd", Punctuation: "P", punct: "P", Symbol: "S", Separator: "Z",
-  Space_Separator: "Zs", Other: "C", Control: "Cc", cntrl: "Cc",
-}; // prettier-ignore
+  Letter: "L",
+  Lowercase_Letter: "Ll",
+  Uppercase_Letter: "Lu",
+  Titlecase_Letter: "Lt",
+  Modifier_Letter: "Lm",
+  Other_Letter: "Lo",
+  Mark: "M",
+  Number: "N",
+  Decimal_Number: "Nd",
+  digit: "Nd",
+  Punctuation: "P",
+  punct: "P",
+  Symbol: "S",
+  Separator: "Z",
+  Space_Separator: "Zs",
+  Other: "C",
+  Control: "Cc",
+  cntrl: "Cc",
+};
 
 /** Throws with the reason where it cannot be matched in linear time or is no pattern. */
 export function linearPattern(pattern: string): LinearPattern {
-  if (pattern.length > MAX_LENGTH) throw new Error(`it has ${pattern.length} characters, at most ${MAX_LENGTH} are taken`); // prettier-ignore
+  if (pattern.length > MAX_LENGTH)
+    throw new Error(`it has ${pattern.length} characters, at most ${MAX_LENGTH} are taken`);
   const { ahead, rest } = looksAhead(pattern);
   if (ahead.length === 0) return compiled(pattern);
-  const conditions = ahead.map(({ wanted, inner }) => ({ wanted, found: compiled(`^(?:${inner})`) }));
+  const conditions = ahead.map(({ wanted, inner }) => ({
+    wanted,
+    found: compiled(`^(?:${inner})`),
+  }));
   const main = compiled(`^${rest}`);
   return {
     test: (text) =>
       conditions.every(({ wanted, found }) => found.test(text) === wanted) && main.test(text),
   };
-} // prettier-ignore
+}
 
 function compiled(pattern: string): LinearPattern {
   const re = RE2JS.compile(RE2JS.translateRegExp(translated(pattern)));
   const size = re.programSize();
-  if (size > MAX_PROGRAM) throw new Error(`it unfolds to ${size} steps, at most ${MAX_PROGRAM} are taken`); // prettier-ignore
+  if (size > MAX_PROGRAM)
+    throw new Error(`it unfolds to ${size} steps, at most ${MAX_PROGRAM} are taken`);
   return re;
 }
 
@@ -46,18 +67,24 @@ function translated(pattern: string): string {
     else if (part === "\\s") return inClass ? SPACE : `[${SPACE}]`;
     else if (part === "\\S" && !inClass) return `[^${SPACE}]`;
     else if (property !== undefined) {
-      const name = property.replace(/^(?:Script|sc|Script_Extensions|scx|General_Category|gc)=/, "");
+      const name = property.replace(
+        /^(?:Script|sc|Script_Extensions|scx|General_Category|gc)=/,
+        "",
+      );
       return `${part.slice(0, 2)}{${CATEGORIES[name] ?? name}}`;
     }
     return part;
   });
-} // prettier-ignore
+}
 
 /**
  * Conditions that a pattern states at its very beginning, `^(?!a)(?=b)…`, are patterns of their own: all must hold, which
  * stays linear. RE2 knows no others.
  */
-function looksAhead(pattern: string): { ahead: { wanted: boolean; inner: string }[]; rest: string } {
+function looksAhead(pattern: string): {
+  ahead: { wanted: boolean; inner: string }[];
+  rest: string;
+} {
   const ahead: { wanted: boolean; inner: string }[] = [];
   if (!/^\^\(\?[=!]/.test(pattern)) return { ahead, rest: pattern };
   let rest = pattern.slice(1);
@@ -70,7 +97,7 @@ function looksAhead(pattern: string): { ahead: { wanted: boolean; inner: string 
   }
   // An alternative at the top would also stand beside the conditions.
   return hasAlternative(rest) ? { ahead: [], rest: pattern } : { ahead, rest };
-} // prettier-ignore
+}
 
 /** Where the group that begins the text ends; -1 when it does not. */
 function closing(text: string): number {

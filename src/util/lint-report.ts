@@ -39,14 +39,17 @@ const READERS: Record<LinterName, (text: string) => LintIssue[] | null> = {
     list(json(text))?.map((one) => ({
       path: str(one["filename"]),
       ...place(object(one["location"])["row"], object(one["location"])["column"]),
-      severity: /^(E9|F63|F7|F82)/.test(str(one["code"])) || one["code"] === null ? "error" : "warning",
+      severity:
+        /^(E9|F63|F7|F82)/.test(str(one["code"])) || one["code"] === null ? "error" : "warning",
       rule: str(one["code"]) || "syntax",
       message: str(one["message"]),
     })) ?? null,
   mypy: (text) =>
     lines(text, /^(.+?):(\d+):(?:(\d+):)? (error|warning|note): (.*)$/, (m) => {
       const named = /^(.*?)\s+\[([a-z-]+)\]$/.exec(m[5] ?? "");
-      return m[4] === "note" ? null : [m[1], m[2], m[3] ?? "1", m[4], named?.[2] ?? "mypy", named?.[1] ?? m[5]];
+      return m[4] === "note"
+        ? null
+        : [m[1], m[2], m[3] ?? "1", m[4], named?.[2] ?? "mypy", named?.[1] ?? m[5]];
     }),
   shellcheck: (text) =>
     list(object(json(text))["comments"])?.map((one) => ({
@@ -56,14 +59,16 @@ const READERS: Record<LinterName, (text: string) => LintIssue[] | null> = {
       rule: `SC${Number(one["code"])}`,
       message: str(one["message"]),
     })) ?? null,
-}; // prettier-ignore
+};
 
 /** `--reporter=github`: a stable line per issue, where its JSON is not. */
 function readBiome(text: string): LintIssue[] {
   return text.split("\n").flatMap((line) => {
     const found = /^::(error|warning|notice) (.*?)::(.*)$/.exec(line);
     if (!found) return [];
-    const fields = new Map((found[2] ?? "").split(",").map((field) => field.split("=", 2) as [string, string])); // prettier-ignore
+    const fields = new Map(
+      (found[2] ?? "").split(",").map((field) => field.split("=", 2) as [string, string]),
+    );
     return [
       {
         path: fields.get("file") ?? "",
@@ -78,18 +83,31 @@ function readBiome(text: string): LintIssue[] {
 
 type Parts = readonly (string | undefined)[];
 
-function lines(text: string, form: RegExp, parts: (match: RegExpExecArray) => Parts | null = (m) => m.slice(1)): LintIssue[] {
+function lines(
+  text: string,
+  form: RegExp,
+  parts: (match: RegExpExecArray) => Parts | null = (m) => m.slice(1),
+): LintIssue[] {
   return text.split("\n").flatMap((line) => {
     const match = form.exec(line);
     const found = match && parts(match);
     if (!found) return [];
     const [path = "", row, column, severity, rule = "", message = ""] = found;
-    return [{ path, ...place(Number(row), Number(column)), severity: severity === "error" ? "error" : "warning", rule, message } as const];
+    return [
+      {
+        path,
+        ...place(Number(row), Number(column)),
+        severity: severity === "error" ? "error" : "warning",
+        rule,
+        message,
+      } as const,
+    ];
   });
-} // prettier-ignore
+}
 
 function place(line: unknown, column: unknown): { line: number; column: number } {
-  const whole = (value: unknown): number => typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 1; // prettier-ignore
+  const whole = (value: unknown): number =>
+    typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 1;
   return { line: whole(line), column: whole(column) };
 }
 
@@ -101,6 +119,8 @@ function json(text: string): unknown {
   }
 }
 
-const object = (value: unknown): Record<string, unknown> => typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {}; // prettier-ignore
-const list = (value: unknown): Record<string, unknown>[] | null => Array.isArray(value) ? value.map(object) : null; // prettier-ignore
+const object = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+const list = (value: unknown): Record<string, unknown>[] | null =>
+  Array.isArray(value) ? value.map(object) : null;
 const str = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -19,8 +19,16 @@ describe("in the record", () => {
   });
 
   test("fields are masked whole by their names, whatever they hold", () => {
-    const masked = masker.value({ Authorization: "Bearer x", a: [{ user_password: "p" }], apiKey: { deep: 1 }, pin: 5, otp: 123456 }); // prettier-ignore
-    expect(JSON.stringify(masked)).toMatch(/^\{"Authorization":"\[masked:\w{12}\]","a":\[\{"user_password":"\[masked:\w{12}\]"\}\],"apiKey":"\[masked:\w{12}\]","pin":5,"otp":"\[masked:\w{12}\]"\}$/); // prettier-ignore
+    const masked = masker.value({
+      Authorization: "Bearer x",
+      a: [{ user_password: "p" }],
+      apiKey: { deep: 1 },
+      pin: 5,
+      otp: 123456,
+    });
+    expect(JSON.stringify(masked)).toMatch(
+      /^\{"Authorization":"\[masked:\w{12}\]","a":\[\{"user_password":"\[masked:\w{12}\]"\}\],"apiKey":"\[masked:\w{12}\]","pin":5,"otp":"\[masked:\w{12}\]"\}$/,
+    );
     const kept = { token: null, secret: true, password: "", nextPageToken: "c1" };
     expect(masker.value(kept)).toBe(kept);
   });
@@ -36,7 +44,14 @@ describe("in the record", () => {
   test("values are copied only where something is masked, and pictures are left alone", () => {
     const plain = { a: ["x", { b: "nothing here-to see_at all" }], n: 1, z: null };
     expect(masker.value(plain)).toBe(plain);
-    const mixed = { keep: plain, text: TOKEN, $content: [{ type: "image", data: TOKEN }, { type: "text", text: TOKEN }] }; // prettier-ignore
+    const mixed = {
+      keep: plain,
+      text: TOKEN,
+      $content: [
+        { type: "image", data: TOKEN },
+        { type: "text", text: TOKEN },
+      ],
+    };
     const masked = masker.value(mixed);
     expect(masked.keep).toBe(plain);
     expect(masked.$content[0]).toBe(mixed.$content[0]);
@@ -65,7 +80,13 @@ describe("known values", () => {
     ["as they are", KNOWN],
     ["in JSON", JSON.stringify({ x: KNOWN })],
     ["percent-encoded", encodeURIComponent(KNOWN)],
-    ["percent-encoded in small letters", encodeURIComponent(KNOWN).replaceAll("%2F", "%2f").replaceAll("%2B", "%2b").replaceAll("%22", "%22")],
+    [
+      "percent-encoded in small letters",
+      encodeURIComponent(KNOWN)
+        .replaceAll("%2F", "%2f")
+        .replaceAll("%2B", "%2b")
+        .replaceAll("%22", "%22"),
+    ],
     ["as a form sends them", new URLSearchParams({ x: KNOWN }).toString()],
     ["in base64", Buffer.from(KNOWN).toString("base64")],
     ["in base64 behind one character", Buffer.from(`u${KNOWN}zz`).toString("base64")],
@@ -75,7 +96,7 @@ describe("known values", () => {
     const masked = masker.text(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[masked:\w{12}\].* after$/);
     expect(masked.match(TAG)?.[0]).toBe(masker.text(KNOWN));
-  }); // prettier-ignore
+  });
 
   test("are learnt while it runs; short ones are words", () => {
     const own = createMasker({ key: Buffer.alloc(32) });
@@ -96,9 +117,15 @@ describe("known values", () => {
 test("a log line stays one line of JSON; a clean one is the same text", () => {
   const clean = '{"level":30,"msg":"tool_call_completed","tool":"system/echo"}\n';
   expect(masker.line(clean)).toBe(clean);
-  const line = masker.line(`${JSON.stringify({ msg: `got ${TOKEN}`, password: "x1", err: { message: KNOWN } })}\n`); // prettier-ignore
+  const line = masker.line(
+    `${JSON.stringify({ msg: `got ${TOKEN}`, password: "x1", err: { message: KNOWN } })}\n`,
+  );
   expect(line.endsWith("}\n")).toBe(true);
-  expect(JSON.parse(line)).toEqual({ msg: expect.stringMatching(TAG), password: expect.stringMatching(TAG), err: { message: expect.stringMatching(TAG) } }); // prettier-ignore
+  expect(JSON.parse(line)).toEqual({
+    msg: expect.stringMatching(TAG),
+    password: expect.stringMatching(TAG),
+    err: { message: expect.stringMatching(TAG) },
+  });
   expect(masker.line(`not json ${TOKEN}\n`)).toMatch(/^not json \[masked:\w{12}\]\n$/);
 });
 
@@ -112,7 +139,9 @@ test("what masks stand for can be put back, where that is one thing", () => {
 
 describe("whatever comes", () => {
   const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  const made = fc.array(fc.constantFrom(...digits), { minLength: 40, maxLength: 40 }).map((letters) => `A1${letters.join("")}`); // prettier-ignore
+  const made = fc
+    .array(fc.constantFrom(...digits), { minLength: 40, maxLength: 40 })
+    .map((letters) => `A1${letters.join("")}`);
   const planted = made.chain((letters) =>
     fc.constantFrom(
       { secret: `ghp_${letters}`, text: `ghp_${letters}` },
@@ -124,37 +153,81 @@ describe("whatever comes", () => {
       { secret: KNOWN, text: KNOWN },
     ),
   );
-  const noise = fc.oneof(fc.string(), fc.string({ unit: "grapheme" }), fc.constantFrom(" ", "\n", '{"a":"', "token: ", "password", "=", '"', "'", "[masked]", "[masked:0123456789ab]", "://", "-----BEGIN PRIVATE KEY-----")); // prettier-ignore
+  const noise = fc.oneof(
+    fc.string(),
+    fc.string({ unit: "grapheme" }),
+    fc.constantFrom(
+      " ",
+      "\n",
+      '{"a":"',
+      "token: ",
+      "password",
+      "=",
+      '"',
+      "'",
+      "[masked]",
+      "[masked:0123456789ab]",
+      "://",
+      "-----BEGIN PRIVATE KEY-----",
+    ),
+  );
   const text = fc.array(noise, { maxLength: 8 }).map((parts) => parts.join(""));
 
   test("T49: nothing planted comes out, in texts, fields and names", () => {
-    fc.assert(fc.property(text, planted, text, (before, { secret, text: middle }, after) => {
-      const whole = `${before} ${middle} ${after}`;
-      expect(masker.text(whole)).not.toContain(secret);
-      expect(JSON.stringify(masker.value({ a: [whole], b: { [middle]: whole } }))).not.toContain(secret);
-      const { answer, recorded } = masker.result({ whole });
-      expect(JSON.stringify([answer, recorded])).not.toContain(secret);
-    }), { numRuns: 500 });
-  }); // prettier-ignore
+    fc.assert(
+      fc.property(text, planted, text, (before, { secret, text: middle }, after) => {
+        const whole = `${before} ${middle} ${after}`;
+        expect(masker.text(whole)).not.toContain(secret);
+        expect(JSON.stringify(masker.value({ a: [whole], b: { [middle]: whole } }))).not.toContain(
+          secret,
+        );
+        const { answer, recorded } = masker.result({ whole });
+        expect(JSON.stringify([answer, recorded])).not.toContain(secret);
+      }),
+      { numRuns: 500 },
+    );
+  });
 
   test("masking twice is masking once", () => {
-    fc.assert(fc.property(text, planted, text, (before, { text: middle }, after) => {
-      const once = masker.value({ text: `${before}${middle}${after}`, token: middle });
-      expect(masker.value(once)).toEqual(once);
-    }), { numRuns: 500 });
-  }); // prettier-ignore
+    fc.assert(
+      fc.property(text, planted, text, (before, { text: middle }, after) => {
+        const once = masker.value({ text: `${before}${middle}${after}`, token: middle });
+        expect(masker.value(once)).toEqual(once);
+      }),
+      { numRuns: 500 },
+    );
+  });
 
   test("it never throws, and what holds no secret is the same value", () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
-      masker.value(value as Json);
-      masker.result(value as Json);
-      masker.line(JSON.stringify(value));
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        masker.value(value as Json);
+        masker.result(value as Json);
+        masker.line(JSON.stringify(value));
+      }),
+      { numRuns: 500 },
+    );
     const word = fc.stringMatching(/^[a-z]{1,12}$/);
-    const harmless = fc.oneof(word, fc.uuid(), fc.integer(), fc.boolean(), fc.constant(null), fc.array(word).map((words) => words.join(" ")), fc.base64String({ minLength: 100, maxLength: 2000 }), fc.date({ noInvalidDate: true }).map((date) => date.toISOString()), fc.emailAddress());
-    const value = fc.dictionary(fc.constantFrom("a", "text", "path", "list", "id", "sha256"), fc.oneof(harmless, fc.array(harmless)));
-    fc.assert(fc.property(value, (given) => masker.value(given as Json) === given), { numRuns: 1_000 });
-  }); // prettier-ignore
+    const harmless = fc.oneof(
+      word,
+      fc.uuid(),
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(word).map((words) => words.join(" ")),
+      fc.base64String({ minLength: 100, maxLength: 2000 }),
+      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      fc.emailAddress(),
+    );
+    const value = fc.dictionary(
+      fc.constantFrom("a", "text", "path", "list", "id", "sha256"),
+      fc.oneof(harmless, fc.array(harmless)),
+    );
+    fc.assert(
+      fc.property(value, (given) => masker.value(given as Json) === given),
+      { numRuns: 1_000 },
+    );
+  });
 });
 
 test("both forms of a mask are known as one", () => {

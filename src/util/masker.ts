@@ -55,7 +55,8 @@ interface Way {
 }
 
 /** Names of fields that may hold a secret, as a line of the log spells them. */
-const SECRET_WORD = /(?:pass|pwd|secret|token|key|auth|cookie|credential|mnemonic|phrase|jwt|otp)[\w-]{0,20}"\s?:/i; // prettier-ignore
+const SECRET_WORD =
+  /(?:pass|pwd|secret|token|key|auth|cookie|credential|mnemonic|phrase|jwt|otp)[\w-]{0,20}"\s?:/i;
 const MAX_ROUNDS = 5;
 const TAG_LETTERS = 12;
 const MAX_NAMES = 4_096;
@@ -153,7 +154,8 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
       const kind = kindOf(name);
       let inner: Json;
       if (way.names && kind === SECRET_FIELD) inner = byName(old, way);
-      else if (name === "$content" && Array.isArray(old)) inner = walkBlocks(old as readonly Json[], way, depth);
+      else if (name === "$content" && Array.isArray(old))
+        inner = walkBlocks(old as readonly Json[], way, depth);
       else inner = walk(old, way, depth + 1);
       if (inner !== old) (copy ??= { ...object })[name] = inner;
       renamed ||= kind === HOLDS_SECRET;
@@ -161,8 +163,10 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
     if (way.names && value !== "" && fields > 1 && isNamed(object, kindOf))
       (copy ??= { ...object })[value] = byName(object[value] ?? null, way);
     if (!renamed) return copy ?? object;
-    return Object.fromEntries(Object.entries(copy ?? object).map(([name, inner]) => [maskText(name, way), inner]));
-  }; // prettier-ignore
+    return Object.fromEntries(
+      Object.entries(copy ?? object).map(([name, inner]) => [maskText(name, way), inner]),
+    );
+  };
 
   /** What is more than JSON: base64 of pictures is no text. */
   const walkBlocks = (blocks: readonly Json[], way: Way, depth: number): Json => {
@@ -171,13 +175,19 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
       if (typeof block !== "object" || block === null || Array.isArray(block)) return;
       const { data, ...rest } = block as JsonObject;
       const inner = walk(rest, way, depth + 1);
-      if (inner !== rest) (copy ??= [...blocks])[at] = { ...(inner as JsonObject), ...(data === undefined ? {} : { data }) }; // prettier-ignore
+      if (inner !== rest)
+        (copy ??= [...blocks])[at] = {
+          ...(inner as JsonObject),
+          ...(data === undefined ? {} : { data }),
+        };
     });
     return copy ?? blocks;
   };
 
-  const recorded = <T extends Json>(value: T): T => walk(value, { render: tagged, names: true, masked: 0 }, 0) as T; // prettier-ignore
-  const text = (given: string): string => maskText(given, { render: tagged, names: true, masked: 0 }); // prettier-ignore
+  const recorded = <T extends Json>(value: T): T =>
+    walk(value, { render: tagged, names: true, masked: 0 }, 0) as T;
+  const text = (given: string): string =>
+    maskText(given, { render: tagged, names: true, masked: 0 });
 
   return {
     text,
@@ -219,7 +229,11 @@ export function createMasker({ key, known = [] }: MaskerOptions): Masker {
       walk(value, { render, names: true, masked: 0 }, 0);
       for (const mask of ambiguous) found.delete(mask);
       for (const [mask, spelt] of found)
-        if (typeof spelt === "string") found.set(mask, replaceMasks(spelt, (inner) => speltOf(found, inner))); // prettier-ignore
+        if (typeof spelt === "string")
+          found.set(
+            mask,
+            replaceMasks(spelt, (inner) => speltOf(found, inner)),
+          );
       return found;
     },
   };

@@ -12,15 +12,23 @@ describe("a result of MCP as an output", () => {
     ["an empty object", { content: [], structuredContent: {} }],
     ["a list", { content: [TEXT], structuredContent: [1, "two"] }],
     ["null", { content: [TEXT], structuredContent: null }],
-    ["an object with a key of ours", { content: [TEXT], structuredContent: { $content: 1, $isError: true } }],
+    [
+      "an object with a key of ours",
+      { content: [TEXT], structuredContent: { $content: 1, $isError: true } },
+    ],
     ["a failure", { content: [TEXT], isError: true }],
     ["a failure with details", { content: [TEXT], structuredContent: { why: "x" }, isError: true }],
-    ["fields of a block nobody knows", { content: [{ ...TEXT, annotations: { audience: ["user"] }, _meta: { "a.b/c": 1 } }] }],
+    [
+      "fields of a block nobody knows",
+      { content: [{ ...TEXT, annotations: { audience: ["user"] }, _meta: { "a.b/c": 1 } }] },
+    ],
   ])("comes back as it was: %s", (_name, result) => {
-    const { rest, ...unpacked } = unpackResult(JSON.parse(JSON.stringify(packResult(result))) as Json);
+    const { rest, ...unpacked } = unpackResult(
+      JSON.parse(JSON.stringify(packResult(result))) as Json,
+    );
     expect(unpacked).toEqual(result);
     expect(rest).toEqual({});
-  }); // prettier-ignore
+  });
 
   it("keeps _meta, but no reserved key of it", () => {
     const _meta = {
@@ -43,16 +51,26 @@ describe("a result of MCP as an output", () => {
     });
   });
 
-  it.each<Json>(["text", { a: 1 }, [TEXT, { type: "video" }], [{ type: "image", data: 1 }], [null], [{ type: "resource", resource: {} }]])(
-    "refuses content that is none: %j",
-    (content) => {
-      expect(() => packResult({ content })).toThrow(/expected content to be a list/);
-    },
-  ); // prettier-ignore
+  it.each<Json>([
+    "text",
+    { a: 1 },
+    [TEXT, { type: "video" }],
+    [{ type: "image", data: 1 }],
+    [null],
+    [{ type: "resource", resource: {} }],
+  ])("refuses content that is none: %j", (content) => {
+    expect(() => packResult({ content })).toThrow(/expected content to be a list/);
+  });
 
   it("packs the results of other methods whole, without what belongs to one hop", () => {
     const contents = [{ uri: "test://a", text: "x" }];
-    const result = { contents, resultType: "complete", ttlMs: 5, cacheScope: "public", _meta: { "mcp/x": 1, "a.b/c": 2 } }; // prettier-ignore
+    const result = {
+      contents,
+      resultType: "complete",
+      ttlMs: 5,
+      cacheScope: "public",
+      _meta: { "mcp/x": 1, "a.b/c": 2 },
+    };
     expect(packResult(result, "resources/read")).toEqual({ contents, _meta: { "a.b/c": 2 } });
   });
 
@@ -76,7 +94,10 @@ describe("a result of MCP as an output", () => {
   it("carries the error of a server", () => {
     const error = { code: -32602, message: "Resource not found", data: { uri: "test://x" } };
     expect(unpackError(packError(error))).toEqual(error);
-    expect(unpackError(packError({ code: -32601, message: "no" }))).toEqual({ code: -32601, message: "no" }); // prettier-ignore
+    expect(unpackError(packError({ code: -32601, message: "no" }))).toEqual({
+      code: -32601,
+      message: "no",
+    });
     expect(unpackError({ $rpcError: { code: "x", message: 1 } })).toBeNull();
     expect(unpackError({ a: 1 })).toBeNull();
     expect(unpackError(null)).toBeNull();

@@ -16,7 +16,13 @@ const META_KEY = "$meta";
 /** Instead of a result: the JSON-RPC error that a server answered with. */
 const RPC_ERROR_KEY = "$rpcError";
 
-const OURS: readonly string[] = [CONTENT_KEY, STRUCTURED_KEY, IS_ERROR_KEY, META_KEY, RPC_ERROR_KEY]; // prettier-ignore
+const OURS: readonly string[] = [
+  CONTENT_KEY,
+  STRUCTURED_KEY,
+  IS_ERROR_KEY,
+  META_KEY,
+  RPC_ERROR_KEY,
+];
 
 export type ContentBlock =
   | { readonly type: "text"; readonly text: string }
@@ -58,7 +64,9 @@ export function packResult(result: JsonObject, method = "tools/call"): Json {
   }
   const { content = [], structuredContent, isError } = result;
   if (!isContent(content)) {
-    throw new NoResult("expected content to be a list of text, image, audio, resource or resource_link blocks"); // prettier-ignore
+    throw new NoResult(
+      "expected content to be a list of text, image, audio, resource or resource_link blocks",
+    );
   }
   // One is made for every call: copying objects is what would cost.
   const output: Record<string, Json> = { [CONTENT_KEY]: content };

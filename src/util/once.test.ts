@@ -5,7 +5,9 @@ it("who asks at the same moment shares the answer, also a failure; later ones as
   const once = createOnce();
   let begun = 0;
   const work = () => Promise.resolve(++begun);
-  expect(await Promise.all([once.do("a", work), once.do("a", work), once.do("b", work)])).toEqual([1, 1, 2]); // prettier-ignore
+  expect(await Promise.all([once.do("a", work), once.do("a", work), once.do("b", work)])).toEqual([
+    1, 1, 2,
+  ]);
   expect(await once.do("a", work)).toBe(3);
   const failing = () => Promise.reject(new Error("out"));
   const both = await Promise.allSettled([once.do("a", failing), once.do("a", work)]);

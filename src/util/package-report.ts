@@ -13,8 +13,13 @@ export function addedByPip(report: string): Added[] {
   return items.map(fields).map((item) => {
     const metadata = fields(item["metadata"]);
     const archive = fields(fields(item["download_info"])["archive_info"]);
-    const sha256 = text(fields(archive["hashes"])["sha256"]) || text(archive["hash"]).replace(/^sha256=/, ""); // prettier-ignore
-    return { name: text(metadata["name"]), version: text(metadata["version"]), integrity: `sha256-${sha256}` }; // prettier-ignore
+    const sha256 =
+      text(fields(archive["hashes"])["sha256"]) || text(archive["hash"]).replace(/^sha256=/, "");
+    return {
+      name: text(metadata["name"]),
+      version: text(metadata["version"]),
+      integrity: `sha256-${sha256}`,
+    };
   });
 }
 
@@ -37,5 +42,6 @@ function parsed(json: string): unknown {
   }
 }
 
-const fields = (value: unknown): Record<string, unknown> => typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {}; // prettier-ignore
+const fields = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

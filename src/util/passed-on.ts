@@ -12,11 +12,16 @@ export type PassedOn =
 export function plainly(outcome: Outcome): PassedOn {
   const { success, output, error } = outcome;
   if (!success) return error === null ? passedOn(outcome) : { output: null, fault: error };
-  if (typeof output !== "object" || output === null || !(CONTENT_KEY in output)) return { output, fault: null }; // prettier-ignore
+  if (typeof output !== "object" || output === null || !(CONTENT_KEY in output))
+    return { output, fault: null };
   const { content, structuredContent } = unpackResult(output);
   if (structuredContent !== undefined) return { output: structuredContent, fault: null };
   const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
-  return { output: texts.length === content.length ? texts.join("\n") : { content: content as unknown as Json }, fault: null }; // prettier-ignore
+  return {
+    output:
+      texts.length === content.length ? texts.join("\n") : { content: content as unknown as Json },
+    fault: null,
+  };
 }
 
 export function passedOn(outcome: Outcome): PassedOn {
@@ -24,17 +29,34 @@ export function passedOn(outcome: Outcome): PassedOn {
   // A server's tool that says itself that it failed has told how in its own blocks.
   if (success || saysItFailed(output)) return { output, fault: null };
   if (endedAt === null) return { output: null, fault: waiting(outcome) };
-  return { output: null, fault: error ?? { code: "EXECUTION_FAILED", reason: "unexpected", message: `the call ended as ${outcome.status}` } }; // prettier-ignore
+  return {
+    output: null,
+    fault: error ?? {
+      code: "EXECUTION_FAILED",
+      reason: "unexpected",
+      message: `the call ended as ${outcome.status}`,
+    },
+  };
 }
 
 function saysItFailed(output: Json): boolean {
-  return typeof output === "object" && output !== null && "$isError" in output && output.$isError === true; // prettier-ignore
+  return (
+    typeof output === "object" &&
+    output !== null &&
+    "$isError" in output &&
+    output.$isError === true
+  );
 }
 
 function waiting({ executionId, toolName, approval, status }: Outcome): Fault {
-  const comeBack = `call ostiary_call with the same name and arguments and executionId ${executionId}: it is not run twice`; // prettier-ignore
+  const comeBack = `call ostiary_call with the same name and arguments and executionId ${executionId}: it is not run twice`;
   if (approval?.state !== "pending")
-    return { code: "CONFLICT", reason: "still_running", message: `${toolName} is ${status} as ${executionId}`, remedy: comeBack }; // prettier-ignore
+    return {
+      code: "CONFLICT",
+      reason: "still_running",
+      message: `${toolName} is ${status} as ${executionId}`,
+      remedy: comeBack,
+    };
   const until = new Date(approval.expiresAt).toISOString();
   return {
     code: "CONFLICT",

@@ -25,7 +25,8 @@ export interface ProgramOutput {
 }
 
 export function programOutput(ended: Ended): ProgramOutput {
-  const { stdout, stderr, exitCode, signal, timedOut, oom, truncated, overflowPath, durationMs } = ended; // prettier-ignore
+  const { stdout, stderr, exitCode, signal, timedOut, oom, truncated, overflowPath, durationMs } =
+    ended;
   return {
     stdout,
     stderr,
@@ -46,14 +47,22 @@ export function programNotes(ended: {
   readonly filesRemoved: readonly string[];
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
   readonly hosts: readonly string[];
-}): { timedOut?: true; filesTouched?: string[]; refused?: { path: string; reason: string }[]; hosts?: string[]; untrusted?: true } {
+}): {
+  timedOut?: true;
+  filesTouched?: string[];
+  refused?: { path: string; reason: string }[];
+  hosts?: string[];
+  untrusted?: true;
+} {
   const touched = [...ended.filesWritten.map(({ path }) => path), ...ended.filesRemoved];
   return {
     ...(ended.timedOut ? { timedOut: true } : {}),
     ...(touched.length > 0 ? { filesTouched: touched.slice(0, MAX_NOTED) } : {}),
-    ...(ended.refused.length > 0 ? { refused: ended.refused.slice(0, MAX_NOTED).map((one) => ({ ...one })) } : {}),
+    ...(ended.refused.length > 0
+      ? { refused: ended.refused.slice(0, MAX_NOTED).map((one) => ({ ...one })) }
+      : {}),
     ...(ended.hosts.length > 0 ? { hosts: [...ended.hosts], untrusted: true } : {}),
   };
-} // prettier-ignore
+}
 
 const MAX_NOTED = 100;

@@ -77,7 +77,10 @@ export class Arithmetic {
     const exact = base.exact && exponent.exact;
     if (exponent.d === 1n) return this.#integerPower(base, exponent.n, exact);
     if (base.n < 0n)
-      throw new ArithmeticFault("undefined_result", "a broken power of a negative number is not real"); // prettier-ignore
+      throw new ArithmeticFault(
+        "undefined_result",
+        "a broken power of a negative number is not real",
+      );
     if (base.n === 0n) {
       if (exponent.n < 0n)
         throw new ArithmeticFault("division_by_zero", "zero to a negative power");
@@ -92,7 +95,10 @@ export class Arithmetic {
 
   sqrt(a: Rational): Rational {
     if (a.n < 0n)
-      throw new ArithmeticFault("undefined_result", "the square root of a negative number is not real"); // prettier-ignore
+      throw new ArithmeticFault(
+        "undefined_result",
+        "the square root of a negative number is not real",
+      );
     const n = integerRoot(a.n);
     const d = integerRoot(a.d);
     if (n * n === a.n && d * d === a.d) return this.of(n, d, a.exact);
@@ -188,7 +194,10 @@ export function toDecimal(value: Rational, precision: number): { text: string; e
   let digits = (top / bottom + (rest * 2n >= bottom ? 1n : 0n)).toString();
   if (digits.length > precision) exponent++; // 9.99… was rounded up
   digits = digits.replace(/0+$/, "");
-  const text = exponent < -7 || exponent >= Math.max(21, precision) ? scientific(digits, exponent) : plain(digits, exponent); // prettier-ignore
+  const text =
+    exponent < -7 || exponent >= Math.max(21, precision)
+      ? scientific(digits, exponent)
+      : plain(digits, exponent);
   return { text: (value.n < 0n ? "-" : "") + text, exact: value.exact && rest === 0n };
 }
 

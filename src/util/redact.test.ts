@@ -26,43 +26,61 @@ function redacted(text: string): string {
   return result + text.slice(from);
 }
 
-describe.skipIf(!existsSync(CORPUS))("the public corpus (skipped: ../shared/corpora is absent)", () => {
-  const cases = existsSync(CORPUS) ? (JSON.parse(readFileSync(CORPUS, "utf8")) as Case[]) : [];
+describe.skipIf(!existsSync(CORPUS))(
+  "the public corpus (skipped: ../shared/corpora is absent)",
+  () => {
+    const cases = existsSync(CORPUS) ? (JSON.parse(readFileSync(CORPUS, "utf8")) as Case[]) : [];
 
-  test("T49: no secret survives", () => {
-    const secret = cases.filter((one) => one.secret);
-    const survived = secret.filter(({ text, values }) => {
-      const value = redacted(decoded(text));
-      return values.some((each) => value.includes(decoded(each)));
+    test("T49: no secret survives", () => {
+      const secret = cases.filter((one) => one.secret);
+      const survived = secret.filter(({ text, values }) => {
+        const value = redacted(decoded(text));
+        return values.some((each) => value.includes(decoded(each)));
+      });
+      console.info(`secrets: ${secret.length} texts, ${survived.length} survived`);
+      expect(secret.length).toBeGreaterThan(50);
+      expect(survived.map(({ id }) => id)).toEqual([]);
     });
-    console.info(`secrets: ${secret.length} texts, ${survived.length} survived`);
-    expect(secret.length).toBeGreaterThan(50);
-    expect(survived.map(({ id }) => id)).toEqual([]);
-  });
 
-  test("plain texts stay as they are", () => {
-    const plain = cases.filter((one) => !one.secret && !one.lookalike);
-    const changed = plain.filter(({ text }) => findSecrets(decoded(text)).length > 0);
-    console.info(`plain: ${plain.length} texts, ${changed.length} changed`);
-    expect(plain.length).toBeGreaterThan(50);
-    expect(changed.map(({ id }) => id)).toEqual([]);
-  });
-}); // prettier-ignore
+    test("plain texts stay as they are", () => {
+      const plain = cases.filter((one) => !one.secret && !one.lookalike);
+      const changed = plain.filter(({ text }) => findSecrets(decoded(text)).length > 0);
+      console.info(`plain: ${plain.length} texts, ${changed.length} changed`);
+      expect(plain.length).toBeGreaterThan(50);
+      expect(changed.map(({ id }) => id)).toEqual([]);
+    });
+  },
+);
 
 test("a password in an address goes, the address stays", () => {
-  expect(redacted("see postgres://app:s3cr3t@db:5432/x?y=1")).toBe("see postgres://app:¤@db:5432/x?y=1"); // prettier-ignore
-  expect(redacted("mongodb+srv://u:p@ss@cluster.example/db")).toBe("mongodb+srv://u:¤@cluster.example/db"); // prettier-ignore
+  expect(redacted("see postgres://app:s3cr3t@db:5432/x?y=1")).toBe(
+    "see postgres://app:¤@db:5432/x?y=1",
+  );
+  expect(redacted("mongodb+srv://u:p@ss@cluster.example/db")).toBe(
+    "mongodb+srv://u:¤@cluster.example/db",
+  );
   expect(redacted("to=https%3A%2F%2Fu%3Apa55%40host")).toBe("to=https%3A%2F%2Fu%3A¤%40host");
-  expect(redacted("https://0123456789abcdef:x-oauth-basic@github.com/a")).toBe("https://¤:x-oauth-basic@github.com/a"); // prettier-ignore
-  for (const plain of ["https://a.example/path:with@signs", "mailto:a@b.c", "http://user@host/", "https://u:${PASSWORD}@h/", "https://h:443?mail=a@b.c"])
+  expect(redacted("https://0123456789abcdef:x-oauth-basic@github.com/a")).toBe(
+    "https://¤:x-oauth-basic@github.com/a",
+  );
+  for (const plain of [
+    "https://a.example/path:with@signs",
+    "mailto:a@b.c",
+    "http://user@host/",
+    "https://u:${PASSWORD}@h/",
+    "https://h:443?mail=a@b.c",
+  ])
     expect(redacted(plain)).toBe(plain);
-}); // prettier-ignore
+});
 
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 
 test.each([
   ["Authorization: Bearer abc123def456ghi789", "Authorization: Bearer ¤"],
-  ['curl -H "Authorization: Basic dXNlcjpwYXNz" https://x', 'curl -H "Authorization: Basic ¤" https://x'],
+  [
+    'curl -H "Authorization: Basic dXNlcjpwYXNz" https://x',
+    'curl -H "Authorization: Basic ¤" https://x',
+  ],
   ['Authorization: Digest username="u", response="0f0f"', "Authorization: Digest ¤"],
   ["curl -s -u bob:hunter22 https://x", "curl -s -u bob:¤ https://x"],
   ["Set-Cookie: sid=abcdef123; Path=/", "Set-Cookie: ¤"],
@@ -84,11 +102,17 @@ test.each([
   [`{"log":"\\n${TOKEN}"}`, '{"log":"\\n¤"}'],
   [`q=%3D${TOKEN}`, "q=%3D¤"],
   ["token: 123e4567-e89b-12d3-a456-426614174000", "token: ¤"],
-  ["apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  user: YWRtaW4=\n", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  user: ¤\n"],
-  ["seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow", "seed phrase: ¤"],
+  [
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  user: YWRtaW4=\n",
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  user: ¤\n",
+  ],
+  [
+    "seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow",
+    "seed phrase: ¤",
+  ],
 ])("%s", (text, expected) => {
   expect(redacted(text)).toBe(expected);
-}); // prettier-ignore
+});
 
 test.each([
   "password: string",
@@ -115,7 +139,29 @@ test.each([
 
 test("hostile text does not make it slow", () => {
   const before = performance.now();
-  for (const unit of ["-----BEGIN PRIVATE KEY-----", "a_", "secret_", "x://:", "eyJ1", "eyJaaaaaaaaaaa.", "account_key=", "a", "password=", 'password="', "password='x", "Authorization: ", "Cookie: a=", "<token>", "glc_1", "github_pat_1", "ATBB1", "kind: Secret\n data:\n", "%3A%2F%2Fa%3A", " curl -u a", "[masked]"])
+  for (const unit of [
+    "-----BEGIN PRIVATE KEY-----",
+    "a_",
+    "secret_",
+    "x://:",
+    "eyJ1",
+    "eyJaaaaaaaaaaa.",
+    "account_key=",
+    "a",
+    "password=",
+    'password="',
+    "password='x",
+    "Authorization: ",
+    "Cookie: a=",
+    "<token>",
+    "glc_1",
+    "github_pat_1",
+    "ATBB1",
+    "kind: Secret\n data:\n",
+    "%3A%2F%2Fa%3A",
+    " curl -u a",
+    "[masked]",
+  ])
     findSecrets(unit.repeat(Math.ceil(1_000_000 / unit.length)));
   expect(performance.now() - before).toBeLessThan(120_000);
-}, 180_000); // prettier-ignore
+}, 180_000);

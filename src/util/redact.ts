@@ -10,7 +10,8 @@ export type { Span };
 /** `scheme://user:password@host`: the password goes, the rest stays readable. Passwords may hold an `@` themselves. */
 const USER_INFO = /(:\/\/)([^\s:/?#@"'<>]{0,200}):([^\s/"'<>]{1,400})@(?=[\w.[{$-])/y;
 /** The same inside the query of another address. */
-const ENCODED = /(%3A%2F%2F)([^\s&%"'<>]{0,200})%3A((?:[^\s&%"'<>]|%(?!2F|40)[0-9A-F]{2}){1,400})%40/iy; // prettier-ignore
+const ENCODED =
+  /(%3A%2F%2F)([^\s&%"'<>]{0,200})%3A((?:[^\s&%"'<>]|%(?!2F|40)[0-9A-F]{2}){1,400})%40/iy;
 /** `host:443?mail=a@b` has no password, but a port. */
 const PORT = /^\d{1,5}[?#]/;
 
@@ -22,7 +23,7 @@ const address = (word: string, pattern: RegExp): Detector => ({
     const start = at + match.lastIndexOf(password);
     // Some hosts take the token as the user, and a word for the password.
     if (/^x-oauth(?:-basic)?$/i.test(password))
-      found.spans.push({ start: at + sign.length, end: at + sign.length + user.length }); // prettier-ignore
+      found.spans.push({ start: at + sign.length, end: at + sign.length + user.length });
     else found.spans.push({ start, end: start + password.length });
   },
 });
@@ -30,7 +31,8 @@ const address = (word: string, pattern: RegExp): Detector => ({
 /** A manifest of Kubernetes: everything below `data:` is secret, whatever it is called. */
 const MANIFEST = /(?<=^[ \t]{0,20}["']?)kind["']?[ \t]{0,4}:[ \t]{0,4}["']?Secret\b/my;
 const MANIFEST_DATA = /^[ \t]{0,20}["']?(?:stringD|d)ata["']?[ \t]{0,4}:/m;
-const MANIFEST_VALUE = /^[ \t]{1,40}["']?(?!(?:name|namespace|uid|type|kind|apiVersion|resourceVersion|creationTimestamp)\b)[\w.-]{1,253}["']?[ \t]{0,4}:[ \t]{0,4}["']?([^\s"'{}[\]]{4,100000})["']?,?[ \t\r]*$/gm; // prettier-ignore
+const MANIFEST_VALUE =
+  /^[ \t]{1,40}["']?(?!(?:name|namespace|uid|type|kind|apiVersion|resourceVersion|creationTimestamp)\b)[\w.-]{1,253}["']?[ \t]{0,4}:[ \t]{0,4}["']?([^\s"'{}[\]]{4,100000})["']?,?[ \t\r]*$/gm;
 const MANIFEST_CHARS = 65_536;
 
 const manifest: Detector = {
@@ -39,14 +41,23 @@ const manifest: Detector = {
     if (!matchAt(MANIFEST, text, at)) return;
     const near = text.slice(at, at + MANIFEST_CHARS);
     const from = near.search(MANIFEST_DATA);
-    for (const { 0: match, 1: value = "", index } of from < 0 ? [] : near.matchAll(MANIFEST_VALUE)) {
+    for (const { 0: match, 1: value = "", index } of from < 0
+      ? []
+      : near.matchAll(MANIFEST_VALUE)) {
       const start = at + index + match.lastIndexOf(value);
-      if (index > from && !isPlaceholder(value)) found.spans.push({ start, end: start + value.length });
+      if (index > from && !isPlaceholder(value))
+        found.spans.push({ start, end: start + value.length });
     }
   },
-}; // prettier-ignore
+};
 
-const scan = createScanner([...TOKENS, ...NAMED, address("://", USER_INFO), address("%3a", ENCODED), manifest]); // prettier-ignore
+const scan = createScanner([
+  ...TOKENS,
+  ...NAMED,
+  address("://", USER_INFO),
+  address("%3a", ENCODED),
+  manifest,
+]);
 
 /** Where the secrets of a text stand, in order and apart. What is masked already is none. */
 export function findSecrets(text: string): readonly Span[] {

@@ -5,5 +5,6 @@
  * hands out such parts to several users. */
 export function release(bytes: Uint8Array): void {
   const { buffer, length } = bytes;
-  if (buffer instanceof ArrayBuffer && (length === buffer.byteLength || length > Buffer.poolSize)) buffer.transfer(0); // prettier-ignore
+  if (buffer instanceof ArrayBuffer && (length === buffer.byteLength || length > Buffer.poolSize))
+    buffer.transfer(0);
 }

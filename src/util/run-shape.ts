@@ -1,7 +1,12 @@
 // How workflow tools answer about a run: the same words from execute and status.
 import { z } from "zod";
 
-const fault = z.strictObject({ code: z.string(), reason: z.string(), message: z.string(), remedy: z.string().optional() }); // prettier-ignore
+const fault = z.strictObject({
+  code: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  remedy: z.string().optional(),
+});
 
 export const runStatus = z.enum(["running", "pending", "success", "failed", "cancelled"]);
 export const pendingApproval = z.strictObject({ id: z.string(), expiresAt: z.string() });
@@ -31,8 +36,27 @@ interface Step<S extends string> {
   readonly pendingApproval?: { readonly id: string; readonly expiresAt: string };
 }
 
-const faultView = ({ code, reason, message, remedy }: Fault) => ({ code, reason, message, ...(remedy === undefined ? {} : { remedy }) }); // prettier-ignore
+const faultView = ({ code, reason, message, remedy }: Fault) => ({
+  code,
+  reason,
+  message,
+  ...(remedy === undefined ? {} : { remedy }),
+});
 
-export function stepView<S extends string>({ id, executionId, status, ms, error, pendingApproval: held }: Step<S>) {
-  return { id, executionId, status, ms, ...(error ? { error: faultView(error) } : {}), ...(held ? { pendingApproval: { ...held } } : {}) };
-} // prettier-ignore
+export function stepView<S extends string>({
+  id,
+  executionId,
+  status,
+  ms,
+  error,
+  pendingApproval: held,
+}: Step<S>) {
+  return {
+    id,
+    executionId,
+    status,
+    ms,
+    ...(error ? { error: faultView(error) } : {}),
+    ...(held ? { pendingApproval: { ...held } } : {}),
+  };
+}

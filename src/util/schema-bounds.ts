@@ -12,16 +12,31 @@ const DRAFTS =
   /^https?:\/\/json-schema\.org\/(?:draft-0[4-7]|draft\/(?:2019-09|2020-12))\/schema#?$/;
 /** What stands below them is data, or names that are no keywords. */
 const DATA = new Set(["const", "default", "enum", "example", "examples"]);
-const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]); // prettier-ignore
+const MAPS = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+  "dependencies",
+]);
 const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
 /** Why a schema is not taken; null when it is fine. Takes no longer for a hostile one than for a large one. */
 export function boundsOf(schema: JsonObject): string | null {
-  const walk = { parts: 0, characters: 0, patterns: 0, ids: new Set<string>(), references: [] as string[] }; // prettier-ignore
+  const walk = {
+    parts: 0,
+    characters: 0,
+    patterns: 0,
+    ids: new Set<string>(),
+    references: [] as string[],
+  };
   const fault = faultIn(schema, "schema", 0, walk);
   if (fault !== null) return fault;
   const outside = walk.references.find((reference) => !isInside(reference, walk.ids));
-  return outside === undefined ? null : `it refers to ${shown(outside)}; only references within it are followed`; // prettier-ignore
+  return outside === undefined
+    ? null
+    : `it refers to ${shown(outside)}; only references within it are followed`;
 }
 
 interface Walk {
@@ -51,7 +66,9 @@ function faultIn(value: Json, place: Place, depth: number, walk: Walk): string |
   }
   for (const [key, inner] of Object.entries(value)) {
     walk.characters += key.length + 4;
-    const fault = (place === "schema" ? keywordFault(key, inner, walk) : null) ?? faultIn(inner, below(place, key), depth + 1, walk); // prettier-ignore
+    const fault =
+      (place === "schema" ? keywordFault(key, inner, walk) : null) ??
+      faultIn(inner, below(place, key), depth + 1, walk);
     if (fault !== null) return fault;
   }
   return null;
@@ -68,8 +85,10 @@ function keywordFault(key: string, value: Json, walk: Walk): string | null {
     if (typeof value !== "string") return `${key}: expected a text`;
     walk.references.push(value);
   }
-  if ((key === "$id" || key === "id") && typeof value === "string") walk.ids.add(value.replace(/#$/, "")); // prettier-ignore
-  if (key === "$schema" && !(typeof value === "string" && DRAFTS.test(value))) return `$schema is ${shown(value)}: expected a draft of json-schema.org, 4 to 2020-12`; // prettier-ignore
+  if ((key === "$id" || key === "id") && typeof value === "string")
+    walk.ids.add(value.replace(/#$/, ""));
+  if (key === "$schema" && !(typeof value === "string" && DRAFTS.test(value)))
+    return `$schema is ${shown(value)}: expected a draft of json-schema.org, 4 to 2020-12`;
   if (key === "pattern" && typeof value === "string") return patternFault(value, walk);
   if (key === "patternProperties" && typeof value === "object" && value !== null)
     for (const pattern of Object.keys(value)) {
@@ -93,7 +112,9 @@ function patternFault(pattern: string, walk: Walk): string | null {
 function isInside(reference: string, ids: ReadonlySet<string>): boolean {
   if (reference.startsWith("#")) return true;
   const [target = ""] = reference.split("#", 1);
-  return [...ids].some((id) => id === target || absolute(target, [...ids][0]) === absolute(id, [...ids][0])); // prettier-ignore
+  return [...ids].some(
+    (id) => id === target || absolute(target, [...ids][0]) === absolute(id, [...ids][0]),
+  );
 }
 
 function absolute(reference: string, base: string | undefined): string {

@@ -3,7 +3,18 @@ import type { Json, JsonObject } from "../call.ts";
 
 const MAX_BYTES = 32_768;
 const MAX_DEPTH = 10;
-const FORBIDDEN = ["$id", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$defs", "definitions", "pattern", "patternProperties", "format"]; // prettier-ignore
+const FORBIDDEN = [
+  "$id",
+  "$ref",
+  "$dynamicRef",
+  "$anchor",
+  "$dynamicAnchor",
+  "$defs",
+  "definitions",
+  "pattern",
+  "patternProperties",
+  "format",
+];
 
 /** What is wrong with it, or null. It must describe an object. */
 export function schemaFault(schema: JsonObject): string | null {
@@ -19,7 +30,8 @@ function deepFault(value: Json, depth: number, path: string): string | null {
   // Names of properties may be any word; only keywords are judged.
   const names = /\/properties$/.test(path) && !Array.isArray(value);
   for (const [key, inner] of Object.entries(value as JsonObject)) {
-    if (!names && !Array.isArray(value) && FORBIDDEN.includes(key)) return `${key} is not taken (at ${path || "/"}): say it without`; // prettier-ignore
+    if (!names && !Array.isArray(value) && FORBIDDEN.includes(key))
+      return `${key} is not taken (at ${path || "/"}): say it without`;
     const fault = deepFault(inner, depth + 1, `${path}/${key}`);
     if (fault !== null) return fault;
   }

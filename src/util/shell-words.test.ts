@@ -44,5 +44,8 @@ test("what only a shell could do is named, never dropped", () => {
     ["x".repeat(9_000), /longer/],
   ];
   for (const [text, wrong] of cases)
-    expect([text, splitCommand(text)]).toEqual([text, { wrong: expect.stringMatching(wrong) as string }]); // prettier-ignore
+    expect([text, splitCommand(text)]).toEqual([
+      text,
+      { wrong: expect.stringMatching(wrong) as string },
+    ]);
 });

@@ -17,9 +17,11 @@ export function splitCommand(text: string): Split {
   if (second) return { wrong: "it holds several commands (; or a line end)" };
   if (statement.background) return { wrong: "& starts something in the background" };
   const { command } = statement;
-  if (command.type !== "Command") return { wrong: `it holds ${NAMES[command.type] ?? "shell syntax"}` }; // prettier-ignore
+  if (command.type !== "Command")
+    return { wrong: `it holds ${NAMES[command.type] ?? "shell syntax"}` };
   if (command.redirects.length > 0) return { wrong: "< and > redirect" };
-  if (command.prefix.length > 0) return { wrong: "it sets variables in front of the program (give them as env)" }; // prettier-ignore
+  if (command.prefix.length > 0)
+    return { wrong: "it sets variables in front of the program (give them as env)" };
   if (!command.name) return { wrong: "it names no program" };
   const words = [command.name, ...command.args].map(valueOf);
   const open = words.find((word) => typeof word !== "string");

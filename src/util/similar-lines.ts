@@ -16,11 +16,15 @@ export function similarLines(text: string, wanted: string, count: number): Simil
   if (pairs.size === 0) return [];
   const scored = text
     .split("\n", MAX_LINES)
-    .map((line, index) => ({ line: index + 1, text: line, likeness: likeness(pairs, pairsOf(line)) }))
+    .map((line, index) => ({
+      line: index + 1,
+      text: line,
+      likeness: likeness(pairs, pairsOf(line)),
+    }))
     .filter((one) => one.likeness >= LEAST_LIKENESS)
     .sort((a, b) => b.likeness - a.likeness || a.line - b.line);
   return scored.slice(0, count).map(({ line, text: found }) => ({ line, text: found }));
-} // prettier-ignore
+}
 
 /** How many neighbouring characters two lines have in common, of all they have (Dice). */
 function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {

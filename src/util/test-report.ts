@@ -45,8 +45,14 @@ function readJest(text: string): TestReport | null {
       if (status === "passed") out.passed++;
       else if (status === "failed") {
         out.failed++;
-        const messages = Array.isArray(test["failureMessages"]) ? test["failureMessages"].map(str) : []; // prettier-ignore
-        out.failures.push({ name: str(test["fullName"]) || str(test["title"]), file: name, message: cut(messages.join("\n")) }); // prettier-ignore
+        const messages = Array.isArray(test["failureMessages"])
+          ? test["failureMessages"].map(str)
+          : [];
+        out.failures.push({
+          name: str(test["fullName"]) || str(test["title"]),
+          file: name,
+          message: cut(messages.join("\n")),
+        });
       } else out.skipped++;
     }
     // A file that could not be loaded has no tests, only a message.
@@ -65,15 +71,20 @@ function readJunit(text: string): TestReport | null {
   for (const [, attributes = "", , body = ""] of text.matchAll(
     /<testcase\b((?:[^>"']|"[^"]*"|'[^']*')*?)(\/>|>([\s\S]*?)<\/testcase>)/g,
   )) {
-    // prettier-ignore
-    const fault = /<(failure|error)\b((?:[^>"']|"[^"]*"|'[^']*')*?)(?:\/>|>([\s\S]*?)<\/\1>)/.exec(body); // prettier-ignore
+    const fault = /<(failure|error)\b((?:[^>"']|"[^"]*"|'[^']*')*?)(?:\/>|>([\s\S]*?)<\/\1>)/.exec(
+      body,
+    );
     if (fault) {
       out.failed++;
       const file = attribute(attributes, "file");
       const place = attribute(attributes, "classname");
       const title = attribute(attributes, "name") ?? "";
       const message = `${attribute(fault[2] ?? "", "message") ?? ""}\n${unescaped(fault[3] ?? "")}`;
-      out.failures.push({ name: place && place !== "test" ? `${place} ${title}` : title, ...(file ? { file } : {}), message: cut(message.trim()) }); // prettier-ignore
+      out.failures.push({
+        name: place && place !== "test" ? `${place} ${title}` : title,
+        ...(file ? { file } : {}),
+        message: cut(message.trim()),
+      });
     } else if (/<skipped\b/.test(body)) out.skipped++;
     // Node reports a file in which nothing matched as a test of the file's name.
     else if (!/\.[cm]?[jt]s$/.test(attribute(attributes, "name") ?? "")) out.passed++;
@@ -86,21 +97,32 @@ const attribute = (text: string, name: string): string | undefined => {
   return found ? unescaped(found[1] ?? found[2] ?? "") : undefined;
 };
 
-const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" }; // prettier-ignore
+const ENTITIES: Readonly<Record<string, string>> = {
+  lt: "<",
+  gt: ">",
+  amp: "&",
+  quot: '"',
+  apos: "'",
+};
 
 function unescaped(text: string): string {
   return text
     .replaceAll(/<!\[CDATA\[([\s\S]*?)\]\]>/g, "$1")
-    .replaceAll(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (whole: string, decimal?: string, hex?: string, name?: string) => {
-      const code = decimal ? Number(decimal) : hex ? parseInt(hex, 16) : null;
-      if (code !== null) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-      return ENTITIES[name ?? ""] ?? whole;
-    }); // prettier-ignore
+    .replaceAll(
+      /&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g,
+      (whole: string, decimal?: string, hex?: string, name?: string) => {
+        const code = decimal ? Number(decimal) : hex ? parseInt(hex, 16) : null;
+        if (code !== null) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+        return ENTITIES[name ?? ""] ?? whole;
+      },
+    );
 }
 
 /** `go test -json`: one event per line. */
 function readGo(text: string): TestReport | null {
-  const events = text.split("\n").flatMap((line) => (line.startsWith("{") ? [object(json(line))] : [])); // prettier-ignore
+  const events = text
+    .split("\n")
+    .flatMap((line) => (line.startsWith("{") ? [object(json(line))] : []));
   if (events.length === 0) return null;
   const out: TestReport = { passed: 0, failed: 0, skipped: 0, failures: [] };
   const said = new Map<string, string>();
@@ -108,13 +130,17 @@ function readGo(text: string): TestReport | null {
     const test = str(event["Test"]);
     const key = `${str(event["Package"])} ${test}`.trim();
     const action = str(event["Action"]);
-    if (action === "output" || action === "build-output") said.set(key, (said.get(key) ?? "") + str(event["Output"])); // prettier-ignore
+    if (action === "output" || action === "build-output")
+      said.set(key, (said.get(key) ?? "") + str(event["Output"]));
     if (test === "") {
       // A package that did not build has no tests.
-      if (action === "fail" && !events.some((one) => one["Package"] === event["Package"] && one["Test"] !== undefined)) {
+      if (
+        action === "fail" &&
+        !events.some((one) => one["Package"] === event["Package"] && one["Test"] !== undefined)
+      ) {
         out.failed++;
         out.failures.push({ name: key, message: cut(said.get(key) ?? "") });
-      } // prettier-ignore
+      }
       continue;
     }
     if (action === "pass") out.passed++;
@@ -130,7 +156,9 @@ function readGo(text: string): TestReport | null {
 /** Cargo has no stable format but its text. */
 function readCargo(text: string): TestReport | null {
   const out: TestReport = { passed: 0, failed: 0, skipped: 0, failures: [] };
-  const results = [...text.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)]; // prettier-ignore
+  const results = [
+    ...text.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm),
+  ];
   if (results.length === 0) return null;
   for (const [, passed, failed, ignored] of results) {
     out.passed += Number(passed);
@@ -146,7 +174,8 @@ function readCargo(text: string): TestReport | null {
   return out;
 }
 
-const cut = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text); // prettier-ignore
+const cut = (text: string): string =>
+  text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
 
 function json(text: string): unknown {
   try {
@@ -156,6 +185,8 @@ function json(text: string): unknown {
   }
 }
 
-const object = (value: unknown): Record<string, unknown> => typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {}; // prettier-ignore
-const list = (value: unknown): Record<string, unknown>[] | null => Array.isArray(value) ? value.map(object) : null; // prettier-ignore
+const object = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+const list = (value: unknown): Record<string, unknown>[] | null =>
+  Array.isArray(value) ? value.map(object) : null;
 const str = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -2,16 +2,30 @@ import { expect, it } from "vitest";
 import type { JsonObject } from "../call.ts";
 import { rankTools, wordsOfTool, type Searchable } from "./tool-search.ts";
 
-const tool = (name: string, description: string, more: Partial<Searchable> = {}): Searchable => ({ name, displayName: name, description, category: "file", tags: [], inputSchema: {}, ...more }); // prettier-ignore
+const tool = (name: string, description: string, more: Partial<Searchable> = {}): Searchable => ({
+  name,
+  displayName: name,
+  description,
+  category: "file",
+  tags: [],
+  inputSchema: {},
+  ...more,
+});
 
-const parameters = (...names: string[]): JsonObject => ({ type: "object", properties: Object.fromEntries(names.map((name) => [name, {}])) }); // prettier-ignore
+const parameters = (...names: string[]): JsonObject => ({
+  type: "object",
+  properties: Object.fromEntries(names.map((name) => [name, {}])),
+});
 
 const TOOLS = [
   tool("file/read", "Reads a text file."),
   tool("file/write", "Writes a text file."),
-  tool("github/create_issue", "Opens a ticket.", { category: "web", inputSchema: parameters("repository", "labels") }),
+  tool("github/create_issue", "Opens a ticket.", {
+    category: "web",
+    inputSchema: parameters("repository", "labels"),
+  }),
   tool("mail/sendMessage", "Sends something to somebody.", { category: "web", tags: ["email"] }),
-]; // prettier-ignore
+];
 
 const find = (query: string, tools: readonly Searchable[] = TOOLS): string[] =>
   rankTools(tools, wordsOfTool, query).map(({ tool: { name } }) => name);

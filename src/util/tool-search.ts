@@ -44,9 +44,17 @@ export function wordsOfTool(tool: Searchable): ToolWords {
     length += words.length;
     return words;
   };
-  const names = [...add(tool.name, NAME), ...add(tool.displayName, DESCRIPTION), ...tool.tags.flatMap((tag) => add(tag, TAG))]; // prettier-ignore
+  const names = [
+    ...add(tool.name, NAME),
+    ...add(tool.displayName, DESCRIPTION),
+    ...tool.tags.flatMap((tag) => add(tag, TAG)),
+  ];
   add(tool.category, TAG);
-  for (const parameter of Object.keys(tool.inputSchema["properties"] ?? {}).slice(0, MAX_PARAMETERS)) add(parameter, PARAMETER); // prettier-ignore
+  for (const parameter of Object.keys(tool.inputSchema["properties"] ?? {}).slice(
+    0,
+    MAX_PARAMETERS,
+  ))
+    add(parameter, PARAMETER);
   add(tool.description.slice(0, MAX_DESCRIPTION), DESCRIPTION);
   return { weights, names: [...new Set(names)], length };
 }
@@ -60,7 +68,8 @@ export function rankTools<T>(
   const words = [...new Set(wordsOf(apart(query)).map(singular))].slice(0, MAX_QUERY_WORDS);
   if (words.length === 0) return tools.map((tool) => ({ tool, score: 0 }));
   const indexed = tools.map((tool) => ({ tool, found: wordsFor(tool) }));
-  const average = indexed.reduce((sum, { found }) => sum + found.length, 0) / Math.max(1, tools.length); // prettier-ignore
+  const average =
+    indexed.reduce((sum, { found }) => sum + found.length, 0) / Math.max(1, tools.length);
   const scores = new Float64Array(tools.length);
   for (const word of words) {
     const counts = indexed.map(({ found }) => weightOf(word, found));
@@ -80,7 +89,11 @@ export function rankTools<T>(
 function weightOf(word: string, { weights, names }: ToolWords): number {
   const whole = weights.get(word) ?? 0;
   if (whole > 0 || word.length < MIN_PREFIX) return whole;
-  return names.some((name) => name.startsWith(word) || (name.length >= MIN_PREFIX && word.startsWith(name))) ? PREFIX * NAME : 0; // prettier-ignore
+  return names.some(
+    (name) => name.startsWith(word) || (name.length >= MIN_PREFIX && word.startsWith(name)),
+  )
+    ? PREFIX * NAME
+    : 0;
 }
 
 /** `readFile`, `read_file` and `read-file` are the same two words. */

@@ -35,7 +35,10 @@ it("ignores whatever is no valid traceparent", () => {
 });
 
 it("reads the known fields of versions to come", () => {
-  expect(parentOf(`01${VALID.slice(2)}-more`, undefined)).toEqual({ traceId: TRACE, spanId: PARENT }); // prettier-ignore
+  expect(parentOf(`01${VALID.slice(2)}-more`, undefined)).toEqual({
+    traceId: TRACE,
+    spanId: PARENT,
+  });
 });
 
 it("hands on the sampling flag and the tracestate as they came", () => {
@@ -43,7 +46,10 @@ it("hands on the sampling flag and the tracestate as they came", () => {
   const unsampled = { traceparent: `00-${TRACE}-${PARENT}-00`, tracestate: state };
   const trace = traceFrom(unsampled, ids);
   expect(trace).toMatchObject({ sampled: false, state });
-  expect(contextOf(trace)).toEqual({ traceparent: `00-${TRACE}-${trace.spanId}-00`, tracestate: state }); // prettier-ignore
+  expect(contextOf(trace)).toEqual({
+    traceparent: `00-${TRACE}-${trace.spanId}-00`,
+    tracestate: state,
+  });
   expect(traceFrom({ traceparent: VALID, tracestate: "a\u0000" }, ids)).not.toHaveProperty("state");
   expect(traceFrom({ tracestate: state }, ids)).not.toHaveProperty("state");
 });
@@ -62,7 +68,13 @@ it("ids of one time begin alike, and end at random", () => {
 });
 
 it("a span of a door's own counts before what came in", () => {
-  const within = { traceId: "a".repeat(32), spanId: "b".repeat(16), parentSpanId: PARENT, sampled: false, state: "v=1" }; // prettier-ignore
+  const within = {
+    traceId: "a".repeat(32),
+    spanId: "b".repeat(16),
+    parentSpanId: PARENT,
+    sampled: false,
+    state: "v=1",
+  };
   const trace = traceFrom({ traceparent: VALID, within }, ids);
   expect(trace).toEqual({ ...within, spanId: trace.spanId, parentSpanId: within.spanId });
 });

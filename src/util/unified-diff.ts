@@ -22,13 +22,21 @@ const MAX_LINE = 2_000;
 /** Stands at the end of a last line that has no line end; no text file holds one. */
 const UNENDED = "\0";
 
-export function unifiedDiff(before: string, after: string, options: UnifiedOptions = {}): UnifiedDiff {
+export function unifiedDiff(
+  before: string,
+  after: string,
+  options: UnifiedOptions = {},
+): UnifiedDiff {
   const { context = 3, ignoreWhitespace = false, maxLines = 5_000, names } = options;
   const [a, b] = [linesOf(before), linesOf(after)];
-  const key = (line: string): string => (ignoreWhitespace ? line.replaceAll(UNENDED, "").replace(/\s+/g, " ").trim() : line);
+  const key = (line: string): string =>
+    ignoreWhitespace ? line.replaceAll(UNENDED, "").replace(/\s+/g, " ").trim() : line;
   const signs = diffLines(`${a.map(key).join("\n")}\n`, `${b.map(key).join("\n")}\n`);
   const lines = restored(a.length === 0 || b.length === 0 ? oneSided(a, b) : signs, a, b);
-  const shown = [...(names ? [`--- ${names[0]}`, `+++ ${names[1]}`] : []), ...hunks(lines, context)];
+  const shown = [
+    ...(names ? [`--- ${names[0]}`, `+++ ${names[1]}`] : []),
+    ...hunks(lines, context),
+  ];
   const added = lines.filter(({ sign }) => sign === "+").length;
   const removed = lines.filter(({ sign }) => sign === "-").length;
   if (added + removed === 0) return { diff: "", added, removed, truncated: false };
@@ -36,7 +44,7 @@ export function unifiedDiff(before: string, after: string, options: UnifiedOptio
   const truncated = fitting.length < shown.length;
   const more = truncated ? [`… ${shown.length - fitting.length} more lines`] : [];
   return { diff: [...fitting, ...more].join("\n"), added, removed, truncated };
-} // prettier-ignore
+}
 
 function linesOf(text: string): string[] {
   if (text === "") return [];
@@ -49,7 +57,11 @@ const oneSided = (a: readonly string[], b: readonly string[]): DiffLine[] => [
 ];
 
 /** The lines as they are, where they were compared in another form. */
-function restored(signs: readonly DiffLine[], a: readonly string[], b: readonly string[]): DiffLine[] {
+function restored(
+  signs: readonly DiffLine[],
+  a: readonly string[],
+  b: readonly string[],
+): DiffLine[] {
   let [i, j] = [0, 0];
   return signs.map(({ sign }) => {
     const text = (sign === "+" ? b[j] : a[i]) ?? "";
@@ -57,7 +69,7 @@ function restored(signs: readonly DiffLine[], a: readonly string[], b: readonly 
     if (sign !== "-") j++;
     return { sign, text };
   });
-} // prettier-ignore
+}
 
 function hunks(lines: readonly DiffLine[], context: number): string[] {
   const changes = lines.flatMap(({ sign }, at) => (sign === " " ? [] : [at]));
@@ -94,6 +106,8 @@ function hunks(lines: readonly DiffLine[], context: number): string[] {
 
 function capped(lines: readonly string[], maxLines: number): readonly string[] {
   let chars = 0;
-  const end = lines.findIndex((line, at) => at >= maxLines || (chars += line.length + 1) > MAX_CHARS); // prettier-ignore
+  const end = lines.findIndex(
+    (line, at) => at >= maxLines || (chars += line.length + 1) > MAX_CHARS,
+  );
   return end < 0 ? lines : lines.slice(0, end);
 }

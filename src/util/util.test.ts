@@ -14,5 +14,17 @@ it("R110 R129: execution ids carry the time, never collide, and sort by it", () 
 it("masks by field name at any depth and leaves everything else the same object", () => {
   const plain = { path: "a", tokens: 5, list: [{ b: 1 }, "x"], nothing: null };
   expect(maskSecrets(plain)).toBe(plain);
-  expect(maskSecrets({ Authorization: "Bearer x", a: [{ user_password: "p", ok: 1 }], token: null, apiKey: { deep: 1 } })).toEqual({ Authorization: "[masked]", a: [{ user_password: "[masked]", ok: 1 }], token: null, apiKey: "[masked]" }); // prettier-ignore
+  expect(
+    maskSecrets({
+      Authorization: "Bearer x",
+      a: [{ user_password: "p", ok: 1 }],
+      token: null,
+      apiKey: { deep: 1 },
+    }),
+  ).toEqual({
+    Authorization: "[masked]",
+    a: [{ user_password: "[masked]", ok: 1 }],
+    token: null,
+    apiKey: "[masked]",
+  });
 });

@@ -12,7 +12,8 @@ export interface Answered {
   readonly truncated: boolean;
 }
 
-const TEXTUAL = /^(text\/.*|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|toml|sql|graphql|jsonl|x-ndjson|x-sh)|.*\+(json|xml|yaml))$/; // prettier-ignore
+const TEXTUAL =
+  /^(text\/.*|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|toml|sql|graphql|jsonl|x-ndjson|x-sh)|.*\+(json|xml|yaml))$/;
 const SNIFFED_BYTES = 8_192;
 
 export function answerOf(response: Answered) {
@@ -34,12 +35,15 @@ export function answerOf(response: Answered) {
 }
 
 /** What the record notes: where it came from, how much, and that nobody here vouches for it. */
-export function notesOf(response: Omit<Answered, "body" | "truncated" | "status" | "headers">, bytes: number): JsonObject {
+export function notesOf(
+  response: Omit<Answered, "body" | "truncated" | "status" | "headers">,
+  bytes: number,
+): JsonObject {
   const addresses = [response.url, ...response.redirects, response.finalUrl];
   const hosts = new Set(addresses.map((address) => URL.parse(address)?.hostname ?? ""));
   hosts.delete("");
   return { untrusted: true, hosts: [...hosts], bytes };
-} // prettier-ignore
+}
 
 function contentOf(
   body: Uint8Array,
@@ -89,6 +93,9 @@ export function bodyOf(
   const mime = mimeOf(contentType);
   if (/[/+]json$/.test(mime)) return JSON.stringify(body);
   if (mime !== "application/x-www-form-urlencoded") return null;
-  const pairs = Object.entries(body).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]); // prettier-ignore
+  const pairs = Object.entries(body).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
   return new URLSearchParams(pairs as [string, string][]).toString();
 }

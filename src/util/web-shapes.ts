@@ -50,7 +50,9 @@ export const bodyInputs = {
     .max(200)
     .regex(/^[\x20-\x7e]+$/)
     .default("application/json")
-    .describe("Media type of the body; application/x-www-form-urlencoded takes an object of texts."), // prettier-ignore
+    .describe(
+      "Media type of the body; application/x-www-form-urlencoded takes an object of texts.",
+    ),
   idempotencyKey: z
     .string()
     .min(1)

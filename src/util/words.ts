@@ -9,8 +9,13 @@ export function wordsOf(text: string): string[] {
 }
 
 function folded(word: string): string[] {
-  const plain = word.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase(); // prettier-ignore
-  return [...plain.matchAll(/[\p{L}\p{N}]+/gu)].map(([part]) => part.slice(0, MAX_WORD).toWellFormed()); // prettier-ignore
+  const plain = word
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase();
+  return [...plain.matchAll(/[\p{L}\p{N}]+/gu)].map(([part]) =>
+    part.slice(0, MAX_WORD).toWellFormed(),
+  );
 }
 
 /** Every text, number and name inside a JSON value, one per line. */
@@ -60,7 +65,8 @@ export function parseTextQuery(text: string): TextQuery | string {
       if (rest.startsWith("*")) rest = rest.slice(1);
     }
     const words = wordsOf(said);
-    if (words.length === 0) return `${JSON.stringify(said)} holds no letter and no digit to look for`; // prettier-ignore
+    if (words.length === 0)
+      return `${JSON.stringify(said)} holds no letter and no digit to look for`;
     (not ? none : all).push({ words, prefix });
     rest = rest.trimStart();
   }
@@ -77,9 +83,14 @@ export function snippetOf(text: string, terms: readonly Term[]): string {
   const isHit = (word: string): boolean => {
     const parts = folded(word);
     return terms.some(({ words, prefix }) =>
-      words.some((wanted, at) => parts.some((part) => part === wanted || (prefix && at === words.length - 1 && part.startsWith(wanted)))),
+      words.some((wanted, at) =>
+        parts.some(
+          (part) =>
+            part === wanted || (prefix && at === words.length - 1 && part.startsWith(wanted)),
+        ),
+      ),
     );
-  }; // prettier-ignore
+  };
   const words = [...text.matchAll(WORD)];
   const first = words.find(([word]) => isHit(word))?.index ?? 0;
   // A pair of code units is never cut in two.

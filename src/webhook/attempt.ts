@@ -26,7 +26,11 @@ export interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-export type Attempt = (webhook: WebhookRow, message: Pick<DeliveryRow, "id" | "body">, signal: AbortSignal) => Promise<Answer>; // prettier-ignore
+export type Attempt = (
+  webhook: WebhookRow,
+  message: Pick<DeliveryRow, "id" | "body">,
+  signal: AbortSignal,
+) => Promise<Answer>;
 
 /** Far more than is kept: a secret that the end cuts in two is not part of that. */
 const ANSWER_BYTES = 4_096;
@@ -37,7 +41,15 @@ export function createAttempt(p: AttemptPowers): Attempt {
     const either = AbortSignal.any([signal, late]);
     try {
       const headers = p.secrets.headers(webhook, { id, body }, p.now());
-      const request = { url: webhook.url, method: "POST", headers, body, maxRedirects: 0, redirect: "manual", maxBytes: ANSWER_BYTES } as const; // prettier-ignore
+      const request = {
+        url: webhook.url,
+        method: "POST",
+        headers,
+        body,
+        maxRedirects: 0,
+        redirect: "manual",
+        maxBytes: ANSWER_BYTES,
+      } as const;
       const subject = { rules: rulesFor(webhook, p.privateHosts), signal: either };
       const response = await p.egress.request(request, subject);
       const { status } = response;
@@ -46,9 +58,17 @@ export function createAttempt(p: AttemptPowers): Attempt {
         return { status, error: null, response: null, retryAfterMs: null };
       }
       const excerpt = await excerptOf(response.body, p.masked);
-      return { status, error: `answered ${status}`, response: excerpt, retryAfterMs: wishOf(response, p.now()) }; // prettier-ignore
+      return {
+        status,
+        error: `answered ${status}`,
+        response: excerpt,
+        retryAfterMs: wishOf(response, p.now()),
+      };
     } catch (cause) {
-      const error = late.aborted && !signal.aborted ? `timeout: no answer within ${p.timeoutMs} ms` : wordsOf(cause); // prettier-ignore
+      const error =
+        late.aborted && !signal.aborted
+          ? `timeout: no answer within ${p.timeoutMs} ms`
+          : wordsOf(cause);
       return { status: null, error, response: null, retryAfterMs: null };
     }
   };

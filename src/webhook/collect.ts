@@ -64,11 +64,15 @@ export function createCollector(p: CollectPowers): Collector {
     const rows: DeliveryRow[] = [];
     for (const { webhook, events } of asking) {
       const room = Math.max(0, MAX_WAITING - (waiting.get(webhook.id) ?? 0));
-      for (const event of events.slice(0, room)) rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p)); // prettier-ignore
+      for (const event of events.slice(0, room))
+        rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p));
       const dropped = events.length - room;
       if (dropped <= 0) continue;
       await endpoints.addDropped(webhook.id, dropped);
-      p.report("events for a webhook were dropped: too many wait", { webhookId: webhook.id, dropped }); // prettier-ignore
+      p.report("events for a webhook were dropped: too many wait", {
+        webhookId: webhook.id,
+        dropped,
+      });
     }
     await deliveries.add(rows);
   };

@@ -18,11 +18,18 @@ export interface Configured {
 
 const CONFIGURED_ID = "whk_configuration";
 const EVENTS = [
-  "approval.requested", "approval.approved", "approval.declined", "approval.expired", "approval.not_presented",
+  "approval.requested",
+  "approval.approved",
+  "approval.declined",
+  "approval.expired",
+  "approval.not_presented",
   "approval.cancelled",
-]; // prettier-ignore
+];
 
-export async function applyConfigured({ url, secret }: Configured, p: ConfiguredPowers): Promise<void> {
+export async function applyConfigured(
+  { url, secret }: Configured,
+  p: ConfiguredPowers,
+): Promise<void> {
   const { webhooks, log } = p.store;
   const { tenantId, secrets } = p;
   const id = CONFIGURED_ID;
@@ -30,11 +37,28 @@ export async function applyConfigured({ url, secret }: Configured, p: Configured
   const now = p.now();
   const known = await webhooks.get(tenantId, id);
   if (known === null) {
-    await webhooks.create({ ...fresh(id, tenantId, "system", now), url, events: EVENTS, description: "approvals.webhook of the settings", origin: "configuration", sealed: secrets.seal(id, secret), fromSeq: await log.head() });
+    await webhooks.create({
+      ...fresh(id, tenantId, "system", now),
+      url,
+      events: EVENTS,
+      description: "approvals.webhook of the settings",
+      origin: "configuration",
+      sealed: secrets.seal(id, secret),
+      fromSeq: await log.head(),
+    });
     return;
   }
   const same = known.url === url && secrets.isSame(id, known.sealed, secret);
   if (same && known.enabled) return;
   // Written again or started again by the operator: it gets another chance.
-  await webhooks.update(tenantId, id, { url, sealed: secrets.seal(id, secret), enabled: true, failures: 0, failingSince: null, disabledReason: null, ...(known.enabled ? {} : { fromSeq: await log.head() }), updatedAt: now });
-} // prettier-ignore
+  await webhooks.update(tenantId, id, {
+    url,
+    sealed: secrets.seal(id, secret),
+    enabled: true,
+    failures: 0,
+    failingSince: null,
+    disabledReason: null,
+    ...(known.enabled ? {} : { fromSeq: await log.head() }),
+    updatedAt: now,
+  });
+}

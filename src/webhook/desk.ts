@@ -2,7 +2,13 @@
 import type { Caller, JsonObject } from "../call.ts";
 import type { Egress } from "../egress/egress.ts";
 import { AppError } from "../errors.ts";
-import { ACTIONS, type Action, type DeliveryRow, type Store, type WebhookRow } from "../store/store.ts"; // prettier-ignore
+import {
+  ACTIONS,
+  type Action,
+  type DeliveryRow,
+  type Store,
+  type WebhookRow,
+} from "../store/store.ts";
 import type { Ids } from "../util/ids.ts";
 import { nearest } from "../util/nearest.ts";
 import type { Attempt } from "./attempt.ts";
@@ -39,23 +45,47 @@ export function createDesk(p: DeskPowers): Webhooks {
   const changeable = async (actor: Caller, id: string): Promise<WebhookRow> => {
     const row = await ours(actor, id);
     if (row.origin === "api") return row;
-    throw new AppError("CONFLICT", "stale", `webhook ${id} comes from the configuration, got a change of it here`, {
-      remedy: "change approvals.webhook in the settings and start again",
-    });
-  }; // prettier-ignore
+    throw new AppError(
+      "CONFLICT",
+      "stale",
+      `webhook ${id} comes from the configuration, got a change of it here`,
+      {
+        remedy: "change approvals.webhook in the settings and start again",
+      },
+    );
+  };
 
   const checkUrl = async (url: string, signal: AbortSignal): Promise<void> => {
     try {
-      await p.egress.check(url, { rules: rulesFor({ url, origin: "api" }, p.privateHosts), signal });
+      await p.egress.check(url, {
+        rules: rulesFor({ url, origin: "api" }, p.privateHosts),
+        signal,
+      });
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
-      if (cause.fault.reason !== "egress_blocked") throw fieldFault("/url", cause.message, "use an address whose host can be found"); // prettier-ignore
-      throw new AppError("FORBIDDEN", "egress_blocked", cause.message, { cause, remedy: "use a public https address, or have the operator name host:port in webhooks.privateHosts" }); // prettier-ignore
+      if (cause.fault.reason !== "egress_blocked")
+        throw fieldFault("/url", cause.message, "use an address whose host can be found");
+      throw new AppError("FORBIDDEN", "egress_blocked", cause.message, {
+        cause,
+        remedy:
+          "use a public https address, or have the operator name host:port in webhooks.privateHosts",
+      });
     }
-  }; // prettier-ignore
+  };
 
-  const audit = (action: Action, actor: Caller, row: WebhookRow, more: JsonObject = {}): Promise<void> =>
-    p.note(action, actor, { webhookId: row.id, host: URL.parse(row.url)?.host ?? "", events: row.events, enabled: row.enabled, ...more }); // prettier-ignore
+  const audit = (
+    action: Action,
+    actor: Caller,
+    row: WebhookRow,
+    more: JsonObject = {},
+  ): Promise<void> =>
+    p.note(action, actor, {
+      webhookId: row.id,
+      host: URL.parse(row.url)?.host ?? "",
+      events: row.events,
+      enabled: row.enabled,
+      ...more,
+    });
 
   return {
     async create(actor, { url, events, description }, signal) {
@@ -63,11 +93,24 @@ export function createDesk(p: DeskPowers): Webhooks {
       await checkUrl(url, signal);
       const { tenantId, userId } = actor;
       if ((await webhooks.list(tenantId, { limit: MAX_PER_TENANT })).length >= MAX_PER_TENANT)
-        throw new AppError("CONFLICT", "already_exists", `at most ${MAX_PER_TENANT} webhooks per tenant, and there are as many`, { remedy: "remove one that nobody needs" }); // prettier-ignore
+        throw new AppError(
+          "CONFLICT",
+          "already_exists",
+          `at most ${MAX_PER_TENANT} webhooks per tenant, and there are as many`,
+          { remedy: "remove one that nobody needs" },
+        );
       const now = p.now();
       const id = p.ids.handle("whk", now);
       const secret = newSecret(p.ids.hex);
-      const row: WebhookRow = { ...fresh(id, tenantId, userId, now), url, events, description, origin: "api", sealed: p.secrets.seal(id, secret), fromSeq: await log.head() }; // prettier-ignore
+      const row: WebhookRow = {
+        ...fresh(id, tenantId, userId, now),
+        url,
+        events,
+        description,
+        origin: "api",
+        sealed: p.secrets.seal(id, secret),
+        fromSeq: await log.head(),
+      };
       await webhooks.create(row);
       await audit("webhook.created", actor, row);
       return { webhook: viewOf(row), secret };
@@ -88,8 +131,17 @@ export function createDesk(p: DeskPowers): Webhooks {
         failingSince: null,
         disabledReason: null,
       };
-      const switched = enabled === undefined || enabled === before.enabled ? {} : enabled ? on : { disabledReason: "switched_off" as const }; // prettier-ignore
-      const after = await webhooks.update(actor.tenantId, id, { ...edit, ...switched, updatedAt: p.now() }); // prettier-ignore
+      const switched =
+        enabled === undefined || enabled === before.enabled
+          ? {}
+          : enabled
+            ? on
+            : { disabledReason: "switched_off" as const };
+      const after = await webhooks.update(actor.tenantId, id, {
+        ...edit,
+        ...switched,
+        updatedAt: p.now(),
+      });
       if (after === null) throw notFound(`Webhook '${id}'`, "somebody removed it meanwhile");
       await audit("webhook.changed", actor, after, { how: Object.keys(edit).sort().join(", ") });
       return viewOf(after);
@@ -105,8 +157,15 @@ export function createDesk(p: DeskPowers): Webhooks {
       const { sealed } = await changeable(actor, id);
       const secret = newSecret(p.ids.hex);
       const now = p.now();
-      const former = overlapSeconds > 0 ? { previousSealed: sealed, previousUntil: now + overlapSeconds * 1000 } : { previousSealed: null, previousUntil: null }; // prettier-ignore
-      const after = await webhooks.update(actor.tenantId, id, { sealed: p.secrets.seal(id, secret), ...former, updatedAt: now }); // prettier-ignore
+      const former =
+        overlapSeconds > 0
+          ? { previousSealed: sealed, previousUntil: now + overlapSeconds * 1000 }
+          : { previousSealed: null, previousUntil: null };
+      const after = await webhooks.update(actor.tenantId, id, {
+        sealed: p.secrets.seal(id, secret),
+        ...former,
+        updatedAt: now,
+      });
       if (after === null) throw notFound(`Webhook '${id}'`, "somebody removed it meanwhile");
       await audit("webhook.changed", actor, after, { how: "rotated" });
       return { webhook: viewOf(after), secret };
@@ -118,7 +177,15 @@ export function createDesk(p: DeskPowers): Webhooks {
       const message = { id: p.ids.handle("msg", at), body: testBody(id, at) };
       const answer = await p.attempt(webhook, message, signal);
       const change = changeAfter(0, answer, p.now(), 0, NO_RETRY);
-      const row: DeliveryRow = { ...message, webhookId: id, tenantId: actor.tenantId, eventSeq: null, type: TEST_EVENT, createdAt: at, ...change }; // prettier-ignore
+      const row: DeliveryRow = {
+        ...message,
+        webhookId: id,
+        tenantId: actor.tenantId,
+        eventSeq: null,
+        type: TEST_EVENT,
+        createdAt: at,
+        ...change,
+      };
       await deliveries.add([row]);
       return deliveryView(row);
     },
@@ -131,13 +198,26 @@ export function createDesk(p: DeskPowers): Webhooks {
     async retry(actor, deliveryId) {
       const row = await deliveries.get(actor.tenantId, deliveryId);
       if (row === null)
-        throw notFound(`Delivery '${deliveryId}'`, "list them: ostiary webhooks deliveries <webhook>"); // prettier-ignore
+        throw notFound(
+          `Delivery '${deliveryId}'`,
+          "list them: ostiary webhooks deliveries <webhook>",
+        );
       const webhook = await ours(actor, row.webhookId);
       if (!webhook.enabled)
-        throw new AppError("CONFLICT", "not_running", `webhook ${webhook.id} is switched off, so nothing is sent to it`, { remedy: `switch it on first: ostiary webhooks edit ${webhook.id} --enable` }); // prettier-ignore
+        throw new AppError(
+          "CONFLICT",
+          "not_running",
+          `webhook ${webhook.id} is switched off, so nothing is sent to it`,
+          { remedy: `switch it on first: ostiary webhooks edit ${webhook.id} --enable` },
+        );
       const again = await deliveries.again(actor.tenantId, deliveryId, p.now());
       if (again === null)
-        throw new AppError("CONFLICT", "stale", `delivery ${deliveryId} is being sent at this moment`, { remedy: "look at what comes of it" }); // prettier-ignore
+        throw new AppError(
+          "CONFLICT",
+          "stale",
+          `delivery ${deliveryId} is being sent at this moment`,
+          { remedy: "look at what comes of it" },
+        );
       return deliveryView(again);
     },
   };
@@ -163,9 +243,14 @@ export function fresh(id: string, tenantId: string, createdBy: string, now: numb
   } as const;
 }
 
-function viewOf({ sealed: _, previousSealed: _former, fromSeq: _from, ...shown }: WebhookRow): WebhookView {
+function viewOf({
+  sealed: _,
+  previousSealed: _former,
+  fromSeq: _from,
+  ...shown
+}: WebhookRow): WebhookView {
   return shown;
-} // prettier-ignore
+}
 
 function deliveryView({ body: _, ...shown }: DeliveryRow): DeliveryView {
   return shown;
@@ -176,12 +261,21 @@ function checkEvents(patterns: readonly string[]): void {
   for (const [index, pattern] of patterns.entries()) {
     if (actionsOf([pattern]).length > 0) continue;
     const near = nearest(pattern, ACTIONS);
-    throw fieldFault(`/events/${index}`, `no event is called ${JSON.stringify(pattern)}`, near === null ? "docs/webhooks.md lists them; approval.* and * are patterns" : `did you mean ${JSON.stringify(near)}?`); // prettier-ignore
+    throw fieldFault(
+      `/events/${index}`,
+      `no event is called ${JSON.stringify(pattern)}`,
+      near === null
+        ? "docs/webhooks.md lists them; approval.* and * are patterns"
+        : `did you mean ${JSON.stringify(near)}?`,
+    );
   }
 }
 
 const fieldFault = (path: string, message: string, suggestion: string): AppError =>
-  new AppError("BAD_REQUEST", "invalid_input", `Input validation failed: ${path}: ${message}`, { remedy: suggestion, errors: [{ path, message, suggestion }] }); // prettier-ignore
+  new AppError("BAD_REQUEST", "invalid_input", `Input validation failed: ${path}: ${message}`, {
+    remedy: suggestion,
+    errors: [{ path, message, suggestion }],
+  });
 
 const notFound = (what: string, remedy: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `${what} not found`, { remedy });

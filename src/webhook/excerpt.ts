@@ -12,6 +12,9 @@ export async function excerptOf(
   } catch {
     // The status counts; a body that breaks off is as good as a short one.
   }
-  const text = Buffer.concat(chunks).toString("utf8").replace(/[\s\p{Cc}\p{Cf}\ufffd]+/gu, " ").trim(); // prettier-ignore
+  const text = Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/[\s\p{Cc}\p{Cf}\ufffd]+/gu, " ")
+    .trim();
   return text === "" ? null : masked(text).slice(0, MAX_CHARACTERS).toWellFormed();
 }

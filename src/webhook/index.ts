@@ -19,7 +19,11 @@ export interface WebhookPowers {
   readonly instanceId: string;
   readonly ids: Pick<Ids, "handle" | "hex">;
   readonly now: () => number;
-  readonly note: (action: Action, who: Pick<Caller, "tenantId" | "userId">, body: JsonObject) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: Pick<Caller, "tenantId" | "userId">,
+    body: JsonObject,
+  ) => Promise<void>;
   readonly report: (message: string, fields: Record<string, unknown>) => void;
   /** Where people decide an approval. */
   readonly linkTo: (approvalId: string) => string;
@@ -33,7 +37,7 @@ export interface WebhookPowers {
   /** The endpoint of the settings, and whose it is. */
   readonly configured: Configured;
   readonly tenantId: string;
-} // prettier-ignore
+}
 
 export interface OpenedWebhooks {
   readonly desk: Webhooks;
@@ -56,10 +60,34 @@ const FINE = 1_000_000;
 export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
   const { store, now, report } = p;
   const secrets = createSecrets(p.serverSecret);
-  const attempt = createAttempt({ egress: p.egress, secrets, privateHosts: p.privateHosts, masked: p.masked, now, timeoutMs: ATTEMPT_MS }); // prettier-ignore
+  const attempt = createAttempt({
+    egress: p.egress,
+    secrets,
+    privateHosts: p.privateHosts,
+    masked: p.masked,
+    now,
+    timeoutMs: ATTEMPT_MS,
+  });
   const rules = { waitsMs: p.retryWaitsMs, disableAfterMs: p.disableAfterDays * DAY_MS };
-  const collector = createCollector({ store, instanceId: p.instanceId, ids: p.ids, now, linkTo: p.linkTo, report }); // prettier-ignore
-  const sender = createSender({ store, attempt, rules, leaseMs: LEASE_MS, now, random: () => randomInt(FINE) / FINE, presented: p.presented, note: p.note, report }); // prettier-ignore
+  const collector = createCollector({
+    store,
+    instanceId: p.instanceId,
+    ids: p.ids,
+    now,
+    linkTo: p.linkTo,
+    report,
+  });
+  const sender = createSender({
+    store,
+    attempt,
+    rules,
+    leaseMs: LEASE_MS,
+    now,
+    random: () => randomInt(FINE) / FINE,
+    presented: p.presented,
+    note: p.note,
+    report,
+  });
   await applyConfigured(p.configured, { store, tenantId: p.tenantId, secrets, now });
 
   let timer: NodeJS.Timeout | undefined;
@@ -93,7 +121,16 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     timer = setTimeout(look, ms);
     timer.unref();
   };
-  const desk = createDesk({ store, egress: p.egress, privateHosts: p.privateHosts, secrets, attempt, ids: p.ids, now, note: p.note }); // prettier-ignore
+  const desk = createDesk({
+    store,
+    egress: p.egress,
+    privateHosts: p.privateHosts,
+    secrets,
+    attempt,
+    ids: p.ids,
+    now,
+    note: p.note,
+  });
   return {
     desk,
     start: () => plan(LOOK_EVERY_MS),
@@ -102,7 +139,9 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
       clearTimeout(timer);
       await looking;
       await sender.close();
-      await collector.release().catch((cause: unknown) => report("webhooks could not be handed over", { err: cause })); // prettier-ignore
+      await collector
+        .release()
+        .catch((cause: unknown) => report("webhooks could not be handed over", { err: cause }));
     },
   };
 }

@@ -8,9 +8,27 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Of all other events these fields alone are told, and only where they are plain. */
 const PLAIN = [
-  "approvalId", "ruleId", "userId", "keyId", "capsuleId", "webhookId", "instanceId", "toolName", "enabled", "version",
-  "how", "as", "sensor", "metric", "period", "used", "limit", "reason", "role", "status",
-]; // prettier-ignore
+  "approvalId",
+  "ruleId",
+  "userId",
+  "keyId",
+  "capsuleId",
+  "webhookId",
+  "instanceId",
+  "toolName",
+  "enabled",
+  "version",
+  "how",
+  "as",
+  "sensor",
+  "metric",
+  "period",
+  "used",
+  "limit",
+  "reason",
+  "role",
+  "status",
+];
 const MAX_TEXT = 200;
 
 export interface MessagePowers {

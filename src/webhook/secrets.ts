@@ -8,7 +8,11 @@ export interface Secrets {
   seal(webhookId: string, secret: string): string;
   isSame(webhookId: string, sealed: string, secret: string): boolean;
   /** One signature, and a second one while the former secret lives. Throws when the secret cannot be read. */
-  headers(webhook: WebhookRow, message: { readonly id: string; readonly body: string }, now: number): Record<string, string>; // prettier-ignore
+  headers(
+    webhook: WebhookRow,
+    message: { readonly id: string; readonly body: string },
+    now: number,
+  ): Record<string, string>;
 }
 
 const PURPOSE = "ostiary webhook: signing secret, v1";

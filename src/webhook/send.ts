@@ -13,9 +13,13 @@ export interface SendPowers {
   readonly random: () => number;
   /** A question reached somebody outside. */
   readonly presented: (approvalId: string) => Promise<void>;
-  readonly note: (action: Action, who: { tenantId: string; userId: string }, body: { webhookId: string; host: string; reason: string }) => Promise<void>;
+  readonly note: (
+    action: Action,
+    who: { tenantId: string; userId: string },
+    body: { webhookId: string; host: string; reason: string },
+  ) => Promise<void>;
   readonly report: (message: string, fields: Record<string, unknown>) => void;
-} // prettier-ignore
+}
 
 export interface Sender {
   /** Starts what there is room for; does not wait for it. */
@@ -39,7 +43,11 @@ export function createSender(p: SendPowers): Sender {
     if (!(await webhooks.disable(webhook.id, reason, p.now()))) return;
     const host = URL.parse(webhook.url)?.host ?? "";
     p.report("a webhook was switched off", { webhookId: webhook.id, reason });
-    await p.note("webhook.disabled", { tenantId: webhook.tenantId, userId: "system" }, { webhookId: webhook.id, host, reason }); // prettier-ignore
+    await p.note(
+      "webhook.disabled",
+      { tenantId: webhook.tenantId, userId: "system" },
+      { webhookId: webhook.id, host, reason },
+    );
   };
 
   /** False when its endpoint is to be left alone. */
@@ -62,7 +70,14 @@ export function createSender(p: SendPowers): Sender {
       if (row.type === "approval.requested") await p.presented(approvalIn(row));
       return true;
     }
-    if (change.state === "dead") p.report("a webhook message was given up", { webhookId: webhook.id, deliveryId: row.id, type: row.type, attempts: change.attempts, status: answer.status }); // prettier-ignore
+    if (change.state === "dead")
+      p.report("a webhook message was given up", {
+        webhookId: webhook.id,
+        deliveryId: row.id,
+        type: row.type,
+        attempts: change.attempts,
+        status: answer.status,
+      });
     const reason = disabledBy(webhook, answer, now, p.rules);
     if (reason !== null) await switchOff(webhook, reason);
     return false;
@@ -75,7 +90,11 @@ export function createSender(p: SendPowers): Sender {
   };
 
   /** One message after the other while they are taken; what failed waits for the next round. */
-  const work = async (webhookId: string, first: DeliveryRow, leasedUntil: number): Promise<void> => {
+  const work = async (
+    webhookId: string,
+    first: DeliveryRow,
+    leasedUntil: number,
+  ): Promise<void> => {
     let row: DeliveryRow | undefined = first;
     let until = leasedUntil;
     while (row !== undefined) {
@@ -84,7 +103,7 @@ export function createSender(p: SendPowers): Sender {
       [row] = next.rows;
       until = next.until;
     }
-  }; // prettier-ignore
+  };
 
   return {
     async fill(all) {
@@ -101,7 +120,7 @@ export function createSender(p: SendPowers): Sender {
                 webhookId: webhook.id,
                 err: cause,
               }),
-            ) // prettier-ignore
+            )
             .finally(() => {
               mine.delete(started);
               if (mine.size === 0) underWay.delete(webhook.id);

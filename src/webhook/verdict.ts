@@ -23,12 +23,22 @@ export function changeAfter(
   { waitsMs }: RetryRules,
 ): DeliveryChange & { attemptedAt: number } {
   const attempts = attemptsBefore + 1;
-  const told = { attempts, lastStatus: answer.status, lastError: answer.error, response: answer.response, attemptedAt: now }; // prettier-ignore
+  const told = {
+    attempts,
+    lastStatus: answer.status,
+    lastError: answer.error,
+    response: answer.response,
+    attemptedAt: now,
+  };
   if (isTaken(answer.status)) return { ...told, state: "delivered", nextAt: now };
   const wait = waitsMs[attempts - 1];
   if (wait === undefined || answer.status === GONE) return { ...told, state: "dead", nextAt: now };
   const wish = Math.min(answer.retryAfterMs ?? 0, LONGEST_WISH_MS);
-  return { ...told, state: "pending", nextAt: Math.round(now + Math.max(wait * (1 + JITTER * random), wish)) }; // prettier-ignore
+  return {
+    ...told,
+    state: "pending",
+    nextAt: Math.round(now + Math.max(wait * (1 + JITTER * random), wish)),
+  };
 }
 
 /** Why an endpoint is to be switched off after this answer; null when it is not. */

@@ -17,17 +17,29 @@ type WebhookEdit = Partial<NewWebhook & { readonly enabled: boolean }>;
 /** All of the actor's tenant. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, FORBIDDEN / egress_blocked, CONFLICT. */
 export interface Webhooks {
   /** The secret is in this answer only. */
-  create(actor: Caller, made: NewWebhook, signal: AbortSignal): Promise<{ webhook: WebhookView; secret: string }>;
+  create(
+    actor: Caller,
+    made: NewWebhook,
+    signal: AbortSignal,
+  ): Promise<{ webhook: WebhookView; secret: string }>;
   get(actor: Caller, id: string): Promise<WebhookView>;
   list(actor: Caller, page: { limit: number; after?: string }): Promise<WebhookView[]>;
   update(actor: Caller, id: string, edit: WebhookEdit, signal: AbortSignal): Promise<WebhookView>;
   remove(actor: Caller, id: string): Promise<WebhookView>;
   /** A new secret; the old one signs too for `overlapSeconds`. */
-  rotate(actor: Caller, id: string, overlapSeconds: number): Promise<{ webhook: WebhookView; secret: string }>;
+  rotate(
+    actor: Caller,
+    id: string,
+    overlapSeconds: number,
+  ): Promise<{ webhook: WebhookView; secret: string }>;
   /** Sends a message at once, also where the endpoint is switched off, and tells what came of it. */
   test(actor: Caller, id: string, signal: AbortSignal): Promise<DeliveryView>;
   /** Newest first. */
-  deliveries(actor: Caller, id: string, page: { limit: number; before?: string; state?: DeliveryState }): Promise<DeliveryView[]>;
+  deliveries(
+    actor: Caller,
+    id: string,
+    page: { limit: number; before?: string; state?: DeliveryState },
+  ): Promise<DeliveryView[]>;
   /** Sends a message again, whatever became of it, with all its attempts. */
   retry(actor: Caller, deliveryId: string): Promise<DeliveryView>;
-} // prettier-ignore
+}

@@ -8,11 +8,17 @@ type Comparison = (typeof COMPARISONS)[number];
 
 export type Condition =
   | { readonly kind: "value"; readonly operand: Operand }
-  | { readonly kind: "compare"; readonly left: Operand; readonly with: Comparison; readonly right: Operand }
+  | {
+      readonly kind: "compare";
+      readonly left: Operand;
+      readonly with: Comparison;
+      readonly right: Operand;
+    }
   | { readonly kind: "not"; readonly inner: Condition }
-  | { readonly kind: "and" | "or"; readonly left: Condition; readonly right: Condition }; // prettier-ignore
+  | { readonly kind: "and" | "or"; readonly left: Condition; readonly right: Condition };
 
-const TOKEN = /\s*(?:(\{\{[^{}]*\}\})|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?)|(==|!=|<=|>=|<|>|\(|\))|([a-z]+))/y; // prettier-ignore
+const TOKEN =
+  /\s*(?:(\{\{[^{}]*\}\})|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?)|(==|!=|<=|>=|<|>|\(|\))|([a-z]+))/y;
 const WORDS: Readonly<Record<string, Json>> = { true: true, false: false, null: null };
 const MAX_TOKENS = 100;
 
@@ -23,7 +29,8 @@ export function parseCondition(text: string): Condition | string {
   for (let at = 0; text.slice(at).trim() !== ""; at = TOKEN.lastIndex) {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
-    if (!match) return `cannot be read from ${JSON.stringify(text.slice(at).trim().slice(0, 20))} on`; // prettier-ignore
+    if (!match)
+      return `cannot be read from ${JSON.stringify(text.slice(at).trim().slice(0, 20))} on`;
     tokens.push(match[0].trim());
     if (tokens.length > MAX_TOKENS) return `is longer than ${MAX_TOKENS} words`;
   }
@@ -83,7 +90,9 @@ function operand(r: Reading): Operand {
   try {
     return { literal: JSON.parse(token) as Json };
   } catch {
-    throw new Unreadable(`expected {{reference}}, a "text", a number, true, false or null, got ${token}`); // prettier-ignore
+    throw new Unreadable(
+      `expected {{reference}}, a "text", a number, true, false or null, got ${token}`,
+    );
   }
 }
 
@@ -94,7 +103,7 @@ function taken(r: Reading, word: string): boolean {
 }
 
 export function referencesOf(condition: Condition): Reference[] {
-  const of = (operand: Operand): Reference[] => "reference" in operand ? [operand.reference] : []; // prettier-ignore
+  const of = (operand: Operand): Reference[] => ("reference" in operand ? [operand.reference] : []);
   switch (condition.kind) {
     case "value":
       return of(condition.operand);
@@ -130,7 +139,9 @@ export function holds(condition: Condition, scope: Scope): boolean {
 function compare(left: Json, comparison: Comparison, right: Json): boolean {
   if (comparison === "==") return JSON.stringify(left) === JSON.stringify(right);
   if (comparison === "!=") return JSON.stringify(left) !== JSON.stringify(right);
-  const ordered = (typeof left === "number" && typeof right === "number") || (typeof left === "string" && typeof right === "string"); // prettier-ignore
+  const ordered =
+    (typeof left === "number" && typeof right === "number") ||
+    (typeof left === "string" && typeof right === "string");
   if (!ordered) return false;
   if (comparison === "<") return left < right;
   if (comparison === "<=") return left <= right;

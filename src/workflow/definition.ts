@@ -11,9 +11,16 @@ export interface Draft {
   readonly name: string;
   readonly description: string;
   readonly trigger: Trigger;
-  readonly steps: readonly { readonly id?: string; readonly tool: string; readonly input: JsonObject; readonly if?: string; readonly continueOnError: boolean; readonly timeoutSeconds?: number }[];
+  readonly steps: readonly {
+    readonly id?: string;
+    readonly tool: string;
+    readonly input: JsonObject;
+    readonly if?: string;
+    readonly continueOnError: boolean;
+    readonly timeoutSeconds?: number;
+  }[];
   readonly inputSchema?: JsonObject;
-} // prettier-ignore
+}
 
 export interface Checked {
   readonly steps: readonly WorkflowStep[];
@@ -26,10 +33,19 @@ type Visible = Pick<Tool, "name" | "wireName" | "aliases" | "risk" | "outputSche
 const ORDER: readonly Risk[] = ["safe", "moderate", "dangerous"];
 
 export function checkDefinition(draft: Draft, visible: readonly Visible[]): Checked {
-  const steps = draft.steps.map((step, at): WorkflowStep => ({ ...step, id: step.id ?? `step${at + 1}` })); // prettier-ignore
+  const steps = draft.steps.map((step, at): WorkflowStep => ({
+    ...step,
+    id: step.id ?? `step${at + 1}`,
+  }));
   const ids = steps.map(({ id }) => id);
   const twice = ids.find((id, at) => ids.indexOf(id) !== at);
-  if (twice !== undefined) throw invalid([{ path: `/steps/${ids.lastIndexOf(twice)}/id`, message: `the id ${JSON.stringify(twice)} is given twice` }]); // prettier-ignore
+  if (twice !== undefined)
+    throw invalid([
+      {
+        path: `/steps/${ids.lastIndexOf(twice)}/id`,
+        message: `the id ${JSON.stringify(twice)} is given twice`,
+      },
+    ]);
   if (draft.inputSchema !== undefined) {
     const fault = schemaFault(draft.inputSchema);
     if (fault !== null) throw invalid([{ path: "/inputSchema", message: fault }]);
@@ -38,22 +54,40 @@ export function checkDefinition(draft: Draft, visible: readonly Visible[]): Chec
   const needs = steps.map((step, at) => referencesOfStep(step, at));
   refuseCircle(ids, needs);
   needs.forEach((references, at) => {
-    for (const reference of references) requireKnown(reference, at, { ids, tools, inputSchema: draft.inputSchema }); // prettier-ignore
+    for (const reference of references)
+      requireKnown(reference, at, { ids, tools, inputSchema: draft.inputSchema });
   });
-  const risk = tools.map((tool) => tool.risk).reduce<Risk>((highest, each) => ORDER.indexOf(each) > ORDER.indexOf(highest) ? each : highest, "safe"); // prettier-ignore
+  const risk = tools
+    .map((tool) => tool.risk)
+    .reduce<Risk>(
+      (highest, each) => (ORDER.indexOf(each) > ORDER.indexOf(highest) ? each : highest),
+      "safe",
+    );
   // The canonical name: an alias may point elsewhere one day.
-  return { steps: steps.map((step, at) => ({ ...step, tool: tools[at]?.name ?? step.tool })), risk, warnings: warningsOf(draft.trigger, steps, tools) }; // prettier-ignore
+  return {
+    steps: steps.map((step, at) => ({ ...step, tool: tools[at]?.name ?? step.tool })),
+    risk,
+    warnings: warningsOf(draft.trigger, steps, tools),
+  };
 }
 
 function toolOf(step: WorkflowStep, visible: readonly Visible[]): Visible {
-  const found = visible.find((tool) => [tool.name, tool.wireName, ...tool.aliases].includes(step.tool)); // prettier-ignore
+  const found = visible.find((tool) =>
+    [tool.name, tool.wireName, ...tool.aliases].includes(step.tool),
+  );
   if (found) return found;
-  throw new AppError("EXECUTION_FAILED", "tool_not_visible", `step ${step.id}: there is no tool ${JSON.stringify(step.tool)} for you`, { remedy: "use a tool of your own list" }); // prettier-ignore
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "tool_not_visible",
+    `step ${step.id}: there is no tool ${JSON.stringify(step.tool)} for you`,
+    { remedy: "use a tool of your own list" },
+  );
 }
 
 function referencesOfStep(step: WorkflowStep, at: number): Reference[] {
   const condition = step.if === undefined ? null : parseCondition(step.if);
-  if (typeof condition === "string") throw invalid([{ path: `/steps/${at}/if`, message: condition }]); // prettier-ignore
+  if (typeof condition === "string")
+    throw invalid([{ path: `/steps/${at}/if`, message: condition }]);
   const found = referencesIn(step.input);
   const unreadable = found.find((one) => typeof one === "string");
   if (unreadable !== undefined) throw unknownReference(step.id, unreadable);
@@ -68,7 +102,13 @@ function refuseCircle(ids: readonly string[], needs: readonly Reference[][]): vo
     const seen = new Set<string>();
     const waiting = next(start);
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      if (id === start) throw new AppError("EXECUTION_FAILED", "cycle", `step ${start} needs its own output${seen.size > 0 ? `, by way of ${[...seen].join(", ")}` : ""}`, { remedy: "let a step refer only to steps before it" }); // prettier-ignore
+      if (id === start)
+        throw new AppError(
+          "EXECUTION_FAILED",
+          "cycle",
+          `step ${start} needs its own output${seen.size > 0 ? `, by way of ${[...seen].join(", ")}` : ""}`,
+          { remedy: "let a step refer only to steps before it" },
+        );
       if (!seen.has(id)) {
         seen.add(id);
         waiting.push(...next(id));
@@ -86,14 +126,21 @@ interface Known {
 function requireKnown(reference: Reference, at: number, { ids, tools, inputSchema }: Known): void {
   const step = ids[at] ?? "";
   if (reference.from === "input") {
-    if (inputSchema !== undefined && !mayHold(inputSchema, reference.path)) throw unknownReference(step, `{{${reference.text}}}: the input schema has no such property`); // prettier-ignore
+    if (inputSchema !== undefined && !mayHold(inputSchema, reference.path))
+      throw unknownReference(step, `{{${reference.text}}}: the input schema has no such property`);
     return;
   }
   const source = ids.indexOf(reference.step);
-  if (source === -1) throw unknownReference(step, `{{${reference.text}}}: there is no step ${reference.step}`); // prettier-ignore
-  if (source >= at) throw unknownReference(step, `{{${reference.text}}}: step ${reference.step} comes later`); // prettier-ignore
+  if (source === -1)
+    throw unknownReference(step, `{{${reference.text}}}: there is no step ${reference.step}`);
+  if (source >= at)
+    throw unknownReference(step, `{{${reference.text}}}: step ${reference.step} comes later`);
   const schema = tools[source]?.outputSchema ?? null;
-  if (schema !== null && !mayHold(schema, reference.path)) throw unknownReference(step, `{{${reference.text}}}: the output of ${tools[source]?.name ?? reference.step} has no such path`); // prettier-ignore
+  if (schema !== null && !mayHold(schema, reference.path))
+    throw unknownReference(
+      step,
+      `{{${reference.text}}}: the output of ${tools[source]?.name ?? reference.step} has no such path`,
+    );
 }
 
 /** False only where the schema lists its properties, takes no others, and this is none of them. */
@@ -108,17 +155,36 @@ function mayHold(schema: JsonObject, path: readonly string[]): boolean {
   return true;
 }
 
-function warningsOf(trigger: Trigger, steps: readonly WorkflowStep[], tools: readonly Visible[]): string[] {
-  const dangerous = steps.flatMap(({ id }, at) => (tools[at]?.risk === "dangerous" ? [`step ${id}: ${tools[at].name} is dangerous and may wait for a person's yes`] : []));
-  if (trigger === "scheduled") return [...dangerous, "it runs by the clock once workflow/schedule says when"];
+function warningsOf(
+  trigger: Trigger,
+  steps: readonly WorkflowStep[],
+  tools: readonly Visible[],
+): string[] {
+  const dangerous = steps.flatMap(({ id }, at) =>
+    tools[at]?.risk === "dangerous"
+      ? [`step ${id}: ${tools[at].name} is dangerous and may wait for a person's yes`]
+      : [],
+  );
+  if (trigger === "scheduled")
+    return [...dangerous, "it runs by the clock once workflow/schedule says when"];
   if (trigger === "manual") return dangerous;
-  return [...dangerous, `nothing here starts a workflow by ${trigger}: run it with workflow/execute`];
-} // prettier-ignore
+  return [
+    ...dangerous,
+    `nothing here starts a workflow by ${trigger}: run it with workflow/execute`,
+  ];
+}
 
 function unknownReference(step: string, what: string): AppError {
-  return new AppError("EXECUTION_FAILED", "reference_unknown", `step ${step}: ${what}`, { remedy: "refer to {{input.<name>}} or {{steps.<id>.output.<path>}} of an earlier step" }); // prettier-ignore
+  return new AppError("EXECUTION_FAILED", "reference_unknown", `step ${step}: ${what}`, {
+    remedy: "refer to {{input.<name>}} or {{steps.<id>.output.<path>}} of an earlier step",
+  });
 }
 
 function invalid(errors: readonly FieldFault[]): AppError {
-  return new AppError("BAD_REQUEST", "invalid_arguments", `Input validation failed: ${errors.map(({ path, message }) => `${path} ${message}`).join("; ")}`, { errors, remedy: "correct the field and send it again" }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_arguments",
+    `Input validation failed: ${errors.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+    { errors, remedy: "correct the field and send it again" },
+  );
 }

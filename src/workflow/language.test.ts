@@ -16,8 +16,12 @@ describe("references", () => {
     expect(render("{{input.n}}", scope)).toBe(3);
     expect(render("{{ steps.a.output.rows.0 }}", scope)).toEqual({ id: 7 });
     expect(render("{{steps.a.output}}", scope)).toEqual(scope.outputs.get("a"));
-    expect(render("n={{input.n}}, rows={{steps.a.output.rows}}", scope)).toBe('n=3, rows=[{"id":7}]'); // prettier-ignore
-    expect(render({ deep: ["{{input.list.1.y}}", 1, null] }, scope)).toEqual({ deep: [true, 1, null] }); // prettier-ignore
+    expect(render("n={{input.n}}, rows={{steps.a.output.rows}}", scope)).toBe(
+      'n=3, rows=[{"id":7}]',
+    );
+    expect(render({ deep: ["{{input.list.1.y}}", 1, null] }, scope)).toEqual({
+      deep: [true, 1, null],
+    });
     expect(render("{{steps.a.output.empty}}", scope)).toBeNull();
   });
 
@@ -35,13 +39,19 @@ describe("references", () => {
       "{{}}",
       "{{1+1}}",
     ])
-      // prettier-ignore
       expect(() => render(text, scope)).toThrow(NothingThere);
   });
 
   test("faults of spelling are found without running anything", () => {
-    expect(referencesIn({ a: "{{steps.a.result}}", b: ["{{input.x y}}"] }).every((one) => typeof one === "string")).toBe(true); // prettier-ignore
-    expect(referencesIn("{{input.x}} {{steps.a.output}}")).toMatchObject([{ from: "input", path: ["x"] }, { from: "step", step: "a", path: [] }]); // prettier-ignore
+    expect(
+      referencesIn({ a: "{{steps.a.result}}", b: ["{{input.x y}}"] }).every(
+        (one) => typeof one === "string",
+      ),
+    ).toBe(true);
+    expect(referencesIn("{{input.x}} {{steps.a.output}}")).toMatchObject([
+      { from: "input", path: ["x"] },
+      { from: "step", step: "a", path: [] },
+    ]);
   });
 
   test("no text makes it throw anything else", () => {
@@ -94,11 +104,7 @@ describe("conditions", () => {
     "true and",
     "(".repeat(200),
     "true and ".repeat(90) + "true",
-  ])(
-    // prettier-ignore
-    "%s is refused with a reason",
-    (text) => expect(typeof parseCondition(text)).toBe("string"),
-  );
+  ])("%s is refused with a reason", (text) => expect(typeof parseCondition(text)).toBe("string"));
 
   test("no text makes it throw", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseCondition(text)));
@@ -107,10 +113,15 @@ describe("conditions", () => {
 
 describe("cron", () => {
   const at = Date.UTC(2026, 0, 2, 3, 4, 5);
-  const times = (cron: string, zone = "UTC") => nextTimes(cron, zone, at, 3).map((time) => new Date(time).toISOString()); // prettier-ignore
+  const times = (cron: string, zone = "UTC") =>
+    nextTimes(cron, zone, at, 3).map((time) => new Date(time).toISOString());
 
   test("the next times, in the timezone that was named", () => {
-    expect(times("* * * * *")).toEqual(["2026-01-02T03:05:00.000Z", "2026-01-02T03:06:00.000Z", "2026-01-02T03:07:00.000Z"]); // prettier-ignore
+    expect(times("* * * * *")).toEqual([
+      "2026-01-02T03:05:00.000Z",
+      "2026-01-02T03:06:00.000Z",
+      "2026-01-02T03:07:00.000Z",
+    ]);
     expect(times("0 9 * * 1-5", "Europe/Berlin")[0]).toBe("2026-01-02T08:00:00.000Z");
   });
 
@@ -123,8 +134,14 @@ describe("cron", () => {
     "0 0 31 2 *",
     "@daily",
   ])("%s is cron_invalid", (cron) => {
-    // prettier-ignore
-    expect(() => times(cron)).toThrow(expect.objectContaining({ fault: expect.objectContaining({ reason: "cron_invalid", remedy: expect.any(String) as string }) as object })); // prettier-ignore
+    expect(() => times(cron)).toThrow(
+      expect.objectContaining({
+        fault: expect.objectContaining({
+          reason: "cron_invalid",
+          remedy: expect.any(String) as string,
+        }) as object,
+      }),
+    );
   });
 
   test("an unknown timezone is named", () => {

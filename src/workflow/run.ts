@@ -1,5 +1,13 @@
 // One run: step after step as the caller, each a call of its own through the whole gate. Durable before each effect.
-import { innerRequest, type Caller, type CallParent, type CallRequest, type Json, type JsonObject, type Outcome } from "../call.ts"; // prettier-ignore
+import {
+  innerRequest,
+  type Caller,
+  type CallParent,
+  type CallRequest,
+  type Json,
+  type JsonObject,
+  type Outcome,
+} from "../call.ts";
 import { AppError, faultOf, type Fault } from "../errors.ts";
 import type { RunRow, StepState, Store, WorkflowRow, WorkflowStep } from "../store/store.ts";
 import { holds, parseCondition } from "./condition.ts";
@@ -9,12 +17,16 @@ export interface RunPowers {
   readonly runs: Pick<Store["runs"], "update">;
   readonly engine: () => {
     execute(caller: Caller, request: CallRequest): Promise<Outcome>;
-    follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
+    follow(
+      caller: Caller,
+      executionId: string,
+      wait: { ms: number; signal?: AbortSignal },
+    ): Promise<Outcome>;
   };
   /** The caller as they are now; null when user or key is gone. */
   readonly callerAgain: (caller: Caller) => Promise<Caller | null>;
   readonly now: () => number;
-} // prettier-ignore
+}
 
 export interface Running {
   readonly workflow: WorkflowRow;
@@ -46,8 +58,16 @@ export async function drive(row: RunRow, running: Running, p: RunPowers): Promis
   const set = (state: StepState, status: RunRow["status"] = "running"): Promise<void> =>
     save({ status, steps: run.steps.map((one) => (one.id === state.id ? state : one)) });
   const end = async (status: RunRow["status"], error: Fault | null): Promise<RunRow> => {
-    const steps = run.steps.map((step): StepState => step.status === "waiting" ? { ...step, status: "skipped" } : step); // prettier-ignore
-    await save({ status, error, steps, output: status === "success" ? last : null, endedAt: p.now() }); // prettier-ignore
+    const steps = run.steps.map((step): StepState =>
+      step.status === "waiting" ? { ...step, status: "skipped" } : step,
+    );
+    await save({
+      status,
+      error,
+      steps,
+      output: status === "success" ? last : null,
+      endedAt: p.now(),
+    });
     return run;
   };
 
@@ -65,14 +85,27 @@ export async function drive(row: RunRow, running: Running, p: RunPowers): Promis
     }
     const began = p.now();
     await set({ id: step.id, executionId: null, status: "running", ms: 0 });
-    const outcome = await attempt(step, caller, scope, running, p, (held) => set(heldStep(step, held), "pending")); // prettier-ignore
+    const outcome = await attempt(step, caller, scope, running, p, (held) =>
+      set(heldStep(step, held), "pending"),
+    );
     const ms = Math.max(0, p.now() - began);
-    const shutdown = outcome.error?.reason === "shutting_down" || outcome.error?.reason === "shutdown"; // prettier-ignore
-    const status = outcome.success ? "success" : outcome.cancelled || shutdown ? "cancelled" : "failed"; // prettier-ignore
-    await set({ id: step.id, executionId: outcome.executionId, status, ms, ...(outcome.error ? { error: outcome.error } : {}) }); // prettier-ignore
+    const shutdown =
+      outcome.error?.reason === "shutting_down" || outcome.error?.reason === "shutdown";
+    const status = outcome.success
+      ? "success"
+      : outcome.cancelled || shutdown
+        ? "cancelled"
+        : "failed";
+    await set({
+      id: step.id,
+      executionId: outcome.executionId,
+      status,
+      ms,
+      ...(outcome.error ? { error: outcome.error } : {}),
+    });
     if (outcome.success) outputs.set(step.id, (last = outcome.output));
     else if (signal.aborted || shutdown)
-      return end("cancelled", cancelled(shutdown ? "shutdown" : signal.reason)); // prettier-ignore
+      return end("cancelled", cancelled(shutdown ? "shutdown" : signal.reason));
     else if (!step.continueOnError) return end("failed", stepFailed(step, outcome.error));
   }
   return end("success", null);
@@ -86,7 +119,14 @@ interface Attempt {
   readonly error: Fault | null;
 }
 
-async function attempt(step: WorkflowStep, caller: Caller, scope: Scope, { parent, signal }: Running, p: RunPowers, onHeld: (outcome: Outcome) => Promise<void>): Promise<Attempt> {
+async function attempt(
+  step: WorkflowStep,
+  caller: Caller,
+  scope: Scope,
+  { parent, signal }: Running,
+  p: RunPowers,
+  onHeld: (outcome: Outcome) => Promise<void>,
+): Promise<Attempt> {
   try {
     const args = render(step.input, scope) as JsonObject;
     const request = innerRequest(parent, "workflow", {
@@ -99,14 +139,21 @@ async function attempt(step: WorkflowStep, caller: Caller, scope: Scope, { paren
     let outcome = await p.engine().execute(caller, request);
     if (outcome.status === "pending") await onHeld(outcome);
     // A person has all the time the approval gives; whatever becomes of it is an end.
-    while (outcome.endedAt === null && !signal.aborted) outcome = await p.engine().follow(caller, outcome.executionId, { ms: FOLLOW_MS, signal });
+    while (outcome.endedAt === null && !signal.aborted)
+      outcome = await p.engine().follow(caller, outcome.executionId, { ms: FOLLOW_MS, signal });
     const { executionId, success, output, error } = outcome;
-    return { executionId, success, cancelled: outcome.status === "cancelled" || outcome.endedAt === null, output, error };
+    return {
+      executionId,
+      success,
+      cancelled: outcome.status === "cancelled" || outcome.endedAt === null,
+      output,
+      error,
+    };
   } catch (cause) {
     const error = cause instanceof NothingThere ? nothingThere(cause) : faultOf(cause);
     return { executionId: null, success: false, cancelled: false, output: null, error };
   }
-} // prettier-ignore
+}
 
 function isWanted(step: WorkflowStep, scope: Scope): boolean {
   if (step.if === undefined) return true;
@@ -116,19 +163,44 @@ function isWanted(step: WorkflowStep, scope: Scope): boolean {
 
 function heldStep(step: WorkflowStep, { executionId, approval }: Outcome): StepState {
   const held = { id: step.id, executionId, status: "pending", ms: 0 } as const;
-  return approval ? { ...held, pendingApproval: { id: approval.id, expiresAt: new Date(approval.expiresAt).toISOString() } } : held; // prettier-ignore
+  return approval
+    ? {
+        ...held,
+        pendingApproval: { id: approval.id, expiresAt: new Date(approval.expiresAt).toISOString() },
+      }
+    : held;
 }
 
 function stepFailed(step: WorkflowStep, error: Fault | null): Fault {
   const why = error ? `${error.reason}: ${error.message}` : "without a reason";
-  return { code: "EXECUTION_FAILED", reason: "step_failed", message: `step ${step.id} (${step.tool}) failed, ${why}`, remedy: error?.remedy ?? "look at the step's execution" }; // prettier-ignore
+  return {
+    code: "EXECUTION_FAILED",
+    reason: "step_failed",
+    message: `step ${step.id} (${step.tool}) failed, ${why}`,
+    remedy: error?.remedy ?? "look at the step's execution",
+  };
 }
 
 function cancelled(reason: unknown): Fault {
   const why = reason === "shutdown" ? "shutdown" : "user";
-  return { code: "CANCELLED", reason: why, message: why === "shutdown" ? "the server was shutting down" : "the run was cancelled" }; // prettier-ignore
+  return {
+    code: "CANCELLED",
+    reason: why,
+    message: why === "shutdown" ? "the server was shutting down" : "the run was cancelled",
+  };
 }
 
-const gone = ({ userId }: Caller): Fault => new AppError("UNAUTHORIZED", "key_inactive", `the user or key of ${userId} is not active any more: the rest of the run was left out`).fault; // prettier-ignore
+const gone = ({ userId }: Caller): Fault =>
+  new AppError(
+    "UNAUTHORIZED",
+    "key_inactive",
+    `the user or key of ${userId} is not active any more: the rest of the run was left out`,
+  ).fault;
 
-const nothingThere = (cause: NothingThere): Fault => new AppError("EXECUTION_FAILED", "reference_unknown", `${cause.message}: an earlier step gave no such value, or was left out`, { remedy: "look at the outputs of the earlier steps" }).fault; // prettier-ignore
+const nothingThere = (cause: NothingThere): Fault =>
+  new AppError(
+    "EXECUTION_FAILED",
+    "reference_unknown",
+    `${cause.message}: an earlier step gave no such value, or was left out`,
+    { remedy: "look at the outputs of the earlier steps" },
+  ).fault;

@@ -32,12 +32,23 @@ export function createScheduler(p: SchedulerPowers): Scheduler {
 
   async function fire(row: ScheduleRow): Promise<void> {
     const at = p.now();
-    let change = { lastExecutionId: null as string | null, lastError: null as string | null, enabled: true };
+    let change = {
+      lastExecutionId: null as string | null,
+      lastError: null as string | null,
+      enabled: true,
+    };
     try {
-      await p.schedules.advance(row.id, { nextAt: nextTimes(row.cron, row.timezone, at, 1)[0] ?? at, lastAt: at });
+      await p.schedules.advance(row.id, {
+        nextAt: nextTimes(row.cron, row.timezone, at, 1)[0] ?? at,
+        lastAt: at,
+      });
       const caller = await p.callerAgain(row.userId, row.keyId);
       if (caller === null || caller.tenantId !== row.tenantId) {
-        change = { ...change, lastError: "switched off: its user or key is not active any more", enabled: false };
+        change = {
+          ...change,
+          lastError: "switched off: its user or key is not active any more",
+          enabled: false,
+        };
         return;
       }
       const outcome = await p.engine().execute(caller, {
@@ -48,12 +59,20 @@ export function createScheduler(p: SchedulerPowers): Scheduler {
         signal: controller.signal,
       });
       const waits = outcome.status === "pending" ? "it waits for a person's yes" : null;
-      change = { ...change, lastExecutionId: outcome.executionId, lastError: outcome.error ? `${outcome.error.reason}: ${outcome.error.message}` : waits };
+      change = {
+        ...change,
+        lastExecutionId: outcome.executionId,
+        lastError: outcome.error ? `${outcome.error.reason}: ${outcome.error.message}` : waits,
+      };
     } catch (cause) {
       p.report("a scheduled workflow could not be run", { err: cause, scheduleId: row.id });
       change = { ...change, lastError: "it could not be run; the server's log says why" };
     } finally {
-      await p.schedules.ended(row.id, change).catch((cause: unknown) => p.report("a schedule could not be written", { err: cause, scheduleId: row.id }));
+      await p.schedules
+        .ended(row.id, change)
+        .catch((cause: unknown) =>
+          p.report("a schedule could not be written", { err: cause, scheduleId: row.id }),
+        );
     }
   }
 
@@ -77,7 +96,13 @@ export function createScheduler(p: SchedulerPowers): Scheduler {
   return {
     tick,
     start() {
-      timer = setInterval(() => void tick().catch((cause: unknown) => p.report("schedules could not be read", { err: cause })), LOOK_EVERY_MS);
+      timer = setInterval(
+        () =>
+          void tick().catch((cause: unknown) =>
+            p.report("schedules could not be read", { err: cause }),
+          ),
+        LOOK_EVERY_MS,
+      );
       timer.unref();
     },
     async close() {
@@ -86,4 +111,4 @@ export function createScheduler(p: SchedulerPowers): Scheduler {
       await Promise.allSettled(running);
     },
   };
-} // prettier-ignore
+}

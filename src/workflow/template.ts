@@ -3,7 +3,12 @@ import type { Json, JsonObject } from "../call.ts";
 
 export type Reference =
   | { readonly from: "input"; readonly path: readonly string[]; readonly text: string }
-  | { readonly from: "step"; readonly step: string; readonly path: readonly string[]; readonly text: string }; // prettier-ignore
+  | {
+      readonly from: "step";
+      readonly step: string;
+      readonly path: readonly string[];
+      readonly text: string;
+    };
 
 /** What references look at. */
 export interface Scope {
@@ -23,22 +28,26 @@ export function parseReference(text: string): Reference | string {
   if (bad !== undefined) return `${JSON.stringify(text.trim())}: ${JSON.stringify(bad)} is no name`;
   if (from === "input" && rest.length > 0) return { from: "input", path: rest, text: text.trim() };
   const [step, output, ...path] = rest;
-  if (from === "steps" && step !== undefined && output === "output") return { from: "step", step, path, text: text.trim() }; // prettier-ignore
+  if (from === "steps" && step !== undefined && output === "output")
+    return { from: "step", step, path, text: text.trim() };
   return `${JSON.stringify(text.trim())}: expected input.<name> or steps.<id>.output.<path>`;
 }
 
 /** Every reference inside a value; faults are texts. */
 export function referencesIn(value: Json): (Reference | string)[] {
-  if (typeof value === "string") return [...value.matchAll(MARK)].map(([, inner = ""]) => parseReference(inner)); // prettier-ignore
+  if (typeof value === "string")
+    return [...value.matchAll(MARK)].map(([, inner = ""]) => parseReference(inner));
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap((inner: Json) => referencesIn(inner));
 }
 
 /** Undefined when there is nothing. */
 export function lookUp(reference: Reference, scope: Scope): Json | undefined {
-  const root: Json | undefined = reference.from === "input" ? scope.input : scope.outputs.get(reference.step); // prettier-ignore
+  const root: Json | undefined =
+    reference.from === "input" ? scope.input : scope.outputs.get(reference.step);
   return reference.path.reduce<Json | undefined>((value, part) => {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined; // prettier-ignore
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part))
+      return undefined;
     return (value as JsonObject)[part];
   }, root);
 }
@@ -57,7 +66,9 @@ export function render(value: Json, scope: Scope): Json {
   if (typeof value === "string") return renderText(value, scope);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return (value as readonly Json[]).map((inner) => render(inner, scope));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, render(inner, scope)])); // prettier-ignore
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, render(inner, scope)]),
+  );
 }
 
 function renderText(text: string, scope: Scope): Json {

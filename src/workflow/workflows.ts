@@ -11,37 +11,67 @@ import { drive, type RunPowers } from "./run.ts";
 import { NothingThere, referencesIn, render } from "./template.ts";
 
 export interface WorkflowEngine extends ReturnType<RunPowers["engine"]> {
-  explain(caller: Caller, request: { name: string; arguments?: JsonObject }): Promise<Explained | null>;
+  explain(
+    caller: Caller,
+    request: { name: string; arguments?: JsonObject },
+  ): Promise<Explained | null>;
   discover(caller: Caller): Promise<readonly Tool[]>;
-} // prettier-ignore
+}
 
 export interface WorkflowsPowers {
   readonly store: Pick<Store, "workflows" | "runs" | "schedules">;
   readonly engine: () => WorkflowEngine;
   readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
   /** Null when the value fits the schema. */
-  readonly validate: (schema: JsonObject, value: JsonObject) => readonly { path: string; message: string }[] | null;
+  readonly validate: (
+    schema: JsonObject,
+    value: JsonObject,
+  ) => readonly { path: string; message: string }[] | null;
   readonly instanceId: string;
   readonly ids: Ids;
   readonly now: () => number;
   /** The one place for work nobody waits for. */
   readonly background: (work: Promise<unknown>) => void;
-} // prettier-ignore
+}
 
 /** A run as its owner is told. */
 export interface Workflows {
-  create(caller: Caller, draft: Draft): Promise<Pick<WorkflowRow, "id" | "version" | "risk"> & Pick<Checked, "warnings">>;
+  create(
+    caller: Caller,
+    draft: Draft,
+  ): Promise<Pick<WorkflowRow, "id" | "version" | "risk"> & Pick<Checked, "warnings">>;
   /** Answers when it has ended, waits for a person, or `waitMs` are over; then it goes on by itself. */
-  execute(call: Call, signal: AbortSignal, request: { workflowId: string; input: JsonObject; version?: number }, waitMs: number): Promise<RunRow>;
-  dryRun(caller: Caller, request: { workflowId: string; input: JsonObject; version?: number }): Promise<DryStep[]>;
-  schedule(caller: Caller, request: { workflowId: string; cron: string; timezone: string; enabled: boolean; input: JsonObject }): Promise<{ id: string; next: number[] }>;
+  execute(
+    call: Call,
+    signal: AbortSignal,
+    request: { workflowId: string; input: JsonObject; version?: number },
+    waitMs: number,
+  ): Promise<RunRow>;
+  dryRun(
+    caller: Caller,
+    request: { workflowId: string; input: JsonObject; version?: number },
+  ): Promise<DryStep[]>;
+  schedule(
+    caller: Caller,
+    request: {
+      workflowId: string;
+      cron: string;
+      timezone: string;
+      enabled: boolean;
+      input: JsonObject;
+    },
+  ): Promise<{ id: string; next: number[] }>;
   status(caller: Caller, which: { executionId: string } | { runId: string }): Promise<RunRow>;
-  list(caller: Caller, search: string, page: { limit: number; offset: number }): ReturnType<Store["workflows"]["list"]>;
+  list(
+    caller: Caller,
+    search: string,
+    page: { limit: number; offset: number },
+  ): ReturnType<Store["workflows"]["list"]>;
   /** Runs a crash left open: nobody knows how far they came. */
   recover(): Promise<number>;
   /** Cancels what runs and waits until that is recorded. */
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 export interface DryStep {
   readonly id: string;
@@ -54,7 +84,10 @@ const MAX_OPEN_PER_CALLER = 20;
 const SHOWN_TIMES = 3;
 
 export function createWorkflows(p: WorkflowsPowers): Workflows {
-  const open = new Map<string, { owner: string; controller: AbortController; ended: Promise<RunRow> }>();
+  const open = new Map<
+    string,
+    { owner: string; controller: AbortController; ended: Promise<RunRow> }
+  >();
   const runPowers: RunPowers = {
     runs: p.store.runs,
     engine: p.engine,
@@ -65,20 +98,32 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     },
   };
 
-  async function find(caller: Caller, idOrName: string, version: number | null = null): Promise<WorkflowRow> {
+  async function find(
+    caller: Caller,
+    idOrName: string,
+    version: number | null = null,
+  ): Promise<WorkflowRow> {
     const byId = await p.store.workflows.get(caller, idOrName, version);
     if (byId) return byId;
     const named = await p.store.workflows.named(caller, idOrName);
-    const found = named && (version === null ? named : await p.store.workflows.get(caller, named.id, version));
+    const found =
+      named && (version === null ? named : await p.store.workflows.get(caller, named.id, version));
     if (found) return found;
-    throw notFound(`workflow ${JSON.stringify(idOrName)}${version === null ? "" : ` with version ${version}`}`);
+    throw notFound(
+      `workflow ${JSON.stringify(idOrName)}${version === null ? "" : ` with version ${version}`}`,
+    );
   }
 
   function requireInput({ inputSchema }: WorkflowRow, input: JsonObject): void {
     const faults = inputSchema === null ? null : p.validate(inputSchema, input);
     if (faults === null) return;
     const errors = faults.map(({ path, message }) => ({ path: `/input${path}`, message }));
-    throw new AppError("BAD_REQUEST", "invalid_arguments", `the input does not fit the workflow: ${errors.map((one) => `${one.path} ${one.message}`).join("; ")}`, { errors, remedy: "send an input that fits the workflow's inputSchema" });
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_arguments",
+      `the input does not fit the workflow: ${errors.map((one) => `${one.path} ${one.message}`).join("; ")}`,
+      { errors, remedy: "send an input that fits the workflow's inputSchema" },
+    );
   }
 
   return {
@@ -87,29 +132,61 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       const former = await p.store.workflows.named(caller, draft.name);
       const { tenantId, userId } = caller;
       const row: WorkflowRow = {
-        id: former?.id ?? p.ids.handle("wfl", p.now()), version: (former?.version ?? 0) + 1, tenantId, userId, name: draft.name, description: draft.description,
-        startedBy: draft.trigger, steps: checked.steps, inputSchema: draft.inputSchema ?? null, risk: checked.risk, createdAt: p.now(),
+        id: former?.id ?? p.ids.handle("wfl", p.now()),
+        version: (former?.version ?? 0) + 1,
+        tenantId,
+        userId,
+        name: draft.name,
+        description: draft.description,
+        startedBy: draft.trigger,
+        steps: checked.steps,
+        inputSchema: draft.inputSchema ?? null,
+        risk: checked.risk,
+        createdAt: p.now(),
       };
       try {
         await p.store.workflows.create(row);
       } catch (cause) {
         if (!(cause instanceof AlreadyExists)) throw cause;
-        throw new AppError("CONFLICT", "stale", `somebody else changed the workflow ${JSON.stringify(draft.name)} in the same moment`, { remedy: "look at it with workflow/list, then try again" });
+        throw new AppError(
+          "CONFLICT",
+          "stale",
+          `somebody else changed the workflow ${JSON.stringify(draft.name)} in the same moment`,
+          { remedy: "look at it with workflow/list, then try again" },
+        );
       }
       return { id: row.id, version: row.version, risk: row.risk, warnings: checked.warnings };
     },
 
     async execute(call, signal, { workflowId, input, version }, waitMs) {
       const { caller } = call;
-      if (signal.aborted) throw new AppError("CANCELLED", "user", "the call was cancelled before the run began");
+      if (signal.aborted)
+        throw new AppError("CANCELLED", "user", "the call was cancelled before the run began");
       const workflow = await find(caller, workflowId, version ?? null);
       requireInput(workflow, input);
       const owner = JSON.stringify([caller.tenantId, caller.userId]);
-      if ([...open.values()].filter((one) => one.owner === owner).length >= MAX_OPEN_PER_CALLER) throw tooMany();
+      if ([...open.values()].filter((one) => one.owner === owner).length >= MAX_OPEN_PER_CALLER)
+        throw tooMany();
       const row: RunRow = {
-        id: p.ids.handle("run", p.now()), tenantId: caller.tenantId, userId: caller.userId, workflowId: workflow.id, version: workflow.version, executionId: call.id,
-        instanceId: p.instanceId, status: "running", input, steps: workflow.steps.map(({ id }) => ({ id, executionId: null, status: "waiting", ms: 0 })), output: null, error: null,
-        startedAt: p.now(), endedAt: null,
+        id: p.ids.handle("run", p.now()),
+        tenantId: caller.tenantId,
+        userId: caller.userId,
+        workflowId: workflow.id,
+        version: workflow.version,
+        executionId: call.id,
+        instanceId: p.instanceId,
+        status: "running",
+        input,
+        steps: workflow.steps.map(({ id }) => ({
+          id,
+          executionId: null,
+          status: "waiting",
+          ms: 0,
+        })),
+        output: null,
+        error: null,
+        startedAt: p.now(),
+        endedAt: null,
       };
       await p.store.runs.create(row);
       let latest = row;
@@ -120,8 +197,19 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         latest = run;
         if (run.status === "pending") held.resolve();
       };
-      const parent: CallParent = { id: call.id, entry: call.entry, sessionId: call.sessionId, ip: call.ip, trace: call.trace, metadata: call.metadata };
-      const ended = drive(row, { workflow, parent, caller, signal: controller.signal, changed }, runPowers).finally(() => open.delete(row.id));
+      const parent: CallParent = {
+        id: call.id,
+        entry: call.entry,
+        sessionId: call.sessionId,
+        ip: call.ip,
+        trace: call.trace,
+        metadata: call.metadata,
+      };
+      const ended = drive(
+        row,
+        { workflow, parent, caller, signal: controller.signal, changed },
+        runPowers,
+      ).finally(() => open.delete(row.id));
       open.set(row.id, { owner, controller, ended });
       p.background(ended);
       // Whoever cancels the call while it waits cancels the run; once it was answered, the run stands alone.
@@ -146,7 +234,9 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       requireInput(workflow, input);
       const steps: DryStep[] = [];
       for (const step of workflow.steps) {
-        const open = referencesIn(step.input).some((one) => typeof one !== "string" && one.from === "step");
+        const open = referencesIn(step.input).some(
+          (one) => typeof one !== "string" && one.from === "step",
+        );
         const args = open ? step.input : rendered(step.input, input);
         const explained = await p.engine().explain(caller, { name: step.tool, arguments: args });
         steps.push({ id: step.id, tool: step.tool, ...verdictOf(explained, open) });
@@ -160,16 +250,35 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       const next = nextTimes(cron, timezone, p.now(), SHOWN_TIMES);
       const { tenantId, userId, keyId } = caller;
       const saved = await p.store.schedules.save({
-        id: p.ids.handle("sch", p.now()), tenantId, userId, keyId, workflowId: workflow.id, cron: cron.trim(), timezone, enabled, input, nextAt: next[0] ?? 0, lastAt: null,
-        lastExecutionId: null, lastError: null, createdAt: p.now(),
+        id: p.ids.handle("sch", p.now()),
+        tenantId,
+        userId,
+        keyId,
+        workflowId: workflow.id,
+        cron: cron.trim(),
+        timezone,
+        enabled,
+        input,
+        nextAt: next[0] ?? 0,
+        lastAt: null,
+        lastExecutionId: null,
+        lastError: null,
+        createdAt: p.now(),
       });
       return { id: saved.id, next };
     },
 
     async status(caller, which) {
-      const run = "runId" in which ? await p.store.runs.get(caller, which.runId) : await p.store.runs.ofExecution(caller, which.executionId);
+      const run =
+        "runId" in which
+          ? await p.store.runs.get(caller, which.runId)
+          : await p.store.runs.ofExecution(caller, which.executionId);
       if (run) return run;
-      throw notFound("runId" in which ? `run ${JSON.stringify(which.runId)}` : `run of the execution ${JSON.stringify(which.executionId)}`);
+      throw notFound(
+        "runId" in which
+          ? `run ${JSON.stringify(which.runId)}`
+          : `run of the execution ${JSON.stringify(which.executionId)}`,
+      );
     },
 
     list: (caller, search, page) => p.store.workflows.list(caller, search, page),
@@ -177,8 +286,20 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     async recover() {
       const left = await p.store.runs.open({ instanceId: p.instanceId });
       for (const run of left.filter(({ id }) => !open.has(id))) {
-        const steps = run.steps.map((step) => (step.status === "running" || step.status === "pending" ? { ...step, status: "failed" as const, error: CRASHED } : step.status === "waiting" ? { ...step, status: "skipped" as const } : step));
-        await p.store.runs.update(run.id, { ...run, status: "failed", steps, error: CRASHED, endedAt: p.now() });
+        const steps = run.steps.map((step) =>
+          step.status === "running" || step.status === "pending"
+            ? { ...step, status: "failed" as const, error: CRASHED }
+            : step.status === "waiting"
+              ? { ...step, status: "skipped" as const }
+              : step,
+        );
+        await p.store.runs.update(run.id, {
+          ...run,
+          status: "failed",
+          steps,
+          error: CRASHED,
+          endedAt: p.now(),
+        });
       }
       return left.length;
     },
@@ -188,9 +309,14 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       await Promise.allSettled([...open.values()].map(({ ended }) => ended));
     },
   };
-} // prettier-ignore
+}
 
-const CRASHED: Fault = { code: "OUTCOME_UNKNOWN", reason: "crashed", message: "the server stopped while it ran; it is not known how far it came", remedy: "look at the executions of its steps before you run it again" }; // prettier-ignore
+const CRASHED: Fault = {
+  code: "OUTCOME_UNKNOWN",
+  reason: "crashed",
+  message: "the server stopped while it ran; it is not known how far it came",
+  remedy: "look at the executions of its steps before you run it again",
+};
 
 function rendered(value: JsonObject, input: JsonObject): JsonObject {
   try {
@@ -202,17 +328,36 @@ function rendered(value: JsonObject, input: JsonObject): JsonObject {
 }
 
 /** Arguments that an earlier step will fill cannot be judged yet. */
-function verdictOf(explained: Explained | null, open: boolean): Pick<DryStep, "verdict" | "summary"> {
-  if (explained === null) return { verdict: "deny", summary: "there is no such tool for you any more" };
+function verdictOf(
+  explained: Explained | null,
+  open: boolean,
+): Pick<DryStep, "verdict" | "summary"> {
+  if (explained === null)
+    return { verdict: "deny", summary: "there is no such tool for you any more" };
   const refusing = explained.gates.filter(({ verdict }) => verdict !== "allow");
-  const unsure = open && refusing.length > 0 && refusing.every(({ stage }) => stage === "input" || stage === "arguments");
-  return unsure ? { verdict: "depends", summary: "its arguments come from an earlier step and are judged when it runs" } : { verdict: explained.verdict, summary: explained.summary };
-} // prettier-ignore
+  const unsure =
+    open &&
+    refusing.length > 0 &&
+    refusing.every(({ stage }) => stage === "input" || stage === "arguments");
+  return unsure
+    ? {
+        verdict: "depends",
+        summary: "its arguments come from an earlier step and are judged when it runs",
+      }
+    : { verdict: explained.verdict, summary: explained.summary };
+}
 
 function notFound(what: string): AppError {
-  return new AppError("NOT_FOUND", "workflow_not_found", `${what} not found`, { remedy: "list your workflows with workflow/list" }); // prettier-ignore
+  return new AppError("NOT_FOUND", "workflow_not_found", `${what} not found`, {
+    remedy: "list your workflows with workflow/list",
+  });
 }
 
 function tooMany(): AppError {
-  return new AppError("TOO_MANY_REQUESTS", "concurrency", `${MAX_OPEN_PER_CALLER} of your workflow runs are under way`, { remedy: "wait for one of them to end", retryAfterSeconds: 5 }); // prettier-ignore
+  return new AppError(
+    "TOO_MANY_REQUESTS",
+    "concurrency",
+    `${MAX_OPEN_PER_CALLER} of your workflow runs are under way`,
+    { remedy: "wait for one of them to end", retryAfterSeconds: 5 },
+  );
 }

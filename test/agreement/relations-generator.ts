@@ -39,9 +39,14 @@ const CONTEXTS: Readonly<Record<string, readonly JsonObject[]>> = {
   listed: [{}, { tag: "a" }, { tags: ["a", "b"] }, { tags: [] }, { tags: ["no"], tag: "no" }],
 };
 const QUESTIONS: readonly JsonObject[] = [
-  {}, { num: 7 }, { num: 1, least: 3 }, { name: "x" }, { flag: false, name: "z" }, { tags: ["a"], tag: "a" },
+  {},
+  { num: 7 },
+  { num: 1, least: 3 },
+  { name: "x" },
+  { flag: false, name: "z" },
+  { tags: ["a"], tag: "a" },
   { num: 9, least: 1, name: "q", flag: true, tags: ["b"], tag: "a" },
-]; // prettier-ignore
+];
 
 interface Allowed {
   readonly type: string;

@@ -3,7 +3,11 @@
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../src/call.ts";
 import { faultOf } from "../../src/errors.ts";
 import type { OAuthSettings, ServerRow } from "../../src/store/store.ts";
-import { UpstreamFault, type Connection, type RequestOptions } from "../../src/upstream/upstream.ts"; // prettier-ignore
+import {
+  UpstreamFault,
+  type Connection,
+  type RequestOptions,
+} from "../../src/upstream/upstream.ts";
 import { behindLogin, openHouse, serverRow } from "../fixtures/credentials.ts";
 
 interface Context {
@@ -15,17 +19,29 @@ interface Context {
 }
 
 /** What the caller's client can be asked. */
-const CAPABILITIES: JsonObject = { roots: { listChanged: true }, sampling: {}, elicitation: { form: {} } }; // prettier-ignore
+const CAPABILITIES: JsonObject = {
+  roots: { listChanged: true },
+  sampling: {},
+  elicitation: { form: {} },
+};
 /** A person gives up after so many logins. */
 const MAX_LOGINS = 3;
 /** Servers of the referee that do not say of themselves that they are modern, though they are. */
-const SILENT = new Set(["http-standard-headers", "http-custom-headers", "http-invalid-tool-headers", "sep-2322-client-request-state"]); // prettier-ignore
+const SILENT = new Set([
+  "http-standard-headers",
+  "http-custom-headers",
+  "http-invalid-tool-headers",
+  "sep-2322-client-request-state",
+]);
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
 
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as Context;
 const url = process.argv.at(-1) ?? "";
-const house = await openHouse({ documentUrl: DOCUMENT, redirectUrl: "http://localhost:3100/oauth/callback" }); // prettier-ignore
+const house = await openHouse({
+  documentUrl: DOCUMENT,
+  redirectUrl: "http://localhost:3100/oauth/callback",
+});
 
 const options = (): RequestOptions => ({
   signal: AbortSignal.timeout(120_000),
@@ -41,8 +57,12 @@ const list = async (connection: Connection, what: string): Promise<JsonObject[]>
 /** Says yes to everything, with what the form itself proposes. */
 async function ask(questions: InputQuestions): Promise<InputAnswers> {
   const answers = Object.entries(questions).map(([key, { params }]) => {
-    const properties = ((params["requestedSchema"] as JsonObject | undefined)?.["properties"] ?? {}) as Record<string, JsonObject>; // prettier-ignore
-    const content = Object.entries(properties).map(([name, schema]): [string, Json] => [name, schema["default"] ?? true]); // prettier-ignore
+    const properties = ((params["requestedSchema"] as JsonObject | undefined)?.["properties"] ??
+      {}) as Record<string, JsonObject>;
+    const content = Object.entries(properties).map(([name, schema]): [string, Json] => [
+      name,
+      schema["default"] ?? true,
+    ]);
     return [key, { action: "accept", content: Object.fromEntries(content) }] as const;
   });
   return Promise.resolve(Object.fromEntries(answers));
@@ -51,7 +71,9 @@ async function ask(questions: InputQuestions): Promise<InputAnswers> {
 /** What a caller does in most scenarios: looks what there is, and uses it. */
 async function use(connection: Connection): Promise<void> {
   const tools = await list(connection, "tools");
-  const wanted = context.toolCalls ?? tools.map(({ name }) => ({ name: name as string, arguments: argumentsFor(name as string) })); // prettier-ignore
+  const wanted =
+    context.toolCalls ??
+    tools.map(({ name }) => ({ name: name as string, arguments: argumentsFor(name as string) }));
   for (const one of wanted) await tried(call(connection, one.name, one.arguments));
 }
 
@@ -69,12 +91,15 @@ async function tried(work: Promise<unknown>): Promise<void> {
 
 async function useEverything(connection: Connection): Promise<void> {
   await use(connection);
-  for (const { uri } of await list(connection, "resources")) await connection.request("resources/read", { uri: uri ?? "" }, options()); // prettier-ignore
-  for (const { name } of await list(connection, "prompts")) await connection.request("prompts/get", { name: name ?? "", arguments: {} }, options()); // prettier-ignore
+  for (const { uri } of await list(connection, "resources"))
+    await connection.request("resources/read", { uri: uri ?? "" }, options());
+  for (const { name } of await list(connection, "prompts"))
+    await connection.request("prompts/get", { name: name ?? "", arguments: {} }, options());
 }
 
 async function ask2322(connection: Connection): Promise<void> {
-  for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"]) await tried(call(connection, `test_mrtr_${name}`, {})); // prettier-ignore
+  for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"])
+    await tried(call(connection, `test_mrtr_${name}`, {}));
 }
 
 const USES: Readonly<Record<string, (connection: Connection) => Promise<void>>> = {
@@ -95,34 +120,51 @@ async function once(row: ServerRow): Promise<void> {
 
 const modern = {
   kind: "modern",
-  discover: { supportedVersions: ["2026-07-28"], capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} }, resultType: "complete", ttlMs: 0, cacheScope: "private" },
-} as unknown as Parameters<typeof house.verdicts.keep>[2]; // prettier-ignore
+  discover: {
+    supportedVersions: ["2026-07-28"],
+    capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
+    resultType: "complete",
+    ttlMs: 0,
+    cacheScope: "private",
+  },
+} as unknown as Parameters<typeof house.verdicts.keep>[2];
 
 /** The person in front of the browser: opens the address, and is sent back with the answer. */
 async function logIn(row: ServerRow): Promise<void> {
   const target = await house.credentials.logins.begin(row, "caller");
   const response = await fetch(target, { redirect: "manual" });
   const back = new URL(response.headers.get("location") ?? "", target);
-  const login = await house.credentials.logins.begun(back.searchParams.get("state") ?? "", () => Promise.resolve(row)); // prettier-ignore
+  const login = await house.credentials.logins.begun(back.searchParams.get("state") ?? "", () =>
+    Promise.resolve(row),
+  );
   await house.credentials.logins.finish(login, back.searchParams);
 }
 
 async function rowFor(): Promise<ServerRow> {
-  if (!scenario.startsWith("auth/")) return serverRow({ kind: "http", url, headers: {}, auth: "headers" }); // prettier-ignore
+  if (!scenario.startsWith("auth/"))
+    return serverRow({ kind: "http", url, headers: {}, auth: "headers" });
   const oauth: OAuthSettings = {
     ...(scenario.startsWith("auth/client-credentials") ? { grant: "client_credentials" } : {}),
     ...(context.client_id === undefined ? {} : { clientId: context.client_id }),
     ...(context.client_secret === undefined ? {} : { clientSecret: "${credential:SECRET}" }),
-    ...(context.private_key_pem === undefined ? {} : { privateKey: "${credential:KEY}", algorithm: context.signing_algorithm ?? "ES256" }), // prettier-ignore
+    ...(context.private_key_pem === undefined
+      ? {}
+      : { privateKey: "${credential:KEY}", algorithm: context.signing_algorithm ?? "ES256" }),
   };
-  const row: ServerRow = { ...behindLogin(url), transport: { kind: "http", url, headers: {}, auth: "oauth", oauth } }; // prettier-ignore
-  if (context.client_secret !== undefined) await house.credentials.put(row, "", "SECRET", context.client_secret); // prettier-ignore
-  if (context.private_key_pem !== undefined) await house.credentials.put(row, "", "KEY", context.private_key_pem); // prettier-ignore
+  const row: ServerRow = {
+    ...behindLogin(url),
+    transport: { kind: "http", url, headers: {}, auth: "oauth", oauth },
+  };
+  if (context.client_secret !== undefined)
+    await house.credentials.put(row, "", "SECRET", context.client_secret);
+  if (context.private_key_pem !== undefined)
+    await house.credentials.put(row, "", "KEY", context.private_key_pem);
   return row;
 }
 
 const wantsLogin = (cause: unknown): boolean =>
-  (cause instanceof UpstreamFault && cause.kind === "unauthorized") || faultOf(cause).reason === "upstream_login"; // prettier-ignore
+  (cause instanceof UpstreamFault && cause.kind === "unauthorized") ||
+  faultOf(cause).reason === "upstream_login";
 
 async function run(): Promise<void> {
   const row = await rowFor();

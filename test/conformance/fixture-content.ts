@@ -14,13 +14,33 @@ import {
 import { PNG } from "./fixture-tools.ts";
 
 export const RESOURCES: readonly Resource[] = [
-  { uri: "test://static-text", name: "static-text", description: "A text that stays.", mimeType: "text/plain" }, // prettier-ignore
-  { uri: "test://static-binary", name: "static-binary", description: "A picture that stays.", mimeType: "image/png" }, // prettier-ignore
-  { uri: "test://watched-resource", name: "watched-resource", description: "A text to watch.", mimeType: "text/plain" }, // prettier-ignore
+  {
+    uri: "test://static-text",
+    name: "static-text",
+    description: "A text that stays.",
+    mimeType: "text/plain",
+  },
+  {
+    uri: "test://static-binary",
+    name: "static-binary",
+    description: "A picture that stays.",
+    mimeType: "image/png",
+  },
+  {
+    uri: "test://watched-resource",
+    name: "watched-resource",
+    description: "A text to watch.",
+    mimeType: "text/plain",
+  },
 ];
 
 export const TEMPLATES = [
-  { uriTemplate: "test://template/{id}/data", name: "template", description: "Data by id.", mimeType: "application/json" }, // prettier-ignore
+  {
+    uriTemplate: "test://template/{id}/data",
+    name: "template",
+    description: "Data by id.",
+    mimeType: "application/json",
+  },
 ];
 
 export function readResource(uri: string): ReadResourceResult {
@@ -31,7 +51,11 @@ export function readResource(uri: string): ReadResourceResult {
   }
   switch (uri) {
     case "test://static-text":
-      return { contents: [{ uri, mimeType: "text/plain", text: "This is the content of the static text resource." }] }; // prettier-ignore
+      return {
+        contents: [
+          { uri, mimeType: "text/plain", text: "This is the content of the static text resource." },
+        ],
+      };
     case "test://static-binary":
       return { contents: [{ uri, mimeType: "image/png", blob: PNG }] };
     case "test://watched-resource":
@@ -46,8 +70,16 @@ const required = (...names: string[]) =>
 
 export const PROMPTS: readonly Prompt[] = [
   { name: "test_simple_prompt", description: "One sentence." },
-  { name: "test_prompt_with_arguments", description: "Two arguments.", arguments: required("arg1", "arg2") }, // prettier-ignore
-  { name: "test_prompt_with_embedded_resource", description: "A resource inside.", arguments: required("resourceUri") }, // prettier-ignore
+  {
+    name: "test_prompt_with_arguments",
+    description: "Two arguments.",
+    arguments: required("arg1", "arg2"),
+  },
+  {
+    name: "test_prompt_with_embedded_resource",
+    description: "A resource inside.",
+    arguments: required("resourceUri"),
+  },
   { name: "test_prompt_with_image", description: "A picture inside." },
   { name: "test_input_required_result_prompt", description: "Asks for its context." },
 ];
@@ -69,7 +101,14 @@ export function getPrompt(
       return says(text(`Prompt with arguments: arg1='${args["arg1"]}', arg2='${args["arg2"]}'`));
     case "test_prompt_with_embedded_resource":
       return says(
-        { type: "resource", resource: { uri: args["resourceUri"] ?? "", mimeType: "text/plain", text: "Embedded resource content for testing." } }, // prettier-ignore
+        {
+          type: "resource",
+          resource: {
+            uri: args["resourceUri"] ?? "",
+            mimeType: "text/plain",
+            text: "Embedded resource content for testing.",
+          },
+        },
         text("Please process the embedded resource above."),
       );
     case "test_prompt_with_image":
@@ -79,10 +118,22 @@ export function getPrompt(
       );
     case "test_input_required_result_prompt": {
       const answer = inputResponse(ctx.mcpReq.inputResponses, "user_context");
-      if (answer.kind === "elicit") return says(text(`Context: ${String(answer.content?.["context"])}`)); // prettier-ignore
-      const requestedSchema = { type: "object", properties: { context: { type: "string" } }, required: ["context"] } as const; // prettier-ignore
+      if (answer.kind === "elicit")
+        return says(text(`Context: ${String(answer.content?.["context"])}`));
+      const requestedSchema = {
+        type: "object",
+        properties: { context: { type: "string" } },
+        required: ["context"],
+      } as const;
       const message = "What context should the prompt use?";
-      return inputRequired({ inputRequests: { user_context: inputRequired.elicit({ message, requestedSchema: { ...requestedSchema, required: ["context"] } }) } }); // prettier-ignore
+      return inputRequired({
+        inputRequests: {
+          user_context: inputRequired.elicit({
+            message,
+            requestedSchema: { ...requestedSchema, required: ["context"] },
+          }),
+        },
+      });
     }
     default:
       throw new ProtocolError(-32602, `Unknown prompt: ${name}`);

@@ -81,14 +81,24 @@ export async function startFixtureServer({ eras = "both" } = {}): Promise<Fixtur
       originValidationResponse(request, localhostAllowedOrigins());
     if (refused) return refused;
     const isModern = !(await isLegacyRequest(request, options.parsedBody));
-    if (isModern && eras === "legacy") return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request: no session" } }, { status: 400 }); // prettier-ignore
-    if (isModern) return handler.fetch(request, options); // prettier-ignore
-    const body = options.parsedBody ?? (request.method === "POST" ? await request.clone().json() : undefined); // prettier-ignore
-    if ((body as { method?: string } | undefined)?.method === "initialize") return opened(request, { ...options, parsedBody: body }); // prettier-ignore
+    if (isModern && eras === "legacy")
+      return Response.json(
+        { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request: no session" } },
+        { status: 400 },
+      );
+    if (isModern) return handler.fetch(request, options);
+    const body =
+      options.parsedBody ?? (request.method === "POST" ? await request.clone().json() : undefined);
+    if ((body as { method?: string } | undefined)?.method === "initialize")
+      return opened(request, { ...options, parsedBody: body });
     const id = request.headers.get("mcp-session-id");
     if (id === null) return handler.fetch(request, options);
     const session = sessions.get(id);
-    if (!session) return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, { status: 404 }); // prettier-ignore
+    if (!session)
+      return Response.json(
+        { jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } },
+        { status: 404 },
+      );
     return session.transport.handleRequest(request, { ...options, parsedBody: body });
   }
 
@@ -153,24 +163,38 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
   product.toolInputSchemaJson = (name) => schemaOf(name);
   const { server } = product;
   const capabilitiesOf = (ctx: ServerContext): Record<string, unknown> => {
-    const envelope = ctx.mcpReq.envelope as Record<string, Record<string, unknown> | undefined> | undefined; // prettier-ignore
+    const envelope = ctx.mcpReq.envelope as
+      Record<string, Record<string, unknown> | undefined> | undefined;
     return envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? { ...server.getClientCapabilities() };
   };
 
   server.setRequestHandler("tools/list", () => ({
     tools: [
-      ...Object.entries(FIXTURE_TOOLS).map(([name, { description }]) => ({ name, description, inputSchema: schemaOf(name) })), // prettier-ignore
-      ...(spare.tools ? [{ name: SPARE, description: "Comes and goes.", inputSchema: schemaOf(SPARE) }] : []), // prettier-ignore
+      ...Object.entries(FIXTURE_TOOLS).map(([name, { description }]) => ({
+        name,
+        description,
+        inputSchema: schemaOf(name),
+      })),
+      ...(spare.tools
+        ? [{ name: SPARE, description: "Comes and goes.", inputSchema: schemaOf(SPARE) }]
+        : []),
     ],
   }));
   server.setRequestHandler("tools/call", async ({ params }, ctx) => {
     const tool = FIXTURE_TOOLS[params.name];
     if (!tool) throw new ProtocolError(-32602, `Unknown tool: ${params.name}`);
     const mint: FixtureContext["mint"] = (payload) => codec.mint(payload, ctx);
-    return tool.run(params.arguments ?? {}, { ctx, capabilities: capabilitiesOf(ctx), mint, change });
-  }); // prettier-ignore
+    return tool.run(params.arguments ?? {}, {
+      ctx,
+      capabilities: capabilitiesOf(ctx),
+      mint,
+      change,
+    });
+  });
   server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES] }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [...TEMPLATES] })); // prettier-ignore
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [...TEMPLATES],
+  }));
   server.setRequestHandler("resources/read", ({ params }) => readResource(params.uri));
   server.setRequestHandler("resources/subscribe", ({ params }) => {
     subscribed.add(params.uri);
@@ -181,7 +205,10 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
     return {};
   });
   server.setRequestHandler("prompts/list", () => ({
-    prompts: [...PROMPTS, ...(spare.prompts ? [{ name: SPARE, description: "Comes and goes." }] : [])], // prettier-ignore
+    prompts: [
+      ...PROMPTS,
+      ...(spare.prompts ? [{ name: SPARE, description: "Comes and goes." }] : []),
+    ],
   }));
   server.setRequestHandler("prompts/get", ({ params }, ctx) =>
     getPrompt(params.name, params.arguments ?? {}, ctx),
@@ -192,7 +219,8 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
 
 /** Keeps what a stream has sent, so that it can be taken up again. */
 function eventStore(): EventStore {
-  const events: { id: string; stream: string; message: Parameters<EventStore["storeEvent"]>[1] }[] = []; // prettier-ignore
+  const events: { id: string; stream: string; message: Parameters<EventStore["storeEvent"]>[1] }[] =
+    [];
   return {
     storeEvent(stream, message) {
       const id = `${stream}_${events.length}`;

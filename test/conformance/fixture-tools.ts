@@ -38,11 +38,18 @@ export interface FixtureContext {
 const text = (words: string): CallToolResult => ({ content: [{ type: "text", text: words }] });
 const none: Schema = { type: "object", properties: {} };
 
-const NAME = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const; // prettier-ignore
+const NAME = {
+  type: "object",
+  properties: { name: { type: "string" } },
+  required: ["name"],
+} as const;
 const question = (message: string, requestedSchema: object) =>
   inputRequired.elicit({ message, requestedSchema } as Parameters<typeof inputRequired.elicit>[0]);
 const sample = (words: string, maxTokens: number) =>
-  inputRequired.createMessage({ messages: [{ role: "user", content: { type: "text", text: words } }], maxTokens }); // prettier-ignore
+  inputRequired.createMessage({
+    messages: [{ role: "user", content: { type: "text", text: words } }],
+    maxTokens,
+  });
 
 /** The accepted answer to a form under this key; null: there is none yet. */
 function accepted({ ctx }: FixtureContext, key: string): Record<string, unknown> | null {
@@ -65,7 +72,10 @@ function sampled({ ctx }: FixtureContext, key: string): string | null {
 }
 
 const ask = async (c: FixtureContext, inputRequests: InputRequests, step?: number) =>
-  inputRequired({ inputRequests, ...(step === undefined ? {} : { requestState: await c.mint({ step }) }) }); // prettier-ignore
+  inputRequired({
+    inputRequests,
+    ...(step === undefined ? {} : { requestState: await c.mint({ step }) }),
+  });
 
 const stepOf = ({ ctx }: FixtureContext): number | null =>
   ctx.mcpReq.requestState<{ step: number }>()?.step ?? null;
@@ -76,7 +86,6 @@ async function logs({ ctx }: FixtureContext): Promise<void> {
     "Tool processing data",
     "Tool execution completed",
   ]) {
-    // prettier-ignore
     await ctx.mcpReq.log("info", words);
     await sleep(50);
   }
@@ -86,16 +95,25 @@ async function progress({ ctx }: FixtureContext, values: readonly number[]): Pro
   const progressToken = ctx.mcpReq._meta?.progressToken;
   for (const value of values) {
     if (progressToken !== undefined)
-      await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: value, total: 100 } }); // prettier-ignore
+      await ctx.mcpReq.notify({
+        method: "notifications/progress",
+        params: { progressToken, progress: value, total: 100 },
+      });
     await sleep(50);
   }
 }
 
-const form = (key: string, message: string, schema: object, done: (answer: string) => string): FixtureTool["run"] =>
+const form =
+  (
+    key: string,
+    message: string,
+    schema: object,
+    done: (answer: string) => string,
+  ): FixtureTool["run"] =>
   (_args, c) => {
     const answer = formAnswer(c, key);
     return answer === null ? ask(c, { [key]: question(message, schema) }) : text(done(answer));
-  }; // prettier-ignore
+  };
 
 const enumeration = (title: string) => [
   { const: "value1", title: `First ${title}` },
@@ -119,7 +137,18 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
   },
   test_embedded_resource: {
     description: "Answers with a resource inside.",
-    run: () => ({ content: [{ type: "resource", resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource content." } }] }), // prettier-ignore
+    run: () => ({
+      content: [
+        {
+          type: "resource",
+          resource: {
+            uri: "test://embedded-resource",
+            mimeType: "text/plain",
+            text: "This is an embedded resource content.",
+          },
+        },
+      ],
+    }),
   },
   test_multiple_content_types: {
     description: "Answers with words, a picture and a resource.",
@@ -127,7 +156,14 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
       content: [
         { type: "text", text: "Multiple content types test:" },
         { type: "image", data: PNG, mimeType: "image/png" },
-        { type: "resource", resource: { uri: "test://mixed-content-resource", mimeType: "application/json", text: '{"test":"data","value":123}' } }, // prettier-ignore
+        {
+          type: "resource",
+          resource: {
+            uri: "test://mixed-content-resource",
+            mimeType: "application/json",
+            text: '{"test":"data","value":123}',
+          },
+        },
       ],
     }),
   },
@@ -167,7 +203,11 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
   },
   test_sampling: {
     description: "Asks the client's model.",
-    inputSchema: { type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] }, // prettier-ignore
+    inputSchema: {
+      type: "object",
+      properties: { prompt: { type: "string" } },
+      required: ["prompt"],
+    },
     run: ({ prompt }, c) => {
       const said = sampled(c, "sample");
       return said === null
@@ -177,9 +217,16 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
   },
   test_elicitation: {
     description: "Asks the client's user.",
-    inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] }, // prettier-ignore
+    inputSchema: {
+      type: "object",
+      properties: { message: { type: "string" } },
+      required: ["message"],
+    },
     run: ({ message }, c) => {
-      const properties = { username: { type: "string", description: "User's response" }, email: { type: "string", description: "User's email address" } }; // prettier-ignore
+      const properties = {
+        username: { type: "string", description: "User's response" },
+        email: { type: "string", description: "User's email address" },
+      };
       const schema = { type: "object", properties, required: ["username", "email"] };
       return form("user", String(message), schema, (answer) => `User response: ${answer}`)({}, c);
     },
@@ -213,7 +260,11 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
         properties: {
           untitledSingle: { type: "string", enum: OPTIONS },
           titledSingle: { type: "string", oneOf: enumeration("Option") },
-          legacyEnum: { type: "string", enum: ["opt1", "opt2", "opt3"], enumNames: ["Option One", "Option Two", "Option Three"] }, // prettier-ignore
+          legacyEnum: {
+            type: "string",
+            enum: ["opt1", "opt2", "opt3"],
+            enumNames: ["Option One", "Option Two", "Option Three"],
+          },
           untitledMulti: { type: "array", items: { type: "string", enum: OPTIONS } },
           titledMulti: { type: "array", items: { anyOf: enumeration("Choice") } },
         },
@@ -344,7 +395,11 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
   test_input_required_result_multi_round: {
     description: "Asks twice.",
     run: async (_args, c) => {
-      const color = { type: "object", properties: { color: { type: "string" } }, required: ["color"] }; // prettier-ignore
+      const color = {
+        type: "object",
+        properties: { color: { type: "string" } },
+        required: ["color"],
+      };
       if (stepOf(c) === 2 && accepted(c, "step2") !== null) return text("both answered");
       if (stepOf(c) === 1 && accepted(c, "step1") !== null)
         return ask(c, { step2: question("Step 2: What is your favorite color?", color) }, 2);
@@ -369,7 +424,9 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
       };
       const asked = Object.keys(requests);
       if (asked.length === 0) throw new ProtocolError(-32602, "the client can answer nothing");
-      const answered = asked.every((key) => inputResponse(c.ctx.mcpReq.inputResponses, key).kind !== "missing"); // prettier-ignore
+      const answered = asked.every(
+        (key) => inputResponse(c.ctx.mcpReq.inputResponses, key).kind !== "missing",
+      );
       return answered ? text("answered") : ask(c, requests);
     },
   },

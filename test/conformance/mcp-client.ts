@@ -22,7 +22,9 @@ interface Requirements {
 export async function judgeClient(): Promise<number> {
   let failed = 0;
   for (const set of SETS) {
-    const { client: scored, not_scored } = parse(await readFile(join(PACKAGE, "requirements", `${set}.yaml`), "utf8")) as Requirements; // prettier-ignore
+    const { client: scored, not_scored } = parse(
+      await readFile(join(PACKAGE, "requirements", `${set}.yaml`), "utf8"),
+    ) as Requirements;
     const found = await runClient(set, [
       ...scored,
       ...not_scored.filter(({ leg }) => leg === "client").map(({ scenario }) => scenario),
@@ -39,20 +41,44 @@ export async function judgeClient(): Promise<number> {
       const isFailed = faults.length > 0 || good === 0;
       if (isFailed && kind === "scored") failed++;
       const words = faults.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`);
-      console.log(`  ${isFailed ? "✗" : "✓"} ${scenario}${kind === "scored" ? "" : " (not scored)"}: ${good} checks${words.length > 0 ? `; ${words.join("; ")}` : ""}`); // prettier-ignore
+      console.log(
+        `  ${isFailed ? "✗" : "✓"} ${scenario}${kind === "scored" ? "" : " (not scored)"}: ${good} checks${words.length > 0 ? `; ${words.join("; ")}` : ""}`,
+      );
     }
-    console.log(`  scored: ${sums.scored[0]} checks passed, ${sums.scored[1]} failed, in ${scored.length} scenarios; not scored: ${sums.unscored[0]} passed, ${sums.unscored[1]} failed`); // prettier-ignore
+    console.log(
+      `  scored: ${sums.scored[0]} checks passed, ${sums.scored[1]} failed, in ${scored.length} scenarios; not scored: ${sums.unscored[0]} passed, ${sums.unscored[1]} failed`,
+    );
   }
   return failed;
 }
 
 /** One after the other: the referee would start all at once, and then only the machine would be judged. */
-async function runClient(set: RequirementSet, scenarios: readonly string[]): Promise<Map<string, Check[]>> {
+async function runClient(
+  set: RequirementSet,
+  scenarios: readonly string[],
+): Promise<Map<string, Check[]>> {
   const output = await mkdtemp(join(tmpdir(), "ostiary-conformance-"));
   try {
     const command = `${process.execPath} --no-warnings ${PROGRAM}`;
     for (const scenario of scenarios) {
-      const args = ["--no-warnings", "--import", LOOPBACK, join(PACKAGE, "dist/index.js"), "client", "--command", command, "--scenario", scenario, "--spec-version", set, "--force", "--timeout", SCENARIO_LIMIT_MS, "-o", output];
+      const args = [
+        "--no-warnings",
+        "--import",
+        LOOPBACK,
+        join(PACKAGE, "dist/index.js"),
+        "client",
+        "--command",
+        command,
+        "--scenario",
+        scenario,
+        "--spec-version",
+        set,
+        "--force",
+        "--timeout",
+        SCENARIO_LIMIT_MS,
+        "-o",
+        output,
+      ];
       const child = spawn(process.execPath, args, { stdio: "ignore" });
       await new Promise((resolve, reject) => child.on("error", reject).on("exit", resolve));
     }
@@ -60,7 +86,7 @@ async function runClient(set: RequirementSet, scenarios: readonly string[]): Pro
   } finally {
     await rm(output, { recursive: true, force: true });
   }
-} // prettier-ignore
+}
 
 /** The referee writes a folder per scenario, those with a slash in folders of their own. */
 async function checksIn(output: string): Promise<Map<string, Check[]>> {
@@ -68,7 +94,10 @@ async function checksIn(output: string): Promise<Map<string, Check[]>> {
   for (const path of await readdir(output, { recursive: true })) {
     const [, scenario] = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z\/checks\.json$/.exec(path) ?? [];
     if (scenario === undefined) continue;
-    found.set(scenario.replace(/^client-/, ""), JSON.parse(await readFile(join(output, path), "utf8")) as Check[]); // prettier-ignore
+    found.set(
+      scenario.replace(/^client-/, ""),
+      JSON.parse(await readFile(join(output, path), "utf8")) as Check[],
+    );
   }
   return found;
 }

@@ -8,7 +8,10 @@ import { startKeyProxy } from "./mcp-proxy.ts";
 import { runReferee, scored, SETS } from "./mcp-referee.ts";
 
 /** The referee does not score these, but a gateway that rewrites names must hold them. */
-const REQUIRED: readonly string[] = ["http-header-validation", "http-custom-header-server-validation"]; // prettier-ignore
+const REQUIRED: readonly string[] = [
+  "http-header-validation",
+  "http-custom-header-server-validation",
+];
 /** Added by the referee to every scenario; alone it proves nothing. */
 const COMMON_CHECK = "wire-schema-valid";
 
@@ -54,23 +57,32 @@ async function behindOstiary(upstream: string, fastPath: boolean) {
 }
 
 const good = (score: Score | undefined): boolean => score?.failed.length === 0 && score.proofs > 0;
-const told = (score: Score | undefined): string => score === undefined ? "did not run" : `${score.passed}/${score.failed.length}`; // prettier-ignore
+const told = (score: Score | undefined): string =>
+  score === undefined ? "did not run" : `${score.passed}/${score.failed.length}`;
 
 /** Prints both columns; resolves with what is not carried through. */
 async function compare(set: RequirementSet, direct: Column, through: Column): Promise<string[]> {
-  const demanded = new Set([...(await scored(set)), ...REQUIRED.filter((name) => direct.has(name))]);
+  const demanded = new Set([
+    ...(await scored(set)),
+    ...REQUIRED.filter((name) => direct.has(name)),
+  ]);
   const faults: string[] = [];
   for (const scenario of new Set([...demanded, ...direct.keys()])) {
     const [one, other] = [direct.get(scenario), through.get(scenario)];
     const isDemanded = demanded.has(scenario);
     const fault = isDemanded && !good(other);
     if (isDemanded && !good(one)) faults.push(`${set} ${scenario}: the fixture itself fails`);
-    if (fault) faults.push(`${set} ${scenario}: ${other?.failed.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`).join("; ") || "no check of its own was made"}`); // prettier-ignore
+    if (fault)
+      faults.push(
+        `${set} ${scenario}: ${other?.failed.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`).join("; ") || "no check of its own was made"}`,
+      );
     const sign = fault ? "✗" : isDemanded ? "✓" : "–";
-    console.log(`  ${sign} ${scenario.padEnd(48)} direct ${told(one).padEnd(8)} through ${told(other)}`); // prettier-ignore
+    console.log(
+      `  ${sign} ${scenario.padEnd(48)} direct ${told(one).padEnd(8)} through ${told(other)}`,
+    );
   }
   return faults;
-} // prettier-ignore
+}
 
 export async function judgeGateway(): Promise<number> {
   const faults: string[] = [];
@@ -86,12 +98,17 @@ export async function judgeGateway(): Promise<number> {
       const fast = await gateway.fastCalls();
       const meant = fastPath && set === "2026-07-28";
       console.log(`  ${fast > 0 === meant ? "✓" : "✗"} ${fast} calls on the fast path`);
-      if (fast > 0 !== meant) faults.push(`${set}: ${fast} calls on the fast path, ${meant ? "some" : "none"} were meant`); // prettier-ignore
+      if (fast > 0 !== meant)
+        faults.push(
+          `${set}: ${fast} calls on the fast path, ${meant ? "some" : "none"} were meant`,
+        );
       await gateway.close();
       await fixture.close();
     }
   }
   for (const fault of faults) console.log(`✗ ${fault}`);
-  console.log(faults.length === 0 ? "\nall that passes directly passes through" : `\n${faults.length} faults`); // prettier-ignore
+  console.log(
+    faults.length === 0 ? "\nall that passes directly passes through" : `\n${faults.length} faults`,
+  );
   return faults.length;
 }

@@ -25,9 +25,20 @@ const whole = (set: RequirementSet, reason: string, ...scenarios: string[]): Lef
   scenarios.map((scenario) => ({ set, scenario, reason }));
 
 const CONTENT_SCENARIOS = {
-  resources: ["resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"],
-  prompts: ["prompts-list", "prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image"],
-} as const; // prettier-ignore
+  resources: [
+    "resources-list",
+    "resources-read-text",
+    "resources-read-binary",
+    "resources-templates-read",
+  ],
+  prompts: [
+    "prompts-list",
+    "prompts-get-simple",
+    "prompts-get-with-args",
+    "prompts-get-embedded-resource",
+    "prompts-get-with-image",
+  ],
+} as const;
 
 export const LEFT_OUT: readonly LeftOut[] = [
   ...whole("2025-11-25", LOGGING, "logging-set-level", "tools-call-with-logging"),

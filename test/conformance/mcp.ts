@@ -74,6 +74,10 @@ async function judgeOurselves(): Promise<number> {
   return count(everything, "failed");
 }
 
-const asked = process.argv.includes("--client") ? judgeClient : process.argv.includes("--gateway") ? judgeGateway : judgeOurselves; // prettier-ignore
+const asked = process.argv.includes("--client")
+  ? judgeClient
+  : process.argv.includes("--gateway")
+    ? judgeGateway
+    : judgeOurselves;
 const failed = await asked();
 if (failed > 0) process.exitCode = 1;

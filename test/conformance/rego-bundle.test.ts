@@ -13,8 +13,12 @@ describe("the evaluator bundled for browsers", () => {
     const url = `data:text/javascript;base64,${Buffer.from(await bundleRego()).toString("base64")}`;
     const rego = (await import(url)) as typeof Rego;
     const compiled = rego.compile({ "p.rego": 'package p\n\nallow if input.user == "ada"\n' });
-    expect(compiled.ok && compiled.policy.evaluate("data.p.allow", { input: { user: "ada" } })).toMatchObject({ ok: true, value: true }); // prettier-ignore
-    const annotated = rego.compile({ "a.rego": "# METADATA\n# title: one\npackage a\n\nx := rego.metadata.chain()\n" }); // prettier-ignore
+    expect(
+      compiled.ok && compiled.policy.evaluate("data.p.allow", { input: { user: "ada" } }),
+    ).toMatchObject({ ok: true, value: true });
+    const annotated = rego.compile({
+      "a.rego": "# METADATA\n# title: one\npackage a\n\nx := rego.metadata.chain()\n",
+    });
     expect(annotated.ok).toBe(true);
     const refused = rego.compile({ "c.rego": 'package c\n\nx := crypto.sha256("a")\n' });
     expect(refused).toMatchObject({ ok: false, errors: [{ code: "rego_type_error", line: 3 }] });

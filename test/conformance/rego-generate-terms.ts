@@ -9,17 +9,55 @@ export interface Scope {
   readonly random: Random;
   /** Variables and rules by what they hold. */
   readonly names: ReadonlyMap<string, Kind | "any">;
-  readonly functions: ReadonlyMap<string, { readonly args: readonly Kind[]; readonly result: Kind }>;
+  readonly functions: ReadonlyMap<
+    string,
+    { readonly args: readonly Kind[]; readonly result: Kind }
+  >;
   /** A name not used so far in this rule. */
   fresh(): string;
-} // prettier-ignore
+}
 
 export function withName(scope: Scope, name: string, kind: Kind | "any"): Scope {
   return { ...scope, names: new Map([...scope.names, [name, kind]]) };
 }
 
-const NUMBERS = ["0", "1", "2", "3", "7", "10", "-1", "-3", "0.5", "1.25", "-2.5", "100", "1e3", "0.1", "9007199254740993", "1e-2"]; // prettier-ignore
-const STRINGS = ['""', '"a"', '"b"', '"abc"', '"A b"', '"a.b.c"', '"ada"', '"x,y"', '"10"', '"é"', '"日本"', '"a\\tb"', "`raw\\d`", '"😀z"', '"%d"', '"/x/y"', '"Hello"']; // prettier-ignore
+const NUMBERS = [
+  "0",
+  "1",
+  "2",
+  "3",
+  "7",
+  "10",
+  "-1",
+  "-3",
+  "0.5",
+  "1.25",
+  "-2.5",
+  "100",
+  "1e3",
+  "0.1",
+  "9007199254740993",
+  "1e-2",
+];
+const STRINGS = [
+  '""',
+  '"a"',
+  '"b"',
+  '"abc"',
+  '"A b"',
+  '"a.b.c"',
+  '"ada"',
+  '"x,y"',
+  '"10"',
+  '"é"',
+  '"日本"',
+  '"a\\tb"',
+  "`raw\\d`",
+  '"😀z"',
+  '"%d"',
+  '"/x/y"',
+  '"Hello"',
+];
 const FIELDS: Record<Kind, readonly string[]> = {
   num: ["input.n", "input.m", "input.o.x", "data.base.limit", "input.xs[0]", "input.deep.a.b"],
   str: ["input.s", "input.user", "data.base.owner", "input.names[0]", "input.o.name"],
@@ -28,7 +66,15 @@ const FIELDS: Record<Kind, readonly string[]> = {
   set: [],
   obj: ["input.o", "input.deep", "data.base.roles", "data.base.tools", "input.none"],
 };
-const ANY = ["input.missing", "input.nil", "input.o.missing", "input.deep.a", "data.base.nope", "input.rows[1]", "null"]; // prettier-ignore
+const ANY = [
+  "input.missing",
+  "input.nil",
+  "input.o.missing",
+  "input.deep.a",
+  "data.base.nope",
+  "input.rows[1]",
+  "null",
+];
 const REGEXES = [
   '"^a"',
   '"[a-z]+"',
@@ -43,7 +89,12 @@ const REGEXES = [
 const GLOBS = ['"a*"', '"*.b.*"', '"{a,b}*"', '"[a-c]?"', '"**"', '"a"'];
 
 export function literal({ random }: Scope, kind: Kind, depth: number): string {
-  const inner = () => literal({ random } as Scope, random.pick(depth > 0 ? KINDS : ["num", "str", "bool"]), depth - 1); // prettier-ignore
+  const inner = () =>
+    literal(
+      { random } as Scope,
+      random.pick(depth > 0 ? KINDS : ["num", "str", "bool"]),
+      depth - 1,
+    );
   const same = (): string[] => {
     const one = random.pick<Kind>(["num", "str"]);
     return random.times(0, 4, () => literal({ random } as Scope, one, 0));
@@ -117,8 +168,10 @@ const MAKERS: Record<Kind, Maker> = {
       () => `bits.${s.random.pick(["and", "or", "xor"])}(${n()}, ${n()})`,
       () => `bits.${s.random.pick(["lsh", "rsh"])}(${n()}, ${s.random.pick(["0", "1", "5"])})`,
       () => `units.parse_bytes("${s.random.pick(["1k", "2KiB", "0.5m", "x", "10"])}")`,
-      () => `semver.compare("${s.random.pick(["1.2.3", "1.0.0-rc.1"])}", "${s.random.pick(["1.2.3", "1.10.0", "bad"])}")`,
-      () => `time.parse_rfc3339_ns("${s.random.pick(["2024-02-29T12:00:00Z", "1970-01-01T00:00:00+01:00", "x"])}")`,
+      () =>
+        `semver.compare("${s.random.pick(["1.2.3", "1.0.0-rc.1"])}", "${s.random.pick(["1.2.3", "1.10.0", "bad"])}")`,
+      () =>
+        `time.parse_rfc3339_ns("${s.random.pick(["2024-02-29T12:00:00Z", "1970-01-01T00:00:00+01:00", "x"])}")`,
     ])();
   },
   str: (s, d) => {
@@ -127,18 +180,24 @@ const MAKERS: Record<Kind, Maker> = {
     return s.random.pick<() => string>([
       () => `concat(${str()}, [${str()}, ${str()}])`,
       () => `${s.random.pick(["lower", "upper", "trim_space", "strings.reverse"])}(${str()})`,
-      () => `${s.random.pick(["trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix"])}(${str()}, ${str()})`,
-      () => `sprintf(${s.random.pick(['"%v"', '"%s-%d"', '"%5.2f|%x"', '"%q"', '"%%"', '"%v %v"'])}, [${anyTerm(s, d)}, ${n()}])`,
+      () =>
+        `${s.random.pick(["trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix"])}(${str()}, ${str()})`,
+      () =>
+        `sprintf(${s.random.pick(['"%v"', '"%s-%d"', '"%5.2f|%x"', '"%q"', '"%%"', '"%v %v"'])}, [${anyTerm(s, d)}, ${n()}])`,
       () => `replace(${str()}, ${str()}, ${str()})`,
-      () => `substring(${str()}, ${s.random.pick(["0", "1", "-1", "2"])}, ${s.random.pick(["-1", "0", "1", "10"])})`,
+      () =>
+        `substring(${str()}, ${s.random.pick(["0", "1", "-1", "2"])}, ${s.random.pick(["-1", "0", "1", "10"])})`,
       () => `format_int(${n()}, ${s.random.pick(["2", "8", "10", "16"])})`,
-      () => `$"${s.random.pick(["", "a", "x="])}{${anyTerm(s, 0)}}${s.random.pick(["", "!", " "])}"`,
+      () =>
+        `$"${s.random.pick(["", "a", "x="])}{${anyTerm(s, 0)}}${s.random.pick(["", "!", " "])}"`,
       () => `json.marshal(${anyTerm(s, d)})`,
       () => `type_name(${anyTerm(s, d)})`,
-      () => `${s.random.pick(["base64.encode", "base64url.encode", "hex.encode", "urlquery.encode"])}(${str()})`,
+      () =>
+        `${s.random.pick(["base64.encode", "base64url.encode", "hex.encode", "urlquery.encode"])}(${str()})`,
       () => `${s.random.pick(["base64.decode", "hex.decode", "urlquery.decode"])}(${str()})`,
       () => `crypto.${s.random.pick(["md5", "sha1", "sha256"])}(${str()})`,
-      () => `regex.replace(${str()}, ${s.random.pick(REGEXES)}, ${s.random.pick(['"-"', '"$1"', '""'])})`,
+      () =>
+        `regex.replace(${str()}, ${s.random.pick(REGEXES)}, ${s.random.pick(['"-"', '"$1"', '""'])})`,
       () => `strings.replace_n({"a": ${str()}, "b": "B"}, ${str()})`,
       () => `yaml.marshal(${literal(s, "obj", 0)})`,
       () => `time.format(${s.random.pick(["0", "1709208000000000000"])})`,
@@ -152,11 +211,14 @@ const MAKERS: Record<Kind, Maker> = {
       () => `${s.random.pick(["startswith", "endswith", "contains"])}(${str()}, ${str()})`,
       () => `strings.any_prefix_match(${str()}, ["a", ${str()}])`,
       () => `regex.match(${s.random.pick(REGEXES)}, ${str()})`,
-      () => `glob.match(${s.random.pick(GLOBS)}, ${s.random.pick(["[]", '["."]', "null"])}, ${str()})`,
-      () => `is_${s.random.pick(["number", "string", "boolean", "array", "set", "object", "null"])}(${anyTerm(s, d)})`,
+      () =>
+        `glob.match(${s.random.pick(GLOBS)}, ${s.random.pick(["[]", '["."]', "null"])}, ${str()})`,
+      () =>
+        `is_${s.random.pick(["number", "string", "boolean", "array", "set", "object", "null"])}(${anyTerm(s, d)})`,
       () => `${anyTerm(s, d)} in ${term(s, s.random.pick(["arr", "set", "obj"]), d)}`,
       () => `(${str()}, ${anyTerm(s, d)} in ${term(s, "obj", d)})`,
-      () => `net.cidr_contains("10.0.0.0/8", "${s.random.pick(["10.1.2.3", "11.0.0.1", "10.0.0.0/9", "x"])}")`,
+      () =>
+        `net.cidr_contains("10.0.0.0/8", "${s.random.pick(["10.1.2.3", "11.0.0.1", "10.0.0.0/9", "x"])}")`,
       () => `json.is_valid(${str()})`,
       () => `object.subset(${term(s, "obj", d)}, ${term(s, "obj", d)})`,
       () => `semver.is_valid(${str()})`,
@@ -170,7 +232,8 @@ const MAKERS: Record<Kind, Maker> = {
       () => comprehension(s, d, "[", "]", (inner) => anyTerm(inner, 1)),
       () => `split(${str()}, ${s.random.pick(['","', '"."', '""'])})`,
       () => `array.concat(${arr()}, ${arr()})`,
-      () => `array.slice(${arr()}, ${s.random.pick(["0", "1", "-1"])}, ${s.random.pick(["1", "2", "9"])})`,
+      () =>
+        `array.slice(${arr()}, ${s.random.pick(["0", "1", "-1"])}, ${s.random.pick(["1", "2", "9"])})`,
       () => `array.reverse(${arr()})`,
       () => `sort(${term(s, s.random.pick(["arr", "set"]), d)})`,
       () => `numbers.range(${s.random.pick(["0", "1", "3"])}, ${s.random.pick(["-1", "4", "2"])})`,
@@ -203,15 +266,18 @@ const MAKERS: Record<Kind, Maker> = {
       () => comprehension(s, d, "{", "}", (inner) => `${anyTerm(inner, 0)}: ${anyTerm(inner, 1)}`),
       () => `object.union(${obj()}, ${obj()})`,
       () => `object.union_n([${obj()}, ${obj()}])`,
-      () => `object.${s.random.pick(["remove", "filter"])}(${obj()}, ${term(s, s.random.pick(["arr", "set"]), d)})`,
-      () => `json.${s.random.pick(["filter", "remove"])}(${obj()}, ["${s.random.pick(["a", "x", "a/b", "name"])}"])`,
-      () => `json.patch(${obj()}, [{"op": "${s.random.pick(["add", "remove", "replace"])}", "path": "/${s.random.pick(["a", "x", "a/b"])}", "value": ${anyTerm(s, 0)}}])`,
+      () =>
+        `object.${s.random.pick(["remove", "filter"])}(${obj()}, ${term(s, s.random.pick(["arr", "set"]), d)})`,
+      () =>
+        `json.${s.random.pick(["filter", "remove"])}(${obj()}, ["${s.random.pick(["a", "x", "a/b", "name"])}"])`,
+      () =>
+        `json.patch(${obj()}, [{"op": "${s.random.pick(["add", "remove", "replace"])}", "path": "/${s.random.pick(["a", "x", "a/b"])}", "value": ${anyTerm(s, 0)}}])`,
       () => `json.unmarshal(json.marshal(${obj()}))`,
       () => `yaml.unmarshal(yaml.marshal(${obj()}))`,
       () => `urlquery.decode_object("${s.random.pick(["a=1&b=2&a=3", "", "%zz", "x"])}")`,
     ])();
   },
-}; // prettier-ignore
+};
 
 function comparable(s: Scope, d: number): string {
   const op = s.random.pick(["==", "!=", "<", "<=", ">", ">="]);
@@ -241,6 +307,12 @@ function comprehension(
 /** A declared variable must be used; mostly it is, in a way that seldom decides anything. */
 export function use({ random }: Scope, name: string): string {
   if (random.chance(0.03)) return "";
-  const test = random.pick([`${name} != 77`, `${name} == ${name}`, `count([${name}]) == 1`, `not is_null(${name})`, `${name} > 0`]); // prettier-ignore
+  const test = random.pick([
+    `${name} != 77`,
+    `${name} == ${name}`,
+    `count([${name}]) == 1`,
+    `not is_null(${name})`,
+    `${name} > 0`,
+  ]);
   return `; ${test}`;
 }

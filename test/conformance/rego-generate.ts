@@ -1,5 +1,14 @@
 // Modules over the whole language, most of them valid, some of them slightly broken, with inputs to try them on.
-import { anyTerm, KINDS, literal, term, use, withName, type Kind, type Scope } from "./rego-generate-terms.ts"; // prettier-ignore
+import {
+  anyTerm,
+  KINDS,
+  literal,
+  term,
+  use,
+  withName,
+  type Kind,
+  type Scope,
+} from "./rego-generate-terms.ts";
 import { Random } from "./rego-random.ts";
 
 export interface Pair {
@@ -20,12 +29,74 @@ export const BASE = {
 
 const INPUTS: readonly unknown[] = [
   {},
-  { n: 1, m: 2.5, s: "abc", user: "ada", flag: true, xs: [1, 2, 3], names: ["a", "b", "a"], o: { x: 1, name: "a" }, rows: [{ id: 1 }, { id: 2, tags: ["t"] }], deep: { a: { b: 7 } }, nil: null, empty: [], none: {} },
-  { n: 0, m: -1, s: "", user: "bob", flag: false, xs: [3, 3, 0], names: [], o: { x: 0, y: [1] }, rows: [], deep: { a: { b: -2, c: null } }, nil: null, empty: [], none: {} },
-  { n: 9007199254740993n, m: 1e21, s: "日本 a,b", user: "eve", flag: true, xs: [0.1, 0.2, -5], names: ["b", "10"], o: { name: "x,y", x: 2, "": 1 }, rows: [{ id: "a" }, 2], deep: { a: { b: 0.5 } }, nil: null, empty: [], none: {} },
-  { n: "1", m: [1], s: 5, user: null, flag: "true", xs: { a: 1 }, names: "a", o: [1, 2], rows: { x: 1 }, deep: { a: 1 } },
-  { n: 4, s: "a.b.c", user: "ada", xs: [2, [1], { a: 1 }, "z", null, true], names: ["😀z", "é"], o: { a: { b: 1 }, name: "ada", x: 10 }, deep: { a: { b: 1 }, "a/b": 2 }, flag: true },
-]; // prettier-ignore
+  {
+    n: 1,
+    m: 2.5,
+    s: "abc",
+    user: "ada",
+    flag: true,
+    xs: [1, 2, 3],
+    names: ["a", "b", "a"],
+    o: { x: 1, name: "a" },
+    rows: [{ id: 1 }, { id: 2, tags: ["t"] }],
+    deep: { a: { b: 7 } },
+    nil: null,
+    empty: [],
+    none: {},
+  },
+  {
+    n: 0,
+    m: -1,
+    s: "",
+    user: "bob",
+    flag: false,
+    xs: [3, 3, 0],
+    names: [],
+    o: { x: 0, y: [1] },
+    rows: [],
+    deep: { a: { b: -2, c: null } },
+    nil: null,
+    empty: [],
+    none: {},
+  },
+  {
+    n: 9007199254740993n,
+    m: 1e21,
+    s: "日本 a,b",
+    user: "eve",
+    flag: true,
+    xs: [0.1, 0.2, -5],
+    names: ["b", "10"],
+    o: { name: "x,y", x: 2, "": 1 },
+    rows: [{ id: "a" }, 2],
+    deep: { a: { b: 0.5 } },
+    nil: null,
+    empty: [],
+    none: {},
+  },
+  {
+    n: "1",
+    m: [1],
+    s: 5,
+    user: null,
+    flag: "true",
+    xs: { a: 1 },
+    names: "a",
+    o: [1, 2],
+    rows: { x: 1 },
+    deep: { a: 1 },
+  },
+  {
+    n: 4,
+    s: "a.b.c",
+    user: "ada",
+    xs: [2, [1], { a: 1 }, "z", null, true],
+    names: ["😀z", "é"],
+    o: { a: { b: 1 }, name: "ada", x: 10 },
+    deep: { a: { b: 1 }, "a/b": 2 },
+    flag: true,
+  },
+];
 
 export const inputOf = (random: Random): unknown => random.pick(INPUTS);
 
@@ -59,7 +130,18 @@ function addRule(draft: Draft): void {
   const { random } = draft;
   const name = `${random.pick(["p", "q", "r", "allow"])}${draft.counter++}`;
   const kind = random.pick(KINDS);
-  random.pick([complete, complete, conditional, elseChain, partialSet, partialObject, func, dotted, withDefault, several])(draft, name, kind); // prettier-ignore
+  random.pick([
+    complete,
+    complete,
+    conditional,
+    elseChain,
+    partialSet,
+    partialObject,
+    func,
+    dotted,
+    withDefault,
+    several,
+  ])(draft, name, kind);
 }
 
 type RuleMaker = (draft: Draft, name: string, kind: Kind) => void;
@@ -129,7 +211,9 @@ const dotted: RuleMaker = (draft, name, kind) => {
     const { lines, inner } = body(scopeOf(draft), 2);
     const step = () => draft.random.pick([".x", ".y", '["a b"]', `[${term(inner, "str", 0)}]`]);
     const path = draft.random.times(1, 2, step).join("");
-    const head = draft.random.chance(0.3) ? `contains ${anyTerm(inner, 0)}` : `:= ${term(inner, kind, 1)}`; // prettier-ignore
+    const head = draft.random.chance(0.3)
+      ? `contains ${anyTerm(inner, 0)}`
+      : `:= ${term(inner, kind, 1)}`;
     draft.rules.push(`${name}${path} ${head} if ${block(lines)}`);
   }
   draft.names.set(name, "obj");
@@ -182,23 +266,64 @@ function statement(s: Scope, lines: string[]): Scope {
     () => say(`some ${name}, ${other} in ${coll()}${use(s, name)}${use(s, other)}`, two),
     () => say(`[${name}, ${random.pick(["_", other, "1"])}] = ${anyTerm(s, 1)}`, one),
     () => say(`{"a": ${name}} = ${term(s, "obj", 1)}`, one),
-    () => say(`some ${name}; ${other} = ${random.pick(["input.xs", "input.o", "data.base.roles", "input.rows"])}[${name}]`, two),
+    () =>
+      say(
+        `some ${name}; ${other} = ${random.pick(["input.xs", "input.o", "data.base.roles", "input.rows"])}[${name}]`,
+        two,
+      ),
     () => say(`${other} := data.base.roles[${name}][_]`, two),
     () => say(term(s, "bool", 2)),
     () => say(term(s, "bool", 2)),
     () => say(`not ${term(s, "bool", 1)}`.replace(/^not true$/, "not false")),
     () => say(`not ${anyTerm(s, 1)}`.replace(/^not true$/, "not false")),
     () => say(`every ${name} in ${coll()} { ${term(one, "bool", 1)}${use(s, name)} }`),
-    () => say(`every ${name}, ${other} in ${coll()} { ${term(two, "bool", 1)}${use(s, name)}; ${other} != 5 }`),
-    () => say(`${name} := ${anyTerm(s, 1)} with ${random.pick(["input", "input.n", "input.o.x", "data.base.limit", "data.base"])} as ${anyTerm(s, 0)}`, one),
-    () => say(`${term(s, "bool", 1)} with ${random.pick(["count", "lower", "startswith", "input.flag"])} as ${literal(s, random.pick(KINDS), 0)}`),
+    () =>
+      say(
+        `every ${name}, ${other} in ${coll()} { ${term(two, "bool", 1)}${use(s, name)}; ${other} != 5 }`,
+      ),
+    () =>
+      say(
+        `${name} := ${anyTerm(s, 1)} with ${random.pick(["input", "input.n", "input.o.x", "data.base.limit", "data.base"])} as ${anyTerm(s, 0)}`,
+        one,
+      ),
+    () =>
+      say(
+        `${term(s, "bool", 1)} with ${random.pick(["count", "lower", "startswith", "input.flag"])} as ${literal(s, random.pick(KINDS), 0)}`,
+      ),
     () => say(`walk(${term(s, "obj", 0)}, [${name}, ${other}])`, two),
     () => say(`${name} := ${random.pick(["input", "data.base"])}[${other}]`, two),
     () => say(anyTerm(s, 1)),
   ])();
-} // prettier-ignore
+}
 
-const BITS = ["{", "}", "(", ")", "[", "]", ",", ":=", "=", "if", "not", "some", "in", "|", '"', ".", "else", "contains", "with", "undefined_name", "1", "\n", "default", "data", "#", "as"]; // prettier-ignore
+const BITS = [
+  "{",
+  "}",
+  "(",
+  ")",
+  "[",
+  "]",
+  ",",
+  ":=",
+  "=",
+  "if",
+  "not",
+  "some",
+  "in",
+  "|",
+  '"',
+  ".",
+  "else",
+  "contains",
+  "with",
+  "undefined_name",
+  "1",
+  "\n",
+  "default",
+  "data",
+  "#",
+  "as",
+];
 
 /** One or two words taken out, doubled, moved or replaced. */
 function broken(random: Random, text: string): string {

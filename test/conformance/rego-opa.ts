@@ -87,8 +87,23 @@ export function freshAnswer(bin: string, { module, inputs, strict }: Pair, name:
     writeFileSync(join(folder, `${name}.rego`), module);
     writeFileSync(join(folder, "data.json"), JSON.stringify({ base: BASE }));
     writeFileSync(join(folder, "input.json"), inputText(inputs[0]));
-    const args = ["eval", "--format", "json", "--disable-indexing", "-d", `${name}.rego`, "-d", "data.json", "-i", "input.json"]; // prettier-ignore
-    const { stdout, stderr } = spawnSync(bin, [...args, ...(strict ? ["--strict-builtin-errors"] : []), `data.${name}`], { cwd: folder, encoding: "utf8" }); // prettier-ignore
+    const args = [
+      "eval",
+      "--format",
+      "json",
+      "--disable-indexing",
+      "-d",
+      `${name}.rego`,
+      "-d",
+      "data.json",
+      "-i",
+      "input.json",
+    ];
+    const { stdout, stderr } = spawnSync(
+      bin,
+      [...args, ...(strict ? ["--strict-builtin-errors"] : []), `data.${name}`],
+      { cwd: folder, encoding: "utf8" },
+    );
     if (stdout === "") return { kind: "error", codes: ["opa_crashed"], text: stderr };
     const body = parseJson(stdout);
     if (!(body instanceof RegoObject)) throw new TypeError(`OPA said ${stdout}`);
@@ -122,7 +137,8 @@ interface OpaError {
 
 function errorOf({ status, text }: Reply): Answer {
   const { code, message, errors } = JSON.parse(text) as OpaError;
-  if (!errors?.length) return { kind: "error", codes: [code ?? String(status)], text: message ?? text }; // prettier-ignore
+  if (!errors?.length)
+    return { kind: "error", codes: [code ?? String(status)], text: message ?? text };
   const said = errors.map((each) => `${each.location?.row ?? ""}: ${each.message}`).join("; ");
   return { kind: "error", codes: classes(errors), text: said };
 }
@@ -133,7 +149,8 @@ const classes = (errors: readonly { code: string }[]): string[] =>
 /** The same, and for errors: one class that both name. */
 export function agree(a: Answer, b: Answer): boolean {
   if (a.kind === "value" && b.kind === "value") return equal(a.value, b.value);
-  if (a.kind === "error" && b.kind === "error") return a.codes.some((code) => b.codes.includes(code)); // prettier-ignore
+  if (a.kind === "error" && b.kind === "error")
+    return a.codes.some((code) => b.codes.includes(code));
   return a.kind === b.kind;
 }
 
@@ -164,9 +181,11 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 function asPlain(value: Value): unknown {
   if (typeof value === "object" && value !== null) {
     if (value instanceof RegoObject)
-      return Object.fromEntries(value.entries().map(([key, item]) => [keyText(key), asPlain(item)]));
+      return Object.fromEntries(
+        value.entries().map(([key, item]) => [keyText(key), asPlain(item)]),
+      );
     if (isArray(value)) return value.map(asPlain);
     if (!(value instanceof RegoSet)) return rawJSON(value.text);
   }
   return value;
-} // prettier-ignore
+}

@@ -2,7 +2,15 @@
 // tools, the process power and the box. An argument must come out as it went in, with no other process begun on the way;
 // stand-ins for common programs, first in the server's PATH, tell of anything that was started outside.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/call.ts";
@@ -20,7 +28,36 @@ import { openBench, type Bench } from "../fixtures/tool-bench.ts";
 import type { CorpusResult } from "./corpus.ts";
 import { inParallel } from "./open-app.ts";
 
-const TRAPS = ["sh", "bash", "echo", "sleep", "ping", "nslookup", "dig", "curl", "wget", "nc", "id", "whoami", "uname", "cat", "ls", "touch", "perl", "ruby", "php", "python", "expr", "tr", "wc", "sudo", "rm", "git", "npm", "pip"]; // prettier-ignore
+const TRAPS = [
+  "sh",
+  "bash",
+  "echo",
+  "sleep",
+  "ping",
+  "nslookup",
+  "dig",
+  "curl",
+  "wget",
+  "nc",
+  "id",
+  "whoami",
+  "uname",
+  "cat",
+  "ls",
+  "touch",
+  "perl",
+  "ruby",
+  "php",
+  "python",
+  "expr",
+  "tr",
+  "wc",
+  "sudo",
+  "rm",
+  "git",
+  "npm",
+  "pip",
+];
 const BATCH = 190;
 const BATCH_BYTES = 40_000;
 const BATCH_VARIABLES = 50;
@@ -51,10 +88,14 @@ export async function run(lines: string[]): Promise<CorpusResult> {
   const tally = new Tally();
   try {
     await control(bench, tally);
-    await inParallel(batchesOf(lines.filter(canBeArgument)), 2, (batch) => echoed(bench, batch, tally)); // prettier-ignore
+    await inParallel(batchesOf(lines.filter(canBeArgument)), 2, (batch) =>
+      echoed(bench, batch, tally),
+    );
     await inParallel(lines, 8, (line) => refused(bench, line, tally));
     await named(bench, lines, tally);
-    await inParallel(lines.filter(canBeArgument).slice(0, FILTERS), 2, (line) => filtered(bench, line, tally)); // prettier-ignore
+    await inParallel(lines.filter(canBeArgument).slice(0, FILTERS), 2, (line) =>
+      filtered(bench, line, tally),
+    );
     await control(bench, tally);
     for (const started of outside.started()) tally.escaped.push(`started outside: ${started}`);
     tally.control("a stand-in tells", outside.works());
@@ -98,7 +139,10 @@ async function echoed(bench: Bench, batch: readonly string[], tally: Tally): Pro
   const whole = batch.map((line) => `${line}\0`).join("");
   const direct = await bench.run(exec, { command: ["printf", "%s\\0", ...batch] });
   tally.held(batch.length, "shell/exec argv", batch, direct["stdout"] === whole);
-  for (const [tool, input] of [[script, { script: SHELL_ECHO }], [python, { script: PYTHON_ECHO }]] as const) {
+  for (const [tool, input] of [
+    [script, { script: SHELL_ECHO }],
+    [python, { script: PYTHON_ECHO }],
+  ] as const) {
     const { stdout } = await bench.run(tool, { ...input, args: [...batch] });
     const [before, after] = ((stdout as string).split("\0").at(-1) ?? "").split(" ").map(Number);
     const intact = (stdout as string).startsWith(whole) && after === (before ?? 0) + 1;
@@ -109,10 +153,18 @@ async function echoed(bench: Bench, batch: readonly string[], tally: Tally): Pro
   for (let at = 0; at < batch.length; at += BATCH_VARIABLES) {
     const values = batch.slice(at, at + BATCH_VARIABLES);
     const env = Object.fromEntries(values.map((line, index) => [`V${index}`, line]));
-    const { stdout } = await bench.run(exec, { command: ["printenv", "-0", ...Object.keys(env)], env });
-    tally.held(values.length, "shell/exec env", values, stdout === values.map((line) => `${line}\0`).join(""));
+    const { stdout } = await bench.run(exec, {
+      command: ["printenv", "-0", ...Object.keys(env)],
+      env,
+    });
+    tally.held(
+      values.length,
+      "shell/exec env",
+      values,
+      stdout === values.map((line) => `${line}\0`).join(""),
+    );
   }
-} // prettier-ignore
+}
 
 /** Where a line is no value of its own kind: a fault with a reason, before anything is started. */
 async function refused(bench: Bench, line: string, tally: Tally): Promise<void> {
@@ -132,15 +184,31 @@ async function refused(bench: Bench, line: string, tally: Tally): Promise<void> 
   ];
   for (const [tool, input] of cases) {
     // A line that is the name or path of a program of the box would be started there, as it should.
-    if (Array.isArray(input["command"]) && (line.includes("/") || /^[\w.+-]+$/.test(line))) continue;
-    const fault = await bench.run(tool, input).then(() => null, (cause: unknown) => cause);
-    tally.held(1, `${tool.name} ${Object.keys(input).join()}`, [line], fault instanceof AppError && fault.fault.reason !== "unexpected");
+    if (Array.isArray(input["command"]) && (line.includes("/") || /^[\w.+-]+$/.test(line)))
+      continue;
+    const fault = await bench.run(tool, input).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    tally.held(
+      1,
+      `${tool.name} ${Object.keys(input).join()}`,
+      [line],
+      fault instanceof AppError && fault.fault.reason !== "unexpected",
+    );
   }
-} // prettier-ignore
+}
 
 /** Lines as names of files and folders that exist. */
 async function named(bench: Bench, lines: readonly string[], tally: Tally): Promise<void> {
-  const names = [...new Set(lines)].filter((line) => /^[^/\0\p{Cc}]+$/u.test(line) && Buffer.byteLength(line) < 200 && line.trim() !== "" && !/^\.+$/.test(line) && line.isWellFormed());
+  const names = [...new Set(lines)].filter(
+    (line) =>
+      /^[^/\0\p{Cc}]+$/u.test(line) &&
+      Buffer.byteLength(line) < 200 &&
+      line.trim() !== "" &&
+      !/^\.+$/.test(line) &&
+      line.isWellFormed(),
+  );
   for (let at = 0; at < names.length; at += BATCH) {
     const batch = names.slice(at, at + BATCH);
     const folder = join(bench.workspace, "scripts");
@@ -149,7 +217,12 @@ async function named(bench: Bench, lines: readonly string[], tally: Tally): Prom
     const found = await bench.run(lint, { path: "scripts", linter: "shellcheck" });
     const paths = new Set((found["issues"] as { path: string }[]).map(({ path }) => path));
     const visible = batch.filter((name) => !name.startsWith("."));
-    tally.held(batch.length, "shell/lint path", batch, visible.every((name) => paths.has(`scripts/${name}.sh`)));
+    tally.held(
+      batch.length,
+      "shell/lint path",
+      batch,
+      visible.every((name) => paths.has(`scripts/${name}.sh`)),
+    );
     rmSync(folder, { recursive: true });
   }
   await inParallel(names.slice(0, NAMED_FOLDERS), 2, async (name) => {
@@ -157,20 +230,31 @@ async function named(bench: Bench, lines: readonly string[], tally: Tally): Prom
     const state = await bench.run(gitStatus, { path: `project/${name}`, log: 1, diff: true });
     tally.held(1, "shell/git_status path", [name], state["branch"] === "main");
   });
-} // prettier-ignore
+}
 
 async function filtered(bench: Bench, line: string, tally: Tally): Promise<void> {
-  const ended = await bench.run(tests, { path: "project", runner: "node", filter: line }).catch((cause: unknown) => cause); // prettier-ignore
+  const ended = await bench
+    .run(tests, { path: "project", runner: "node", filter: line })
+    .catch((cause: unknown) => cause);
   const reason = ended instanceof AppError ? ended.fault.reason : null;
-  const fine = reason === null ? !(ended instanceof Error) : ["no_tests", "runner_failed", "invalid_arguments"].includes(reason); // prettier-ignore
+  const fine =
+    reason === null
+      ? !(ended instanceof Error)
+      : ["no_tests", "runner_failed", "invalid_arguments"].includes(reason);
   tally.held(1, "shell/test filter", [line], fine);
 }
 
 async function control(bench: Bench, tally: Tally): Promise<void> {
   const done = await bench.run(exec, { command: ["printf", "%s", "plain"] });
   tally.control("an ordinary argument", done["stdout"] === "plain");
-  const shell = await bench.run(script, { script: 'eval "$1"', args: ["echo in$((1 + 1))jected; sh -c true"] }); // prettier-ignore
-  tally.control("a script that does evaluate its argument is seen to", shell["stdout"] === "in2jected\n"); // prettier-ignore
+  const shell = await bench.run(script, {
+    script: 'eval "$1"',
+    args: ["echo in$((1 + 1))jected; sh -c true"],
+  });
+  tally.control(
+    "a script that does evaluate its argument is seen to",
+    shell["stdout"] === "in2jected\n",
+  );
   const state = await bench.run(gitStatus, { path: "." });
   tally.control("shell/git_status", state["branch"] === "main");
   const run = await bench.run(tests, { path: "project", runner: "node", filter: "adds" });

@@ -11,15 +11,28 @@ const file = (name: string, text: string): string => {
 };
 
 test("lines are taken as they are; comments and empty lines are not entries", () => {
-  expect(readCorpus(file("a.txt", "# source\n\n ../x \n\t\n/y\r\n"))).toEqual([" ../x ", "\t", "/y\r"]); // prettier-ignore
+  expect(readCorpus(file("a.txt", "# source\n\n ../x \n\t\n/y\r\n"))).toEqual([
+    " ../x ",
+    "\t",
+    "/y\r",
+  ]);
 });
 
 test("JSON arrays hold texts or objects", () => {
-  expect(readCorpus(file("b.json", '["", "# not a comment", {"input":"x"}]'))).toEqual(["", "# not a comment", '{"input":"x"}']); // prettier-ignore
+  expect(readCorpus(file("b.json", '["", "# not a comment", {"input":"x"}]'))).toEqual([
+    "",
+    "# not a comment",
+    '{"input":"x"}',
+  ]);
   expect(() => readCorpus(file("c.json", "{}"))).toThrow("expected a JSON array");
 });
 
-const fine: CorpusResult = { tried: 2, contained: 2, escaped: [], controls: { tried: 1, failed: [] } }; // prettier-ignore
+const fine: CorpusResult = {
+  tried: 2,
+  contained: 2,
+  escaped: [],
+  controls: { tried: 1, failed: [] },
+};
 
 test("it holds only when all was tried, nothing escaped and the controls worked", () => {
   expect(holds(fine)).toBe(true);
@@ -31,5 +44,7 @@ test("it holds only when all was tried, nothing escaped and the controls worked"
 });
 
 test("one line tells it", () => {
-  expect(tell("traversal", 1, fine, 1.4)).toBe("traversal: 1 entries, 2 tried, 2 contained, 0 escaped; controls 1 of 1; 1 s"); // prettier-ignore
+  expect(tell("traversal", 1, fine, 1.4)).toBe(
+    "traversal: 1 entries, 2 tried, 2 contained, 0 escaped; controls 1 of 1; 1 s",
+  );
 });

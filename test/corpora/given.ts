@@ -23,7 +23,11 @@ for (const [kind, name] of LISTS) {
     count.skipped++;
     continue;
   }
-  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "index.ts"), kind, file], { stdio: "inherit" }); // prettier-ignore
+  const { status } = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, "index.ts"), kind, file],
+    { stdio: "inherit" },
+  );
   if (status === 0) count.passed++;
   else count.failed++;
 }

@@ -3,14 +3,14 @@ import { resolve } from "node:path";
 import { holds, readCorpus, tell, type CorpusRun } from "./corpus.ts";
 
 const KINDS: Readonly<Record<string, () => Promise<{ run: CorpusRun }>>> = {
-  "traversal": () => import("./traversal.ts"),
+  traversal: () => import("./traversal.ts"),
   "command-injection": () => import("./command-injection.ts"),
-  "ssrf": () => import("./ssrf.ts"),
+  ssrf: () => import("./ssrf.ts"),
   "sql-injection": () => import("./sql-injection.ts"),
   "naughty-strings": () => import("./naughty-strings.ts"),
-  "url": () => import("./url.ts"),
-  "secrets": () => import("./secrets.ts"),
-}; // prettier-ignore
+  url: () => import("./url.ts"),
+  secrets: () => import("./secrets.ts"),
+};
 
 const SHOWN = 20;
 

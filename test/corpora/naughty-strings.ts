@@ -19,9 +19,21 @@ type Attempt = (app: CorpusApp, text: string) => Promise<string | null>;
 export async function run(entries: string[]): Promise<CorpusResult> {
   const app = await openCorpusApp();
   try {
-    const tools = app.app.doors.registry.all().filter((tool) => tool.provider === "native" && CATEGORIES.includes(tool.category) && !LEFT_OUT.includes(tool.name)); // prettier-ignore
+    const tools = app.app.doors.registry
+      .all()
+      .filter(
+        (tool) =>
+          tool.provider === "native" &&
+          CATEGORIES.includes(tool.category) &&
+          !LEFT_OUT.includes(tool.name),
+      );
     const attempts: [string, Attempt][] = [
-      ...tools.flatMap((tool) => placesOf(tool).map((place): [string, Attempt] => [`${tool.name} ${place.join("/")}`, (on, text) => tryPlace(on, tool, place, text)])), // prettier-ignore
+      ...tools.flatMap((tool) =>
+        placesOf(tool).map((place): [string, Attempt] => [
+          `${tool.name} ${place.join("/")}`,
+          (on, text) => tryPlace(on, tool, place, text),
+        ]),
+      ),
       ["file/write and file/read", writeAndRead],
       ["file/write to a path", writeToPath],
       ["memory/store and memory/retrieve", storeAndRetrieve],
@@ -34,7 +46,9 @@ export async function run(entries: string[]): Promise<CorpusResult> {
     for (let at = 0; at < entries.length; at += BATCH) {
       furnish(app);
       await control(app, controls);
-      const work = entries.slice(at, at + BATCH).flatMap((text) => attempts.map(([name, attempt]) => ({ name, attempt, text }))); // prettier-ignore
+      const work = entries
+        .slice(at, at + BATCH)
+        .flatMap((text) => attempts.map(([name, attempt]) => ({ name, attempt, text })));
       await inParallel(work, AT_ONCE, async ({ name, attempt, text }) => {
         tried++;
         const why = await attempt(app, text);
@@ -49,7 +63,9 @@ export async function run(entries: string[]): Promise<CorpusResult> {
 
 /** The arguments that take a text, or a list of texts. */
 function placesOf({ inputSchema }: Tool): string[][] {
-  const properties = Object.entries((inputSchema["properties"] ?? {}) as Record<string, JsonObject>); // prettier-ignore
+  const properties = Object.entries(
+    (inputSchema["properties"] ?? {}) as Record<string, JsonObject>,
+  );
   return properties.flatMap(([name, schema]) => {
     const items = schema["items"] as JsonObject | undefined;
     if (schema["type"] === "string" && !("enum" in schema)) return [[name]];
@@ -57,16 +73,25 @@ function placesOf({ inputSchema }: Tool): string[][] {
   });
 }
 
-async function tryPlace(app: CorpusApp, tool: Tool, [name = "", index]: string[], text: string): Promise<string | null> {
+async function tryPlace(
+  app: CorpusApp,
+  tool: Tool,
+  [name = "", index]: string[],
+  text: string,
+): Promise<string | null> {
   const example = tool.examples.find((one) => name in one) ?? tool.examples[0] ?? {};
-  return broken(await app.call(tool.name, { ...example, [name]: index === undefined ? text : [text] }));
-} // prettier-ignore
+  return broken(
+    await app.call(tool.name, { ...example, [name]: index === undefined ? text : [text] }),
+  );
+}
 
 /** Null for a result, and for a refusal that is the caller's fault or says what is wrong with the world. */
 function broken({ output, error }: Outcome): string | null {
   if (!error) return output === null ? "neither an output nor an error" : null;
   const { http } = CODES[error.code];
-  const told = http < 500 || (error.code === "EXECUTION_FAILED" && !["unexpected", "output_invalid"].includes(error.reason)); // prettier-ignore
+  const told =
+    http < 500 ||
+    (error.code === "EXECUTION_FAILED" && !["unexpected", "output_invalid"].includes(error.reason));
   return told ? null : `${error.code} ${error.reason}: ${error.message}`;
 }
 
@@ -77,7 +102,10 @@ async function writeAndRead(app: CorpusApp, text: string): Promise<string | null
   const written = await app.call("file/write", { path, content: text });
   if (written.error) return isRefused(written) ? null : broken(written);
   const read = await app.call("file/read", { path, encoding: "base64" });
-  const bytes = Buffer.from(((read.output as JsonObject | null)?.["content"] as string | undefined) ?? "", "base64"); // prettier-ignore
+  const bytes = Buffer.from(
+    ((read.output as JsonObject | null)?.["content"] as string | undefined) ?? "",
+    "base64",
+  );
   return bytes.equals(Buffer.from(text, "utf8")) ? null : "the file does not hold what was written";
 }
 
@@ -86,7 +114,9 @@ async function writeToPath(app: CorpusApp, text: string): Promise<string | null>
   const written = await app.call("file/write", { path, content: "named" });
   if (written.error) return broken(written);
   const read = await app.call("file/read", { path });
-  return (read.output as JsonObject | null)?.["content"] === "named" ? null : "the file is not found under its own name"; // prettier-ignore
+  return (read.output as JsonObject | null)?.["content"] === "named"
+    ? null
+    : "the file is not found under its own name";
 }
 
 async function storeAndRetrieve(app: CorpusApp, text: string): Promise<string | null> {
@@ -94,37 +124,52 @@ async function storeAndRetrieve(app: CorpusApp, text: string): Promise<string | 
   return kept(app, key, { text, list: [text] });
 }
 
-const storeUnderKey = (app: CorpusApp, text: string): Promise<string | null> => kept(app, text, `of ${slot(text)}`); // prettier-ignore
+const storeUnderKey = (app: CorpusApp, text: string): Promise<string | null> =>
+  kept(app, text, `of ${slot(text)}`);
 
 async function kept(app: CorpusApp, key: string, value: Json): Promise<string | null> {
   const stored = await app.call("memory/store", { key, value });
   if (stored.error) return isRefused(stored) ? null : broken(stored);
   const found = await app.call("memory/retrieve", { key });
-  const same = JSON.stringify((found.output as JsonObject | null)?.["value"]) === JSON.stringify(value); // prettier-ignore
+  const same =
+    JSON.stringify((found.output as JsonObject | null)?.["value"]) === JSON.stringify(value);
   return same ? null : `retrieved ${JSON.stringify(found.output ?? found.error).slice(0, 200)}`;
 }
 
 async function echo(app: CorpusApp, text: string): Promise<string | null> {
   const outcome = await app.call("system/echo", { text });
   if (outcome.error) return isRefused(outcome) ? null : broken(outcome);
-  return JSON.stringify(outcome.output).includes(JSON.stringify(text).slice(1, -1)) ? null : "another text came back"; // prettier-ignore
+  return JSON.stringify(outcome.output).includes(JSON.stringify(text).slice(1, -1))
+    ? null
+    : "another text came back";
 }
 
-async function control(app: CorpusApp, controls: { tried: number; failed: string[] }): Promise<void> {
-  for (const [name, attempt] of [["files", writeAndRead], ["memory", storeAndRetrieve], ["echo", echo]] as const) {
+async function control(
+  app: CorpusApp,
+  controls: { tried: number; failed: string[] },
+): Promise<void> {
+  for (const [name, attempt] of [
+    ["files", writeAndRead],
+    ["memory", storeAndRetrieve],
+    ["echo", echo],
+  ] as const) {
     controls.tried++;
     const why = await attempt(app, "plain text");
     const counted = await app.call("file/stat", { path: "README.md" });
-    if (why !== null || (counted.output as JsonObject | null)?.["exists"] !== true) controls.failed.push(`${name}: ${why}`);
+    if (why !== null || (counted.output as JsonObject | null)?.["exists"] !== true)
+      controls.failed.push(`${name}: ${why}`);
   }
-} // prettier-ignore
+}
 
 /** The workspace that the examples speak of. */
 function furnish({ workspace }: CorpusApp): void {
-  for (const name of readdirSync(workspace)) rmSync(join(workspace, name), { recursive: true, force: true }); // prettier-ignore
+  for (const name of readdirSync(workspace))
+    rmSync(join(workspace, name), { recursive: true, force: true });
   for (const name of ["old", "src"]) mkdirSync(join(workspace, name));
-  for (const name of ["README.md", "draft.md", "old/draft.txt", "src/main.ts"]) writeFileSync(join(workspace, name), "# Read me\nexport\n"); // prettier-ignore
+  for (const name of ["README.md", "draft.md", "old/draft.txt", "src/main.ts"])
+    writeFileSync(join(workspace, name), "# Read me\nexport\n");
 }
 
 /** Different texts never meet in one place. */
-const slot = (text: string): string => Buffer.from(text, "utf8").toString("hex").slice(0, 100) + String(text.length); // prettier-ignore
+const slot = (text: string): string =>
+  Buffer.from(text, "utf8").toString("hex").slice(0, 100) + String(text.length);

@@ -1,6 +1,14 @@
 // A whole app for the corpora: the gate is complete, but nobody is asked and nothing is counted, so that what refuses is
 // the guard and not a window or a person who does not answer.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { JsonObject, Outcome } from "../../src/call.ts";
@@ -39,15 +47,24 @@ export async function openCorpusApp(options: CorpusAppOptions = {}): Promise<Cor
   const governance = join(root, "governance");
   cpSync(SHIPPED, governance, { recursive: true });
   change(join(governance, "tools.yaml"), [
-    ["dangerous: { NORMAL: approval } # unless every path", "dangerous: { NORMAL: run } # unless every path"],
+    [
+      "dangerous: { NORMAL: approval } # unless every path",
+      "dangerous: { NORMAL: run } # unless every path",
+    ],
     ...(options.tools ?? []),
-  ]); // prettier-ignore
+  ]);
   change(join(governance, "modes.yaml"), [
     ["action: warn", "action: off"],
     ["action: act", "action: off"],
     [/\n {4}throttle: .*/g, ""],
   ]);
-  const flags = { workspace, governance, "rateLimit.enabled": "false", "execution.maxQueued": "10000", ...options.flags }; // prettier-ignore
+  const flags = {
+    workspace,
+    governance,
+    "rateLimit.enabled": "false",
+    "execution.maxQueued": "10000",
+    ...options.flags,
+  };
   const app = await startApp({
     listen: options.listen ?? false,
     ...(options.nativeTools ? { tools: options.nativeTools } : {}),
@@ -88,9 +105,15 @@ function change(file: string, pairs: readonly (readonly [string | RegExp, string
 }
 
 /** Work on all items, a few at a time. */
-export async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function inParallel<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = items.values();
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (const item of left) await work(item);
-  }));
-} // prettier-ignore
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
+}

@@ -5,38 +5,68 @@ import { z } from "zod";
 import { defineTool, toolError, type Tool } from "../../src/tools/tool.ts";
 import { openCorpusApp } from "./open-app.ts";
 
-const common = { risk: "safe", effects: "read_only", needs: [], timeoutMs: 30_000, examples: [{ text: "hello" }] } as const; // prettier-ignore
+const common = {
+  risk: "safe",
+  effects: "read_only",
+  needs: [],
+  timeoutMs: 30_000,
+  examples: [{ text: "hello" }],
+} as const;
 const input = z.strictObject({ text: z.string().describe("What is handed on.") });
 const output = z.strictObject({ text: z.string().describe("What was given.") });
 
 const tools: readonly Tool[] = [
-  defineTool({ ...common, name: "system/mirror", description: "Give back what was given. For tests only.", input, output, run: ({ text }) => ({ text }) }),
   defineTool({
-    ...common, name: "system/complain", description: "Fail with what was given. For tests only.", input, output,
+    ...common,
+    name: "system/mirror",
+    description: "Give back what was given. For tests only.",
+    input,
+    output,
+    run: ({ text }) => ({ text }),
+  }),
+  defineTool({
+    ...common,
+    name: "system/complain",
+    description: "Fail with what was given. For tests only.",
+    input,
+    output,
     run({ text }) {
       throw toolError("unexpected", `cannot work with ${text}`, { remedy: `do not send ${text}` });
     },
   }),
   defineTool({
-    ...common, name: "system/stumble", description: "Break with what was given. For tests only.", input, output,
+    ...common,
+    name: "system/stumble",
+    description: "Break with what was given. For tests only.",
+    input,
+    output,
     run({ text }) {
       throw new Error(`stumbled over ${text}`);
     },
   }),
   defineTool({
-    ...common, name: "system/progress", description: "Report what was given. For tests only.", input, output,
+    ...common,
+    name: "system/progress",
+    description: "Report what was given. For tests only.",
+    input,
+    output,
     run({ text }, _powers, { progress }) {
       progress({ progress: 1, total: 1, message: `working on ${text}` });
       return { text: "done" };
     },
   }),
-]; // prettier-ignore
+];
 
 const [collector = ""] = process.argv.slice(2);
 const opened = await openCorpusApp({
   nativeTools: tools,
   listen: true,
-  flags: { "log.level": "debug", "telemetry.otlp.endpoint": collector, "telemetry.otlp.delayMs": "10", "telemetry.content": "true" }, // prettier-ignore
+  flags: {
+    "log.level": "debug",
+    "telemetry.otlp.endpoint": collector,
+    "telemetry.otlp.delayMs": "10",
+    "telemetry.content": "true",
+  },
 });
 const ended = once(process.stdin, "end");
 const { url, adminKey, dataDir } = opened.app;

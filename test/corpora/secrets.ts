@@ -35,13 +35,20 @@ const CANARY = "plain canary without anything to hide";
 export async function run(lines: string[]): Promise<CorpusResult> {
   const entries = lines.map((line) => decoded(JSON.parse(line) as Entry));
   const collector = await otlpReceiver();
-  const child = spawn(process.execPath, [join(import.meta.dirname, "secrets-server.ts"), collector.url], { stdio: ["pipe", "pipe", "pipe"] }); // prettier-ignore
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "secrets-server.ts"), collector.url],
+    { stdio: ["pipe", "pipe", "pipe"] },
+  );
   const logged: Buffer[] = [];
   child.stderr.on("data", (chunk: Buffer) => logged.push(chunk));
   try {
     const said = createInterface(child.stdout)[Symbol.asyncIterator]();
     const { value: first } = await said.next();
-    if (first === undefined) throw new Error(`the server did not start: ${Buffer.concat(logged).toString("utf8").slice(-2_000)}`); // prettier-ignore
+    if (first === undefined)
+      throw new Error(
+        `the server did not start: ${Buffer.concat(logged).toString("utf8").slice(-2_000)}`,
+      );
     const server = JSON.parse(first) as Server;
     const secrets = entries.filter(({ secret }) => secret);
     const heard = await feed(server, [...secrets.map(({ text }) => text), CANARY]);
@@ -58,20 +65,31 @@ export async function run(lines: string[]): Promise<CorpusResult> {
 
     const { plain, lookalikes } = await altered(entries);
     const escaped = secrets.flatMap(({ id, values }) =>
-      Object.entries(places).filter(([, text]) => values.some((value) => holds(text, value))).map(([place]) => `${id} in ${place}`));
+      Object.entries(places)
+        .filter(([, text]) => values.some((value) => holds(text, value)))
+        .map(([place]) => `${id} in ${place}`),
+    );
     const blind = Object.keys(places).filter((place) => !places[place]?.includes(CANARY));
     const failed = blind.map((place) => `the canary is not found in ${place}`);
-    if (plain.altered > plain.tried * MOST_ALTERED) failed.push(`${plain.altered} of ${plain.tried} plain texts were altered`);
-    console.log(`secrets: ${plain.altered} of ${plain.tried} plain texts altered, ${lookalikes.altered} of ${lookalikes.tried} look-alikes masked`);
+    if (plain.altered > plain.tried * MOST_ALTERED)
+      failed.push(`${plain.altered} of ${plain.tried} plain texts were altered`);
+    console.log(
+      `secrets: ${plain.altered} of ${plain.tried} plain texts altered, ${lookalikes.altered} of ${lookalikes.tried} look-alikes masked`,
+    );
     const tried = secrets.length * WAYS.length;
-    return { tried, contained: tried - escaped.length, escaped, controls: { tried: Object.keys(places).length + 1, failed } };
+    return {
+      tried,
+      contained: tried - escaped.length,
+      escaped,
+      controls: { tried: Object.keys(places).length + 1, failed },
+    };
   } finally {
     const gone = once(child, "exit");
     child.stdin.end();
     await gone;
     await collector.close();
   }
-} // prettier-ignore
+}
 
 function decoded({ text, values, ...rest }: Entry): Entry {
   const plain = (base64: string): string => Buffer.from(base64, "base64").toString("utf8");
@@ -79,11 +97,18 @@ function decoded({ text, values, ...rest }: Entry): Entry {
 }
 
 async function post(server: Server, body: object): Promise<unknown> {
-  const response = await fetch(`${server.url}/api/v1/executions`, { method: "POST", headers: headersOf(server), body: JSON.stringify(body) }); // prettier-ignore
+  const response = await fetch(`${server.url}/api/v1/executions`, {
+    method: "POST",
+    headers: headersOf(server),
+    body: JSON.stringify(body),
+  });
   return response.json();
 }
 
-const headersOf = ({ adminKey }: Server) => ({ authorization: `Bearer ${adminKey}`, "content-type": "application/json" }); // prettier-ignore
+const headersOf = ({ adminKey }: Server) => ({
+  authorization: `Bearer ${adminKey}`,
+  "content-type": "application/json",
+});
 
 /** Each text by each way; what came back of those that hand it on. */
 async function feed(server: Server, texts: readonly string[]): Promise<string> {
@@ -93,15 +118,25 @@ async function feed(server: Server, texts: readonly string[]): Promise<string> {
     heard.push(await post(server, { name: "system/mirror", arguments: { text } }));
     heard.push(await post(server, { name: "system/complain", arguments: { text } }));
     heard.push(await post(server, { name: "system/stumble", arguments: { text } }));
-    await client.callTool({ name: "system_progress", arguments: { text } }, { onprogress: (told) => void heard.push(told) });
-    await post(server, { name: "system/mirror", arguments: { text: "metadata" }, context: { metadata: { note: text } } });
+    await client.callTool(
+      { name: "system_progress", arguments: { text } },
+      { onprogress: (told) => void heard.push(told) },
+    );
+    await post(server, {
+      name: "system/mirror",
+      arguments: { text: "metadata" },
+      context: { metadata: { note: text } },
+    });
     // What is no tool, and what is no argument: the refusal quotes both to whoever sent them, and the record must not.
     await post(server, { name: text.slice(0, 500), arguments: {} });
-    await post(server, { name: "system/mirror", arguments: { text: "x", [text]: text, more: [text] } });
+    await post(server, {
+      name: "system/mirror",
+      arguments: { text: "x", [text]: text, more: [text] },
+    });
   });
   await client.close();
   return stringsOf(heard);
-} // prettier-ignore
+}
 
 /** How many texts without a secret are something else in the record. A server of its own: look-alikes hold secrets' letters. */
 async function altered(entries: readonly Entry[]) {
@@ -124,14 +159,19 @@ async function altered(entries: readonly Entry[]) {
 
 /** The database with its log, and whatever else lies there, byte by byte. */
 function filesOf(folder: string): string {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile()); // prettier-ignore
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+    file.isFile(),
+  );
   return files.map((file) => readFileSync(join(file.parentPath, file.name), "latin1")).join("\n");
 }
 
 async function historyOf(server: Server): Promise<string> {
   const pages: unknown[] = [];
   for (let after = "", more = true; more;) {
-    const response = await fetch(`${server.url}/api/v1/executions?limit=100${after === "" ? "" : `&after=${after}`}`, { headers: headersOf(server) }); // prettier-ignore
+    const response = await fetch(
+      `${server.url}/api/v1/executions?limit=100${after === "" ? "" : `&after=${after}`}`,
+      { headers: headersOf(server) },
+    );
     const page = (await response.json()) as { executions: unknown[]; next: string | null };
     pages.push(page.executions);
     after = page.next ?? "";
@@ -147,7 +187,12 @@ async function exportOf(server: Server): Promise<string> {
 
 /** Lines of JSON as they are, and what they say. */
 const linesOf = (text: string): string =>
-  [text, ...text.split("\n").flatMap((line) => (line.startsWith("{") ? [stringsOf(JSON.parse(line))] : []))].join("\n"); // prettier-ignore
+  [
+    text,
+    ...text
+      .split("\n")
+      .flatMap((line) => (line.startsWith("{") ? [stringsOf(JSON.parse(line))] : [])),
+  ].join("\n");
 
 /** Every text and name inside a value; texts that are JSON themselves are read as such, too. */
 function stringsOf(value: unknown): string {
@@ -179,5 +224,7 @@ function parsed(text: string): unknown {
 function holds(text: string, value: string): boolean {
   const json = JSON.stringify(value).slice(1, -1);
   const spellings = [value, json, JSON.stringify(json).slice(1, -1)];
-  return spellings.some((one) => text.includes(one) || text.includes(Buffer.from(one, "utf8").toString("latin1"))); // prettier-ignore
+  return spellings.some(
+    (one) => text.includes(one) || text.includes(Buffer.from(one, "utf8").toString("latin1")),
+  );
 }

@@ -38,17 +38,26 @@ export async function run(entries: string[]): Promise<CorpusResult> {
   const server = process.env["OSTIARY_TEST_POSTGRES"];
   const results = [await runOn(sqliteGround(), entries)];
   if (server) results.push(await runOn(await postgresGround(server), entries));
-  const sum = (pick: (one: CorpusResult) => number) => results.reduce((total, one) => total + pick(one), 0); // prettier-ignore
+  const sum = (pick: (one: CorpusResult) => number) =>
+    results.reduce((total, one) => total + pick(one), 0);
   return {
     tried: sum((one) => one.tried),
     contained: sum((one) => one.contained),
     escaped: results.flatMap((one) => one.escaped),
-    controls: { tried: sum((one) => one.controls.tried), failed: results.flatMap((one) => one.controls.failed) }, // prettier-ignore
+    controls: {
+      tried: sum((one) => one.controls.tried),
+      failed: results.flatMap((one) => one.controls.failed),
+    },
   };
 }
 
 async function runOn(ground: Ground, entries: string[]): Promise<CorpusResult> {
-  const shop = { url: ground.url, readOnly: false, default: true, statementTimeoutMs: STATEMENT_MS }; // prettier-ignore
+  const shop = {
+    url: ground.url,
+    readOnly: false,
+    default: true,
+    statementTimeoutMs: STATEMENT_MS,
+  };
   const bench = await openBench({ flags: { databases: JSON.stringify({ shop }) } });
   const escaped: string[] = [];
   const failed: string[] = [];
@@ -56,27 +65,35 @@ async function runOn(ground: Ground, entries: string[]): Promise<CorpusResult> {
   let controls = 0;
   const control = async (): Promise<void> => {
     controls++;
-    const { rows } = await bench.run(query, { query: "select name from customers order by id" }).catch(() => ({ rows: null })); // prettier-ignore
-    if (JSON.stringify(rows) !== '[["Grace"],["Alan"]]') failed.push(`${ground.kind}: a legal query gave ${JSON.stringify(rows)}`); // prettier-ignore
+    const { rows } = await bench
+      .run(query, { query: "select name from customers order by id" })
+      .catch(() => ({ rows: null }));
+    if (JSON.stringify(rows) !== '[["Grace"],["Alan"]]')
+      failed.push(`${ground.kind}: a legal query gave ${JSON.stringify(rows)}`);
   };
   try {
     const before = await ground.canary();
     for (let at = 0; at < entries.length; at += AT_ONCE) {
       if (at % CONTROL_EVERY === 0) await control();
       const batch = entries.slice(at, at + AT_ONCE);
-      const found = await Promise.all(batch.map(async (line) => {
-        const faults: string[] = [];
-        for (const attempt of attemptsWith(line, ground.kind)) {
-          tried++;
-          const fault = await faultOf(() => bench.run(attempt.tool, attempt.input), attempt);
-          if (fault !== null) faults.push(`${ground.kind} ${attempt.tool.name}: ${fault}: ${JSON.stringify(line)}`);
-        }
-        return faults;
-      }));
+      const found = await Promise.all(
+        batch.map(async (line) => {
+          const faults: string[] = [];
+          for (const attempt of attemptsWith(line, ground.kind)) {
+            tried++;
+            const fault = await faultOf(() => bench.run(attempt.tool, attempt.input), attempt);
+            if (fault !== null)
+              faults.push(`${ground.kind} ${attempt.tool.name}: ${fault}: ${JSON.stringify(line)}`);
+          }
+          return faults;
+        }),
+      );
       escaped.push(...found.flat());
       const after = await ground.canary();
       if (after === before) continue;
-      escaped.push(`${ground.kind}: the canary changed to ${after.slice(0, 300)} with one of ${JSON.stringify(batch)}`);
+      escaped.push(
+        `${ground.kind}: the canary changed to ${after.slice(0, 300)} with one of ${JSON.stringify(batch)}`,
+      );
       break;
     }
     await control();
@@ -84,8 +101,13 @@ async function runOn(ground: Ground, entries: string[]): Promise<CorpusResult> {
     await bench.close();
     await ground.close();
   }
-  return { tried, contained: tried - escaped.length, escaped, controls: { tried: controls, failed } };
-} // prettier-ignore
+  return {
+    tried,
+    contained: tried - escaped.length,
+    escaped,
+    controls: { tried: controls, failed },
+  };
+}
 
 interface Attempt {
   readonly tool: Tool;
@@ -101,23 +123,46 @@ function attemptsWith(line: string, kind: Ground["kind"]): Attempt[] {
     { tool: query, input: { query: line } },
     { tool: query, input: { query: `select name from customers where name = '${line}'` } },
     { tool: query, input: { query: `select name from customers where id = ${line}` } },
-    { tool: query, input: { query: `select ${mark} as given`, params: [line] }, expected: (output) => same(output["rows"], [[line]]) },
-    { tool: query, input: { query: `select id from customers where name = ${mark}`, params: [line] }, expected: (output) => same(output["rows"], []) },
-    { tool: insert, input: { table: "guests", rows: [{ note: line }], returning: ["note"] }, expected: (output) => same(output["returned"], [{ note: line }]) },
+    {
+      tool: query,
+      input: { query: `select ${mark} as given`, params: [line] },
+      expected: (output) => same(output["rows"], [[line]]),
+    },
+    {
+      tool: query,
+      input: { query: `select id from customers where name = ${mark}`, params: [line] },
+      expected: (output) => same(output["rows"], []),
+    },
+    {
+      tool: insert,
+      input: { table: "guests", rows: [{ note: line }], returning: ["note"] },
+      expected: (output) => same(output["returned"], [{ note: line }]),
+    },
     { tool: insert, input: { table: line, rows: [{ note: 1 }] } },
     { tool: insert, input: { table: "customers", rows: [{ [line]: 1 }], returning: [line] } },
-    { tool: update, input: { table: "customers", set: { city: line }, where: { name: line } }, expected: none },
+    {
+      tool: update,
+      input: { table: "customers", set: { city: line }, where: { name: line } },
+      expected: none,
+    },
     { tool: update, input: { table: "customers", set: { [line]: 1 }, where: { id: 1 } } },
-    { tool: remove, input: { table: "orders", where: { code: { op: "in", value: [line] } } }, expected: none },
+    {
+      tool: remove,
+      input: { table: "orders", where: { code: { op: "in", value: [line] } } },
+      expected: none,
+    },
     { tool: remove, input: { table: "orders", where: { [line]: 1 } } },
     { tool: remove, input: { table: "orders", where: { id: { op: line, value: 1 } } } },
     { tool: tables, input: { schema: line, pattern: line } },
     { tool: schema, input: { table: line, schema: line } },
   ];
-} // prettier-ignore
+}
 
 /** Null when it was contained: refused with a typed error, or answered with no more than the call may give. */
-async function faultOf(work: () => Promise<JsonObject>, { expected }: Attempt): Promise<string | null> {
+async function faultOf(
+  work: () => Promise<JsonObject>,
+  { expected }: Attempt,
+): Promise<string | null> {
   const began = performance.now();
   try {
     const output = await work();
@@ -126,10 +171,11 @@ async function faultOf(work: () => Promise<JsonObject>, { expected }: Attempt): 
     if (elapsed > SLEPT_MS) return `it waited for ${Math.round(elapsed)} ms`;
     return expected === undefined || expected(output) ? null : "the value was not taken as a value";
   } catch (cause) {
-    if (!(cause instanceof AppError)) return `an untyped error (${cause instanceof Error ? cause.name : typeof cause})`;
+    if (!(cause instanceof AppError))
+      return `an untyped error (${cause instanceof Error ? cause.name : typeof cause})`;
     return cause.code === "INTERNAL_SERVER_ERROR" ? "an unforeseen error" : null;
   }
-} // prettier-ignore
+}
 
 const same = (one: Json | undefined, other: Json) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -138,21 +184,29 @@ function sqliteGround(): Ground {
   const file = join(folder, "shop.db");
   const db = new DatabaseSync(file, { readBigInts: true });
   for (const statement of [...shopStatements("sqlite"), GUESTS]) db.exec(statement);
-  const looks = ["select * from customers order by id", "select * from orders order by id", "select * from sqlite_schema"].map((sql) => db.prepare(sql));
+  const looks = [
+    "select * from customers order by id",
+    "select * from orders order by id",
+    "select * from sqlite_schema",
+  ].map((sql) => db.prepare(sql));
   return {
     kind: "sqlite",
     url: `sqlite:${file}`,
-    canary: () => Promise.resolve(JSON.stringify([looks.map((look) => look.all()), filesIn(folder), readdirSync("/")], plain)),
+    canary: () =>
+      Promise.resolve(
+        JSON.stringify([looks.map((look) => look.all()), filesIn(folder), readdirSync("/")], plain),
+      ),
     close() {
       db.close();
       rmSync(folder, { recursive: true });
       return Promise.resolve();
     },
   };
-} // prettier-ignore
+}
 
 /** SQLite's own files beside a database come and go. */
-const filesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(journal|wal|shm)$/.test(name)); // prettier-ignore
+const filesIn = (folder: string) =>
+  readdirSync(folder).filter((name) => !/-(journal|wal|shm)$/.test(name));
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
 
 async function postgresGround(server: string): Promise<Ground> {

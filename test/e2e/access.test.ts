@@ -29,7 +29,10 @@ describe("access", () => {
       .map(({ method, path }) => ({ method, path: path.replaceAll(/:\w+/g, "some") }));
     const rpc = procedures.map((name) => ({ method: "GET", path: `/trpc/${name}` }));
     const rpcWrites = procedures.map((name) => ({ method: "POST", path: `/trpc/${name}` }));
-    const others = ["/metrics", "/nowhere", "/api/v1/nowhere"].map((path) => ({ method: "GET", path })); // prettier-ignore
+    const others = ["/metrics", "/nowhere", "/api/v1/nowhere"].map((path) => ({
+      method: "GET",
+      path,
+    }));
     return [...ownRoutes, ...rpc, ...rpcWrites, ...others];
   };
   /**
@@ -39,7 +42,9 @@ describe("access", () => {
   const PUBLIC = new Set(["/style.css", "/oauth/client.json", "/oauth/callback"]);
 
   it("T8 R050: every route without a credential, with a wrong one and with a revoked one is 401", async () => {
-    const { body } = await app.api("POST", "/keys", { body: { userId: "ann", name: "x", scopes: ["*"] } }); // prettier-ignore
+    const { body } = await app.api("POST", "/keys", {
+      body: { userId: "ann", name: "x", scopes: ["*"] },
+    });
     await app.api("DELETE", `/keys/${body.id}`);
     const all = routes();
     expect(all.length).toBeGreaterThan(60);
@@ -108,7 +113,9 @@ describe("access", () => {
     expect(first.headers.get("location")).toBe("/");
     expect(first.headers.get("referrer-policy")).toBe("no-referrer");
     const cookie = first.headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(/^ostiary_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/); // prettier-ignore
+    expect(cookie).toMatch(
+      /^ostiary_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
+    );
     const again = await fetch(url, { redirect: "manual", headers: { accept: "text/html" } });
     expect(again.status).toBe(401);
     const page = await again.text();

@@ -12,7 +12,8 @@ describe("users, keys and capsules", () => {
   });
   afterAll(() => app.close());
 
-  const post = (path: string, body: object, key = app.adminKey) => app.api("POST", path, { body, key }); // prettier-ignore
+  const post = (path: string, body: object, key = app.adminKey) =>
+    app.api("POST", path, { body, key });
 
   it("creates, reads, changes and lists users", async () => {
     const made = await post("/users", { id: "carl", name: "Carl" });
@@ -37,7 +38,9 @@ describe("users, keys and capsules", () => {
     expect((await trpc.getUser.query({ id: "eve" })).name).toBe("Eve");
     expect((await trpc.updateUser.mutate({ id: "eve", role: "admin" })).role).toBe("admin");
     const all = await trpc.listUsers.query();
-    expect(all.items.map((user) => user.id)).toEqual(expect.arrayContaining(["ann", "carl", "eve", "owner"])); // prettier-ignore
+    expect(all.items.map((user) => user.id)).toEqual(
+      expect.arrayContaining(["ann", "carl", "eve", "owner"]),
+    );
   });
 
   it("lists in pages; a cursor that is not ours is refused", async () => {
@@ -73,7 +76,13 @@ describe("users, keys and capsules", () => {
     conforms("keys.createKey", made.body);
     const { secret, ...rest } = made.body as { secret: string; id: string; prefix: string };
     expect(secret.startsWith(rest.prefix)).toBe(true);
-    expect(rest).toMatchObject({ name: "laptop", level: "execute_basic", capsuleId: "starter", expiresAt, revokedAt: null }); // prettier-ignore
+    expect(rest).toMatchObject({
+      name: "laptop",
+      level: "execute_basic",
+      capsuleId: "starter",
+      expiresAt,
+      revokedAt: null,
+    });
     const read = await app.api("GET", `/keys/${rest.id}`);
     conforms("keys.getKey", read.body);
     const list = await app.api("GET", "/keys?userId=ann");
@@ -87,7 +96,11 @@ describe("users, keys and capsules", () => {
       scopes: ["agent:execute:safe"],
       capsuleId: "starter",
     });
-    const trpc = await trpcClient(app).keys.createKey.mutate({ userId: "ann", name: "t", scopes: [] }); // prettier-ignore
+    const trpc = await trpcClient(app).keys.createKey.mutate({
+      userId: "ann",
+      name: "t",
+      scopes: [],
+    });
     expect(trpc.secret).toMatch(/^ost_/);
     expect(Date.parse(trpc.expiresAt ?? "") - Date.now()).toBeGreaterThan(80 * 86_400_000);
   });
@@ -105,7 +118,11 @@ describe("users, keys and capsules", () => {
   });
 
   it("rotation gives a new secret with the same rights; the old one lives on for the overlap", async () => {
-    const { body: old } = await post("/keys", { userId: "ann", name: "r", scopes: ["agent:execute:safe"] }); // prettier-ignore
+    const { body: old } = await post("/keys", {
+      userId: "ann",
+      name: "r",
+      scopes: ["agent:execute:safe"],
+    });
     const rotated = await post(`/keys/${old.id}/rotate`, { overlapSeconds: 60 });
     expect(rotated.status).toBe(201);
     conforms("keys.rotateKey", rotated.body);
@@ -121,11 +138,17 @@ describe("users, keys and capsules", () => {
     expect(Date.parse(after.expiresAt as string) - Date.now()).toBeLessThanOrEqual(60_000);
     const now = await post(`/keys/${rotated.body.id}/rotate`, { overlapSeconds: 0 });
     expect(now.status).toBe(201);
-    expect((await app.api("GET", "/whoami", { key: rotated.body.secret as string })).status).toBe(401); // prettier-ignore
+    expect((await app.api("GET", "/whoami", { key: rotated.body.secret as string })).status).toBe(
+      401,
+    );
   });
 
   it("C50: a capsule decides what its holder sees, from the moment it is changed", async () => {
-    const made = await post("/capsules", { id: "two", name: "Two", capabilities: ["system_echo", "system/time"] }); // prettier-ignore
+    const made = await post("/capsules", {
+      id: "two",
+      name: "Two",
+      capabilities: ["system_echo", "system/time"],
+    });
     expect(made.status).toBe(201);
     conforms("capsules.createCapsule", made.body);
     expect(made.body).toMatchObject({
@@ -135,13 +158,20 @@ describe("users, keys and capsules", () => {
       default: false,
       capabilities: ["system/echo", "system/time"],
     });
-    const { body: key } = await post("/keys", { userId: "ann", name: "c", scopes: ["*"], capsuleId: "two" }); // prettier-ignore
+    const { body: key } = await post("/keys", {
+      userId: "ann",
+      name: "c",
+      scopes: ["*"],
+      capsuleId: "two",
+    });
     const names = async (): Promise<string[]> => {
       const { body } = await app.api("GET", "/tools", { key: key.secret as string });
       return (body as { tools: { name: string }[] }).tools.map((tool) => tool.name);
     };
     expect(await names()).toEqual(["system/echo", "system/time"]);
-    const changed = await app.api("PATCH", "/capsules/two", { body: { capabilities: ["system/echo"] } }); // prettier-ignore
+    const changed = await app.api("PATCH", "/capsules/two", {
+      body: { capabilities: ["system/echo"] },
+    });
     conforms("capsules.updateCapsule", changed.body);
     expect(changed.body.version).toBe(2);
     expect(await names()).toEqual(["system/echo"]);
@@ -152,7 +182,9 @@ describe("users, keys and capsules", () => {
     );
     const fresh = await trpc.createCapsule.mutate({ name: "fresh", capabilities: [] });
     expect(fresh.id).toMatch(/^cap_/);
-    expect((await trpc.updateCapsule.mutate({ id: fresh.id, status: "archived" })).status).toBe("archived"); // prettier-ignore
+    expect((await trpc.updateCapsule.mutate({ id: fresh.id, status: "archived" })).status).toBe(
+      "archived",
+    );
   });
 
   it("§2.12: a taken id is 409, an unknown field 400, a missing thing 404", async () => {

@@ -29,14 +29,18 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const call = (name: string, args: object, as = key, more: object = {}) => house.api("POST", "/executions", { key: as, body: { name, arguments: args, ...more } }); // prettier-ignore
+const call = (name: string, args: object, as = key, more: object = {}) =>
+  house.api("POST", "/executions", { key: as, body: { name, arguments: args, ...more } });
 
 /** Spawning asks a person: the administrator agrees. */
 async function spawn(args: object): Promise<string> {
   const held = await call("agent/spawn", { tools: ["system/echo"], ...args });
   expect([held.status, held.body.status]).toEqual([202, "pending"]);
-  expect((await house.api("POST", `/approvals/${held.body.approval.id}/approve`, { body: {} })).status).toBe(200); // prettier-ignore
-  const record = async () => (await house.api("GET", `/executions/${held.body.executionId}`, { key })).body.execution; // prettier-ignore
+  expect(
+    (await house.api("POST", `/approvals/${held.body.approval.id}/approve`, { body: {} })).status,
+  ).toBe(200);
+  const record = async () =>
+    (await house.api("GET", `/executions/${held.body.executionId}`, { key })).body.execution;
   await until(async () => (await record()).status === "success", 30_000);
   return (await record()).result.agentId;
 }
@@ -48,9 +52,17 @@ const ended = async (agentId: string) => {
 
 test("an agent's calls are executions of its caller, with its id, and its result is told", async () => {
   const agentId = await spawn({ objective: "Say hello to the world." });
-  expect(await ended(agentId)).toMatchObject({ status: "success", toolCalls: 1, result: expect.stringContaining("hello from an agent") as string }); // prettier-ignore
+  expect(await ended(agentId)).toMatchObject({
+    status: "success",
+    toolCalls: 1,
+    result: expect.stringContaining("hello from an agent") as string,
+  });
   const { executions } = (await house.api("GET", "/executions?toolName=system/echo", { key })).body;
-  expect(executions[0]).toMatchObject({ entry: "agent", status: "success", metadata: { agentId, agentDepth: 1, depth: 1 } }); // prettier-ignore
+  expect(executions[0]).toMatchObject({
+    entry: "agent",
+    status: "success",
+    metadata: { agentId, agentDepth: 1, depth: 1 },
+  });
 }, 60_000);
 
 test("a tool it was not given does not exist for it, though its caller has it", async () => {
@@ -60,17 +72,27 @@ test("a tool it was not given does not exist for it, though its caller has it", 
 
 test("what asks a person asks for an agent too; the yes lets it go on", async () => {
   const agentId = await spawn({ objective: "Now forget everything.", tools: ["memory/clear"] });
-  const waiting = async () => (await house.api("GET", "/approvals?state=pending")).body.items.find(({ toolName }: { toolName: string }) => toolName === "memory/clear"); // prettier-ignore
+  const waiting = async () =>
+    (await house.api("GET", "/approvals?state=pending")).body.items.find(
+      ({ toolName }: { toolName: string }) => toolName === "memory/clear",
+    );
   await until(async () => (await waiting()) !== undefined, 30_000);
   expect((await statusOf(agentId)).status).toBe("running");
   await house.api("POST", `/approvals/${(await waiting()).id}/approve`, { body: {} });
-  expect(await ended(agentId)).toMatchObject({ status: "success", result: expect.stringContaining('"removed":0') as string }); // prettier-ignore
+  expect(await ended(agentId)).toMatchObject({
+    status: "success",
+    result: expect.stringContaining('"removed":0') as string,
+  });
 }, 60_000);
 
 test("stopping one cancels what it runs", async () => {
   const agentId = await spawn({ objective: "Work slowly, please.", tools: ["system/slow"] });
   await until(() => observer.runs.length === 1, 30_000);
-  expect((await call("agent/stop", { agentId, reason: "enough" })).body.result).toEqual({ agentId, stopped: true, cancelledExecutions: 1 }); // prettier-ignore
+  expect((await call("agent/stop", { agentId, reason: "enough" })).body.result).toEqual({
+    agentId,
+    stopped: true,
+    cancelledExecutions: 1,
+  });
   await until(() => observer.runs[0]?.abortReason === "user", 30_000);
   expect(await statusOf(agentId)).toMatchObject({
     status: "stopped",
@@ -79,18 +101,33 @@ test("stopping one cancels what it runs", async () => {
 }, 60_000);
 
 test("a question is shown, pushed and answered once; others cannot see it", async () => {
-  const stranger = await newUser(house, "stranger", { level: "admin", capsuleId: "all", scopes: ["*"] }); // prettier-ignore
-  const asked = call("agent/ask_user", { question: "Which branch?", options: ["main", "next"], timeoutSeconds: 60 }); // prettier-ignore
-  const list = async (as: string) => (await house.api("GET", "/questions?state=pending", { key: as })).body; // prettier-ignore
+  const stranger = await newUser(house, "stranger", {
+    level: "admin",
+    capsuleId: "all",
+    scopes: ["*"],
+  });
+  const asked = call("agent/ask_user", {
+    question: "Which branch?",
+    options: ["main", "next"],
+    timeoutSeconds: 60,
+  });
+  const list = async (as: string) =>
+    (await house.api("GET", "/questions?state=pending", { key: as })).body;
   await until(async () => (await list(key)).items.length === 1, 30_000);
   const body = await list(key);
   conforms("questions.listQuestions", body);
   const [{ id }] = body.items;
-  expect(body.items).toMatchObject([{ question: "Which branch?", options: ["main", "next"], state: "pending" }]); // prettier-ignore
+  expect(body.items).toMatchObject([
+    { question: "Which branch?", options: ["main", "next"], state: "pending" },
+  ]);
   expect((await list(stranger)).items).toEqual([]);
-  const answer = (given: object, as = key) => house.api("POST", `/questions/${id}/answer`, { key: as, body: given }); // prettier-ignore
+  const answer = (given: object, as = key) =>
+    house.api("POST", `/questions/${id}/answer`, { key: as, body: given });
   expect((await answer({ answer: "main" }, stranger)).status).toBe(404);
-  expect((await answer({ answer: "other" })).body).toMatchObject({ status: 400, reason: "invalid_input" }); // prettier-ignore
+  expect((await answer({ answer: "other" })).body).toMatchObject({
+    status: 400,
+    reason: "invalid_input",
+  });
   expect((await answer({})).status).toBe(400);
   const decided = await answer({ answer: "next" });
   conforms("questions.answerQuestion", decided.body);
@@ -99,15 +136,22 @@ test("a question is shown, pushed and answered once; others cannot see it", asyn
     answer: "next",
     by: "boss",
   });
-  expect((await answer({ answer: "next" })).body).toMatchObject({ status: 409, reason: "not_running" }); // prettier-ignore
+  expect((await answer({ answer: "next" })).body).toMatchObject({
+    status: 409,
+    reason: "not_running",
+  });
 }, 60_000);
 
 test("a question is answered from the command line, and pushed to whoever listens", async () => {
   const abort = new AbortController();
-  const stream = await fetch(`${house.url}/api/v1/events`, { headers: { authorization: `Bearer ${key}` }, signal: abort.signal }); // prettier-ignore
+  const stream = await fetch(`${house.url}/api/v1/events`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: abort.signal,
+  });
   let heard = "";
   const reading = (async () => {
-    for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>) heard += Buffer.from(chunk).toString(); // prettier-ignore
+    for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>)
+      heard += Buffer.from(chunk).toString();
   })().catch(() => undefined);
   const asked = call("agent/ask_user", { question: "Go on?", timeoutSeconds: 120 });
   await until(() => heard.includes("question.asked"), 30_000);
@@ -128,8 +172,37 @@ test("a question is answered from the command line, and pushed to whoever listen
 
 test("without a model agents are unavailable; a configured provider is really asked", async () => {
   const provider = await openModelServer();
-  const text = (content: string | null, calls: object[] = []) => ({ status: 200, body: { id: "x", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, finish_reason: calls.length > 0 ? "tool_calls" : "stop", message: { role: "assistant", content, ...(calls.length > 0 ? { tool_calls: calls } : {}) } }], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } } }); // prettier-ignore
-  provider.next.push(text(null, [{ id: "c1", type: "function", function: { name: "system_echo", arguments: '{"text":"over the wire"}' } }]), text("all done")); // prettier-ignore
+  const text = (content: string | null, calls: object[] = []) => ({
+    status: 200,
+    body: {
+      id: "x",
+      object: "chat.completion",
+      created: 1,
+      model: "m",
+      choices: [
+        {
+          index: 0,
+          finish_reason: calls.length > 0 ? "tool_calls" : "stop",
+          message: {
+            role: "assistant",
+            content,
+            ...(calls.length > 0 ? { tool_calls: calls } : {}),
+          },
+        },
+      ],
+      usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+    },
+  });
+  provider.next.push(
+    text(null, [
+      {
+        id: "c1",
+        type: "function",
+        function: { name: "system_echo", arguments: '{"text":"over the wire"}' },
+      },
+    ]),
+    text("all done"),
+  );
   for (const models of ["{}", provider.config]) {
     const app = await startApp({ flags: { models } });
     const worker = await newUser(app, "worker", {
@@ -137,12 +210,30 @@ test("without a model agents are unavailable; a configured provider is really as
       capsuleId: "all",
       scopes: ["*"],
     });
-    const held = await app.api("POST", "/executions", { key: worker, body: { name: "agent/spawn", arguments: { objective: "Say that all is done.", tools: ["system/echo"], wait: true } } }); // prettier-ignore
+    const held = await app.api("POST", "/executions", {
+      key: worker,
+      body: {
+        name: "agent/spawn",
+        arguments: { objective: "Say that all is done.", tools: ["system/echo"], wait: true },
+      },
+    });
     await app.api("POST", `/approvals/${held.body.approval.id}/approve`, { body: {} });
-    const record = async () => (await app.api("GET", `/executions/${held.body.executionId}`, { key: worker })).body.execution; // prettier-ignore
+    const record = async () =>
+      (await app.api("GET", `/executions/${held.body.executionId}`, { key: worker })).body
+        .execution;
     await until(async () => !["pending", "running"].includes((await record()).status), 30_000);
-    if (models === "{}") expect(await record()).toMatchObject({ status: "failed", errorCode: "UNAVAILABLE", errorReason: "provider_not_configured", remedy: expect.stringContaining("models") as string }); // prettier-ignore
-    else expect(await record()).toMatchObject({ status: "success", result: { status: "success", result: "all done" } }); // prettier-ignore
+    if (models === "{}")
+      expect(await record()).toMatchObject({
+        status: "failed",
+        errorCode: "UNAVAILABLE",
+        errorReason: "provider_not_configured",
+        remedy: expect.stringContaining("models") as string,
+      });
+    else
+      expect(await record()).toMatchObject({
+        status: "success",
+        result: { status: "success", result: "all done" },
+      });
     await app.close();
   }
   expect(JSON.stringify(provider.asked.at(-1)?.body)).toContain("over the wire");

@@ -44,7 +44,10 @@ function governance(): string {
   cpSync(join(import.meta.dirname, "../../governance"), path, { recursive: true });
   const file = join(path, "tools.yaml");
   const text = readFileSync(file, "utf8");
-  writeFileSync(file, text.replace(/^tools:$/m, "tools:\n  system/scribble_twice: { approvals: { approvals: 2 } }")); // prettier-ignore
+  writeFileSync(
+    file,
+    text.replace(/^tools:$/m, "tools:\n  system/scribble_twice: { approvals: { approvals: 2 } }"),
+  );
   return path;
 }
 
@@ -63,15 +66,26 @@ afterAll(async () => {
 
 /** An agent of its own for each test: waiting calls and throttles are counted per caller. */
 const agent = (on: StartedApp = app): Promise<string> =>
-  newUser(on, `bot${++users}`, { level: "admin", capsuleId: "all", scopes: ["agent:execute:dangerous", "agent:execute:safe"] }); // prettier-ignore
+  newUser(on, `bot${++users}`, {
+    level: "admin",
+    capsuleId: "all",
+    scopes: ["agent:execute:dangerous", "agent:execute:safe"],
+  });
 
 const call = (key: string, text: string, more: object = {}, on: StartedApp = app) =>
-  on.api("POST", "/executions", { key, body: { name: "system/scribble", arguments: { text }, ...more } }); // prettier-ignore
+  on.api("POST", "/executions", {
+    key,
+    body: { name: "system/scribble", arguments: { text }, ...more },
+  });
 
 async function held(key: string, text: string, more: object = {}, on: StartedApp = app) {
   const answer = await call(key, text, more, on);
   expect([answer.status, answer.body.status]).toEqual([202, "pending"]);
-  return { id: answer.body.approval.id as string, executionId: answer.body.executionId as string, answer }; // prettier-ignore
+  return {
+    id: answer.body.approval.id as string,
+    executionId: answer.body.executionId as string,
+    answer,
+  };
 }
 
 const decide = (verb: "approve" | "deny", id: string, body: object = {}, key?: string, on = app) =>
@@ -93,16 +107,31 @@ describe("approving", () => {
     const key = await agent();
     const { id, executionId, answer } = await held(key, "one", { wait: true });
     expect(answer.headers.get("location")).toBe(`/api/v1/executions/${executionId}`);
-    expect(answer.body).toEqual({ success: true, executionId, status: "pending", approval: { id, state: "pending", expiresAt: expect.any(String), url: `${app.url}/a/${id}` } }); // prettier-ignore
+    expect(answer.body).toEqual({
+      success: true,
+      executionId,
+      status: "pending",
+      approval: { id, state: "pending", expiresAt: expect.any(String), url: `${app.url}/a/${id}` },
+    });
     conforms("tools.executeTool", answer.body);
     const waiting = await app.api("GET", `/executions/${executionId}`, { key });
     conforms("tools.getToolStatus", waiting.body);
-    expect(waiting.body.execution).toMatchObject({ status: "pending", approval: { id, state: "pending" } }); // prettier-ignore
+    expect(waiting.body.execution).toMatchObject({
+      status: "pending",
+      approval: { id, state: "pending" },
+    });
     expect(written).not.toContain("one");
     const approved = await decide("approve", id, { comment: "go" });
     conforms("approvals.approve", approved.body);
-    expect(approved.body).toMatchObject({ state: "approved", votes: [{ userId: "owner", comment: "go" }] }); // prettier-ignore
-    expect(await ended(key, executionId)).toMatchObject({ status: "success", result: { bytes: 3 }, approval: { state: "consumed", decidedBy: ["owner"], comment: "go" } }); // prettier-ignore
+    expect(approved.body).toMatchObject({
+      state: "approved",
+      votes: [{ userId: "owner", comment: "go" }],
+    });
+    expect(await ended(key, executionId)).toMatchObject({
+      status: "success",
+      result: { bytes: 3 },
+      approval: { state: "consumed", decidedBy: ["owner"], comment: "go" },
+    });
     expect(times("one")).toBe(1);
     expect((await decide("approve", id)).body).toMatchObject({ code: "CONFLICT", reason: "stale" });
   });
@@ -111,7 +140,12 @@ describe("approving", () => {
     const key = await agent();
     const { id, executionId } = await held(key, "no");
     expect((await decide("deny", id, { comment: "not today" })).body.state).toBe("declined");
-    expect(await ended(key, executionId)).toMatchObject({ status: "failed", errorCode: "FORBIDDEN", errorReason: "approval_declined", error: "Approval denied by user: not today" }); // prettier-ignore
+    expect(await ended(key, executionId)).toMatchObject({
+      status: "failed",
+      errorCode: "FORBIDDEN",
+      errorReason: "approval_declined",
+      error: "Approval denied by user: not today",
+    });
     expect(times("no")).toBe(0);
   });
 
@@ -122,7 +156,12 @@ describe("approving", () => {
     });
     const seen = await app.api("GET", `/approvals/${id}`);
     conforms("approvals.getApproval", seen.body);
-    expect(seen.body).toMatchObject({ toolName: "system/scribble", risk: "dangerous", arguments: { text: "masked", password: expect.stringMatching(/^\[masked:\w{12}\]$/) }, mayDecide: true }); // prettier-ignore
+    expect(seen.body).toMatchObject({
+      toolName: "system/scribble",
+      risk: "dangerous",
+      arguments: { text: "masked", password: expect.stringMatching(/^\[masked:\w{12}\]$/) },
+      mayDecide: true,
+    });
     const listed = await app.api("GET", "/approvals?state=pending&limit=100");
     conforms("approvals.listApprovals", listed.body);
     expect(JSON.stringify([seen.body, listed.body])).not.toContain("hunter2");
@@ -138,23 +177,32 @@ describe("approving", () => {
       const other = await decide(verb, id, {}, await agent());
       expect([other.status, other.body.code]).toEqual([404, "NOT_FOUND"]);
     }
-    const weak = await app.api("POST", "/keys", { body: { userId: "owner", name: "weak", scopes: ["agent:execute:safe"] } }); // prettier-ignore
+    const weak = await app.api("POST", "/keys", {
+      body: { userId: "owner", name: "weak", scopes: ["agent:execute:safe"] },
+    });
     const agentOfOwner = await decide("approve", id, {}, weak.body.secret);
     expect([agentOfOwner.status, agentOfOwner.body.reason]).toEqual([403, "scope_missing"]);
     // Nothing the agent says about itself counts.
-    const forged = await call(key, "self", { context: { metadata: { confirm: true, approved: true } } }); // prettier-ignore
+    const forged = await call(key, "self", {
+      context: { metadata: { confirm: true, approved: true } },
+    });
     expect([forged.status, forged.body.executionId]).toEqual([202, executionId]);
     expect(times("self")).toBe(0);
   });
 
   test("the approver's arguments are what runs; both versions are kept", async () => {
     const key = await agent();
-    const { id, executionId } = await held(key, "push --force", { arguments: { text: "push --force", password: "hunter2" } }); // prettier-ignore
+    const { id, executionId } = await held(key, "push --force", {
+      arguments: { text: "push --force", password: "hunter2" },
+    });
     const wrong = await decide("approve", id, { arguments: { text: 1 } });
     expect([wrong.status, wrong.body.reason]).toEqual([400, "invalid_arguments"]);
     const edit = { text: "push", password: "[masked]" };
     const approved = await decide("approve", id, { arguments: edit });
-    expect(approved.body).toMatchObject({ arguments: { text: "push --force" }, editedArguments: { text: "push", password: approved.body.arguments.password } }); // prettier-ignore
+    expect(approved.body).toMatchObject({
+      arguments: { text: "push --force" },
+      editedArguments: { text: "push", password: approved.body.arguments.password },
+    });
     expect((await ended(key, executionId)).status).toBe("success");
     expect([times("push"), times("push --force")]).toEqual([1, 0]);
   });
@@ -186,9 +234,13 @@ describe("approving", () => {
   test("2 of 3: two different people, not the same one twice", async () => {
     const key = await agent();
     const { id, executionId } = await held(key, "twice", { name: "system/scribble_twice" });
-    const made = await app.api("POST", "/users", { body: { id: "second", name: "second", role: "admin" } }); // prettier-ignore
+    const made = await app.api("POST", "/users", {
+      body: { id: "second", name: "second", role: "admin" },
+    });
     expect(made.status).toBe(201);
-    const second = await app.api("POST", "/keys", { body: { userId: "second", name: "k", scopes: ["tool:approve"] } }); // prettier-ignore
+    const second = await app.api("POST", "/keys", {
+      body: { userId: "second", name: "k", scopes: ["tool:approve"] },
+    });
     expect((await decide("approve", id)).body).toMatchObject({ state: "pending", needed: 2 });
     expect((await decide("approve", id)).body.code).toBe("CONFLICT");
     expect(times("twice")).toBe(0);
@@ -212,7 +264,9 @@ describe("approving", () => {
   test("the requester may cancel it", async () => {
     const key = await agent();
     const { id, executionId } = await held(key, "cancel");
-    expect((await app.api("POST", `/executions/${executionId}/cancel`, { key, body: {} })).status).toBe(200); // prettier-ignore
+    expect(
+      (await app.api("POST", `/executions/${executionId}/cancel`, { key, body: {} })).status,
+    ).toBe(200);
     expect((await app.api("GET", `/approvals/${id}`)).body.state).toBe("cancelled");
     expect((await decide("approve", id)).body.code).toBe("CONFLICT");
     expect((await ended(key, executionId)).status).toBe("cancelled");
@@ -220,7 +274,10 @@ describe("approving", () => {
 
   test("the same over tRPC", async () => {
     const key = await agent();
-    const held = await trpcClient(app, key).tools.executeTool.mutate({ name: "system/scribble", arguments: { text: "trpc" } }); // prettier-ignore
+    const held = await trpcClient(app, key).tools.executeTool.mutate({
+      name: "system/scribble",
+      arguments: { text: "trpc" },
+    });
     expect(held.status).toBe("pending");
     const id = held.approval?.id ?? "";
     const { approvals } = trpcClient(app);
@@ -241,8 +298,12 @@ describe("time and change", () => {
     await app.api("GET", `/approvals/${seen.id}`);
     skewMs += 601_000;
     try {
-      expect(await ended(other, seen.executionId)).toMatchObject({ errorReason: "approval_expired" }); // prettier-ignore
-      expect(await ended(key, unseen.executionId)).toMatchObject({ errorReason: "approval_not_presented" }); // prettier-ignore
+      expect(await ended(other, seen.executionId)).toMatchObject({
+        errorReason: "approval_expired",
+      });
+      expect(await ended(key, unseen.executionId)).toMatchObject({
+        errorReason: "approval_not_presented",
+      });
       expect((await decide("approve", seen.id)).body.code).toBe("CONFLICT");
     } finally {
       skewMs = 0;
@@ -255,13 +316,22 @@ describe("time and change", () => {
     const { id, executionId } = await held(key, "rule");
     await decide("approve", id);
     await ended(key, executionId);
-    const drafted = await app.api("POST", `/approvals/${id}/rule`, { body: { expiresInSeconds: 3600 } }); // prettier-ignore
+    const drafted = await app.api("POST", `/approvals/${id}/rule`, {
+      body: { expiresInSeconds: 3600 },
+    });
     expect(drafted.status).toBe(201);
     conforms("approvals.draftApprovalRule", drafted.body);
-    expect((await app.api("POST", `/approvals/${id}/rule`, { key, body: { expiresInSeconds: 3600 } })).status).toBe(403); // prettier-ignore
+    expect(
+      (await app.api("POST", `/approvals/${id}/rule`, { key, body: { expiresInSeconds: 3600 } }))
+        .status,
+    ).toBe(403);
     const unasked = await call(key, "rule");
     expect([unasked.status, unasked.body.status]).toEqual([200, "success"]);
-    expect(unasked.body.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "allow", rule: `standing rule ${drafted.body.id}` }); // prettier-ignore
+    expect(unasked.body.gates.at(-1)).toMatchObject({
+      stage: "approval",
+      verdict: "allow",
+      rule: `standing rule ${drafted.body.id}`,
+    });
     expect((await call(key, "other")).status).toBe(202);
     const rules = await app.api("GET", "/approval-rules");
     conforms("approvals.listApprovalRules", rules.body);
@@ -278,7 +348,9 @@ describe("time and change", () => {
       const owner = await own.callerOf(own.adminKey);
       const { documents } = own.doors;
       const { files } = await documents.enforced("policy");
-      const changed = Object.fromEntries(Object.entries(files).map(([name, text]) => [name, `${text}\n# changed\n`])); // prettier-ignore
+      const changed = Object.fromEntries(
+        Object.entries(files).map(([name, text]) => [name, `${text}\n# changed\n`]),
+      );
       const { document } = await documents.draft(owner, "policy", changed, "test");
       await documents.publish(owner, "policy", document.version, "enforced");
       await decide("approve", id, {}, undefined, own);
@@ -316,7 +388,9 @@ describe("time and change", () => {
     await first.stop();
     const second = await start({ dataDir, flags });
     try {
-      expect((await second.api("GET", `/executions/${executionId}`, { key })).body.execution.status).toBe("pending"); // prettier-ignore
+      expect(
+        (await second.api("GET", `/executions/${executionId}`, { key })).body.execution.status,
+      ).toBe("pending");
       await decide("approve", id, {}, undefined, second);
       expect((await ended(key, executionId, second)).status).toBe("success");
       expect(times("restart")).toBe(1);
@@ -334,8 +408,13 @@ test("the webhook of the settings is told, wherever it is, and whoever takes the
   try {
     const key = await agent(own);
     const { id, executionId } = await held(key, "hook", {}, own);
-    await until(async () => (await own.app.store.approvals.get(id))?.presentedAt !== null, 30_000); // prettier-ignore
-    expect(inbox.got.map(({ body }) => body)).toMatchObject([{ type: "approval.requested", data: { approvalId: id, executionId, url: `${own.url}/a/${id}` } }]); // prettier-ignore
+    await until(async () => (await own.app.store.approvals.get(id))?.presentedAt !== null, 30_000);
+    expect(inbox.got.map(({ body }) => body)).toMatchObject([
+      {
+        type: "approval.requested",
+        data: { approvalId: id, executionId, url: `${own.url}/a/${id}` },
+      },
+    ]);
     expect(inbox.got.every((message) => isGenuine(message, secret))).toBe(true);
     skewMs += 601_000;
     expect(await ended(key, executionId, own)).toMatchObject({ errorReason: "approval_expired" });
@@ -351,7 +430,11 @@ test("the webhook of the settings is told, wherever it is, and whoever takes the
       ["DELETE", ""],
       ["POST", "/rotate"],
     ] as const) {
-      const refused = await own.api(method, `/webhooks/${items[0].id}${path}`, method === "PATCH" ? { body: { enabled: false } } : {}); // prettier-ignore
+      const refused = await own.api(
+        method,
+        `/webhooks/${items[0].id}${path}`,
+        method === "PATCH" ? { body: { enabled: false } } : {},
+      );
       expect([refused.status, refused.body.code]).toEqual([409, "CONFLICT"]);
     }
   } finally {
@@ -395,11 +478,17 @@ describe("the page", () => {
     expect(text.indexOf("Deny")).toBeLessThan(text.indexOf("Approve this"));
     const version = /name="version" value="([^"]+)"/.exec(text)?.[1] ?? "";
     const from = (origin: string) => ({ ...session, origin });
-    expect((await form(`${path}/approve`, { version }, from("http://evil.example"))).status).toBe(403); // prettier-ignore
+    expect((await form(`${path}/approve`, { version }, from("http://evil.example"))).status).toBe(
+      403,
+    );
     expect((await form(`${path}/approve`, { version }, session)).status).toBe(403);
     expect((await form(`${path}/approve`, { version: "other" }, from(app.url))).status).toBe(409);
     expect(times("edited")).toBe(0);
-    const done = await form(`${path}/approve`, { version, comment: "ok", arguments: '{"text":"edited"}' }, from(app.url)); // prettier-ignore
+    const done = await form(
+      `${path}/approve`,
+      { version, comment: "ok", arguments: '{"text":"edited"}' },
+      from(app.url),
+    );
     expect([done.status, done.headers.get("location")]).toEqual([303, path]);
     expect((await ended(key, executionId)).status).toBe("success");
     expect(times("edited")).toBe(1);
@@ -413,7 +502,9 @@ describe("the page", () => {
     const headers = { cookie: await cookie(), origin: app.url };
     expect((await form(`/a/${id}/approve`, { arguments: "[1]" }, headers)).status).toBe(400);
     expect((await form(`/a/${id}/approve`, { arguments: "{" }, headers)).status).toBe(400);
-    expect((await form(`/a/${id}/deny`, {}, { ...headers, "content-type": "text/plain" })).status).toBe(415); // prettier-ignore
+    expect(
+      (await form(`/a/${id}/deny`, {}, { ...headers, "content-type": "text/plain" })).status,
+    ).toBe(415);
     expect((await form(`/a/${id}/deny`, { comment: "no" }, headers)).status).toBe(303);
     expect(await ended(key, executionId)).toMatchObject({ error: "Approval denied by user: no" });
     expect((await form("/a/apr_x/deny", {}, headers)).status).toBe(404);
@@ -437,7 +528,9 @@ describe("the command line", () => {
     let id = "";
     await until(async () => {
       const { items } = (await app.api("GET", "/approvals?state=pending&limit=100")).body;
-      id = items.find((item: { arguments: { text: string } }) => item.arguments.text === text)?.id ?? ""; // prettier-ignore
+      id =
+        items.find((item: { arguments: { text: string } }) => item.arguments.text === text)?.id ??
+        "";
       return id !== "";
     }, 20_000);
     return id;
@@ -457,7 +550,11 @@ describe("the command line", () => {
       expect([approved.code, approved.stdout.trim()]).toEqual([0, `${id}  approved`]);
       const done = await waiting;
       expect(done.code).toBe(0);
-      expect(done.stderr).toMatch(new RegExp(`⏸ pending — waiting for approval ${id}   expires in 10 min   \\(Ctrl-C leaves it waiting\\)`)); // prettier-ignore
+      expect(done.stderr).toMatch(
+        new RegExp(
+          `⏸ pending — waiting for approval ${id}   expires in 10 min   \\(Ctrl-C leaves it waiting\\)`,
+        ),
+      );
       expect(done.stderr).toMatch(/✓ approved by owner after \d+ s, gate run again ✓/);
       expect(done.stderr).toContain("✓ success");
       const shown = await run(["approvals", "show", id, "--json", ...owner]);
@@ -483,7 +580,10 @@ describe("the command line", () => {
     const denied = await run(["approvals", "deny", approval.id, "--reason", "no way", ...owner]);
     expect(denied.stdout.trim()).toBe(`${approval.id}  declined`);
     const done = await waiting;
-    expect([done.code, done.stderr]).toEqual([3, expect.stringContaining("Approval denied by user: no way")]); // prettier-ignore
+    expect([done.code, done.stderr]).toEqual([
+      3,
+      expect.stringContaining("Approval denied by user: no way"),
+    ]);
   });
 
   test(
@@ -494,8 +594,19 @@ describe("the command line", () => {
       const child = spawnBin(["approvals", "watch", "--json", ...reach("owner.key", app.adminKey)]);
       const { stdout } = collect(child);
       const { id } = await held(key, "watch");
-      const events = () => stdout().trim().split("\n").filter(Boolean).map((line) => JSON.parse(line) as { event: string; approval: { id: string; state: string } }); // prettier-ignore
-      const told = () => events().filter(({ approval }) => approval.id === id).map(({ event, approval }) => `${event} ${approval.state}`); // prettier-ignore
+      const events = () =>
+        stdout()
+          .trim()
+          .split("\n")
+          .filter(Boolean)
+          .map(
+            (line) =>
+              JSON.parse(line) as { event: string; approval: { id: string; state: string } },
+          );
+      const told = () =>
+        events()
+          .filter(({ approval }) => approval.id === id)
+          .map(({ event, approval }) => `${event} ${approval.state}`);
       await until(() => told().length === 1, 20_000);
       await decide("deny", id);
       await until(() => told().length === 2, 20_000);

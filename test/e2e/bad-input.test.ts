@@ -39,7 +39,13 @@ describe("bad input", () => {
   };
 
   it("malformed JSON is 400 invalid_json and says where", async () => {
-    for (const body of ['{"name":', '{"name":"a",}', "nonsense", '{"name":"a","name":"b"}', '{"__proto__":{}}']) {
+    for (const body of [
+      '{"name":',
+      '{"name":"a",}',
+      "nonsense",
+      '{"name":"a","name":"b"}',
+      '{"__proto__":{}}',
+    ]) {
       const answer = await post(body);
       problem(answer, 400);
       expect(answer.body).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_json" });
@@ -52,7 +58,7 @@ describe("bad input", () => {
     });
     expect(bytes.status).toBe(400);
     expect(await bytes.text()).toContain("UTF-8");
-  }); // prettier-ignore
+  });
 
   it("malformed JSON over tRPC is a typed error", async () => {
     const send = (path: string, init: RequestInit) =>
@@ -94,11 +100,20 @@ describe("bad input", () => {
     problem(answer, 400);
     expect(answer.body).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input" });
     const byPath = new Map(
-      (answer.body.errors as { path: string; message: string; suggestion?: string }[]).map((e) => [e.path, e]), // prettier-ignore
+      (answer.body.errors as { path: string; message: string; suggestion?: string }[]).map((e) => [
+        e.path,
+        e,
+      ]),
     );
-    expect([...byPath.keys()].sort()).toEqual(
-      ["/arguments", "/context/metadata", "/context/sesionId", "/name", "/nme", "/timeout", "/wait"], // prettier-ignore
-    );
+    expect([...byPath.keys()].sort()).toEqual([
+      "/arguments",
+      "/context/metadata",
+      "/context/sesionId",
+      "/name",
+      "/nme",
+      "/timeout",
+      "/wait",
+    ]);
     expect(byPath.get("/name")?.message).toBe("is required");
     expect(byPath.get("/nme")?.suggestion).toBe('did you mean "name"?');
     expect(byPath.get("/context/sesionId")?.suggestion).toBe('did you mean "sessionId"?');
@@ -178,18 +193,24 @@ describe("bad input", () => {
     const { body: started } = await post({ name: "system/time", wait: false });
     const unknown = "exec_1700000000000_00000000000000000000000000";
     const plain = (answer: { body: object }, id: string): string =>
-      JSON.stringify(answer.body).replaceAll(id, "ID").replaceAll(/req_\w+/g, "REQ"); // prettier-ignore
+      JSON.stringify(answer.body)
+        .replaceAll(id, "ID")
+        .replaceAll(/req_\w+/g, "REQ");
     for (const id of [body.executionId as string, started.executionId as string]) {
-      for (const [method, suffix] of [["GET", ""], ["POST", "/cancel"]] as const) {
+      for (const [method, suffix] of [
+        ["GET", ""],
+        ["POST", "/cancel"],
+      ] as const) {
         const theirs = await app.api(method, `/executions/${id}${suffix}`, { key: user });
         const none = await app.api(method, `/executions/${unknown}${suffix}`, { key: user });
         problem(theirs, 404);
         expect(plain(theirs, id)).toBe(plain(none, unknown));
       }
-      const explain = (executionId: string) => app.api("POST", "/explain", { key: user, body: { executionId } }); // prettier-ignore
+      const explain = (executionId: string) =>
+        app.api("POST", "/explain", { key: user, body: { executionId } });
       expect(plain(await explain(id), id)).toBe(plain(await explain(unknown), unknown));
     }
-  }); // prettier-ignore
+  });
 
   it("R050: no, malformed, unknown, revoked and expired keys are 401", async () => {
     const is401 = async (key: string | null, reason: string) => {
@@ -204,7 +225,11 @@ describe("bad input", () => {
     await is401("nonsense", "bad_credentials");
     await is401(`${user.slice(0, -1)}${user.endsWith("a") ? "b" : "a"}`, "bad_credentials");
     const made = async (extra: object = {}) =>
-      (await app.api("POST", "/keys", { body: { userId: "ann", name: "k", scopes: ["*"], ...extra } })).body as { id: string; secret: string }; // prettier-ignore
+      (
+        await app.api("POST", "/keys", {
+          body: { userId: "ann", name: "k", scopes: ["*"], ...extra },
+        })
+      ).body as { id: string; secret: string };
     const revoked = await made();
     expect((await app.api("GET", "/whoami", { key: revoked.secret })).status).toBe(200);
     await app.api("DELETE", `/keys/${revoked.id}`);
@@ -213,7 +238,10 @@ describe("bad input", () => {
     expect((await app.api("GET", "/whoami", { key: expiring.secret })).status).toBe(200);
     now += 61_000;
     await is401(expiring.secret, "key_inactive");
-    const basic = await app.api("GET", "/whoami", { key: null, headers: { authorization: "Basic YTpi" } }); // prettier-ignore
+    const basic = await app.api("GET", "/whoami", {
+      key: null,
+      headers: { authorization: "Basic YTpi" },
+    });
     problem(basic, 401);
   });
 

@@ -22,13 +22,30 @@ test("it starts, runs a governed call over every part, serves its reference, and
   const dataDir = join(folder, "data");
   const server = await startServer(["--data-dir", dataDir, "--port", "0"], { program });
   try {
-    const called = await runBin(["call", "system/echo", "text=bundled", "--data-dir", dataDir, "--json"], { program }); // prettier-ignore
+    const called = await runBin(
+      ["call", "system/echo", "text=bundled", "--data-dir", dataDir, "--json"],
+      { program },
+    );
     expect(called.json()).toMatchObject({ status: "success", result: { text: "bundled" } });
     const authorization = `Bearer ${readFileSync(join(dataDir, "admin.key"), "utf8").trim()}`;
     for (const path of ["/docs/scalar.js", "/openapi.json", "/metrics", "/readyz"])
-      expect((await fetch(server.url + path, { headers: { authorization } })).status, path).toBe(200); // prettier-ignore
-    const hello = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } } }; // prettier-ignore
-    const spoken = await runBin(["mcp", "--data-dir", dataDir], { program, input: `${JSON.stringify(hello)}\n` }); // prettier-ignore
+      expect((await fetch(server.url + path, { headers: { authorization } })).status, path).toBe(
+        200,
+      );
+    const hello = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "t", version: "1" },
+      },
+    };
+    const spoken = await runBin(["mcp", "--data-dir", dataDir], {
+      program,
+      input: `${JSON.stringify(hello)}\n`,
+    });
     expect(JSON.parse(spoken.stdout)).toMatchObject({
       result: { serverInfo: { name: "ostiary" } },
     });
@@ -42,7 +59,9 @@ test("it starts, runs a governed call over every part, serves its reference, and
 
 test("clients of servers that were not chosen are chunks of their own, loaded when chosen", async () => {
   const chunks = readdirSync(join(folder, "dist")).filter((name) => name.endsWith(".js"));
-  const text = new Map(chunks.map((name) => [name, readFileSync(join(folder, "dist", name), "utf8")])); // prettier-ignore
+  const text = new Map(
+    chunks.map((name) => [name, readFileSync(join(folder, "dist", name), "utf8")]),
+  );
   const holding = (mark: string) => chunks.filter((name) => text.get(name)?.includes(mark));
   /** Everything a start without these servers loads: static imports, followed from the chunk that composes the app. */
   const loaded = new Set(holding("server.started"));
@@ -50,39 +69,72 @@ test("clients of servers that were not chosen are chunks of their own, loaded wh
   for (const name of loaded)
     for (const [, other = ""] of text.get(name)?.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g) ?? [])
       loaded.add(other);
-  for (const mark of ["MaxRetriesPerRequest", "authzed.api.v1", "SCRAM-SERVER-FINAL-MESSAGE", "PLT_KFK_PROTOCOL"]) {
+  for (const mark of [
+    "MaxRetriesPerRequest",
+    "authzed.api.v1",
+    "SCRAM-SERVER-FINAL-MESSAGE",
+    "PLT_KFK_PROTOCOL",
+  ]) {
     const own = holding(mark);
     expect(own, mark).not.toEqual([]);
     for (const name of own) expect([mark, loaded.has(name)]).toEqual([mark, false]);
   }
   // Chosen, they are there: what fails is the connection, not the import.
   const nobody = "127.0.0.1:1";
-  for (const [variable, value] of [["OSTIARY_STATE", `redis://${nobody}`], ["OSTIARY_RELATIONS", `spicedb+insecure://:t@${nobody}`]] as const) {
-    const refused = await runBin(["serve", "--port", "0", "--data-dir", join(folder, variable)], { program, env: { [variable]: value } });
+  for (const [variable, value] of [
+    ["OSTIARY_STATE", `redis://${nobody}`],
+    ["OSTIARY_RELATIONS", `spicedb+insecure://:t@${nobody}`],
+  ] as const) {
+    const refused = await runBin(["serve", "--port", "0", "--data-dir", join(folder, variable)], {
+      program,
+      env: { [variable]: value },
+    });
     expect(refused.code, refused.stderr).not.toBe(0);
     expect(refused.stderr).not.toMatch(/Cannot find|ERR_MODULE|is not a function|is not defined/);
   }
   // A sink that is down keeps nobody from starting: the doctor is who asks it.
-  const doctor = await runBin(["doctor", "--data-dir", join(folder, "doctor")], { program, env: { OSTIARY_SINK: `kafka://${nobody}` } });
+  const doctor = await runBin(["doctor", "--data-dir", join(folder, "doctor")], {
+    program,
+    env: { OSTIARY_SINK: `kafka://${nobody}` },
+  });
   expect(doctor.stdout).toContain("no Kafka broker answers (ECONNREFUSED)");
-}, 60_000); // prettier-ignore
+}, 60_000);
 
 test("the package carries the governance files, and nothing to install or run", () => {
-  const [packed] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })) as { files: { path: string }[] }[]; // prettier-ignore
+  const [packed] = JSON.parse(
+    execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: ROOT,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  ) as { files: { path: string }[] }[];
   const paths = packed?.files.map(({ path }) => path) ?? [];
-  for (const file of ["tools.yaml", "modes.yaml", "plans.yaml", "schema.zed", "policies/tools.rego"]) {
+  for (const file of [
+    "tools.yaml",
+    "modes.yaml",
+    "plans.yaml",
+    "schema.zed",
+    "policies/tools.rego",
+  ]) {
     expect(paths).toContain(`governance/${file}`);
-    expect(readFileSync(join(folder, "dist/assets/governance", file), "utf8")).toBe(readFileSync(join(ROOT, "governance", file), "utf8"));
+    expect(readFileSync(join(folder, "dist/assets/governance", file), "utf8")).toBe(
+      readFileSync(join(ROOT, "governance", file), "utf8"),
+    );
   }
-  const { scripts, dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string>; dependencies?: object };
+  const { scripts, dependencies } = JSON.parse(
+    readFileSync(join(ROOT, "package.json"), "utf8"),
+  ) as { scripts: Record<string, string>; dependencies?: object };
   expect(dependencies ?? {}).toEqual({});
-  for (const hook of ["preinstall", "install", "postinstall"]) expect(scripts).not.toHaveProperty(hook);
-}, 60_000); // prettier-ignore
+  for (const hook of ["preinstall", "install", "postinstall"])
+    expect(scripts).not.toHaveProperty(hook);
+}, 60_000);
 
 test("help, configuration with a file, and doctor work from it", async () => {
   expect((await runBin(["--help"], { program })).code).toBe(0);
   expect((await runBin(["config", "check"], { program })).code).toBe(0);
   const version = (await runBin(["version", "--json"], { program })).json() as { build: string };
   expect(version.build).toBe("bundle");
-  expect((await runBin(["doctor", "--json", "--data-dir", join(folder, "none")], { program })).json().ok).toBe(true); // prettier-ignore
+  expect(
+    (await runBin(["doctor", "--json", "--data-dir", join(folder, "none")], { program })).json().ok,
+  ).toBe(true);
 });

@@ -37,15 +37,27 @@ async function house(
   return {
     server,
     key,
-    lines: () => server.stderr().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line), // prettier-ignore
+    lines: () =>
+      server
+        .stderr()
+        .split("\n")
+        .filter((line) => line.startsWith("{"))
+        .map((line) => JSON.parse(line) as Line),
     async call(name, args, meta = {}) {
       const body = modernCall(name, args);
-      const response = await post(server.url, key, { ...body, params: { ...body.params, _meta: { ...META, ...meta } } }, modernHeaders(name)); // prettier-ignore
+      const response = await post(
+        server.url,
+        key,
+        { ...body, params: { ...body.params, _meta: { ...META, ...meta } } },
+        modernHeaders(name),
+      );
       const { result } = (await response.json()) as { result: { _meta: Record<string, string> } };
       return result._meta["ostiary/executionId"] ?? "";
     },
     async record(executionId) {
-      const response = await fetch(`${server.url}/api/v1/executions/${executionId}`, { headers: { authorization: `Bearer ${key}` } }); // prettier-ignore
+      const response = await fetch(`${server.url}/api/v1/executions/${executionId}`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
       return ((await response.json()) as { execution: Record<string, unknown> }).execution;
     },
   };
@@ -64,21 +76,54 @@ describe("log.calls: all", () => {
 
   it("R208 R210: a call that succeeds is a line when it starts and one when it ends, both with every id", async () => {
     const secret = `ghp_${"a1B2".repeat(9)}`;
-    const id = await one.call("system_echo", { text: `say ${secret}` }, { traceparent: `00-${TRACE}-b7ad6b7169203331-01` }); // prettier-ignore
+    const id = await one.call(
+      "system_echo",
+      { text: `say ${secret}` },
+      { traceparent: `00-${TRACE}-b7ad6b7169203331-01` },
+    );
     const [started, completed, ...more] = linesOf(id);
     const { spanId } = await one.record(id);
-    const ids = { executionId: id, traceId: TRACE, spanId, tenantId: "local", userId: expect.any(String) as string, entry: "mcp" }; // prettier-ignore
-    expect(started).toMatchObject({ msg: "tool_call_started", name: "system/echo", arguments: expect.stringContaining("[masked") as string, ...ids }); // prettier-ignore
-    expect(completed).toMatchObject({ msg: "tool_call_completed", name: "system/echo", success: true, latency_ms: expect.any(Number) as number, ...ids }); // prettier-ignore
+    const ids = {
+      executionId: id,
+      traceId: TRACE,
+      spanId,
+      tenantId: "local",
+      userId: expect.any(String) as string,
+      entry: "mcp",
+    };
+    expect(started).toMatchObject({
+      msg: "tool_call_started",
+      name: "system/echo",
+      arguments: expect.stringContaining("[masked") as string,
+      ...ids,
+    });
+    expect(completed).toMatchObject({
+      msg: "tool_call_completed",
+      name: "system/echo",
+      success: true,
+      latency_ms: expect.any(Number) as number,
+      ...ids,
+    });
     expect(more).toEqual([]);
     expect(one.server.stderr()).not.toContain(secret);
   });
 
   it("R066 R208: one that fails says with what and how long it took, and one that is blocked says why", async () => {
     const failed = linesOf(await one.call("file_read", { path: "missing.txt" })).at(-1);
-    expect(failed).toMatchObject({ msg: "tool_call_failed", level: 40, error: "EXECUTION_FAILED", reason: expect.any(String) as string, latency_ms: expect.any(Number) as number }); // prettier-ignore
+    expect(failed).toMatchObject({
+      msg: "tool_call_failed",
+      level: 40,
+      error: "EXECUTION_FAILED",
+      reason: expect.any(String) as string,
+      latency_ms: expect.any(Number) as number,
+    });
     const [blocked, ...more] = linesOf(await one.call("system_echo", { wrong: 1 }));
-    expect(blocked).toMatchObject({ msg: "tool_call_blocked", level: 40, code: "BAD_REQUEST", reason: expect.any(String) as string }); // prettier-ignore
+    expect(blocked).toMatchObject({
+      msg: "tool_call_blocked",
+      level: 40,
+      code: "BAD_REQUEST",
+      reason: expect.any(String) as string,
+    });
     expect(more).toEqual([]);
   });
 
@@ -102,9 +147,17 @@ it("R208: by default only calls that fail or are blocked have lines", async () =
 
 it("R205: the trace of a call is the same in the collector, the record and the log", async () => {
   const receiver = await otlpReceiver();
-  const one = await house({ OSTIARY_LOG_CALLS: "all", OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: "by-variable" }); // prettier-ignore
+  const one = await house({
+    OSTIARY_LOG_CALLS: "all",
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_SERVICE_NAME: "by-variable",
+  });
   const traceId = "1af7651916cd43dd8448eb211c80319c";
-  const id = await one.call("system_echo", { text: "x" }, { traceparent: `00-${traceId}-b7ad6b7169203331-01` }); // prettier-ignore
+  const id = await one.call(
+    "system_echo",
+    { text: "x" },
+    { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+  );
   const record = await one.record(id);
   // What is not sent yet is sent when the server stops.
   await one.server.stop();
@@ -112,7 +165,10 @@ it("R205: the trace of a call is the same in the collector, the record and the l
   expect(exec?.resource["service.name"]).toBe("by-variable");
   expect([record["traceId"], record["spanId"]]).toEqual([traceId, exec?.spanId]);
   const lines = one.lines().filter((line) => line.executionId === id);
-  expect(lines.map(({ traceId: trace, spanId }) => [trace, spanId])).toEqual([[traceId, exec?.spanId], [traceId, exec?.spanId]]); // prettier-ignore
+  expect(lines.map(({ traceId: trace, spanId }) => [trace, spanId])).toEqual([
+    [traceId, exec?.spanId],
+    [traceId, exec?.spanId],
+  ]);
   await receiver.close();
 }, 60_000);
 
@@ -125,7 +181,9 @@ it("without a collector nothing of OpenTelemetry is loaded", async () => {
     const hook = `import{registerHooks}from"node:module";import{appendFileSync}from"node:fs";registerHooks({load(url,c,n){appendFileSync(${JSON.stringify(list)},url+"\\n");return n(url,c)}})`;
     const one = await house(env, ["--import", `data:text/javascript,${encodeURIComponent(hook)}`]);
     await one.call("system_echo", { text: "x" });
-    await fetch(`${one.server.url}/api/v1/tools`, { headers: { authorization: `Bearer ${one.key}` } }); // prettier-ignore
+    await fetch(`${one.server.url}/api/v1/tools`, {
+      headers: { authorization: `Bearer ${one.key}` },
+    });
     await one.server.stop();
     return readFileSync(list, "utf8");
   };

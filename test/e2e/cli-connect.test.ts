@@ -1,5 +1,16 @@
 // `ostiary connect` and `disconnect` on a temporary home, through the real program, against a running server.
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -22,7 +33,10 @@ describe("ostiary connect", { timeout: 120_000 }, () => {
   let app: StartedApp;
   let home: string;
   const cli = (args: string[], key = app.adminKey): Promise<BinResult> =>
-    runBin([...args, "--server", app.url, "--key", "env:KEY", "--data-dir", join(home, ".ostiary")], { env: { KEY: key, HOME: home }, cwd: join(home, "project") }); // prettier-ignore
+    runBin(
+      [...args, "--server", app.url, "--key", "env:KEY", "--data-dir", join(home, ".ostiary")],
+      { env: { KEY: key, HOME: home }, cwd: join(home, "project") },
+    );
   const write = (file: string, text: string): string => {
     const path = join(home, file);
     mkdirSync(dirname(path), { recursive: true });
@@ -42,65 +56,104 @@ describe("ostiary connect", { timeout: 120_000 }, () => {
 
   test("without a client it lists those that are here", async () => {
     write(".cursor/mcp.json", "{}");
-    const rows = (await cli(["connect", "--json"])).json() as { client: string; found: boolean; connected: boolean }[]; // prettier-ignore
+    const rows = (await cli(["connect", "--json"])).json() as {
+      client: string;
+      found: boolean;
+      connected: boolean;
+    }[];
     expect(rows.map(({ client }) => client).sort()).toEqual(FILES.map(([client]) => client).sort());
-    expect(rows.filter(({ found }) => found)).toMatchObject([{ client: "cursor", connected: false }]); // prettier-ignore
+    expect(rows.filter(({ found }) => found)).toMatchObject([
+      { client: "cursor", connected: false },
+    ]);
   });
 
-  test.each(FILES)("%s: one entry with a key that works; disconnect restores the file and revokes the key", async (client, file, table) => {
-    const isToml = file.endsWith(".toml");
-    const before = isToml ? '# mine\nmodel = "x"\n' : `{\n  // mine\n  "${table}": {\n    "other": { "command": "x" },\n  },\n}\n`;
-    const path = write(file, before);
-    chmodSync(path, 0o640);
-    const made = await cli(["connect", client]);
-    expect(made.stderr).toMatch(/✓ connected — protocol 2026-07-28, sees \d+ of \d+ tools/);
-    expect(made.code).toBe(0);
-    const text = readFileSync(path, "utf8");
-    const key = readFileSync(join(home, `.ostiary/connections/${client}.key`), "utf8").trim();
-    expect(made.stdout + made.stderr).not.toContain(key);
-    expect([text.includes("mine"), text.includes("ostiary"), text.includes(key)]).toEqual([true, true, client !== "claude-desktop"]);
-    expect(statSync(path).mode & 0o777).toBe(0o640);
-    const asClient = () => fetch(`${app.url}/api/v1/tools`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
-    expect(await asClient()).toBe(200);
+  test.each(FILES)(
+    "%s: one entry with a key that works; disconnect restores the file and revokes the key",
+    async (client, file, table) => {
+      const isToml = file.endsWith(".toml");
+      const before = isToml
+        ? '# mine\nmodel = "x"\n'
+        : `{\n  // mine\n  "${table}": {\n    "other": { "command": "x" },\n  },\n}\n`;
+      const path = write(file, before);
+      chmodSync(path, 0o640);
+      const made = await cli(["connect", client]);
+      expect(made.stderr).toMatch(/✓ connected — protocol 2026-07-28, sees \d+ of \d+ tools/);
+      expect(made.code).toBe(0);
+      const text = readFileSync(path, "utf8");
+      const key = readFileSync(join(home, `.ostiary/connections/${client}.key`), "utf8").trim();
+      expect(made.stdout + made.stderr).not.toContain(key);
+      expect([text.includes("mine"), text.includes("ostiary"), text.includes(key)]).toEqual([
+        true,
+        true,
+        client !== "claude-desktop",
+      ]);
+      expect(statSync(path).mode & 0o777).toBe(0o640);
+      const asClient = () =>
+        fetch(`${app.url}/api/v1/tools`, { headers: { authorization: `Bearer ${key}` } }).then(
+          ({ status }) => status,
+        );
+      expect(await asClient()).toBe(200);
 
-    // Once more changes nothing and makes no other key.
-    const again = await cli(["connect", client, "--json"]);
-    expect(again.json()).toMatchObject([{ client, changed: false }]);
-    expect(readFileSync(path, "utf8")).toBe(text);
+      // Once more changes nothing and makes no other key.
+      const again = await cli(["connect", client, "--json"]);
+      expect(again.json()).toMatchObject([{ client, changed: false }]);
+      expect(readFileSync(path, "utf8")).toBe(text);
 
-    const undone = await cli(["disconnect", client, "--json"]);
-    expect(undone.json()).toEqual([{ client, file: "restored", keyRevoked: true }]);
-    expect(readFileSync(path, "utf8")).toBe(before);
-    expect(await asClient()).toBe(401);
-    expect((await cli(["disconnect", client, "--json"])).json()).toEqual([{ client, file: "nothing", keyRevoked: false }]);
-  }); // prettier-ignore
+      const undone = await cli(["disconnect", client, "--json"]);
+      expect(undone.json()).toEqual([{ client, file: "restored", keyRevoked: true }]);
+      expect(readFileSync(path, "utf8")).toBe(before);
+      expect(await asClient()).toBe(401);
+      expect((await cli(["disconnect", client, "--json"])).json()).toEqual([
+        { client, file: "nothing", keyRevoked: false },
+      ]);
+    },
+  );
 
   test("a new file is its owner's only, and is gone after disconnect", async () => {
     await cli(["connect", "cursor", "codex"]);
     for (const file of [".cursor/mcp.json", ".codex/config.toml"])
       expect([file, statSync(join(home, file)).mode & 0o777]).toEqual([file, 0o600]);
     expect((await cli(["disconnect", "cursor", "codex"])).code).toBe(0);
-    expect([existsSync(join(home, ".cursor/mcp.json")), existsSync(join(home, ".codex/config.toml"))]).toEqual([false, false]); // prettier-ignore
+    expect([
+      existsSync(join(home, ".cursor/mcp.json")),
+      existsSync(join(home, ".codex/config.toml")),
+    ]).toEqual([false, false]);
   });
 
   test("what somebody wrote in between stays; only the entry goes", async () => {
     const path = write(".cursor/mcp.json", '{ "mcpServers": {} }\n');
     await cli(["connect", "cursor"]);
     const changed = JSON.parse(readFileSync(path, "utf8")) as { mcpServers: object };
-    writeFileSync(path, JSON.stringify({ ...changed, mcpServers: { ...changed.mcpServers, mine: { url: "http://x" } } })); // prettier-ignore
-    expect((await cli(["disconnect", "cursor", "--json"])).json()).toMatchObject([{ file: "removed", keyRevoked: true }]); // prettier-ignore
-    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ mcpServers: { mine: { url: "http://x" } } }); // prettier-ignore
+    writeFileSync(
+      path,
+      JSON.stringify({
+        ...changed,
+        mcpServers: { ...changed.mcpServers, mine: { url: "http://x" } },
+      }),
+    );
+    expect((await cli(["disconnect", "cursor", "--json"])).json()).toMatchObject([
+      { file: "removed", keyRevoked: true },
+    ]);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({
+      mcpServers: { mine: { url: "http://x" } },
+    });
   });
 
   test("other rights are another key, and the former one is revoked", async () => {
     await cli(["connect", "windsurf"]);
     const keyFile = join(home, ".ostiary/connections/windsurf.key");
     const first = readFileSync(keyFile, "utf8").trim();
-    expect((await cli(["connect", "windsurf", "--level", "execute_basic", "--json"])).json()).toMatchObject([{ changed: true }]); // prettier-ignore
+    expect(
+      (await cli(["connect", "windsurf", "--level", "execute_basic", "--json"])).json(),
+    ).toMatchObject([{ changed: true }]);
     const second = readFileSync(keyFile, "utf8").trim();
-    const [old, now] = await Promise.all([first, second].map((key) => app.api("GET", "/tools", { key }))); // prettier-ignore
+    const [old, now] = await Promise.all(
+      [first, second].map((key) => app.api("GET", "/tools", { key })),
+    );
     expect([second === first, old?.status, now?.status]).toEqual([false, 401, 200]);
-    expect((await cli(["disconnect", "windsurf", "--json"])).json()).toMatchObject([{ file: "restored", keyRevoked: true }]); // prettier-ignore
+    expect((await cli(["disconnect", "windsurf", "--json"])).json()).toMatchObject([
+      { file: "restored", keyRevoked: true },
+    ]);
     expect(existsSync(join(home, ".codeium/windsurf/mcp_config.json"))).toBe(false);
   });
 
@@ -118,9 +171,13 @@ describe("ostiary connect", { timeout: 120_000 }, () => {
     expect(existsSync(join(home, ".config"))).toBe(false);
     expect(existsSync(join(home, ".ostiary/connections"))).toBe(false);
     const printed = await cli(["connect", "vscode", "--print"]);
-    expect(printed.json()).toMatchObject({ servers: { ostiary: { type: "http", url: `${app.url}/mcp` } } }); // prettier-ignore
+    expect(printed.json()).toMatchObject({
+      servers: { ostiary: { type: "http", url: `${app.url}/mcp` } },
+    });
     expect(existsSync(join(home, ".config"))).toBe(false);
-    expect((await cli(["disconnect", "vscode", "--json"])).json()).toMatchObject([{ file: "nothing", keyRevoked: true }]); // prettier-ignore
+    expect((await cli(["disconnect", "vscode", "--json"])).json()).toMatchObject([
+      { file: "nothing", keyRevoked: true },
+    ]);
   });
 
   test("the file of a project refers to a variable instead of holding the key", async () => {
@@ -128,7 +185,11 @@ describe("ostiary connect", { timeout: 120_000 }, () => {
     expect(made.stderr).toContain("OSTIARY_KEY");
     for (const file of [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"]) {
       const text = readFileSync(join(home, "project", file), "utf8");
-      expect([file, /Bearer \$\{(?:env:)?OSTIARY_KEY\}/.test(text), /ost_/.test(text)]).toEqual([file, true, false]); // prettier-ignore
+      expect([file, /Bearer \$\{(?:env:)?OSTIARY_KEY\}/.test(text), /ost_/.test(text)]).toEqual([
+        file,
+        true,
+        false,
+      ]);
     }
     expect((await cli(["connect", "codex", "--scope", "project"])).code).toBe(2);
     await cli(["disconnect", "claude-code", "cursor", "vscode", "--scope", "project"]);
@@ -146,9 +207,17 @@ describe("ostiary connect", { timeout: 120_000 }, () => {
 
   test("what Claude Desktop would start speaks MCP with the client's own key", async () => {
     await cli(["connect", "claude-desktop"]);
-    const { mcpServers } = JSON.parse(readFileSync(join(home, ".config/Claude/claude_desktop_config.json"), "utf8")) as { mcpServers: { ostiary: { command: string; args: string[] } } }; // prettier-ignore
+    const { mcpServers } = JSON.parse(
+      readFileSync(join(home, ".config/Claude/claude_desktop_config.json"), "utf8"),
+    ) as { mcpServers: { ostiary: { command: string; args: string[] } } };
     const client = new Client({ name: "desktop", version: "1" });
-    await client.connect(new StdioClientTransport({ ...mcpServers.ostiary, env: { HOME: home, PATH: process.env["PATH"] ?? "" }, stderr: "ignore" })); // prettier-ignore
+    await client.connect(
+      new StdioClientTransport({
+        ...mcpServers.ostiary,
+        env: { HOME: home, PATH: process.env["PATH"] ?? "" },
+        stderr: "ignore",
+      }),
+    );
     const { tools } = await client.listTools().finally(() => client.close());
     expect(tools.map(({ name }) => name)).toContain("system_echo");
   });

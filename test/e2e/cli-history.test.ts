@@ -10,12 +10,16 @@ const PAGE = readFileSync(join(import.meta.dirname, "../../docs/history.md"), "u
 describe("ostiary history", { timeout: 120_000 }, () => {
   let app: StartedApp;
   const cli = (args: string[]): Promise<BinResult> =>
-    runBin(["history", ...args, "--server", app.url, "--key", "env:KEY"], { env: { KEY: app.adminKey } }); // prettier-ignore
+    runBin(["history", ...args, "--server", app.url, "--key", "env:KEY"], {
+      env: { KEY: app.adminKey },
+    });
 
   beforeAll(async () => {
     app = await startApp();
     const context = { sessionId: "sess-1" };
-    await app.api("POST", "/executions", { body: { name: "system/echo", arguments: { text: "one" }, context } }); // prettier-ignore
+    await app.api("POST", "/executions", {
+      body: { name: "system/echo", arguments: { text: "one" }, context },
+    });
     await app.api("POST", "/executions", { body: { name: "no/such" } });
   });
   afterAll(() => app.close());
@@ -50,12 +54,17 @@ describe("ostiary history", { timeout: 120_000 }, () => {
   });
 
   test("a verb that is not there is answered with the nearest", async () => {
-    expect(await cli(["rebuidl"])).toMatchObject({ code: 2, stderr: expect.stringContaining("history rebuild") as string }); // prettier-ignore
+    expect(await cli(["rebuidl"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("history rebuild") as string,
+    });
   });
 
   const commands = [...PAGE.matchAll(/^ostiary history (.+)$/gm)].map(([, words = ""]) => words);
   test.each(commands)("docs: ostiary history %s", async (words) => {
-    const args = [...words.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? ""); // prettier-ignore
+    const args = [...words.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+      ([, a, b, c]) => a ?? b ?? c ?? "",
+    );
     const { code, stderr } = await cli(args);
     expect(code, stderr).toBe(0);
   });

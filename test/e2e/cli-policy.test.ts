@@ -47,7 +47,13 @@ describe("check", () => {
     const { valid, errors } = (await policy(["check", "bad.rego", "--json"])).json();
     expect(valid).toBe(false);
     expect(errors).toEqual([
-      { code: "rego_parse_error", file: "bad.rego", line: 5, column: 1, message: expect.any(String) as string }, // prettier-ignore
+      {
+        code: "rego_parse_error",
+        file: "bad.rego",
+        line: 5,
+        column: 1,
+        message: expect.any(String) as string,
+      },
     ]);
   });
 
@@ -133,7 +139,11 @@ todo_test_later if false
     expect(ran.stdout).toMatch(/PASS: 1\/4\nFAIL: 1\/4\nERROR: 1\/4\nSKIPPED: 1\/4\n$/);
     const json = (await policy(["test", ".", "--json"])).json();
     expect(json).toMatchObject({ passed: 1, failed: 1, errored: 1, skipped: 1 });
-    expect(json.tests[1]).toMatchObject({ name: "test_bob", status: "failed", trace: expect.any(Array) as string[] }); // prettier-ignore
+    expect(json.tests[1]).toMatchObject({
+      name: "test_bob",
+      status: "failed",
+      trace: expect.any(Array) as string[],
+    });
   });
 
   test("--run chooses, --coverage names the lines not reached, data lies by folder", async () => {
@@ -147,7 +157,11 @@ todo_test_later if false
     expect(ran.stdout).toContain("PASS: 1/1");
     expect(ran.stdout).toMatch(/app_test\.rego +not covered: .*7/);
     const eve = await policy(["test", "p", "--run", "eve", "--json", "--coverage"]);
-    expect(eve.json()).toMatchObject({ passed: 1, failed: 0, coverage: { percent: expect.any(Number) as number } }); // prettier-ignore
+    expect(eve.json()).toMatchObject({
+      passed: 1,
+      failed: 0,
+      coverage: { percent: expect.any(Number) as number },
+    });
     expect((await policy(["test", "p", "--run", "("])).code).toBe(2);
   });
 
@@ -161,7 +175,8 @@ todo_test_later if false
   });
 
   test("a test that does not end is stopped", async () => {
-    const slow = "test_slow if { some a in numbers.range(1, 4000); some b in numbers.range(1, 4000); a * b < 0 }"; // prettier-ignore
+    const slow =
+      "test_slow if { some a in numbers.range(1, 4000); some b in numbers.range(1, 4000); a * b < 0 }";
     put({ "slow_test.rego": `package slow_test\n\n${slow}\n` });
     const ran = await policy(["test", ".", "--timeout", "200"]);
     expect(ran.code).toBe(1);
@@ -173,9 +188,15 @@ describe("eval", () => {
   test("the value on stdout as JSON; undefined is said", async () => {
     put({ "app.rego": GOOD, "input.json": '{"user": "ada"}', "input.yaml": "user: bob\n" });
     const allow = ["eval", "data.app.allow", "--data", "app.rego"];
-    expect(await policy([...allow, "--input", "input.json"])).toMatchObject({ code: 0, stdout: "true\n", stderr: "" }); // prettier-ignore
+    expect(await policy([...allow, "--input", "input.json"])).toMatchObject({
+      code: 0,
+      stdout: "true\n",
+      stderr: "",
+    });
     expect((await policy([...allow, "--input", "input.yaml"])).stdout).toBe("false\n");
-    expect((await policy([...allow, "--input", "-"], { input: '{"user":"ada"}' })).stdout).toBe("true\n"); // prettier-ignore
+    expect((await policy([...allow, "--input", "-"], { input: '{"user":"ada"}' })).stdout).toBe(
+      "true\n",
+    );
     expect((await policy(["eval", "data.nope", "-d", "app.rego"])).stdout).toBe("undefined\n");
     expect((await policy(["eval", "1 + 2"])).stdout).toBe("3\n");
     expect((await policy(["eval", "{x | some x in [3, 1, 3]}"])).stdout).toBe("[\n  1,\n  3\n]\n");
@@ -198,7 +219,9 @@ describe("eval", () => {
     const args = ["eval", "data.app.allow", "-d", ".", "--input", "-", "--explain"];
     const ran = await policy(args, { input: '{"user":"bob"}' });
     expect(ran.stdout).toMatch(/^false\n\n/);
-    expect(ran.stdout).toContain("data.app.allow (app.rego:5:1) undefined: app.rego:5:10 does not hold"); // prettier-ignore
+    expect(ran.stdout).toContain(
+      "data.app.allow (app.rego:5:1) undefined: app.rego:5:10 does not hold",
+    );
     expect(ran.stdout).toContain("data.app.allow (app.rego:3:1) = false");
     const { explanation } = (await policy([...args, "--json"], { input: "{}" })).json();
     expect(explanation.visits[0]).toMatchObject({ rule: "data.app.allow", failedAt: { line: 5 } });
@@ -211,7 +234,10 @@ describe("eval", () => {
     expect(query.stderr).toMatch(/^query:1:8: rego_parse_error: .*\n {4}data\.c\[\n {11}\^/);
     const conflict = await policy(["eval", "data.c.p", "-d", "c.rego", "--json"]);
     expect(conflict.code).toBe(1);
-    expect(conflict.json()).toMatchObject({ reason: "eval_conflict_error", detail: expect.stringContaining("c.rego:5") as string }); // prettier-ignore
+    expect(conflict.json()).toMatchObject({
+      reason: "eval_conflict_error",
+      detail: expect.stringContaining("c.rego:5") as string,
+    });
   });
 
   test("documents are merged by their place, once each", async () => {
@@ -220,12 +246,18 @@ describe("eval", () => {
     expect((await policy(["eval", "input", "-i", "no.json"])).stderr).toMatch(/^error: no\.json: /);
     expect((await policy(["eval", "input", "-i", "gone.json"])).code).toBe(2);
     put({ "d/one.json": '{"a": {"b": 1}}', "d/two.yaml": "a: {c: 2}", "e/x.json": '{"a": 3}' });
-    expect((await policy(["eval", "data.a", "-d", "d", "--json"])).json().results[0].value).toEqual({ b: 1, c: 2 }); // prettier-ignore
-    expect((await policy(["eval", "data.a", "-d", "d", "-d", "e"])).stderr).toContain("gives data.a a second time"); // prettier-ignore
+    expect((await policy(["eval", "data.a", "-d", "d", "--json"])).json().results[0].value).toEqual(
+      { b: 1, c: 2 },
+    );
+    expect((await policy(["eval", "data.a", "-d", "d", "-d", "e"])).stderr).toContain(
+      "gives data.a a second time",
+    );
   });
 
   test("print goes to stderr, the clock and cryptography are there, the network is not", async () => {
-    put({ "p.rego": 'package p\n\nx := y if {\n\tprint("seen", input)\n\ty := crypto.sha256("a")\n}\n' }); // prettier-ignore
+    put({
+      "p.rego": 'package p\n\nx := y if {\n\tprint("seen", input)\n\ty := crypto.sha256("a")\n}\n',
+    });
     const ran = await policy(["eval", "data.p.x", "-d", "p.rego", "-i", "-"], { input: "7" });
     expect(ran).toMatchObject({ code: 0, stderr: "seen 7\n" });
     expect(JSON.parse(ran.stdout)).toMatch(/^[0-9a-f]{64}$/);

@@ -27,7 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const cli = (words: string, options: BinOptions = {}): Promise<BinResult> => ostiary(words.split(" "), options); // prettier-ignore
+const cli = (words: string, options: BinOptions = {}): Promise<BinResult> =>
+  ostiary(words.split(" "), options);
 const ostiary = (args: string[], options: BinOptions = {}): Promise<BinResult> =>
   runBin(args, { ...options, env: { OSTIARY_DATA_DIR: server.dataDir, ...options.env } });
 
@@ -62,7 +63,14 @@ describe("call", () => {
   });
 
   test("values are typed by the schema: numbers, switches, text that looks like a number; := forces JSON", async () => {
-    const listed = await ostiary(["call", "file/list", "path=.", "maxEntries=1", "includeHidden=true", "--json"]); // prettier-ignore
+    const listed = await ostiary([
+      "call",
+      "file/list",
+      "path=.",
+      "maxEntries=1",
+      "includeHidden=true",
+      "--json",
+    ]);
     expect(listed.json().result).toMatchObject({ entries: [{ path: "notes.txt" }] });
     expect((await cli("call echo text=42 --json")).json().result).toEqual({ text: "42" });
     expect((await cli('call system_echo text:="7" --json')).json().result).toEqual({ text: "7" });
@@ -74,10 +82,21 @@ describe("call", () => {
   test("--args takes JSON, a file and stdin; pairs win over it", async () => {
     const file = join(server.workspace, "args.json");
     writeFileSync(file, '{"text":"from file"}');
-    expect((await ostiary(["call", "echo", "--json", "--args", '{"text":"inline"}'])).json().result.text).toBe("inline"); // prettier-ignore
-    expect((await ostiary(["call", "echo", "--json", "--args", `@${file}`])).json().result.text).toBe("from file"); // prettier-ignore
-    expect((await ostiary(["call", "echo", "--json", "--args", "-"], { input: '{"text":"stdin"}' })).json().result.text).toBe("stdin"); // prettier-ignore
-    expect((await ostiary(["call", "echo", "text=pair", "--json", "--args", '{"text":"inline"}'])).json().result.text).toBe("pair"); // prettier-ignore
+    expect(
+      (await ostiary(["call", "echo", "--json", "--args", '{"text":"inline"}'])).json().result.text,
+    ).toBe("inline");
+    expect(
+      (await ostiary(["call", "echo", "--json", "--args", `@${file}`])).json().result.text,
+    ).toBe("from file");
+    expect(
+      (
+        await ostiary(["call", "echo", "--json", "--args", "-"], { input: '{"text":"stdin"}' })
+      ).json().result.text,
+    ).toBe("stdin");
+    expect(
+      (await ostiary(["call", "echo", "text=pair", "--json", "--args", '{"text":"inline"}'])).json()
+        .result.text,
+    ).toBe("pair");
     const broken = await ostiary(["call", "echo", "--args", "{"]);
     expect(broken.code).toBe(2);
     expect(broken.stderr).toContain("--args: not valid JSON");
@@ -91,7 +110,11 @@ describe("call", () => {
     expect(ran.stderr).toContain("did you mean text?");
     expect(ran.stderr).toContain("input ⛔");
     const problem = (await cli("call system/echo txt=1 --json")).json();
-    expect(problem).toMatchObject({ status: 400, code: "BAD_REQUEST", execution_id: expect.stringMatching(/^exec_/) as string }); // prettier-ignore
+    expect(problem).toMatchObject({
+      status: 400,
+      code: "BAD_REQUEST",
+      execution_id: expect.stringMatching(/^exec_/) as string,
+    });
     expect((await cli("call system/echo oops")).stderr).toContain("expected name=value");
   });
 
@@ -105,8 +128,21 @@ describe("call", () => {
 
   test("a denial by a stage: exit 3, with the stage, the remedy and the way to an explanation", async () => {
     await cli("users create Viewer --id viewer");
-    const made = await ostiary(["keys", "create", "view", "--user", "viewer", "--level", "view_only", "--scope", "agent:execute:safe", "--json"]); // prettier-ignore
-    const ran = await cli("call system/echo text=a --key env:VIEW", { env: { VIEW: made.json().secret as string } }); // prettier-ignore
+    const made = await ostiary([
+      "keys",
+      "create",
+      "view",
+      "--user",
+      "viewer",
+      "--level",
+      "view_only",
+      "--scope",
+      "agent:execute:safe",
+      "--json",
+    ]);
+    const ran = await cli("call system/echo text=a --key env:VIEW", {
+      env: { VIEW: made.json().secret as string },
+    });
     expect(ran.code).toBe(3);
     expect(ran.stderr).toContain("denied at level   FORBIDDEN / level_too_low");
     expect(ran.stderr).toMatch(/remedy {3}\S/);
@@ -125,7 +161,11 @@ describe("call", () => {
   test("a timeout: exit 1, cancelled", async () => {
     const ran = await cli("call system/slow ms=5000 --timeout 1s --json");
     expect(ran.code).toBe(1);
-    expect(ran.json()).toMatchObject({ status: "cancelled", cancelReason: "timeout", errorCode: "TIMEOUT" }); // prettier-ignore
+    expect(ran.json()).toMatchObject({
+      status: "cancelled",
+      cancelReason: "timeout",
+      errorCode: "TIMEOUT",
+    });
     expect((await cli("call system/slow ms=1 --timeout soon")).code).toBe(2);
   });
 
@@ -137,7 +177,10 @@ describe("call", () => {
     expect((await cli(`runs show ${id} --json`)).json().execution.status).toBe("running");
     const cancelled = await cli(`runs cancel ${id}`);
     expect(cancelled).toMatchObject({ code: 0 });
-    expect((await cli(`runs show ${id} --json`)).json().execution).toMatchObject({ status: "cancelled", cancelReason: "user" }); // prettier-ignore
+    expect((await cli(`runs show ${id} --json`)).json().execution).toMatchObject({
+      status: "cancelled",
+      cancelReason: "user",
+    });
     const again = await cli(`runs cancel ${id} --json`);
     expect(again.code).toBe(1);
     expect(again.json()).toMatchObject({ code: "CONFLICT", reason: "not_running" });
@@ -145,7 +188,9 @@ describe("call", () => {
 
   test("Ctrl-C ends the waiting, not the execution, and says how to cancel it", async () => {
     const before = observer.runs.length;
-    const child = spawnBin(["call", "system/slow", "ms=6000", "--timeout", "60s"], { env: { OSTIARY_DATA_DIR: server.dataDir } }); // prettier-ignore
+    const child = spawnBin(["call", "system/slow", "ms=6000", "--timeout", "60s"], {
+      env: { OSTIARY_DATA_DIR: server.dataDir },
+    });
     const { stderr } = collect(child);
     await expect.poll(() => observer.runs.length, { timeout: 15_000 }).toBe(before + 1);
     await expect.poll(stderr, { timeout: 15_000 }).toContain("Ctrl-C leaves it running");
@@ -191,7 +236,9 @@ describe("tools, runs, explain, api", () => {
   test("runs list filters and pages", async () => {
     await cli("call system/echo text=a");
     await cli("call system/echo text=b");
-    const page = (await cli("runs list --tool echo --status success --since 1h --limit 1 --json")).json(); // prettier-ignore
+    const page = (
+      await cli("runs list --tool echo --status success --since 1h --limit 1 --json")
+    ).json();
     expect(page.executions).toHaveLength(1);
     expect(page.next).toEqual(expect.any(String));
     const next = (await cli(`runs list --tool echo --limit 1 --after ${page.next} --json`)).json();
@@ -203,13 +250,18 @@ describe("tools, runs, explain, api", () => {
   test("runs watch streams changes as NDJSON until the one named has ended", async () => {
     const started = await cli("call system/slow ms=60000 --no-wait --timeout 2m");
     const id = started.stdout.trim();
-    const child = spawnBin(["runs", "watch", id, "--json"], { env: { OSTIARY_DATA_DIR: server.dataDir } }); // prettier-ignore
+    const child = spawnBin(["runs", "watch", id, "--json"], {
+      env: { OSTIARY_DATA_DIR: server.dataDir },
+    });
     const { stdout, stderr } = collect(child);
     const closed = once(child, "close");
     await expect.poll(stderr, { timeout: 15_000 }).toContain("watching");
     await cli(`runs cancel ${id}`);
     await closed;
-    const lines = stdout().trim().split("\n").map((line) => JSON.parse(line) as { event: string; data: object }); // prettier-ignore
+    const lines = stdout()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { event: string; data: object });
     expect(lines.at(-1)).toMatchObject({ event: "tool.execution.cancelled", data: { id } });
     expect(child.exitCode).toBe(0);
     const late = await cli(`runs watch ${id} --json`);
@@ -225,7 +277,10 @@ describe("tools, runs, explain, api", () => {
     expect(denied.code).toBe(2);
     expect(denied.json()).toMatchObject({ verdict: "deny", wouldChange: [expect.any(String)] });
     const id = (await cli("call system/echo text=a --json")).json().executionId as string;
-    expect((await cli(`explain ${id} --json`)).json()).toMatchObject({ executionId: id, verdict: "allow" }); // prettier-ignore
+    expect((await cli(`explain ${id} --json`)).json()).toMatchObject({
+      executionId: id,
+      verdict: "allow",
+    });
     expect((await cli("explain nope/nope")).code).toBe(3);
     expect((await cli(`explain ${id} a=1`)).code).toBe(2);
     expect((await cli("explain system/echo text=a --as cli --json")).json().verdict).toBe("allow");
@@ -235,7 +290,13 @@ describe("tools, runs, explain, api", () => {
     expect((await cli("api GET whoami")).json().userId).toBe("cli");
     expect((await cli("api GET /api/v1/users")).json().items.length).toBeGreaterThan(1);
     expect((await cli("api GET /healthz")).code).toBe(0);
-    const posted = await ostiary(["api", "POST", "executions", "--data", '{"name":"echo","arguments":{"text":"x"}}']); // prettier-ignore
+    const posted = await ostiary([
+      "api",
+      "POST",
+      "executions",
+      "--data",
+      '{"name":"echo","arguments":{"text":"x"}}',
+    ]);
     expect(posted.json().result).toEqual({ text: "x" });
     expect((await cli("api GET nothing --json")).json().code).toBe("NOT_FOUND");
     expect((await cli("api FETCH tools")).code).toBe(2);
@@ -244,22 +305,38 @@ describe("tools, runs, explain, api", () => {
 
 describe("users, keys, capsules", () => {
   test("a user, a capsule and a key that holds it; edit, rotate, revoke", async () => {
-    expect((await cli("users create Ann --id ann --plan team --json")).json()).toMatchObject({ id: "ann", plan: "team", role: "user" }); // prettier-ignore
+    expect((await cli("users create Ann --id ann --plan team --json")).json()).toMatchObject({
+      id: "ann",
+      plan: "team",
+      role: "user",
+    });
     expect((await cli("users create Ann --id ann")).code).toBe(1);
-    expect((await cli("users edit ann --roles tool_user reader --plan none --json")).json()).toMatchObject({ roles: ["tool_user", "reader"], plan: null }); // prettier-ignore
+    expect(
+      (await cli("users edit ann --roles tool_user reader --plan none --json")).json(),
+    ).toMatchObject({ roles: ["tool_user", "reader"], plan: null });
     expect((await cli("users edit ann")).code).toBe(2);
     expect((await cli("users show ann")).stdout).toMatch(/^id +ann$/m);
     expect((await cli("users list")).stdout).toContain("ann");
 
     await cli("capsules create Small --id small --tools system/echo");
-    expect((await cli("capsules edit small --add system/time --remove system/echo --json")).json()).toMatchObject({ version: 2, capabilities: ["system/time"] }); // prettier-ignore
-    expect((await cli("capsules list --json")).json().items.map((c: { id: string }) => c.id)).toContain("small"); // prettier-ignore
+    expect(
+      (await cli("capsules edit small --add system/time --remove system/echo --json")).json(),
+    ).toMatchObject({ version: 2, capabilities: ["system/time"] });
+    expect(
+      (await cli("capsules list --json")).json().items.map((c: { id: string }) => c.id),
+    ).toContain("small");
 
-    const made = await cli("keys create laptop --user ann --capsule small --scope agent:execute:safe --level execute_basic --expires 30d"); // prettier-ignore
+    const made = await cli(
+      "keys create laptop --user ann --capsule small --scope agent:execute:safe --level execute_basic --expires 30d",
+    );
     const secret = made.stdout.trim();
     expect(secret).toMatch(/^ost_/);
     const env = { ANN: secret };
-    expect((await cli("tools --key env:ANN --json", { env })).json().tools.map((t: { name: string }) => t.name)).toEqual(["system/time"]); // prettier-ignore
+    expect(
+      (await cli("tools --key env:ANN --json", { env }))
+        .json()
+        .tools.map((t: { name: string }) => t.name),
+    ).toEqual(["system/time"]);
 
     const listed = (await cli("keys list --user ann --json")).json().items as { id: string }[];
     expect(listed).toHaveLength(1);
@@ -273,8 +350,12 @@ describe("users, keys, capsules", () => {
     const unasked = await cli(`keys revoke ${other}`);
     expect(unasked.code).toBe(2);
     expect(unasked.stderr).toContain("--yes");
-    expect((await cli(`keys revoke ${other} --yes --json`)).json().revokedAt).toEqual(expect.any(String)); // prettier-ignore
-    expect((await cli("tools --key env:NEW", { env: { NEW: rotated.json().secret as string } })).code).toBe(3); // prettier-ignore
+    expect((await cli(`keys revoke ${other} --yes --json`)).json().revokedAt).toEqual(
+      expect.any(String),
+    );
+    expect(
+      (await cli("tools --key env:NEW", { env: { NEW: rotated.json().secret as string } })).code,
+    ).toBe(3);
   });
 
   test("the cli key may not administer", async () => {
@@ -295,7 +376,9 @@ describe("which server, which key", () => {
 
   test("--server and --key name another server; our own key never goes to it", async () => {
     const env = { OSTIARY_DATA_DIR: join(server.workspace, "none") };
-    const ran = await cli(`tools --server ${server.url} --key file:${server.dataDir}/cli.key`, { env }); // prettier-ignore
+    const ran = await cli(`tools --server ${server.url} --key file:${server.dataDir}/cli.key`, {
+      env,
+    });
     expect(ran.code).toBe(0);
     const withoutKey = await cli("tools --server http://127.0.0.1:9");
     expect(withoutKey.code).toBe(2);
@@ -351,7 +434,6 @@ describe("usage", () => {
       "api",
       "version",
     ]) {
-      // prettier-ignore
       expect(help.stdout).toContain(`  ${name} `);
       const own = await cli(`${name} --help`);
       expect(own.code, name).toBe(0);
@@ -367,12 +449,16 @@ describe("usage", () => {
 
   test("an older Node is told so in one line", async () => {
     const fake = join(server.workspace, "fake.cjs");
-    writeFileSync(fake, 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}});Object.defineProperty(process,"version",{value:"v20.20.2"});'); // prettier-ignore
+    writeFileSync(
+      fake,
+      'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}});Object.defineProperty(process,"version",{value:"v20.20.2"});',
+    );
     const ran = await cli("version", { program: BIN, nodeArgs: ["--require", fake] });
     expect(ran).toMatchObject({ code: 1, stdout: "" });
     expect(ran.stderr).toBe("ostiary needs Node >= 24; this is v20.20.2\n");
     const system = "/usr/bin/node";
-    const old = existsSync(system) && /^v(1\d|2[0-3])\./.test(execFileSync(system, ["--version"]).toString()); // prettier-ignore
+    const old =
+      existsSync(system) && /^v(1\d|2[0-3])\./.test(execFileSync(system, ["--version"]).toString());
     if (old) {
       const real = await cli("version", { program: BIN, node: system });
       expect(real.code).toBe(1);
@@ -385,7 +471,11 @@ describe("config, doctor, completion, open", () => {
   test("config print --origin says where each value came from and shows no secret", async () => {
     const file = join(server.workspace, "print.yaml");
     writeFileSync(file, "server:\n  port: 4321\nstore: postgres://u:${env:PW}@h/d\n");
-    const env = { PW: "s3cret-pw", OSTIARY_ADMIN_KEY: "a-very-secret-admin-key-0123456789", MCP_HOST: "localhost" }; // prettier-ignore
+    const env = {
+      PW: "s3cret-pw",
+      OSTIARY_ADMIN_KEY: "a-very-secret-admin-key-0123456789",
+      MCP_HOST: "localhost",
+    };
     const ran = await cli(`config print --origin --config ${file}`, { env });
     expect(ran.stdout).toMatch(/^server\.port +4321 +file .*print\.yaml:2:9$/m);
     expect(ran.stdout).toMatch(/^server\.host +localhost +environment MCP_HOST$/m);
@@ -409,11 +499,23 @@ describe("config, doctor, completion, open", () => {
 
   test("doctor --json: the checks as data; missing programs are no failure", async () => {
     const ran = await cli("doctor --json");
-    const { ok, checks } = ran.json() as { ok: boolean; checks: { name: string; status: string }[] }; // prettier-ignore
+    const { ok, checks } = ran.json() as {
+      ok: boolean;
+      checks: { name: string; status: string }[];
+    };
     expect(ok).toBe(true);
     expect(ran.code).toBe(0);
     const names = checks.map(({ name }) => name);
-    for (const name of ["node", "configuration", "data directory", "server", "store", "clock", "git"]) expect(names).toContain(name); // prettier-ignore
+    for (const name of [
+      "node",
+      "configuration",
+      "data directory",
+      "server",
+      "store",
+      "clock",
+      "git",
+    ])
+      expect(names).toContain(name);
   });
 
   test("doctor names what is wrong, and --fix repairs it", async () => {
@@ -436,7 +538,10 @@ describe("config, doctor, completion, open", () => {
     const bash = await cli("completion bash");
     const checked = spawnSync("bash", ["-n"], { input: bash.stdout });
     expect(checked.status).toBe(0);
-    const words = spawnSync("bash", ["-c", `${bash.stdout}\nCOMP_WORDS=(ostiary keys re); COMP_CWORD=2; _ostiary; echo "\${COMPREPLY[*]}"`]); // prettier-ignore
+    const words = spawnSync("bash", [
+      "-c",
+      `${bash.stdout}\nCOMP_WORDS=(ostiary keys re); COMP_CWORD=2; _ostiary; echo "\${COMPREPLY[*]}"`,
+    ]);
     expect(words.stdout.toString().trim()).toBe("revoke");
     for (const shell of ["zsh", "fish"]) {
       const script = (await cli(`completion ${shell}`)).stdout;
@@ -458,22 +563,49 @@ describe("config, doctor, completion, open", () => {
   });
 
   test("a reader that has seen enough is no failure", () => {
-    const { stderr } = spawnSync("bash", ["-c", `"${process.execPath}" "${BIN}" config schema | head -1`], { env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir() } }); // prettier-ignore
+    const { stderr } = spawnSync(
+      "bash",
+      ["-c", `"${process.execPath}" "${BIN}" config schema | head -1`],
+      { env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir() } },
+    );
     expect(stderr.toString()).toBe("");
   });
 });
 
 describe("mcp over stdio", () => {
-  const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } }; // prettier-ignore
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    },
+  };
   const messages = [
     initialize,
     { jsonrpc: "2.0", method: "notifications/initialized" },
-    { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "system_echo", arguments: { text: "over stdio" } } }, // prettier-ignore
+    {
+      jsonrpc: "2.0",
+      id: 2,
+      method: "tools/call",
+      params: { name: "system_echo", arguments: { text: "over stdio" } },
+    },
   ];
   const input = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 
   const answers = (ran: BinResult) =>
-    ran.stdout.trim().split("\n").map((line) => JSON.parse(line) as { id?: number; result?: { structuredContent?: unknown; serverInfo?: { name: string } } }); // prettier-ignore
+    ran.stdout
+      .trim()
+      .split("\n")
+      .map(
+        (line) =>
+          JSON.parse(line) as {
+            id?: number;
+            result?: { structuredContent?: unknown; serverInfo?: { name: string } };
+          },
+      );
 
   test("with an owner it bridges to it: the call is in the owner's history", async () => {
     const ran = await cli("mcp", { input });
@@ -490,7 +622,9 @@ describe("mcp over stdio", () => {
     try {
       const ran = await runBin(["mcp", "--data-dir", dataDir], { input });
       expect(ran.code).toBe(0);
-      expect(answers(ran).find((each) => each.id === 2)?.result?.structuredContent).toMatchObject({ text: "over stdio" }); // prettier-ignore
+      expect(answers(ran).find((each) => each.id === 2)?.result?.structuredContent).toMatchObject({
+        text: "over stdio",
+      });
       expect(existsSync(join(dataDir, "owner.json"))).toBe(false);
     } finally {
       rmSync(dataDir, { recursive: true, force: true });

@@ -17,14 +17,21 @@ interface Panel {
   readonly datasource?: { uid: string };
   readonly fieldConfig?: { defaults: { unit?: string } };
   readonly gridPos: { h: number; w: number; x: number; y: number };
-  readonly targets?: readonly { expr: string; refId: string; legendFormat: string; datasource: { uid: string } }[];
-} // prettier-ignore
+  readonly targets?: readonly {
+    expr: string;
+    refId: string;
+    legendFormat: string;
+    datasource: { uid: string };
+  }[];
+}
 interface Dashboard {
   readonly schemaVersion: number;
-  readonly templating: { list: { name: string; type: string; query: string | { query: string } }[] };
+  readonly templating: {
+    list: { name: string; type: string; query: string | { query: string } }[];
+  };
   readonly annotations: { list: { expr: string }[] };
   readonly panels: readonly Panel[];
-} // prettier-ignore
+}
 interface Rule {
   readonly alert: string;
   readonly expr: string;
@@ -37,7 +44,9 @@ const docs = (name: string): string =>
   readFileSync(join(import.meta.dirname, "../../docs", name), "utf8");
 const dashboard = JSON.parse(docs("grafana/ostiary.json")) as Dashboard;
 const panels = dashboard.panels.filter(({ type }) => type !== "row");
-const rules = (parse(docs("grafana/alerts.yaml")) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules); // prettier-ignore
+const rules = (
+  parse(docs("grafana/alerts.yaml")) as { groups: { rules: Rule[] }[] }
+).groups.flatMap((group) => group.rules);
 
 /** Labels that Prometheus itself puts on every series. */
 const OF_THE_SCRAPER = ["job", "instance"];
@@ -48,35 +57,55 @@ let page: ReadonlyMap<string, ParsedFamily>;
 let labels: ReadonlyMap<string, readonly string[]>;
 beforeAll(async () => {
   app = await startApp();
-  await app.api("POST", "/executions", { body: { name: "system/echo", arguments: { text: "hi" } } });
-  const answer = await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${app.adminKey}` } });
+  await app.api("POST", "/executions", {
+    body: { name: "system/echo", arguments: { text: "hi" } },
+  });
+  const answer = await fetch(`${app.url}/metrics`, {
+    headers: { authorization: `Bearer ${app.adminKey}` },
+  });
   page = parsePage(await answer.text());
-  labels = new Map(app.doors.metrics.families.map((each) => [each.name, [...(each.labels ?? []), ...(each.type === "histogram" ? ["le"] : [])]]));
-}); // prettier-ignore
+  labels = new Map(
+    app.doors.metrics.families.map((each) => [
+      each.name,
+      [...(each.labels ?? []), ...(each.type === "histogram" ? ["le"] : [])],
+    ]),
+  );
+});
 afterAll(() => app.close());
 
 /** Null when each metric stands on the page and has the labels that are asked of it. */
 function faultOf(expression: string): string | null {
   const { metrics, matchers, grouped } = namesIn(expression);
-  const known = metrics.map((name) => ({ name, family: page.get(name) ?? page.get(familyName(name)) }));
+  const known = metrics.map((name) => ({
+    name,
+    family: page.get(name) ?? page.get(familyName(name)),
+  }));
   for (const { name, family } of known) {
     if (family === undefined) return `${name} is not on the page`;
-    if ((family.type === "histogram") !== (name !== family.name)) return `${name} is no series of a ${family.type}`;
+    if ((family.type === "histogram") !== (name !== family.name))
+      return `${name} is no series of a ${family.type}`;
   }
   const has = (label: string, name: string): boolean =>
-    OF_THE_SCRAPER.includes(label) || (labels.get(page.has(name) ? name : familyName(name)) ?? []).includes(label);
-  for (const { metric, label } of matchers) if (!has(label, metric)) return `${metric} has no label ${label}`;
-  for (const label of grouped) if (!metrics.every((metric) => has(label, metric))) return `not all have ${label}`;
+    OF_THE_SCRAPER.includes(label) ||
+    (labels.get(page.has(name) ? name : familyName(name)) ?? []).includes(label);
+  for (const { metric, label } of matchers)
+    if (!has(label, metric)) return `${metric} has no label ${label}`;
+  for (const label of grouped)
+    if (!metrics.every((metric) => has(label, metric))) return `not all have ${label}`;
   for (const { metric, label, op, value } of matchers) {
     if (value.startsWith("$")) continue;
     const test = new RegExp(`^(?:${value})$`);
-    const told: readonly string[] = label === "action" ? ACTIONS : (page.get(metric)?.samples ?? []).map((sample) => sample.labels[label] ?? "");
+    const told: readonly string[] =
+      label === "action"
+        ? ACTIONS
+        : (page.get(metric)?.samples ?? []).map((sample) => sample.labels[label] ?? "");
     // Every alternative of a pattern must be a value that can occur.
     const words = op.endsWith("~") ? alternatives(value) : [value];
-    if (!told.some((each) => test.test(each)) || words.some((word) => !told.includes(word))) return `${label}="${value}" never occurs on ${metric}`;
+    if (!told.some((each) => test.test(each)) || words.some((word) => !told.includes(word)))
+      return `${label}="${value}" never occurs on ${metric}`;
   }
   return null;
-} // prettier-ignore
+}
 
 /** `a.(b|c)` and `b|c` as words. */
 function alternatives(pattern: string): string[] {
@@ -110,30 +139,52 @@ describe("the dashboard", () => {
       ...panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr)),
     ];
     expect(all.length).toBeGreaterThan(50);
-    expect(all.map((expr) => [expr, faultOf(expr)]).filter(([, fault]) => fault !== null)).toEqual([]); // prettier-ignore
+    expect(all.map((expr) => [expr, faultOf(expr)]).filter(([, fault]) => fault !== null)).toEqual(
+      [],
+    );
   });
 
   it("every figure of our own is on it", () => {
-    const shown = new Set(panels.flatMap(({ targets }) => (targets ?? []).flatMap(({ expr }) => namesIn(expr).metrics.map((name) => (page.has(name) ? name : familyName(name)))))); // prettier-ignore
+    const shown = new Set(
+      panels.flatMap(({ targets }) =>
+        (targets ?? []).flatMap(({ expr }) =>
+          namesIn(expr).metrics.map((name) => (page.has(name) ? name : familyName(name))),
+        ),
+      ),
+    );
     const ours = [...page.keys()].filter((name) => /^(ostiary|tool)_/.test(name));
     expect(ours.filter((name) => !shown.has(name))).toEqual([]);
   });
 
   it("every panel has a title, a description, a unit and the data source of the variable", () => {
     expect(dashboard.schemaVersion).toBeGreaterThanOrEqual(39);
-    expect(dashboard.templating.list[0]).toMatchObject({ name: "datasource", type: "datasource", query: "prometheus" }); // prettier-ignore
+    expect(dashboard.templating.list[0]).toMatchObject({
+      name: "datasource",
+      type: "datasource",
+      query: "prometheus",
+    });
     expect(panels.length).toBeGreaterThan(30);
     for (const panel of panels) {
       expect(panel.title.length, String(panel.id)).toBeGreaterThan(2);
       expect(panel.description?.endsWith("."), panel.title).toBe(true);
-      expect(panel.fieldConfig?.defaults.unit, panel.title).toBeOneOf(["none", "short", "ops", "reqps", "s", "bytes", "percentunit"]); // prettier-ignore
+      expect(panel.fieldConfig?.defaults.unit, panel.title).toBeOneOf([
+        "none",
+        "short",
+        "ops",
+        "reqps",
+        "s",
+        "bytes",
+        "percentunit",
+      ]);
       expect(panel.targets?.length, panel.title).toBeGreaterThan(0);
       for (const { datasource } of [panel, ...(panel.targets ?? [])])
         expect(datasource?.uid, panel.title).toBe("${datasource}");
       const refs = panel.targets?.map(({ refId }) => refId);
       expect(new Set(refs).size, panel.title).toBe(refs?.length);
       // Seconds are shown as seconds, bytes as bytes.
-      const measures = (panel.targets ?? []).every(({ expr }) => /_seconds|_duration/.test(expr) && !/_total/.test(expr)); // prettier-ignore
+      const measures = (panel.targets ?? []).every(
+        ({ expr }) => /_seconds|_duration/.test(expr) && !/_total/.test(expr),
+      );
       if (measures) expect(panel.fieldConfig?.defaults.unit, panel.title).toBe("s");
     }
   });
@@ -151,26 +202,53 @@ describe("the dashboard", () => {
         }
     }
     const rows = dashboard.panels.filter(({ type }) => type === "row").map(({ title }) => title);
-    expect(rows).toEqual(["Now", "Traffic", "Errors", "Denials", "Latency", "Approvals", "Budgets and limits", "Record", "Sent on", "Upstream servers", "Mode", "Server"]); // prettier-ignore
+    expect(rows).toEqual([
+      "Now",
+      "Traffic",
+      "Errors",
+      "Denials",
+      "Latency",
+      "Approvals",
+      "Budgets and limits",
+      "Record",
+      "Sent on",
+      "Upstream servers",
+      "Mode",
+      "Server",
+    ]);
   });
 });
 
 describe("the alerts", () => {
   it("R191: every rule names metrics and labels that a running server tells", () => {
-    expect(rules.map(({ alert, expr }) => [alert, faultOf(expr)]).filter(([, fault]) => fault !== null)).toEqual([]); // prettier-ignore
+    expect(
+      rules.map(({ alert, expr }) => [alert, faultOf(expr)]).filter(([, fault]) => fault !== null),
+    ).toEqual([]);
   });
 
   it("every rule says how bad it is, what happened and what to do, with labels it has", () => {
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toEqual(expect.arrayContaining(["OstiaryRecordNotWritable", "OstiaryOutboxGrowing", "OstiaryExecutionsFail", "OstiaryEventLoopLag", "OstiaryModeNotNormal", "OstiaryApprovalsWaiting"])); // prettier-ignore
+    expect(names).toEqual(
+      expect.arrayContaining([
+        "OstiaryRecordNotWritable",
+        "OstiaryOutboxGrowing",
+        "OstiaryExecutionsFail",
+        "OstiaryEventLoopLag",
+        "OstiaryModeNotNormal",
+        "OstiaryApprovalsWaiting",
+      ]),
+    );
     for (const { alert, expr, for: lasting = "0m", labels: given, annotations } of rules) {
       expect(alert).toMatch(/^Ostiary[A-Za-z]+$/);
       expect(lasting).toMatch(/^\d+[mh]$/);
       expect(given.severity).toBeOneOf(["info", "warning", "critical"]);
       expect(annotations.description.length, alert).toBeGreaterThan(40);
       const { grouped } = namesIn(expr);
-      for (const [, label] of `${annotations.summary} ${annotations.description}`.matchAll(/\$labels\.(\w+)/g)) expect(grouped, alert).toContain(label); // prettier-ignore
+      for (const [, label] of `${annotations.summary} ${annotations.description}`.matchAll(
+        /\$labels\.(\w+)/g,
+      ))
+        expect(grouped, alert).toContain(label);
     }
   });
 });

@@ -18,7 +18,11 @@ test("the setting is one", async () => {
   try {
     const file = join(folder, "ostiary.yaml");
     writeFileSync(file, example("yaml"));
-    const { config } = await loadConfig({ file, env: { KAFKA_PASSWORD: "pw" }, flags: { dataDir: join(folder, "data") } }); // prettier-ignore
+    const { config } = await loadConfig({
+      file,
+      env: { KAFKA_PASSWORD: "pw" },
+      flags: { dataDir: join(folder, "data") },
+    });
     expect(config.sink).toContain(":pw@a.example:9093,b.example:9093/audit.events");
     expect(config.sinkFrom).toBe("start");
   } finally {
@@ -28,6 +32,26 @@ test("the setting is one", async () => {
 
 test("the recipe takes every event once, whatever comes again", () => {
   const isNew = runInNewContext(`${example("js")}; isNew`) as (id: string) => boolean;
-  const ids = ["a:t:1", "a:t:2", "b:t:1", "a:t:1", "a:t:2", "a:t:3", "a:t:x:1", "b:t:1", "log:7", "log:7", "log:8"]; // prettier-ignore
-  expect(ids.filter(isNew)).toEqual(["a:t:1", "a:t:2", "b:t:1", "a:t:3", "a:t:x:1", "log:7", "log:8"]); // prettier-ignore
+  const ids = [
+    "a:t:1",
+    "a:t:2",
+    "b:t:1",
+    "a:t:1",
+    "a:t:2",
+    "a:t:3",
+    "a:t:x:1",
+    "b:t:1",
+    "log:7",
+    "log:7",
+    "log:8",
+  ];
+  expect(ids.filter(isNew)).toEqual([
+    "a:t:1",
+    "a:t:2",
+    "b:t:1",
+    "a:t:3",
+    "a:t:x:1",
+    "log:7",
+    "log:8",
+  ]);
 });

@@ -7,10 +7,18 @@ import { BUILTINS } from "../../src/policy/rego/builtins/index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DOC = readFileSync(join(ROOT, "docs/rego.md"), "utf8");
-const MARKS: Record<string, string> = { crypto: "ᶜ", nowNs: "ᵗ", randomBytes: "ʳ", http: "ʰ", lookup: "ˡ" }; // prettier-ignore
+const MARKS: Record<string, string> = {
+  crypto: "ᶜ",
+  nowNs: "ᵗ",
+  randomBytes: "ʳ",
+  http: "ʰ",
+  lookup: "ˡ",
+};
 
 describe("docs/rego.md", () => {
-  const examples = [...DOC.matchAll(/```sh\n(ostiary policy|echo)(.*)\n```\n(?:\n```text\n([^`]*)```)?/g)]; // prettier-ignore
+  const examples = [
+    ...DOC.matchAll(/```sh\n(ostiary policy|echo)(.*)\n```\n(?:\n```text\n([^`]*)```)?/g),
+  ];
 
   test.each(examples.map(([, first, rest, output]) => [`${first}${rest}`, output]))(
     "%s",
@@ -29,9 +37,13 @@ describe("docs/rego.md", () => {
 
   test("every built-in function is listed once, with the power it needs", () => {
     const section = DOC.slice(DOC.indexOf("## Built-in functions"), DOC.indexOf("## Bounds"));
-    const listed = [...section.matchAll(/`([a-z][\w.]+)`([ᶜᵗʳʰˡ]?)/g)].map(([, name, mark]) => `${name}${mark}`); // prettier-ignore
+    const listed = [...section.matchAll(/`([a-z][\w.]+)`([ᶜᵗʳʰˡ]?)/g)].map(
+      ([, name, mark]) => `${name}${mark}`,
+    );
     const hidden = /^internal\.(print|test_case|template_string)$/;
-    const wanted = BUILTINS.filter(({ name }) => !hidden.test(name)).map(({ name, needs }) => `${name}${needs === undefined ? "" : MARKS[needs]}`); // prettier-ignore
+    const wanted = BUILTINS.filter(({ name }) => !hidden.test(name)).map(
+      ({ name, needs }) => `${name}${needs === undefined ? "" : MARKS[needs]}`,
+    );
     expect(listed.filter((name) => name !== "in").sort()).toEqual(wanted.sort());
   });
 

@@ -36,7 +36,12 @@ async function overStdio(
 }
 
 const wire = (name: string): string => name.replace("/", "_");
-const bare = ({ name, args }: Asked, meta: object) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: wire(name), arguments: args, ...meta } }); // prettier-ignore
+const bare = ({ name, args }: Asked, meta: object) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name: wire(name), arguments: args, ...meta },
+});
 
 interface Door {
   readonly entry: Entry;
@@ -52,7 +57,12 @@ const DOORS: Record<string, Door> = {
     site: "src/entry/mcp/fast-run.ts",
     async call(on, key, { name, args }) {
       const before = (await pathCounts(on)).fast;
-      const answer = await post(on.url, key, modernCall(wire(name), args), modernHeaders(wire(name))); // prettier-ignore
+      const answer = await post(
+        on.url,
+        key,
+        modernCall(wire(name), args),
+        modernHeaders(wire(name)),
+      );
       expect((await pathCounts(on)).fast).toBe(before + 1);
       return answer.text();
     },
@@ -73,7 +83,9 @@ const DOORS: Record<string, Door> = {
     site: "src/entry/mcp/calls.ts",
     async call(on, key, { name, args }) {
       const { client } = await connect(on.url, key, "legacy");
-      const answer: unknown = await client.callTool({ name: wire(name), arguments: args }).catch((cause: unknown) => String(cause)); // prettier-ignore
+      const answer: unknown = await client
+        .callTool({ name: wire(name), arguments: args })
+        .catch((cause: unknown) => String(cause));
       await client.close();
       return JSON.stringify(answer);
     },
@@ -88,7 +100,9 @@ const DOORS: Record<string, Door> = {
     site: "src/entry/mcp/calls.ts",
     async call(on, key, asked) {
       const caller = await on.callerOf(key);
-      return overStdio(asked, (input, output) => serveStdioDoor(on.doors, caller, { input, output })); // prettier-ignore
+      return overStdio(asked, (input, output) =>
+        serveStdioDoor(on.doors, caller, { input, output }),
+      );
     },
   },
   "MCP on stdin and stdout, bridge to a server": {
@@ -122,7 +136,10 @@ const DOORS: Record<string, Door> = {
     site: "src/entry/api/executions.ts",
     async call(on, key, { name, args }) {
       const env = { OSTIARY_DATA_DIR: on.dataDir, DOOR_KEY: key };
-      const ran = await runBin(["call", name, "--args", JSON.stringify(args), "--json", "--key", "env:DOOR_KEY"], { env }); // prettier-ignore
+      const ran = await runBin(
+        ["call", name, "--args", JSON.stringify(args), "--json", "--key", "env:DOOR_KEY"],
+        { env },
+      );
       return ran.stdout + ran.stderr;
     },
   },
@@ -134,13 +151,18 @@ const OTHERS: Record<string, string> = {
   "src/entry/mcp/held.ts": "follow: waits for a call of the same caller, and runs nothing",
 };
 
-async function overTrpc(on: StartedApp, key: string, { name, args }: Asked, more: object = {}): Promise<string> {
+async function overTrpc(
+  on: StartedApp,
+  key: string,
+  { name, args }: Asked,
+  more: object = {},
+): Promise<string> {
   const work = trpcClient(on, key).tools.executeTool.mutate({ name, arguments: args, ...more });
   return work.then(
     (answer) => JSON.stringify(answer),
     async () => (await trpcFailure(work)).text,
   );
-} // prettier-ignore
+}
 
 async function overRest(
   on: StartedApp,
@@ -178,7 +200,13 @@ async function refusedAt({ entry, call }: Door, refusal: Refusal): Promise<strin
   expect(told).not.toContain(WORD);
   const record = await newest(on, key);
   expect(record?.id).not.toBe(last);
-  expect(record).toMatchObject({ status: "failed", errorCode: code, errorReason: reason, entry, result: null }); // prettier-ignore
+  expect(record).toMatchObject({
+    status: "failed",
+    errorCode: code,
+    errorReason: reason,
+    entry,
+    result: null,
+  });
   expect(await decidedBy(on, record!.id)).toMatchObject({ stage, verdict: "deny" });
   return told;
 }
@@ -220,16 +248,30 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
       const telling = door.call(on, key, call);
       await until(async () => ((await newest(on, key))?.id ?? last) !== last, 10_000);
       const record = (await newest(on, key))!;
-      expect([record.status, record.errorReason, record.entry, house.entered.length]).toEqual(["pending", null, door.entry, before]); // prettier-ignore
-      const { status } = await on.api("POST", `/approvals/${record.approvalId}/${verb}`, { body: {} }); // prettier-ignore
+      expect([record.status, record.errorReason, record.entry, house.entered.length]).toEqual([
+        "pending",
+        null,
+        door.entry,
+        before,
+      ]);
+      const { status } = await on.api("POST", `/approvals/${record.approvalId}/${verb}`, {
+        body: {},
+      });
       expect(status).toBe(200);
       const told = await telling;
       await until(async () => (await newest(on, key))?.endTime !== null);
       return { told, record: await newest(on, key), ran: house.entered.slice(before) };
     };
     const declined = await decide("deny");
-    expect(declined.record).toMatchObject({ status: "failed", errorCode: "FORBIDDEN", errorReason: reason }); // prettier-ignore
-    expect([declined.ran, declined.told]).toEqual([[], expect.stringMatching(/approval_declined|"status": ?"pending"/)]); // prettier-ignore
+    expect(declined.record).toMatchObject({
+      status: "failed",
+      errorCode: "FORBIDDEN",
+      errorReason: reason,
+    });
+    expect([declined.ran, declined.told]).toEqual([
+      [],
+      expect.stringMatching(/approval_declined|"status": ?"pending"/),
+    ]);
     const approved = await decide("approve");
     expect(approved.record).toMatchObject({ status: "success", entry: door.entry });
     expect(approved.ran).toEqual([approved.record?.id]);
@@ -243,7 +285,11 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
     await until(async () => (await newest(house.app, key))?.status === "success");
     expect(house.entered).toHaveLength(before + 1);
     const record = await newest(house.app, key);
-    expect(record).toMatchObject({ id: house.entered.at(-1), toolName: call.name, entry: door.entry }); // prettier-ignore
+    expect(record).toMatchObject({
+      id: house.entered.at(-1),
+      toolName: call.name,
+      entry: door.entry,
+    });
     expect(told).toMatch(new RegExp(`${WORD}|"status":"running"`));
   });
 });
@@ -251,12 +297,19 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
 /** A tool that calls tools is a door within the house: what it may not do by itself, it may not do by them. */
 const WITHIN: Record<string, (asked: Asked) => Asked> = {
   ostiary_call: ({ name, args }) => ({ name: "system/call_tool", args: { name, arguments: args } }),
-  ostiary_code: ({ name, args }) => ({ name: "system/run_code", args: { code: `return await call(${JSON.stringify(name)}, ${JSON.stringify(args)})` } }),
-}; // prettier-ignore
+  ostiary_code: ({ name, args }) => ({
+    name: "system/run_code",
+    args: { code: `return await call(${JSON.stringify(name)}, ${JSON.stringify(args)})` },
+  }),
+};
 
 describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
   it("T22: what any stage refuses or holds never runs through it, and the record tells", async () => {
-    const all = [...Object.values(house.hidden), ...Object.values(house.refused), await house.held()]; // prettier-ignore
+    const all = [
+      ...Object.values(house.hidden),
+      ...Object.values(house.refused),
+      await house.held(),
+    ];
     for (const { on, key, call, stage, code, reason } of all) {
       const before = [...house.entered];
       const last = (await newest(on, key))?.id;
@@ -268,7 +321,12 @@ describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
       if (stage === "approval") expect(record).toMatchObject({ status: "pending", entry: "tool" });
       // Whoever is refused everything is refused the way there already.
       else if (record?.entry === "tool") {
-        expect(record).toMatchObject({ status: "failed", errorCode: code, errorReason: reason, result: null }); // prettier-ignore
+        expect(record).toMatchObject({
+          status: "failed",
+          errorCode: code,
+          errorReason: reason,
+          result: null,
+        });
         expect(await decidedBy(on, record.id)).toMatchObject({ stage, verdict: "deny" });
       } else expect(record?.status).toBe("failed");
     }
@@ -287,7 +345,9 @@ describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
 describe("the inventory", () => {
   it("has a refusal for every stage", () => {
     const refusals = [...Object.values(house.hidden), ...Object.values(house.refused)];
-    expect(new Set([...refusals.map(({ stage }) => stage), "approval"])).toEqual(new Set(EXECUTE.map(({ name }) => name))); // prettier-ignore
+    expect(new Set([...refusals.map(({ stage }) => stage), "approval"])).toEqual(
+      new Set(EXECUTE.map(({ name }) => name)),
+    );
   });
 
   it("has a door for every place that hands a call to the engine, and for every kind of entry", () => {
@@ -297,7 +357,11 @@ describe("the inventory", () => {
       .map((entry) => posix.relative(root, join(entry.parentPath, entry.name)))
       // The relation engine has a method `start` of its own.
       .filter((file) => !file.startsWith("src/relation/"))
-      .filter((file) => /engine\s*\.\s*(execute|start|resume|follow)\(/.test(readFileSync(join(root, file), "utf8"))); // prettier-ignore
+      .filter((file) =>
+        /engine\s*\.\s*(execute|start|resume|follow)\(/.test(
+          readFileSync(join(root, file), "utf8"),
+        ),
+      );
     const listed = Object.values(DOORS);
     const known = new Set([...listed.map(({ site }) => site), ...Object.keys(OTHERS)]);
     expect(sites.sort()).toEqual([...known].sort());
@@ -314,8 +378,13 @@ describe("the inventory", () => {
     for (const method of ["GET", "POST", "DELETE", "PUT", "OPTIONS"]) {
       const answer = await fetch(`${house.app.url}/mcp`, {
         method,
-        ...(method === "POST" ? { body: JSON.stringify(modernCall("file_guarded")), headers: { ...modernHeaders("file_guarded"), "content-type": "application/json" } } : {}),
-      }); // prettier-ignore
+        ...(method === "POST"
+          ? {
+              body: JSON.stringify(modernCall("file_guarded")),
+              headers: { ...modernHeaders("file_guarded"), "content-type": "application/json" },
+            }
+          : {}),
+      });
       expect([method, answer.status]).toEqual([method, 401]);
       await answer.body?.cancel();
     }

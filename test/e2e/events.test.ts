@@ -27,14 +27,19 @@ class Reader {
     );
   }
 
-  static async open(app: StartedApp, key: string, headers: Record<string, string> = {}, query = "") {
+  static async open(
+    app: StartedApp,
+    key: string,
+    headers: Record<string, string> = {},
+    query = "",
+  ) {
     const abort = new AbortController();
     const response = await fetch(`${app.url}/api/v1/events${query}`, {
       headers: { authorization: `Bearer ${key}`, ...headers },
       signal: abort.signal,
     });
     return new Reader(response, abort);
-  } // prettier-ignore
+  }
 
   close(): void {
     this.#abort.abort();
@@ -60,7 +65,12 @@ class Reader {
     );
     const data = fields.get("data");
     if (data === undefined) this.comments++;
-    else this.events.push({ id: Number(fields.get("id")), event: fields.get("event") ?? "", data: JSON.parse(data) as Event["data"] }); // prettier-ignore
+    else
+      this.events.push({
+        id: Number(fields.get("id")),
+        event: fields.get("event") ?? "",
+        data: JSON.parse(data) as Event["data"],
+      });
   }
 }
 

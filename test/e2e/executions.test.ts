@@ -26,8 +26,16 @@ const failing = defineTool({
 describe("executions", () => {
   let app: StartedApp;
   const seen: SlowObserver = { runs: [] };
-  const echo = (text: string, extra: object = {}) => ({ name: "system/echo", arguments: { text }, ...extra }); // prettier-ignore
-  const slow = (ms: number, extra: object = {}) => ({ name: "system/slow", arguments: { ms }, ...extra }); // prettier-ignore
+  const echo = (text: string, extra: object = {}) => ({
+    name: "system/echo",
+    arguments: { text },
+    ...extra,
+  });
+  const slow = (ms: number, extra: object = {}) => ({
+    name: "system/slow",
+    arguments: { ms },
+    ...extra,
+  });
   const call = (body: object, key = app.adminKey, headers: Record<string, string> = {}) =>
     app.api("POST", "/executions", { key, body, headers });
   const statusOf = async (id: string, key = app.adminKey) => {
@@ -60,11 +68,17 @@ describe("executions", () => {
   });
 
   it("R216: the same over tRPC, by any name of the tool", async () => {
-    const answer = await trpcClient(app).tools.executeTool.mutate(
-      { name: "system_echo", arguments: { text: "hej" }, context: { sessionId: "s1", metadata: { a: 1 } } }, // prettier-ignore
-    );
+    const answer = await trpcClient(app).tools.executeTool.mutate({
+      name: "system_echo",
+      arguments: { text: "hej" },
+      context: { sessionId: "s1", metadata: { a: 1 } },
+    });
     conforms("tools.executeTool", answer);
-    expect(answer).toMatchObject({ status: "success", result: { text: "hej" }, toolName: "system/echo" }); // prettier-ignore
+    expect(answer).toMatchObject({
+      status: "success",
+      result: { text: "hej" },
+      toolName: "system/echo",
+    });
     const record = await statusOf(answer.executionId);
     expect(record).toMatchObject({
       requestedName: "system_echo",
@@ -98,7 +112,10 @@ describe("executions", () => {
     });
     expect(said.body.error).toContain("It is too blue");
     const failure = await trpcFailure(
-      trpcClient(app).tools.executeTool.mutate({ name: "system/failing", arguments: { how: "said" } }), // prettier-ignore
+      trpcClient(app).tools.executeTool.mutate({
+        name: "system/failing",
+        arguments: { how: "said" },
+      }),
     );
     expect(failure).toMatchObject({
       code: "INTERNAL_SERVER_ERROR",
@@ -131,7 +148,9 @@ describe("executions", () => {
       errorCode: "TIMEOUT",
       error: "Tool execution timeout (1s)",
     });
-    expect(seen.runs.find((run) => run.executionId === body.executionId)?.abortReason).toBe("timeout"); // prettier-ignore
+    expect(seen.runs.find((run) => run.executionId === body.executionId)?.abortReason).toBe(
+      "timeout",
+    );
     const failure = await trpcFailure(
       trpcClient(app).tools.executeTool.mutate(slow(60_000, { timeout: 1000 })),
     );
@@ -231,7 +250,7 @@ describe("executions", () => {
     await until(async () => (await statusOf(run?.executionId ?? ""))["status"] === "cancelled");
 
     const trpc = new AbortController();
-    const waiting = trpcClient(app).tools.executeTool.mutate(slow(60_000), { signal: trpc.signal }); // prettier-ignore
+    const waiting = trpcClient(app).tools.executeTool.mutate(slow(60_000), { signal: trpc.signal });
     await until(() => seen.runs.length === before + 2);
     trpc.abort();
     await expect(waiting).rejects.toThrow();
@@ -254,7 +273,9 @@ describe("executions", () => {
       const other = await newUser(app, "idem");
       const theirs = await call(echo("once"), other, headers);
       expect(theirs.body.executionId).not.toBe(first.body.executionId);
-      const trpc = await trpcClient(app).tools.executeTool.mutate(echo("once", { idempotencyKey: "k-1" })); // prettier-ignore
+      const trpc = await trpcClient(app).tools.executeTool.mutate(
+        echo("once", { idempotencyKey: "k-1" }),
+      );
       expect(trpc.executionId).toBe(first.body.executionId);
     });
 
@@ -286,7 +307,9 @@ describe("executions", () => {
   });
 
   it("C23: a hidden tool and an invented name get the same answers, byte for byte", async () => {
-    await app.api("POST", "/capsules", { body: { id: "echo", name: "e", capabilities: ["system/echo"] } }); // prettier-ignore
+    await app.api("POST", "/capsules", {
+      body: { id: "echo", name: "e", capabilities: ["system/echo"] },
+    });
     const key = await newUser(app, "narrow", { capsuleId: "echo" });
     const plain = (text: string, name: string): string =>
       text

@@ -12,7 +12,10 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const MODULES = join(import.meta.dirname, "../../node_modules");
 /** The program itself: what lies in /usr/bin is a script that wants settings of the host. */
-const CHROMIUM = ["/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser"].find((path) => existsSync(path)) ?? null; // prettier-ignore
+const CHROMIUM =
+  ["/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser"].find((path) =>
+    existsSync(path),
+  ) ?? null;
 const NO_BOX = process.platform !== "linux" || !existsSync("/usr/bin/bwrap");
 /** A user that a sandbox may run as: what belongs to root is nobody's in there. */
 const SOMEBODY = 1_000;
@@ -23,7 +26,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ostiary-federation-"));
   writeFileSync(join(folder, "note.txt"), "kept in a file");
   chmodSync(folder, 0o755);
-  if (process.getuid?.() === 0) for (const path of [folder, join(folder, "note.txt")]) chownSync(path, SOMEBODY, SOMEBODY); // prettier-ignore
+  if (process.getuid?.() === 0)
+    for (const path of [folder, join(folder, "note.txt")]) chownSync(path, SOMEBODY, SOMEBODY);
   app = await startApp({ flags: { governance: openHouse(), "rateLimit.enabled": "false" } });
 });
 afterAll(async () => {
@@ -40,7 +44,11 @@ interface Peer {
   readonly skip?: boolean;
 }
 
-const script = (path: string, ...args: string[]): string[] => ["node", join(MODULES, path), ...args]; // prettier-ignore
+const script = (path: string, ...args: string[]): string[] => [
+  "node",
+  join(MODULES, path),
+  ...args,
+];
 
 const PEERS: Readonly<Record<string, Peer>> = {
   everything: {
@@ -61,7 +69,9 @@ const PEERS: Readonly<Record<string, Peer>> = {
     options: () => ["--env", "MEMORY_FILE_PATH=/job/memory.jsonl"],
     program: () => script("@modelcontextprotocol/server-memory/dist/index.js"),
     tool: "notes_create_entities",
-    args: () => ({ entities: [{ name: "door", entityType: "thing", observations: ["it is open"] }] }), // prettier-ignore
+    args: () => ({
+      entities: [{ name: "door", entityType: "thing", observations: ["it is open"] }],
+    }),
     answers: "",
   },
   thinking: {
@@ -73,7 +83,15 @@ const PEERS: Readonly<Record<string, Peer>> = {
   },
   browser1: {
     options: () => ["--local-sockets"],
-    program: () => script("@playwright/mcp/cli.js", "--headless", "--no-sandbox", "--isolated", "--executable-path", CHROMIUM ?? ""), // prettier-ignore
+    program: () =>
+      script(
+        "@playwright/mcp/cli.js",
+        "--headless",
+        "--no-sandbox",
+        "--isolated",
+        "--executable-path",
+        CHROMIUM ?? "",
+      ),
     tool: "browser1_browser_navigate",
     args: () => ({ url: "data:text/html,<title>Behind the door</title><h1>Hello</h1>" }),
     answers: "Behind the door",
@@ -86,7 +104,15 @@ const ostiary = (...args: string[]) =>
 
 describe.skipIf(NO_BOX).each(Object.entries(PEERS))("R161, R230: %s", (name, peer) => {
   test.skipIf(peer.skip === true)("is added and approved with one command", async () => {
-    const added = await ostiary("servers", "add", name, ...peer.options(folder), "--approve", "--", ...peer.program(folder)); // prettier-ignore
+    const added = await ostiary(
+      "servers",
+      "add",
+      name,
+      ...peer.options(folder),
+      "--approve",
+      "--",
+      ...peer.program(folder),
+    );
     expect([added.code, added.code === 0 ? "" : added.stderr]).toEqual([0, ""]);
     const shown = await ostiary("servers", "list", "--json");
     expect(JSON.stringify(shown.json())).toContain(`"name":"${name}"`);
@@ -98,9 +124,14 @@ describe.skipIf(NO_BOX).each(Object.entries(PEERS))("R161, R230: %s", (name, pee
   });
 
   test.skipIf(peer.skip === true)("every call of it is on record, with its server", async () => {
-    const { body } = await app.api("GET", `/executions?toolName=${encodeURIComponent(`${name}/${peer.tool.slice(name.length + 1)}`)}&limit=20`); // prettier-ignore
+    const { body } = await app.api(
+      "GET",
+      `/executions?toolName=${encodeURIComponent(`${name}/${peer.tool.slice(name.length + 1)}`)}&limit=20`,
+    );
     const found = (body as { executions: { status: string }[] }).executions;
-    expect(found.filter(({ status }) => status === "success").length).toBe(Object.keys(CLIENTS).length); // prettier-ignore
+    expect(found.filter(({ status }) => status === "success").length).toBe(
+      Object.keys(CLIENTS).length,
+    );
   });
 });
 
@@ -108,7 +139,9 @@ test.skipIf(NO_BOX)(
   "what one server wrote is there after it was restarted, and nobody else has it",
   async () => {
     expect((await ostiary("servers", "restart", "notes")).code).toBe(0);
-    const graph = await app.api("POST", "/executions", { body: { name: "notes/read_graph", arguments: {} } }); // prettier-ignore
+    const graph = await app.api("POST", "/executions", {
+      body: { name: "notes/read_graph", arguments: {} },
+    });
     expect(JSON.stringify(graph.body)).toContain("it is open");
   },
 );

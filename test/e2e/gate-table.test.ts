@@ -3,7 +3,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { LEVELS, MODES, type Caller, type Mode } from "../../src/call.ts";
-import { defineTool, EFFECTS, RISKS, type Effects, type Risk, type Tool } from "../../src/tools/tool.ts"; // prettier-ignore
+import {
+  defineTool,
+  EFFECTS,
+  RISKS,
+  type Effects,
+  type Risk,
+  type Tool,
+} from "../../src/tools/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 /** How often each tool's handler was entered. */
@@ -60,13 +67,16 @@ interface Case {
 }
 
 /** Table of governance (class by mode), letter by letter: r runs, a asks, n no. */
-const RULES: Record<Effects, readonly [normal: string, alert: string, degraded: string, lockdown: string, recovery: string]> = {
+const RULES: Record<
+  Effects,
+  readonly [normal: string, alert: string, degraded: string, lockdown: string, recovery: string]
+> = {
   essential_health_check: ["r", "r", "r", "r", "r"],
   read_only: ["r", "r", "r", "a", "r"],
   network: ["r/a", "a", "a", "n", "n"],
   system_write: ["r/a", "a", "a", "n", "a"],
   system_dangerous: ["a", "a", "a", "n", "n"],
-}; // prettier-ignore
+};
 const NEEDED: Record<Risk, number> = { safe: 1, moderate: 2, dangerous: 3 };
 
 function expected({ inCapsule, related, policy, level, effects, risk, mode }: Case): string {
@@ -86,13 +96,25 @@ const callers = new Map<string, Caller>();
 
 beforeAll(async () => {
   // Each call is a minute after the last one: no rate window of a mode is ever full.
-  app = await startApp({ tools, now: () => (clock += 1), flags: { "approvals.maxPendingPerCaller": "100000" } });
-  const drafted = await app.api("POST", "/policies", { body: { files: { "tools.rego": POLICY }, note: "table" } });
+  app = await startApp({
+    tools,
+    now: () => (clock += 1),
+    flags: { "approvals.maxPendingPerCaller": "100000" },
+  });
+  const drafted = await app.api("POST", "/policies", {
+    body: { files: { "tools.rego": POLICY }, note: "table" },
+  });
   expect(drafted.status).toBe(201);
-  const published = await app.api("POST", `/policies/${drafted.body.document.version}/publish`, { body: {} });
+  const published = await app.api("POST", `/policies/${drafted.body.document.version}/publish`, {
+    body: {},
+  });
   expect(published.status).toBe(200);
-  await app.api("POST", "/capsules", { body: { id: "with", name: "with", capabilities: tools.map((tool) => tool.name) } });
-  await app.api("POST", "/capsules", { body: { id: "without", name: "without", capabilities: ["system/echo"] } });
+  await app.api("POST", "/capsules", {
+    body: { id: "with", name: "with", capabilities: tools.map((tool) => tool.name) },
+  });
+  await app.api("POST", "/capsules", {
+    body: { id: "without", name: "without", capabilities: ["system/echo"] },
+  });
   for (const related of [true, false])
     for (const policy of POLICIES) {
       const id = `${related ? "related" : "stranger"}_${policy}`;
@@ -100,16 +122,20 @@ beforeAll(async () => {
       await app.api("POST", "/users", { body: { id, name: id, roles } });
       if (!related) {
         const member = { operation: "delete", relationship: `tenant:local#member@user:${id}` };
-        expect((await app.api("POST", "/relationships", { body: { changes: [member] } })).status).toBe(200);
+        expect(
+          (await app.api("POST", "/relationships", { body: { changes: [member] } })).status,
+        ).toBe(200);
       }
       for (const capsuleId of ["with", "without"])
         for (const level of LEVELS) {
           const scopes = RISKS.map((risk) => `agent:execute:${risk}`);
-          const { body } = await app.api("POST", "/keys", { body: { userId: id, name: level, scopes, capsuleId, level } });
+          const { body } = await app.api("POST", "/keys", {
+            body: { userId: id, name: level, scopes, capsuleId, level },
+          });
           callers.set(`${id} ${capsuleId} ${level}`, await app.callerOf(body.secret as string));
         }
     }
-}); // prettier-ignore
+});
 afterAll(() => app.close());
 
 function* cases(mode: Mode): Generator<Case> {
@@ -118,8 +144,9 @@ function* cases(mode: Mode): Generator<Case> {
       for (const policy of POLICIES)
         for (const level of LEVELS)
           for (const effects of EFFECTS)
-            for (const risk of RISKS) yield { inCapsule, related, policy, level, effects, risk, mode };
-} // prettier-ignore
+            for (const risk of RISKS)
+              yield { inCapsule, related, policy, level, effects, risk, mode };
+}
 
 it("R030 R064 R071 R077 C29 C35: each of the combinations is decided as the model says, and only what may run runs", async () => {
   let tried = 0;
@@ -131,16 +158,19 @@ it("R030 R064 R071 R077 C29 C35: each of the combinations is decided as the mode
     expect(switched.status).toBe(200);
     for (const one of cases(mode)) {
       const { inCapsule, related, policy, level, effects, risk } = one;
-      const caller = callers.get(`${related ? "related" : "stranger"}_${policy} ${inCapsule ? "with" : "without"} ${level}`); // prettier-ignore
+      const caller = callers.get(
+        `${related ? "related" : "stranger"}_${policy} ${inCapsule ? "with" : "without"} ${level}`,
+      );
       const name = nameOf(effects, risk);
       const before = entered.get(name) ?? 0;
       clock += 61_000;
-      const outcome = await app.app.engine.execute(caller!, { name, arguments: {}, entry: "rest" }); // prettier-ignore
+      const outcome = await app.app.engine.execute(caller!, { name, arguments: {}, entry: "rest" });
       const { status, error } = outcome;
       const got = error ? `${status} ${error.code} ${error.reason}` : status;
       const want = expected(one);
       const ran = (entered.get(name) ?? 0) - before;
-      if (got !== want || ran !== (want === "success" ? 1 : 0)) wrong.push(`${JSON.stringify(one)}: ${got}, ran ${ran}; expected ${want}`); // prettier-ignore
+      if (got !== want || ran !== (want === "success" ? 1 : 0))
+        wrong.push(`${JSON.stringify(one)}: ${got}, ran ${ran}; expected ${want}`);
       ends.set(want, (ends.get(want) ?? 0) + 1);
       tried++;
     }
@@ -148,5 +178,12 @@ it("R030 R064 R071 R077 C29 C35: each of the combinations is decided as the mode
   expect(wrong.slice(0, 20)).toEqual([]);
   expect(tried).toBeGreaterThanOrEqual(2_000);
   // Every kind of end occurred: a model in which nothing is ever allowed would prove nothing.
-  expect([...ends.keys()].sort()).toEqual(["failed FORBIDDEN level_too_low", "failed FORBIDDEN mode_forbids", "failed FORBIDDEN policy_denied", "failed NOT_FOUND unknown", "pending", "success"]); // prettier-ignore
+  expect([...ends.keys()].sort()).toEqual([
+    "failed FORBIDDEN level_too_low",
+    "failed FORBIDDEN mode_forbids",
+    "failed FORBIDDEN policy_denied",
+    "failed NOT_FOUND unknown",
+    "pending",
+    "success",
+  ]);
 }, 180_000);

@@ -29,36 +29,75 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const call = (name: string, args: object) => app.api("POST", "/executions", { body: { name, arguments: args } }); // prettier-ignore
-const gateOf = async (stage: string, tool: string, args: object): Promise<Record<string, unknown>> => {
+const call = (name: string, args: object) =>
+  app.api("POST", "/executions", { body: { name, arguments: args } });
+const gateOf = async (
+  stage: string,
+  tool: string,
+  args: object,
+): Promise<Record<string, unknown>> => {
   const { body } = await app.api("POST", "/explain", { body: { tool, arguments: args } });
   return (body.gates as Record<string, unknown>[]).find((gate) => gate["stage"] === stage) ?? {};
-}; // prettier-ignore
+};
 
 it("R096: a forbidden path is refused by the stage arguments, with file and line; an allowed one is read", async () => {
   const refused = await call("file/read", { path: "~/.ssh/id_ed25519" });
-  expect(refused).toMatchObject({ status: 403, body: { code: "FORBIDDEN", reason: "path_forbidden" } }); // prettier-ignore
-  expect(refused.body.gates.at(-1)).toMatchObject({ stage: "arguments", verdict: "deny", rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string, errors: [{ path: "/path" }] }); // prettier-ignore
-  expect(await call("file/read", { path: "note.txt" })).toMatchObject({ status: 200, body: { success: true } }); // prettier-ignore
-  expect(await gateOf("arguments", "file/read", { path: "~/.ssh/x" })).toMatchObject({ ruleText: "- $HOME/.ssh" }); // prettier-ignore
+  expect(refused).toMatchObject({
+    status: 403,
+    body: { code: "FORBIDDEN", reason: "path_forbidden" },
+  });
+  expect(refused.body.gates.at(-1)).toMatchObject({
+    stage: "arguments",
+    verdict: "deny",
+    rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string,
+    errors: [{ path: "/path" }],
+  });
+  expect(await call("file/read", { path: "note.txt" })).toMatchObject({
+    status: 200,
+    body: { success: true },
+  });
+  expect(await gateOf("arguments", "file/read", { path: "~/.ssh/x" })).toMatchObject({
+    ruleText: "- $HOME/.ssh",
+  });
 });
 
 it("R097: a listed program runs unasked where its class would ask; others ask; denied ones are refused", async () => {
   const mode = await gateOf("mode", "shell/probe", { command: ["ls", "-l"] });
   expect(mode).toMatchObject({ verdict: "allow", asks: "mode_asks" });
-  expect(await gateOf("arguments", "shell/probe", { command: ["ls", "-l"] })).toMatchObject({ verdict: "allow", waives: "mode_asks" }); // prettier-ignore
-  expect(await call("shell/probe", { command: ["ls", "-l"] })).toMatchObject({ status: 200, body: { success: true } }); // prettier-ignore
-  expect(await gateOf("arguments", "shell/probe", { command: ["git", "push"] })).toMatchObject({ verdict: "allow", asks: "command_asks" }); // prettier-ignore
-  expect(await gateOf("approval", "shell/probe", { command: ["git", "push"] })).toMatchObject({ verdict: "hold" }); // prettier-ignore
-  expect(await call("shell/probe", { command: ["sudo", "ls"] })).toMatchObject({ status: 403, body: { reason: "command_forbidden" } }); // prettier-ignore
+  expect(await gateOf("arguments", "shell/probe", { command: ["ls", "-l"] })).toMatchObject({
+    verdict: "allow",
+    waives: "mode_asks",
+  });
+  expect(await call("shell/probe", { command: ["ls", "-l"] })).toMatchObject({
+    status: 200,
+    body: { success: true },
+  });
+  expect(await gateOf("arguments", "shell/probe", { command: ["git", "push"] })).toMatchObject({
+    verdict: "allow",
+    asks: "command_asks",
+  });
+  expect(await gateOf("approval", "shell/probe", { command: ["git", "push"] })).toMatchObject({
+    verdict: "hold",
+  });
+  expect(await call("shell/probe", { command: ["sudo", "ls"] })).toMatchObject({
+    status: 403,
+    body: { reason: "command_forbidden" },
+  });
 });
 
 it("C5 R080: a published version holds for the next call, and a rollback takes it back", async () => {
   const files = shippedFiles({ "tools: {}": "tools:\n  file/read: { modes: { ALERT: run } }" });
-  const { body: draft } = await app.api("POST", "/governance", { body: { files, note: "no reading" } }); // prettier-ignore
+  const { body: draft } = await app.api("POST", "/governance", {
+    body: { files, note: "no reading" },
+  });
   const version = String(draft.document?.version ?? draft.version);
-  expect(await app.api("POST", `/governance/${version}/publish`, { body: { as: "enforced" } })).toMatchObject({ status: 200 }); // prettier-ignore
-  expect(await call("file/read", { path: "note.txt" })).toMatchObject({ status: 403, body: { reason: "mode_forbids" } }); // prettier-ignore
+  expect(
+    await app.api("POST", `/governance/${version}/publish`, { body: { as: "enforced" } }),
+  ).toMatchObject({ status: 200 });
+  expect(await call("file/read", { path: "note.txt" })).toMatchObject({
+    status: 403,
+    body: { reason: "mode_forbids" },
+  });
   expect((await app.api("POST", "/governance/rollback", { body: {} })).status).toBe(200);
   expect((await call("file/read", { path: "note.txt" })).status).toBe(200);
 });

@@ -15,9 +15,12 @@ function exec(sql: string): void {
   using db = new DatabaseSync(join(app.dataDir, "ostiary.db"), { timeout: 5000 });
   db.exec(sql);
 }
-const call = () => app.api("POST", "/executions", { body: { name: "system/echo", arguments: { text: "hello" } } }); // prettier-ignore
+const call = () =>
+  app.api("POST", "/executions", { body: { name: "system/echo", arguments: { text: "hello" } } });
 const readiness = async (): Promise<string> => {
-  const response = await fetch(`${app.url}/readyz`, { headers: { authorization: `Bearer ${app.adminKey}` } }); // prettier-ignore
+  const response = await fetch(`${app.url}/readyz`, {
+    headers: { authorization: `Bearer ${app.adminKey}` },
+  });
   return `${response.status} ${await response.text()}`;
 };
 
@@ -27,9 +30,13 @@ test("/readyz says so until it can be written again, and then all of it is there
   const warned = once(process, "warning");
   const { status, body } = await call();
   expect(status).toBe(200);
-  await expect.poll(readiness, { timeout: 5_000 }).toMatch(/^503 .*history cannot be written: the log is ahead of it/); // prettier-ignore
+  await expect
+    .poll(readiness, { timeout: 5_000 })
+    .toMatch(/^503 .*history cannot be written: the log is ahead of it/);
   expect(String((await warned)[0])).toMatch(/StoreWarning: history cannot be written .*rollups/);
   exec("alter table rollups_away rename to rollups");
   await expect.poll(readiness, { timeout: 10_000 }).toMatch(/^200 /);
-  expect((await app.api("GET", `/executions/${body.executionId}`)).body).toMatchObject({ execution: { status: "success" } }); // prettier-ignore
+  expect((await app.api("GET", `/executions/${body.executionId}`)).body).toMatchObject({
+    execution: { status: "success" },
+  });
 }, 30_000);

@@ -55,7 +55,8 @@ describe("history", () => {
     await call({ name: "memory/store", arguments: { key: "k", value: { password: "hunter2" } } });
     const slow = await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false });
     await app.api("POST", `/executions/${slow.executionId}/cancel`, { key: ann });
-    running = (await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false })).executionId; // prettier-ignore
+    running = (await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false }))
+      .executionId;
     await call({ name: "system/echo", arguments: { text: "ben" } }, ben);
     await call(
       { name: "system/echo", arguments: { text: "s" }, context: { sessionId: "sess-1" } },
@@ -95,13 +96,20 @@ describe("history", () => {
     expect((await history("?toolName=system/echo&status=failed")).executions).toHaveLength(1);
     const at = (minutes: number): string => new Date(began + minutes * 60_000).toISOString();
     const { executions } = await history(`?startDate=${at(2)}&endDate=${at(4)}`);
-    expect(executions.map((e) => (e as unknown as { result: { text: string } }).result.text)).toEqual(["3", "2", "1"]); // prettier-ignore
+    expect(
+      executions.map((e) => (e as unknown as { result: { text: string } }).result.text),
+    ).toEqual(["3", "2", "1"]);
     const offset = at(2).replace("Z", "%2B00:00");
     expect((await history(`?startDate=${offset}&endDate=${at(2)}`)).executions).toHaveLength(1);
     const day = at(0).slice(0, 10);
-    const whole = await history(`?startDate=${day}&endDate=${new Date(clock).toISOString().slice(0, 10)}`); // prettier-ignore
+    const whole = await history(
+      `?startDate=${day}&endDate=${new Date(clock).toISOString().slice(0, 10)}`,
+    );
     expect(whole.executions.length).toBe((await history("")).executions.length);
-    const trpc = await trpcClient(app, ann).tools.getToolHistory.query({ startDate: at(2), endDate: at(4) }); // prettier-ignore
+    const trpc = await trpcClient(app, ann).tools.getToolHistory.query({
+      startDate: at(2),
+      endDate: at(4),
+    });
     expect(trpc.totalCount).toBe(3);
   });
 
@@ -164,16 +172,23 @@ describe("history", () => {
     expect(inSession.executions.map((e) => e.toolName)).toEqual(["system/echo"]);
     expect(inSession.stats).toMatchObject({ total: 1, success: 1 });
     expect((await history("?sessionId=sess-1")).executions).toEqual([]);
-    expect((await history("?errorCode=NOT_FOUND")).executions.map((e) => e.toolName)).toEqual(["no/such"]); // prettier-ignore
+    expect((await history("?errorCode=NOT_FOUND")).executions.map((e) => e.toolName)).toEqual([
+      "no/such",
+    ]);
     expect((await history("?errorCode=NOT_FOUND")).stats).toMatchObject({ total: 1, failed: 1 });
-    const [one] = (await history("?toolName=system/time")).executions as unknown as { traceId: string; id: string }[]; // prettier-ignore
+    const [one] = (await history("?toolName=system/time")).executions as unknown as {
+      traceId: string;
+      id: string;
+    }[];
     const traced = await history(`?traceId=${one?.traceId}`);
     expect(traced.executions.map((e) => e.id)).toEqual([one?.id]);
     expect((await history(`?traceId=${one?.traceId}`, ben)).executions).toEqual([]);
     const text = await history("?errorText=NO%2FSUCH");
     expect(text.executions.map((e) => e.toolName)).toEqual(["no/such"]);
     expect(text).toMatchObject({ search: { searched: 3, of: 3 }, totalCount: 1, next: null });
-    expect(await trpcClient(app, ann).tools.getToolHistory.query({ errorText: "no/such" })).toEqual(text); // prettier-ignore
+    expect(await trpcClient(app, ann).tools.getToolHistory.query({ errorText: "no/such" })).toEqual(
+      text,
+    );
   });
 
   it("R187: percentiles of the execution time beside the figures", async () => {
@@ -186,7 +201,9 @@ describe("history", () => {
     const foreign = await history("?userId=ann&toolName=system/time", app.adminKey);
     expect(foreign.executions).toEqual((await history("?toolName=system/time")).executions);
     const everybody = await history("?userId=*", app.adminKey);
-    expect(new Set(everybody.executions.map((e) => (e as unknown as { userId: string }).userId))).toEqual(new Set(["ann", "ben"])); // prettier-ignore
+    expect(
+      new Set(everybody.executions.map((e) => (e as unknown as { userId: string }).userId)),
+    ).toEqual(new Set(["ann", "ben"]));
     for (const path of [
       "/executions?userId=ben",
       "/executions?userId=*",
@@ -208,18 +225,38 @@ describe("history", () => {
       const { status, body } = await app.api("GET", `/history/stats${query}`, { key });
       expect(status, JSON.stringify(body)).toBe(200);
       conforms("history.getHistoryStats", body);
-      return body as { stats: Record<string, number>; tools: Part[]; categories: Part[]; users?: Part[]; mostUsedTools: { tool: string; count: number }[] }; // prettier-ignore
+      return body as {
+        stats: Record<string, number>;
+        tools: Part[];
+        categories: Part[];
+        users?: Part[];
+        mostUsedTools: { tool: string; count: number }[];
+      };
     };
     const all = await statsOf("");
     expect(all.stats).toEqual((await history("")).stats);
     expect(all.tools[0]).toMatchObject({ name: "system/echo", total: 6, success: 5, failed: 1 });
-    expect(all.categories.map(({ name, total }) => [name, total])).toEqual([["system", 8], ["memory", 1], ["unknown", 1]]); // prettier-ignore
+    expect(all.categories.map(({ name, total }) => [name, total])).toEqual([
+      ["system", 8],
+      ["memory", 1],
+      ["unknown", 1],
+    ]);
     expect(all.mostUsedTools[0]).toEqual({ tool: "system/echo", count: 6 });
     expect(all.users).toBeUndefined();
     const at = (minutes: number): string => new Date(began + minutes * 60_000).toISOString();
-    expect((await statsOf(`?startDate=${at(2)}&endDate=${at(6)}`)).tools.map(({ name, total, lastStart }) => [name, total, lastStart])).toEqual([["system/echo", 4, at(5)], ["system/time", 1, at(6)]]); // prettier-ignore
+    expect(
+      (await statsOf(`?startDate=${at(2)}&endDate=${at(6)}`)).tools.map(
+        ({ name, total, lastStart }) => [name, total, lastStart],
+      ),
+    ).toEqual([
+      ["system/echo", 4, at(5)],
+      ["system/time", 1, at(6)],
+    ]);
     const everybody = await statsOf("?userId=*", app.adminKey);
-    expect(everybody.users?.map(({ name, total }) => [name, total])).toEqual([["ann", 10], ["ben", 2]]); // prettier-ignore
+    expect(everybody.users?.map(({ name, total }) => [name, total])).toEqual([
+      ["ann", 10],
+      ["ben", 2],
+    ]);
     expect(await trpcClient(app, ann).history.getHistoryStats.query({})).toEqual(all);
   });
 

@@ -18,37 +18,67 @@ afterAll(async () => {
 beforeEach(() => void (pets.seen.length = 0));
 
 const put = (name: string, body: object) => app.api("PUT", `/servers/${name}/api`, { body });
-const approve = (name: string, body: object = {}) => app.api("POST", `/servers/${name}/approve`, { body }); // prettier-ignore
-const call = (name: string, args: object, key?: string) => app.api("POST", "/executions", { body: { name, arguments: args }, ...(key === undefined ? {} : { key }) }); // prettier-ignore
+const approve = (name: string, body: object = {}) =>
+  app.api("POST", `/servers/${name}/approve`, { body });
+const call = (name: string, args: object, key?: string) =>
+  app.api("POST", "/executions", {
+    body: { name, arguments: args },
+    ...(key === undefined ? {} : { key }),
+  });
 const document = (change: object = {}) => JSON.stringify({ ...PET_DOCUMENT, ...change });
 
 /** Of a user who may run what is safe. */
 async function keyOf(id: string): Promise<string> {
   await app.api("POST", "/users", { body: { id, name: id } });
-  const made = await app.api("POST", "/keys", { body: { userId: id, name: "k", scopes: ["agent:execute:safe"] } }); // prettier-ignore
+  const made = await app.api("POST", "/keys", {
+    body: { userId: id, name: "k", scopes: ["agent:execute:safe"] },
+  });
   return made.body.secret as string;
 }
 
 describe("an API from an OpenAPI document", () => {
   it("is imported, waits for approval, is called with its credential, and leaves a record without it", async () => {
-    const made = await put("pets", { openapi: document(), url: pets.url, choose: ["tag:pets"], headers: { "X-Api-Key": "${credential:apiKey}" }, credentials: { apiKey: SECRET } }); // prettier-ignore
+    const made = await put("pets", {
+      openapi: document(),
+      url: pets.url,
+      choose: ["tag:pets"],
+      headers: { "X-Api-Key": "${credential:apiKey}" },
+      credentials: { apiKey: SECRET },
+    });
     expect(made.status).toBe(201);
-    expect(made.body).toMatchObject({ fault: null, server: { description: "Pets", transport: { kind: "api", url: pets.url, operations: 5 }, tools: { pending: 5 } } }); // prettier-ignore
+    expect(made.body).toMatchObject({
+      fault: null,
+      server: {
+        description: "Pets",
+        transport: { kind: "api", url: pets.url, operations: 5 },
+        tools: { pending: 5 },
+      },
+    });
     expect(made.body.notes.join("\n")).toContain("the header X-Api-Key is left out");
     expect((await call("pets/getPet", { petId: "1" })).status).toBe(404);
     expect(pets.seen).toEqual([]);
 
     expect((await approve("pets")).status).toBe(200);
     const listed = await app.api("GET", "/tools?search=pets/");
-    expect(listed.body.tools.map(({ name }: { name: string }) => name).sort()).toEqual(["pets/createPet", "pets/deletePet", "pets/getPet", "pets/listPets", "pets/pets_replace"]); // prettier-ignore
+    expect(listed.body.tools.map(({ name }: { name: string }) => name).sort()).toEqual([
+      "pets/createPet",
+      "pets/deletePet",
+      "pets/getPet",
+      "pets/listPets",
+      "pets/pets_replace",
+    ]);
     const done = await call("pets/getPet", { petId: "a/b" });
-    expect(done.body).toMatchObject({ status: "success", result: { status: 200, body: { target: "/pets/a%2Fb" } } }); // prettier-ignore
+    expect(done.body).toMatchObject({
+      status: "success",
+      result: { status: 200, body: { target: "/pets/a%2Fb" } },
+    });
     expect(pets.seen[0]?.headers).toMatchObject({ "x-api-key": SECRET });
     expect(JSON.stringify(pets.seen)).not.toContain(app.adminKey);
     const record = await app.api("GET", `/executions/${done.body.executionId}`);
     expect(record.body.execution).toMatchObject({ toolName: "pets/getPet", status: "success" });
     const servers = await app.api("GET", "/servers/pets");
-    for (const { body } of [record, servers, done]) expect(JSON.stringify(body)).not.toContain(SECRET); // prettier-ignore
+    for (const { body } of [record, servers, done])
+      expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
   it("arguments that do not fit never leave", async () => {
@@ -57,7 +87,7 @@ describe("an API from an OpenAPI document", () => {
     const unknown = await call("pets/listPets", { host: "evil.example" });
     expect(unknown.body).toMatchObject({ code: "BAD_REQUEST", reason: "unknown_parameter" });
     const traversal = await call("pets/getPet", { petId: "../../admin" });
-    expect(traversal.body).toMatchObject({ status: "failed", errorReason: "invalid_arguments" }); // prettier-ignore
+    expect(traversal.body).toMatchObject({ status: "failed", errorReason: "invalid_arguments" });
     expect(pets.seen).toEqual([]);
   });
 
@@ -95,24 +125,65 @@ describe("an API from an OpenAPI document", () => {
   });
 
   it("over MCP it is a tool like any other", async () => {
-    const headers = { authorization: `Bearer ${app.adminKey}`, "content-type": "application/json", accept: "application/json, text/event-stream" }; // prettier-ignore
-    const response = await fetch(`${app.url}/mcp`, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "pets_listPets", arguments: { limit: 3 } } }) }); // prettier-ignore
+    const headers = {
+      authorization: `Bearer ${app.adminKey}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
+    const response = await fetch(`${app.url}/mcp`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "pets_listPets", arguments: { limit: 3 } },
+      }),
+    });
     expect(await response.text()).toContain("/pets?limit=3");
   });
 });
 
 describe("endpoints written by hand", () => {
   it("make a server of their own, and one more is added later", async () => {
-    const made = await put("notes", { endpoints: [{ name: "read", description: "Reads a note.", method: "GET", url: `${pets.url}/notes/{id}?lang=en` }] }); // prettier-ignore
+    const made = await put("notes", {
+      endpoints: [
+        {
+          name: "read",
+          description: "Reads a note.",
+          method: "GET",
+          url: `${pets.url}/notes/{id}?lang=en`,
+        },
+      ],
+    });
     expect([made.status, made.body.server.tools.pending]).toEqual([201, 1]);
-    const more = await app.api("POST", "/servers/notes/endpoints", { body: { name: "write", description: "Writes a note.", method: "POST", url: "/notes", body: { schema: { type: "object" } }, select: ["/method"] } }); // prettier-ignore
+    const more = await app.api("POST", "/servers/notes/endpoints", {
+      body: {
+        name: "write",
+        description: "Writes a note.",
+        method: "POST",
+        url: "/notes",
+        body: { schema: { type: "object" } },
+        select: ["/method"],
+      },
+    });
     expect([more.status, more.body.server.tools.pending]).toEqual([201, 2]);
     await approve("notes", { terms: { effects: "network", risk: "moderate" } });
     expect((await call("notes/read", { id: "7" })).body.result.body.target).toBe(
       "/notes/7?lang=en",
     );
-    expect((await call("notes/write", { body: { text: "x" } })).body.result).toEqual({ status: 200, body: { method: "POST" } }); // prettier-ignore
-    const elsewhere = await app.api("POST", "/servers/notes/endpoints", { body: { name: "steal", description: "x", method: "GET", url: "http://169.254.169.254/latest" } }); // prettier-ignore
+    expect((await call("notes/write", { body: { text: "x" } })).body.result).toEqual({
+      status: 200,
+      body: { method: "POST" },
+    });
+    const elsewhere = await app.api("POST", "/servers/notes/endpoints", {
+      body: {
+        name: "steal",
+        description: "x",
+        method: "GET",
+        url: "http://169.254.169.254/latest",
+      },
+    });
     expect(elsewhere.body).toMatchObject({ status: 400, errors: [{ path: "/endpoints/0/url" }] });
   });
 });
@@ -120,7 +191,10 @@ describe("endpoints written by hand", () => {
 describe("what is refused", () => {
   it("only administrators import", async () => {
     const key = await keyOf("nobody");
-    const refused = await app.api("PUT", "/servers/mine/api", { key, body: { openapi: document(), url: pets.url } }); // prettier-ignore
+    const refused = await app.api("PUT", "/servers/mine/api", {
+      key,
+      body: { openapi: document(), url: pets.url },
+    });
     expect(refused.status).toBe(403);
   });
 
@@ -136,21 +210,35 @@ describe("what is refused", () => {
 
   it("faults of a document name their place", async () => {
     const refused = await put("bad", { openapi: '{"swagger":"2.0"}', url: pets.url });
-    expect(refused.body).toMatchObject({ status: 400, code: "BAD_REQUEST", errors: [{ path: "/swagger" }] }); // prettier-ignore
+    expect(refused.body).toMatchObject({
+      status: 400,
+      code: "BAD_REQUEST",
+      errors: [{ path: "/swagger" }],
+    });
     const typo = await put("bad", { openapi: document(), url: pets.url, choose: ["tag:pet"] });
     expect(typo.body.remedy).toBe("did you mean tag:pets?");
   });
 
   it("a server of another kind is not turned into an API", async () => {
-    await app.api("POST", "/servers", { body: { name: "mcp-one", enabled: false, transport: { kind: "http", url: "http://127.0.0.1:9/mcp" } } }); // prettier-ignore
+    await app.api("POST", "/servers", {
+      body: {
+        name: "mcp-one",
+        enabled: false,
+        transport: { kind: "http", url: "http://127.0.0.1:9/mcp" },
+      },
+    });
     expect((await put("mcp-one", { openapi: document(), url: pets.url })).status).toBe(409);
   });
 });
 
 it("a large document of somebody's: every operation of our own API is taken or told", async () => {
-  const own = await fetch(`${app.url}/openapi.json`, { headers: { authorization: `Bearer ${app.adminKey}` } }); // prettier-ignore
+  const own = await fetch(`${app.url}/openapi.json`, {
+    headers: { authorization: `Bearer ${app.adminKey}` },
+  });
   const text = await own.text();
-  const operations = Object.values((JSON.parse(text) as { paths: object }).paths).flatMap((item: object) => Object.keys(item)).length; // prettier-ignore
+  const operations = Object.values((JSON.parse(text) as { paths: object }).paths).flatMap(
+    (item: object) => Object.keys(item),
+  ).length;
   const made = await put("self", { openapi: text, url: pets.url });
   expect(made.status).toBe(201);
   const leftOut = (made.body.notes as string[]).filter((note) => note.includes("is left out: "));
@@ -160,26 +248,89 @@ it("a large document of somebody's: every operation of our own API is taken or t
 }, 30_000);
 
 describe("on the command line", { timeout: 120_000 }, () => {
-  const cli = (args: string[], input = "") => runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], { env: { KEY: app.adminKey, PETS: SECRET }, input }); // prettier-ignore
+  const cli = (args: string[], input = "") =>
+    runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], {
+      env: { KEY: app.adminKey, PETS: SECRET },
+      input,
+    });
 
   it("one command imports a document and approves it; an endpoint is another", async () => {
-    const made = await cli(["add", "shop", pets.url, "--openapi", "-", "--choose", "tag:store,getPet", "--choose", "!method:put", "--header", "query:key: ${credential:k}", "--credential", "k=env:PETS", "--approve"], document()); // prettier-ignore
+    const made = await cli(
+      [
+        "add",
+        "shop",
+        pets.url,
+        "--openapi",
+        "-",
+        "--choose",
+        "tag:store,getPet",
+        "--choose",
+        "!method:put",
+        "--header",
+        "query:key: ${credential:k}",
+        "--credential",
+        "k=env:PETS",
+        "--approve",
+      ],
+      document(),
+    );
     expect(made.code).toBe(0);
     expect(made.stdout).toMatch(/^shop\/getPet +approved +safe/m);
     expect(made.stdout).not.toContain("writeNote");
     expect((await call("shop/getPet", { petId: "1" })).body).toMatchObject({ status: "success" });
     expect(pets.seen.at(-1)?.target).toBe(`/pets/1?key=${SECRET}`);
-    const endpoint = await cli(["add-endpoint", "single", "--name", "read", "--url", `${pets.url}/notes/{id}`, "--param", "page?:query:integer", "--json"]); // prettier-ignore
-    expect(endpoint.json()).toMatchObject({ server: { transport: { kind: "api", operations: 1 } }, tools: [{ name: "single/read", state: "pending" }] }); // prettier-ignore
-    const more = await cli(["add-endpoint", "single", "--name", "write", "--method", "post", "--url", "/notes", "--body", '{"type":"object"}', "--json"]); // prettier-ignore
+    const endpoint = await cli([
+      "add-endpoint",
+      "single",
+      "--name",
+      "read",
+      "--url",
+      `${pets.url}/notes/{id}`,
+      "--param",
+      "page?:query:integer",
+      "--json",
+    ]);
+    expect(endpoint.json()).toMatchObject({
+      server: { transport: { kind: "api", operations: 1 } },
+      tools: [{ name: "single/read", state: "pending" }],
+    });
+    const more = await cli([
+      "add-endpoint",
+      "single",
+      "--name",
+      "write",
+      "--method",
+      "post",
+      "--url",
+      "/notes",
+      "--body",
+      '{"type":"object"}',
+      "--json",
+    ]);
     expect(more.json().server.transport.operations).toBe(2);
   });
 
   it("what is wrong is told with its place, and nothing is kept", async () => {
     const unnamed = await cli(["add", "shop2", "--openapi", "-"], document());
-    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining("https://eu.pets.example/v1")]); // prettier-ignore
+    expect([unnamed.code, unnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining("https://eu.pets.example/v1"),
+    ]);
     expect((await cli(["add", "shop2", pets.url, "--openapi", "absent.yaml"])).code).toBe(2);
-    expect((await cli(["add-endpoint", "shop2", "--name", "x", "--url", `${pets.url}/x`, "--param", "y"])).code).toBe(2); // prettier-ignore
+    expect(
+      (
+        await cli([
+          "add-endpoint",
+          "shop2",
+          "--name",
+          "x",
+          "--url",
+          `${pets.url}/x`,
+          "--param",
+          "y",
+        ])
+      ).code,
+    ).toBe(2);
     expect((await app.api("GET", "/servers/shop2")).status).toBe(404);
   });
 });

@@ -37,13 +37,21 @@ let app: StartedApp;
 let admin: Caller;
 
 beforeAll(async () => {
-  app = await startApp({ tools: [nosy, slowTool(observer)], flags: { "execution.maxRunning": "3" } }); // prettier-ignore
+  app = await startApp({
+    tools: [nosy, slowTool(observer)],
+    flags: { "execution.maxRunning": "3" },
+  });
   admin = await app.callerOf(app.adminKey);
 });
 afterAll(() => app.close());
 
-const run = (name: string, args: object = {}, more: Partial<CallRequest> = {}, caller = admin): Promise<Outcome> =>
-  app.app.engine.execute(caller, { name, arguments: args as never, entry: "rest", ...more }); // prettier-ignore
+const run = (
+  name: string,
+  args: object = {},
+  more: Partial<CallRequest> = {},
+  caller = admin,
+): Promise<Outcome> =>
+  app.app.engine.execute(caller, { name, arguments: args as never, entry: "rest", ...more });
 const start = (caller = admin): Promise<Outcome> =>
   app.app.engine.start(caller, { name: "system/slow", arguments: { ms: 60_000 }, entry: "rest" });
 const record = (id: string, caller = admin) => app.doors.history.get(caller, id);
@@ -58,8 +66,20 @@ describe("what a handler is given", () => {
     const context = { sessionId: "s-1", metadata: { ticket: 7 } };
     const { executionId } = await run("agent/nosy", {}, { context }, ann);
     expect(inputs.at(-1)).toEqual({ how: "well" });
-    expect(seen.at(-1)).toMatchObject({ executionId, sessionId: "s-1", metadata: { ticket: 7 }, userId: "ann", tenantId: "local", permissions: ["agent:execute:safe", "note:read"] }); // prettier-ignore
-    expect(await record(executionId, ann)).toMatchObject({ sessionId: "s-1", metadata: { ticket: 7 }, userId: "ann", tenantId: "local" }); // prettier-ignore
+    expect(seen.at(-1)).toMatchObject({
+      executionId,
+      sessionId: "s-1",
+      metadata: { ticket: 7 },
+      userId: "ann",
+      tenantId: "local",
+      permissions: ["agent:execute:safe", "note:read"],
+    });
+    expect(await record(executionId, ann)).toMatchObject({
+      sessionId: "s-1",
+      metadata: { ticket: 7 },
+      userId: "ann",
+      tenantId: "local",
+    });
   });
 
   it("R111: a signal of its own: a cancel ends this execution and no other", async () => {
@@ -75,15 +95,26 @@ describe("what a handler is given", () => {
 describe("status", () => {
   it("C33 R112: running from the start, pending only while it waits for a place, failed when refused", async () => {
     const started = [await start(), await start(), await start(), await start()];
-    expect(started.map(({ status }) => status)).toEqual(["running", "running", "running", "pending"]); // prettier-ignore
+    expect(started.map(({ status }) => status)).toEqual([
+      "running",
+      "running",
+      "running",
+      "pending",
+    ]);
     const stored = await Promise.all(started.map(({ executionId }) => record(executionId)));
     expect(stored.map((row) => row?.status)).toEqual(["running", "running", "running", "pending"]);
     await cancel(started[0]?.executionId ?? "");
     const last = started[3]?.executionId ?? "";
-    await until(() => app.app.engine.active(admin).find(({ id }) => id === last)?.status === "running"); // prettier-ignore
+    await until(
+      () => app.app.engine.active(admin).find(({ id }) => id === last)?.status === "running",
+    );
     for (const { executionId } of started.slice(1)) await cancel(executionId);
     const refused = await run("agent/nosy", { how: "badly" });
-    expect(await record(refused.executionId)).toMatchObject({ status: "failed", errorCode: "BAD_REQUEST", errorReason: "invalid_arguments" }); // prettier-ignore
+    expect(await record(refused.executionId)).toMatchObject({
+      status: "failed",
+      errorCode: "BAD_REQUEST",
+      errorReason: "invalid_arguments",
+    });
   });
 
   it("R119: a failure of any kind is a value, never an exception", async () => {
@@ -122,7 +153,9 @@ describe("status", () => {
     expect(new Set(outcomes.map(({ executionId }) => executionId)).size).toBe(150);
     const events = await app.app.store.log.since(0, { tenantId: "local", actor: "zoe" }, 1_000);
     for (const { executionId, status } of outcomes) {
-      const ends = events.filter((event) => event.executionId === executionId && !event.action.endsWith(".start")); // prettier-ignore
+      const ends = events.filter(
+        (event) => event.executionId === executionId && !event.action.endsWith(".start"),
+      );
       expect(ends).toHaveLength(1);
       expect((await record(executionId, zoe))?.status).toBe(status);
     }
@@ -144,12 +177,19 @@ describe("status", () => {
     await call({ name: "system/slow", arguments: { ms: 60_000 }, timeout: 1_000 });
     const { body } = await call({ name: "system/slow", arguments: { ms: 60_000 }, wait: false });
     await other.api("POST", `/executions/${(body as { executionId: string }).executionId}/cancel`);
-    expect((await other.api("GET", "/registry/stats")).body).toMatchObject({ totalInvocations: 3, successRate: 0.5 }); // prettier-ignore
+    expect((await other.api("GET", "/registry/stats")).body).toMatchObject({
+      totalInvocations: 3,
+      successRate: 0.5,
+    });
     await other.close();
   });
 
   it("R167: a tool that fails, throws or hangs leaves the others working", async () => {
-    const hanging = await app.app.engine.start(admin, { name: "system/slow", arguments: { ms: 60_000, honourAbort: false }, entry: "rest" }); // prettier-ignore
+    const hanging = await app.app.engine.start(admin, {
+      name: "system/slow",
+      arguments: { ms: 60_000, honourAbort: false },
+      entry: "rest",
+    });
     const [said, thrown, fine] = await Promise.all([
       run("agent/nosy", { how: "said" }),
       run("agent/nosy", { how: "thrown" }),
@@ -163,7 +203,8 @@ describe("status", () => {
 
 describe("time", () => {
   it("R136 R138: the record has the timeout used: the caller's, else the tool's, else 30 s", async () => {
-    const used = async (name: string, more: Partial<CallRequest> = {}) => (await run(name, {}, more)).timeoutMs; // prettier-ignore
+    const used = async (name: string, more: Partial<CallRequest> = {}) =>
+      (await run(name, {}, more)).timeoutMs;
     const { executionId } = await run("agent/nosy", {}, { timeoutMs: 2_500 });
     expect(await record(executionId)).toMatchObject({ timeout: 2_500 });
     expect(await used("agent/nosy")).toBe(7_000);
@@ -171,8 +212,15 @@ describe("time", () => {
   });
 
   it("R141: what the handler hands over after the deadline is on the record as well as in the answer", async () => {
-    const { executionId, output, status } = await run("system/slow", { ms: 60_000 }, { timeoutMs: 1_000 }); // prettier-ignore
-    expect([status, output]).toEqual(["cancelled", { waitedMs: expect.any(Number) as number, aborted: true }]); // prettier-ignore
+    const { executionId, output, status } = await run(
+      "system/slow",
+      { ms: 60_000 },
+      { timeoutMs: 1_000 },
+    );
+    expect([status, output]).toEqual([
+      "cancelled",
+      { waitedMs: expect.any(Number) as number, aborted: true },
+    ]);
     expect(await record(executionId)).toMatchObject({ status: "cancelled", result: output });
   });
 
@@ -189,7 +237,10 @@ describe("trace and record", () => {
   it("R207: two calls of one trace have spans of their own, and both ids are on the record", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
-    const [one, two] = [await run("agent/nosy", {}, { traceparent }), await run("agent/nosy", {}, { traceparent })]; // prettier-ignore
+    const [one, two] = [
+      await run("agent/nosy", {}, { traceparent }),
+      await run("agent/nosy", {}, { traceparent }),
+    ];
     expect(new Set([one.trace.spanId, two.trace.spanId, "00f067aa0ba902b7"]).size).toBe(3);
     for (const { executionId, trace } of [one, two]) {
       expect(trace.traceId).toBe(traceId);
@@ -206,14 +257,18 @@ describe("trace and record", () => {
     const stopped = await start(eve);
     await cancel(stopped.executionId, eve);
     const log = await app.app.store.log.since(0, { tenantId: "local", actor: "eve" }, 100);
-    const of = (id: string) => log.filter((event) => event.executionId === id).map(({ action }) => action); // prettier-ignore
+    const of = (id: string) =>
+      log.filter((event) => event.executionId === id).map(({ action }) => action);
     expect(of(done.executionId)).toEqual(["tool.execution.start", "tool.execution.complete"]);
     expect(of(failed.executionId)).toEqual(["tool.execution.start", "tool.execution.failed"]);
     expect(of(denied.executionId)).toEqual(["tool.execution.denied"]);
     expect(of(stopped.executionId)).toEqual(["tool.execution.start", "tool.execution.cancelled"]);
     for (const event of log) {
       const body = JSON.parse(event.body) as { toolName: string; userId: string };
-      expect(body).toMatchObject({ toolName: expect.stringMatching(/^(agent\/nosy|system\/slow)$/) as string, userId: "eve" }); // prettier-ignore
+      expect(body).toMatchObject({
+        toolName: expect.stringMatching(/^(agent\/nosy|system\/slow)$/) as string,
+        userId: "eve",
+      });
       expect(event).toMatchObject({ tenantId: "local", actor: "eve" });
     }
   });
@@ -222,13 +277,19 @@ describe("trace and record", () => {
     const key = await newUser(app, "42", { capsuleId: "all" });
     await app.api("POST", "/executions", { key, body: { name: "agent/nosy" } });
     const rest = await app.api("GET", "/executions", { key });
-    const raw = await fetch(`${app.url}/trpc/tools.getToolHistory`, { headers: { authorization: `Bearer ${key}` } }); // prettier-ignore
+    const raw = await fetch(`${app.url}/trpc/tools.getToolHistory`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     expect(((await raw.json()) as { result: { data: unknown } }).result.data).toEqual(rest.body);
     const [row] = (rest.body as { executions: Record<string, unknown>[] }).executions;
     expect(row?.["userId"]).toBe("42");
-    for (const field of ["startTime", "endTime"]) expect(row?.[field]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/); // prettier-ignore
+    for (const field of ["startTime", "endTime"])
+      expect(row?.[field]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const startDate = String(row?.["startTime"]);
-    const { totalCount } = await trpcClient(app, key).tools.getToolHistory.query({ startDate, endDate: startDate }); // prettier-ignore
+    const { totalCount } = await trpcClient(app, key).tools.getToolHistory.query({
+      startDate,
+      endDate: startDate,
+    });
     expect(totalCount).toBe(1);
   });
 });
@@ -236,12 +297,26 @@ describe("trace and record", () => {
 describe("tools and figures", () => {
   it("R007 R189: a tool has its figures from registration on, and they follow each call", async () => {
     const late = await startApp({ tools: [nosy] });
-    const figures = async () => (await trpcClient(late).tools.getToolDetails.query({ name: "agent/nosy" })).metrics; // prettier-ignore
-    expect(await figures()).toEqual({ totalInvocations: 0, successfulInvocations: 0, failedInvocations: 0, timedOutInvocations: 0, averageExecutionTime: 0, lastInvoked: null }); // prettier-ignore
+    const figures = async () =>
+      (await trpcClient(late).tools.getToolDetails.query({ name: "agent/nosy" })).metrics;
+    expect(await figures()).toEqual({
+      totalInvocations: 0,
+      successfulInvocations: 0,
+      failedInvocations: 0,
+      timedOutInvocations: 0,
+      averageExecutionTime: 0,
+      lastInvoked: null,
+    });
     await late.api("POST", "/executions", { body: { name: "agent/nosy" } });
-    await late.api("POST", "/executions", { body: { name: "agent/nosy", arguments: { how: "said" } } }); // prettier-ignore
+    await late.api("POST", "/executions", {
+      body: { name: "agent/nosy", arguments: { how: "said" } },
+    });
     const after = await figures();
-    expect(after).toMatchObject({ totalInvocations: 2, successfulInvocations: 1, failedInvocations: 1 }); // prettier-ignore
+    expect(after).toMatchObject({
+      totalInvocations: 2,
+      successfulInvocations: 1,
+      failedInvocations: 1,
+    });
     expect(Date.now() - Date.parse(after.lastInvoked ?? "")).toBeLessThan(60_000);
     await late.close();
   });
@@ -267,7 +342,11 @@ describe("tools and figures", () => {
     expect(endpoints.length).toBeGreaterThan(20);
     for (const { name, input } of endpoints) {
       const schema = schemaOf(input, "input");
-      expect([name, schema["type"], schema["additionalProperties"]]).toEqual([name, "object", false]); // prettier-ignore
+      expect([name, schema["type"], schema["additionalProperties"]]).toEqual([
+        name,
+        "object",
+        false,
+      ]);
     }
   });
 });
@@ -284,10 +363,33 @@ describe("settings", () => {
   });
 
   it("R232 C26: transport, address and authentication come from the environment; loopback 3100 by default", async () => {
-    const server = async (env: Record<string, string>) => (await loadConfig({ env: { OSTIARY_DATA_DIR: app.dataDir, ...env }, flags: { workspace: app.workspace } })).config.server; // prettier-ignore
-    expect(await server({})).toMatchObject({ transport: "http", host: "127.0.0.1", port: 3100, authEnabled: true }); // prettier-ignore
-    const set = { MCP_TRANSPORT: "stdio", MCP_HOST: "::1", MCP_PORT: "8080", MCP_AUTH_ENABLED: "false" }; // prettier-ignore
-    expect(await server(set)).toMatchObject({ transport: "stdio", host: "::1", port: 8080, authEnabled: false }); // prettier-ignore
-    await expect(server({ MCP_HOST: "0.0.0.0", MCP_AUTH_ENABLED: "false" })).rejects.toThrow("authentication is off"); // prettier-ignore
+    const server = async (env: Record<string, string>) =>
+      (
+        await loadConfig({
+          env: { OSTIARY_DATA_DIR: app.dataDir, ...env },
+          flags: { workspace: app.workspace },
+        })
+      ).config.server;
+    expect(await server({})).toMatchObject({
+      transport: "http",
+      host: "127.0.0.1",
+      port: 3100,
+      authEnabled: true,
+    });
+    const set = {
+      MCP_TRANSPORT: "stdio",
+      MCP_HOST: "::1",
+      MCP_PORT: "8080",
+      MCP_AUTH_ENABLED: "false",
+    };
+    expect(await server(set)).toMatchObject({
+      transport: "stdio",
+      host: "::1",
+      port: 8080,
+      authEnabled: false,
+    });
+    await expect(server({ MCP_HOST: "0.0.0.0", MCP_AUTH_ENABLED: "false" })).rejects.toThrow(
+      "authentication is off",
+    );
   });
 });

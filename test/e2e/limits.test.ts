@@ -13,15 +13,26 @@ let users = 0;
 /** The key of a new user. */
 async function keyOf(app: StartedApp, { plan, limits }: Limited): Promise<string> {
   const id = `user${++users}`;
-  const user = await app.api("POST", "/users", { body: { id, name: id, ...(plan ? { plan } : {}) } });
+  const user = await app.api("POST", "/users", {
+    body: { id, name: id, ...(plan ? { plan } : {}) },
+  });
   expect(user.status).toBe(201);
-  const key = await app.api("POST", "/keys", { body: { userId: id, name: "k", scopes: ["*"], level: "execute_advanced", ...(limits ? { limits } : {}) } });
+  const key = await app.api("POST", "/keys", {
+    body: {
+      userId: id,
+      name: "k",
+      scopes: ["*"],
+      level: "execute_advanced",
+      ...(limits ? { limits } : {}),
+    },
+  });
   conforms("keys.createKey", key.body);
   return (key.body as { secret: string }).secret;
-} // prettier-ignore
+}
 
 const echo = { name: "system/echo", arguments: { text: "hi" } };
-const execute = (app: StartedApp, key: string) => app.api("POST", "/executions", { key, body: echo }); // prettier-ignore
+const execute = (app: StartedApp, key: string) =>
+  app.api("POST", "/executions", { key, body: echo });
 
 describe("rate windows", () => {
   let app: StartedApp;
@@ -47,29 +58,70 @@ describe("rate windows", () => {
       reason: "rate_key",
       "violated-policies": ["key-minute"],
     });
-    expect(refused.body.detail).toMatch(/^2 calls per minute for this key \(key-minute\); next place in \d+ s$/); // prettier-ignore
+    expect(refused.body.detail).toMatch(
+      /^2 calls per minute for this key \(key-minute\); next place in \d+ s$/,
+    );
     // Refused calls pay nothing: the window is not fuller than before.
     expect((await execute(app, key)).headers.get("ratelimit")).toMatch(/r=0/);
   });
 
   it("R173: tRPC and both MCP paths tell the same", async () => {
     const key = await keyOf(app, { plan: "enterprise", limits: { perMinute: 3 } });
-    const fast = await post(app.url, key, modernCall("system_echo", { text: "hi" }), modernHeaders("system_echo")); // prettier-ignore
+    const fast = await post(
+      app.url,
+      key,
+      modernCall("system_echo", { text: "hi" }),
+      modernHeaders("system_echo"),
+    );
     expect(fast.headers.get("ratelimit")).toMatch(/^"key-minute";r=2;/);
-    const slow = await post(app.url, key, { ...modernCall("system_echo", { text: "hi" }), params: { ...modernCall("system_echo", { text: "hi" }).params, _meta: { ...modernCall("system_echo").params._meta, "io.modelcontextprotocol/logLevel": "error" } } }, modernHeaders("system_echo")); // prettier-ignore
+    const slow = await post(
+      app.url,
+      key,
+      {
+        ...modernCall("system_echo", { text: "hi" }),
+        params: {
+          ...modernCall("system_echo", { text: "hi" }).params,
+          _meta: {
+            ...modernCall("system_echo").params._meta,
+            "io.modelcontextprotocol/logLevel": "error",
+          },
+        },
+      },
+      modernHeaders("system_echo"),
+    );
     expect(slow.headers.get("ratelimit")).toMatch(/^"key-minute";r=1;/);
-    const trpc = await fetch(`${app.url}/trpc/tools.executeTool`, { method: "POST", headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }, body: JSON.stringify(echo) }); // prettier-ignore
+    const trpc = await fetch(`${app.url}/trpc/tools.executeTool`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(echo),
+    });
     expect(trpc.headers.get("ratelimit")).toMatch(/^"key-minute";r=0;/);
     const failure = await trpcFailure(trpcClient(app, key).tools.executeTool.mutate(echo));
-    expect(failure).toMatchObject({ code: "TOO_MANY_REQUESTS", httpStatus: 429, error: { reason: "rate_key" } }); // prettier-ignore
-    const refused = await post(app.url, key, modernCall("system_echo", { text: "hi" }), modernHeaders("system_echo")); // prettier-ignore
+    expect(failure).toMatchObject({
+      code: "TOO_MANY_REQUESTS",
+      httpStatus: 429,
+      error: { reason: "rate_key" },
+    });
+    const refused = await post(
+      app.url,
+      key,
+      modernCall("system_echo", { text: "hi" }),
+      modernHeaders("system_echo"),
+    );
     expect(refused.headers.get("ratelimit")).toMatch(/^"key-minute";r=0;/);
-    expect(await refused.json()).toMatchObject({ result: { isError: true, structuredContent: { error: { code: "TOO_MANY_REQUESTS", reason: "rate_key" } } } }); // prettier-ignore
+    expect(await refused.json()).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: { error: { code: "TOO_MANY_REQUESTS", reason: "rate_key" } },
+      },
+    });
   });
 
   it("R170: by plan and minute; who has no window gets no header", async () => {
     const free = await keyOf(app, { plan: "free" });
-    expect((await execute(app, free)).headers.get("ratelimit-policy")).toBe('"user-minute";q=60;w=60'); // prettier-ignore
+    expect((await execute(app, free)).headers.get("ratelimit-policy")).toBe(
+      '"user-minute";q=60;w=60',
+    );
     const enterprise = await keyOf(app, { plan: "enterprise" });
     const answer = await execute(app, enterprise);
     expect(answer.status).toBe(200);
@@ -78,9 +130,13 @@ describe("rate windows", () => {
 
   it("a key's limits have bounds, are shown, and survive its rotation", async () => {
     const body = { userId: "owner", name: "k", scopes: ["*"] };
-    const tooMuch = await app.api("POST", "/keys", { body: { ...body, limits: { perMinute: 1_001, perSecond: 1 } } }); // prettier-ignore
+    const tooMuch = await app.api("POST", "/keys", {
+      body: { ...body, limits: { perMinute: 1_001, perSecond: 1 } },
+    });
     expect(tooMuch.status).toBe(400);
-    expect(tooMuch.body.errors.map((each: { path: string }) => each.path)).toContain("/limits/perMinute"); // prettier-ignore
+    expect(tooMuch.body.errors.map((each: { path: string }) => each.path)).toContain(
+      "/limits/perMinute",
+    );
     const made = await app.api("POST", "/keys", { body: { ...body, limits: { perDay: 100_000 } } });
     expect(made.body.limits).toEqual({ perDay: 100_000 });
     const rotated = await app.api("POST", `/keys/${made.body.id}/rotate`, { body: {} });
@@ -94,9 +150,15 @@ describe("rate windows", () => {
     const doors = [
       () => app.api("GET", "/whoami", { key: wrong }).then(({ status }) => status),
       () => post(app.url, wrong, {}).then(({ status }) => status),
-      () => fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${wrong}` } }).then(({ status }) => status),
-      () => fetch(`${app.url}/trpc/account.whoami`, { headers: { authorization: `Bearer ${wrong}` } }).then(({ status }) => status),
-    ]; // prettier-ignore
+      () =>
+        fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${wrong}` } }).then(
+          ({ status }) => status,
+        ),
+      () =>
+        fetch(`${app.url}/trpc/account.whoami`, {
+          headers: { authorization: `Bearer ${wrong}` },
+        }).then(({ status }) => status),
+    ];
     const statuses: number[] = [];
     for (let i = 0; i < 40; i++) statuses.push((await doors[i % 4]?.()) ?? 0);
     expect(statuses.slice(0, 30)).toEqual(new Array(30).fill(401));
@@ -120,7 +182,9 @@ describe("budgets", () => {
   const toolCalls = async (key: string) => {
     const { body } = await app.api("GET", "/usage", { key });
     conforms("usage.getUsage", body);
-    return (body as { items: { metric: string }[] }).items.find((each) => each.metric === "tool_calls"); // prettier-ignore
+    return (body as { items: { metric: string }[] }).items.find(
+      (each) => each.metric === "tool_calls",
+    );
   };
 
   it("R180, R181: of 1,000 parallel calls exactly 100 run; the others are 402", async () => {
@@ -134,41 +198,65 @@ describe("budgets", () => {
     const odd = answers.find((each) => each.status !== 200 && each.status !== 402);
     expect(odd?.body).toBeUndefined();
     expect([of(200), of(402)]).toEqual([100, 900]);
-    expect(await toolCalls(free)).toEqual({ metric: "tool_calls", used: 100, reserved: 0, limit: 100, left: 0 }); // prettier-ignore
+    expect(await toolCalls(free)).toEqual({
+      metric: "tool_calls",
+      used: 100,
+      reserved: 0,
+      limit: 100,
+      left: 0,
+    });
   });
 
   it("R288 C37: a used-up budget says how much, when it starts anew and what to do", async () => {
     const { status, body } = await execute(app, free);
     expect(status).toBe(402);
     expect(body).toMatchObject({ code: "BUDGET_EXHAUSTED", reason: "budget_tool_calls" });
-    expect(body.detail).toMatch(/^100 of the 100 tool_calls of this month are used.* start anew at \d{4}-\d\d-01T00:00:00.000Z$/); // prettier-ignore
+    expect(body.detail).toMatch(
+      /^100 of the 100 tool_calls of this month are used.* start anew at \d{4}-\d\d-01T00:00:00.000Z$/,
+    );
     expect(body.remedy).toMatch(/^wait until \d{4}-\d\d-01, or ask an administrator/);
-    expect((await trpcFailure(trpcClient(app, free).tools.executeTool.mutate(echo))).httpStatus).toBe(402); // prettier-ignore
+    expect(
+      (await trpcFailure(trpcClient(app, free).tools.executeTool.mutate(echo))).httpStatus,
+    ).toBe(402);
   });
 
   it("C38: a call that is refused at another stage uses nothing", async () => {
     const before = await toolCalls(app.adminKey);
-    const wrong = await app.api("POST", "/executions", { body: { name: "system/echo", arguments: { txt: "hi" } } }); // prettier-ignore
+    const wrong = await app.api("POST", "/executions", {
+      body: { name: "system/echo", arguments: { txt: "hi" } },
+    });
     expect(wrong.status).toBe(400);
     expect(await toolCalls(app.adminKey)).toEqual(before);
   });
 
   it("R182: use by month, and what each plan includes", async () => {
     const old = await app.api("GET", "/usage?period=2020-01", { key: free });
-    expect(old.body).toMatchObject({ period: "2020-01", resetsAt: "2020-02-01T00:00:00.000Z", plan: "free" }); // prettier-ignore
+    expect(old.body).toMatchObject({
+      period: "2020-01",
+      resetsAt: "2020-02-01T00:00:00.000Z",
+      plan: "free",
+    });
     expect(old.body.items).toHaveLength(10);
     expect((await app.api("GET", "/usage?period=2020-13", { key: free })).status).toBe(400);
     const plans = await app.api("GET", "/plans", { key: free });
     conforms("usage.listPlans", plans.body);
-    expect(plans.body.items[0]).toMatchObject({ plan: "free", callsPerMinute: 60, budgets: { tool_calls: 100, tokens: 10_000 } }); // prettier-ignore
+    expect(plans.body.items[0]).toMatchObject({
+      plan: "free",
+      callsPerMinute: 60,
+      budgets: { tool_calls: 100, tokens: 10_000 },
+    });
     expect(plans.body.items.at(-1)).toMatchObject({ plan: null, callsPerMinute: 100 });
     expect(await trpcClient(app, free).usage.listPlans.query()).toEqual(plans.body);
   });
 
   it("explain shows the windows and the budget without taking anything", async () => {
     const before = await toolCalls(free);
-    const { body } = await app.api("POST", "/explain", { key: free, body: { tool: "system/echo", arguments: { text: "hi" } } }); // prettier-ignore
-    const stage = (name: string) => (body.gates as { stage: string }[] | undefined)?.find((each) => each.stage === name); // prettier-ignore
+    const { body } = await app.api("POST", "/explain", {
+      key: free,
+      body: { tool: "system/echo", arguments: { text: "hi" } },
+    });
+    const stage = (name: string) =>
+      (body.gates as { stage: string }[] | undefined)?.find((each) => each.stage === name);
     expect(stage("budget") ?? body).toMatchObject({ verdict: "deny", reason: "budget_tool_calls" });
     expect(await toolCalls(free)).toEqual(before);
   });

@@ -57,8 +57,12 @@ beforeAll(async () => {
   const rules = `tools:
   system/scribble_brief: { approvals: { hold_seconds: 1 } }
   system/scribble_at_once: { approvals: { hold_seconds: 0 } }`;
-  const { body: draft } = await app.api("POST", "/governance", { body: { files: shippedFiles({ "tools: {}": rules }), note: "holds" } }); // prettier-ignore
-  const published = await app.api("POST", `/governance/${draft.document.version}/publish`, { body: { as: "enforced" } }); // prettier-ignore
+  const { body: draft } = await app.api("POST", "/governance", {
+    body: { files: shippedFiles({ "tools: {}": rules }), note: "holds" },
+  });
+  const published = await app.api("POST", `/governance/${draft.document.version}/publish`, {
+    body: { as: "enforced" },
+  });
   expect(published.status).toBe(200);
 });
 afterAll(async () => {
@@ -69,7 +73,11 @@ afterAll(async () => {
 let agents = 0;
 /** One for each test: waiting calls are counted per caller. */
 const agent = (): Promise<string> =>
-  newUser(app, `bot${++agents}`, { level: "admin", capsuleId: "all", scopes: ["agent:execute:dangerous", "agent:execute:safe"] }); // prettier-ignore
+  newUser(app, `bot${++agents}`, {
+    level: "admin",
+    capsuleId: "all",
+    scopes: ["agent:execute:dangerous", "agent:execute:safe"],
+  });
 
 interface Waiting {
   id: string;
@@ -77,7 +85,11 @@ interface Waiting {
   state: string;
 }
 const approvals = async (text: string): Promise<Waiting[]> =>
-  ((await app.api("GET", "/approvals?limit=100")).body.items as (Waiting & { arguments: { text: string } })[]).filter((item) => item.arguments.text === text); // prettier-ignore
+  (
+    (await app.api("GET", "/approvals?limit=100")).body.items as (Waiting & {
+      arguments: { text: string };
+    })[]
+  ).filter((item) => item.arguments.text === text);
 
 /** The approval of the call that writes this text, once it waits. */
 async function asked(text: string): Promise<Waiting> {
@@ -93,10 +105,16 @@ async function decide(verb: "approve" | "deny", text: string, body: object = {})
 }
 
 const SUCCESS = (text: string) => ({ structuredContent: { bytes: text.length } });
-const DECLINED = { isError: true, structuredContent: { error: { code: "FORBIDDEN", reason: "approval_declined" } } }; // prettier-ignore
+const DECLINED = {
+  isError: true,
+  structuredContent: { error: { code: "FORBIDDEN", reason: "approval_declined" } },
+};
 
 /** `_meta` of a client that can show links. */
-const LINKS = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
+const LINKS = {
+  ...META,
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } },
+};
 
 interface Elicited {
   mode?: string;
@@ -111,7 +129,9 @@ async function linkClient(
   answer: "accept" | "decline" | "cancel" = "accept",
 ) {
   const shown: Elicited[] = [];
-  const connected = await connect(app.url, key, era, { capabilities: { elicitation: { url: {} } } }); // prettier-ignore
+  const connected = await connect(app.url, key, era, {
+    capabilities: { elicitation: { url: {} } },
+  });
   connected.client.setRequestHandler("elicitation/create", ({ params }) => {
     shown.push(params as Elicited);
     return { action: answer };
@@ -120,21 +140,24 @@ async function linkClient(
 }
 
 describe.each(ERAS)("a %s client that can show links", (era) => {
-  it.each(["accept", "decline", "cancel"] as const)("is led to the page; its own %s changes nothing; the person's yes runs it once", async (answer) => {
-    const text = `${era} link ${answer}`;
-    const { client, shown } = await linkClient(await agent(), era, answer);
-    const result = client.callTool({ name: HELD, arguments: { text } });
-    const waiting = await asked(text);
-    await until(() => shown.length === 1);
-    expect(shown[0]).toMatchObject({ mode: "url", url: `${app.url}/a/${waiting.id}` });
-    // Time for a client that came back: it is kept waiting, not asked again and again.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect([shown.length, times(text), (await asked(text)).id]).toEqual([1, 0, waiting.id]);
-    await decide("approve", text);
-    expect(await result).toMatchObject(SUCCESS(text));
-    expect(times(text)).toBe(1);
-    await client.close();
-  }); // prettier-ignore
+  it.each(["accept", "decline", "cancel"] as const)(
+    "is led to the page; its own %s changes nothing; the person's yes runs it once",
+    async (answer) => {
+      const text = `${era} link ${answer}`;
+      const { client, shown } = await linkClient(await agent(), era, answer);
+      const result = client.callTool({ name: HELD, arguments: { text } });
+      const waiting = await asked(text);
+      await until(() => shown.length === 1);
+      expect(shown[0]).toMatchObject({ mode: "url", url: `${app.url}/a/${waiting.id}` });
+      // Time for a client that came back: it is kept waiting, not asked again and again.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect([shown.length, times(text), (await asked(text)).id]).toEqual([1, 0, waiting.id]);
+      await decide("approve", text);
+      expect(await result).toMatchObject(SUCCESS(text));
+      expect(times(text)).toBe(1);
+      await client.close();
+    },
+  );
 
   it("is told of a no", async () => {
     const text = `${era} link no`;
@@ -176,7 +199,10 @@ describe.each(ERAS)("a %s client without links", (era) => {
     const text = `${era} held`;
     const { client } = await connect(app.url, await agent(), era);
     const told: unknown[] = [];
-    const result = client.callTool({ name: HELD, arguments: { text } }, { onprogress: (progress) => void told.push(progress) }); // prettier-ignore
+    const result = client.callTool(
+      { name: HELD, arguments: { text } },
+      { onprogress: (progress) => void told.push(progress) },
+    );
     await asked(text);
     await until(() => told.length > 0);
     expect(told[0]).toEqual({ progress: 0, total: 45, message: "waiting for approval" });
@@ -198,48 +224,87 @@ describe.each(ERAS)("a %s client without links", (era) => {
     await client.close();
   });
 
-  it.each([BRIEF, AT_ONCE])("learns at the limit of %s that nothing has run, where to decide and how to go on", async (name) => {
-    const text = `${era} limit ${name}`;
-    const { client } = await connect(app.url, await agent(), era);
-    const pending = await client.callTool({ name, arguments: { text } });
-    const { id, executionId } = await asked(text);
-    expect(pending).toMatchObject({ isError: true, structuredContent: { executionId, status: "pending", approval: { id, url: `${app.url}/a/${id}` } }, _meta: { "ostiary/executionId": executionId } });
-    const [block] = pending.content as { text: string }[];
-    for (const word of [id, executionId, `${app.url}/a/${id}`, "nothing has run"]) expect(block?.text).toContain(word);
-    // The same call again joins; so does one that names the execution, also when it has ended.
-    const again = await client.callTool({ name, arguments: { text } });
-    expect(again).toMatchObject({ isError: true, structuredContent: { executionId } });
-    await decide("approve", text);
-    const named = { name, arguments: { text }, _meta: { "ostiary/executionId": executionId } };
-    expect(await client.callTool(named)).toMatchObject(SUCCESS(text));
-    expect(await client.callTool(named)).toMatchObject(SUCCESS(text));
-    expect([times(text), (await approvals(text)).length]).toEqual([1, 1]);
-    await client.close();
-  }); // prettier-ignore
+  it.each([BRIEF, AT_ONCE])(
+    "learns at the limit of %s that nothing has run, where to decide and how to go on",
+    async (name) => {
+      const text = `${era} limit ${name}`;
+      const { client } = await connect(app.url, await agent(), era);
+      const pending = await client.callTool({ name, arguments: { text } });
+      const { id, executionId } = await asked(text);
+      expect(pending).toMatchObject({
+        isError: true,
+        structuredContent: {
+          executionId,
+          status: "pending",
+          approval: { id, url: `${app.url}/a/${id}` },
+        },
+        _meta: { "ostiary/executionId": executionId },
+      });
+      const [block] = pending.content as { text: string }[];
+      for (const word of [id, executionId, `${app.url}/a/${id}`, "nothing has run"])
+        expect(block?.text).toContain(word);
+      // The same call again joins; so does one that names the execution, also when it has ended.
+      const again = await client.callTool({ name, arguments: { text } });
+      expect(again).toMatchObject({ isError: true, structuredContent: { executionId } });
+      await decide("approve", text);
+      const named = { name, arguments: { text }, _meta: { "ostiary/executionId": executionId } };
+      expect(await client.callTool(named)).toMatchObject(SUCCESS(text));
+      expect(await client.callTool(named)).toMatchObject(SUCCESS(text));
+      expect([times(text), (await approvals(text)).length]).toEqual([1, 1]);
+      await client.close();
+    },
+  );
 });
 
 describe("bare requests", () => {
-  const call = (name: string, text: string, more: object = {}, id = 1) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: { text }, _meta: LINKS, ...more } }); // prettier-ignore
+  const call = (name: string, text: string, more: object = {}, id = 1) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name, arguments: { text }, _meta: LINKS, ...more },
+  });
   const rpc = async (key: string, body: unknown, name = HELD) =>
     (await (await post(app.url, key, body, modernHeaders(name))).json()) as {
-      result?: { resultType: string; requestState?: string; inputRequests?: Record<string, { method: string; params: Elicited }>; structuredContent?: unknown; isError?: boolean };
+      result?: {
+        resultType: string;
+        requestState?: string;
+        inputRequests?: Record<string, { method: string; params: Elicited }>;
+        structuredContent?: unknown;
+        isError?: boolean;
+      };
       error?: { code: number; message: string };
-    }; // prettier-ignore
+    };
 
   it("protocol 5: the fast path hands a held call over: one question, one record, stages run and charged once", async () => {
     const owner = await agent();
     const { userId } = await app.callerOf(owner);
-    const limited = { userId, name: "limited", level: "admin", capsuleId: "all", scopes: ["agent:execute:dangerous", "agent:execute:safe"], limits: { perMinute: 10 } }; // prettier-ignore
+    const limited = {
+      userId,
+      name: "limited",
+      level: "admin",
+      capsuleId: "all",
+      scopes: ["agent:execute:dangerous", "agent:execute:safe"],
+      limits: { perMinute: 10 },
+    };
     const key = (await app.api("POST", "/keys", { body: limited })).body.secret as string;
     const before = await pathCounts(app);
     questions = 0;
     const answer = await rpc(key, modernCall(AT_ONCE, { text: "fast" }), AT_ONCE);
-    expect(answer.result).toMatchObject({ resultType: "complete", isError: true, structuredContent: { status: "pending" } }); // prettier-ignore
+    expect(answer.result).toMatchObject({
+      resultType: "complete",
+      isError: true,
+      structuredContent: { status: "pending" },
+    });
     const after = await pathCounts(app);
     expect([after.fast - before.fast, after.sdk - before.sdk]).toEqual([1, 1]);
-    const { executions } = await app.doors.history.list(await app.callerOf(key), { limit: 5 }); // prettier-ignore
+    const { executions } = await app.doors.history.list(await app.callerOf(key), { limit: 5 });
     expect([questions, executions.length, (await approvals("fast")).length]).toEqual([1, 1, 1]);
-    const mine = await post(app.url, key, modernCall("system_echo", { text: "x" }), modernHeaders("system_echo")); // prettier-ignore
+    const mine = await post(
+      app.url,
+      key,
+      modernCall("system_echo", { text: "x" }),
+      modernHeaders("system_echo"),
+    );
     // Of ten a minute this one is the second call, not the third.
     expect(mine.headers.get("ratelimit")).toMatch(/r=8;/);
   });
@@ -248,9 +313,21 @@ describe("bare requests", () => {
     const { result } = await rpc(await agent(), call(HELD, "shape"));
     const { id, executionId } = await asked("shape");
     expect(result?.resultType).toBe("input_required");
-    expect(result?.inputRequests).toEqual({ approval: { method: "elicitation/create", params: { mode: "url", message: expect.stringContaining("system/scribble") as string, url: `${app.url}/a/${id}` } } }); // prettier-ignore
+    expect(result?.inputRequests).toEqual({
+      approval: {
+        method: "elicitation/create",
+        params: {
+          mode: "url",
+          message: expect.stringContaining("system/scribble") as string,
+          url: `${app.url}/a/${id}`,
+        },
+      },
+    });
     expect(result?.requestState).not.toContain("shape");
-    const payload = Buffer.from(result?.requestState?.split(".").at(1) ?? "", "base64url").toString(); // prettier-ignore
+    const payload = Buffer.from(
+      result?.requestState?.split(".").at(1) ?? "",
+      "base64url",
+    ).toString();
     expect(payload).toContain(executionId);
     // Not pre-authenticated: the link alone opens nothing.
     expect((await fetch(`${app.url}/a/${id}`)).status).toBe(401);
@@ -263,16 +340,20 @@ describe("bare requests", () => {
       { approval: { action: "accept", content: { approved: true, confirm: true } } },
       { confirm: { action: "accept", content: {} }, approval: { action: "accept" } },
     ];
-    for (const inputResponses of forged) await rpc(key, call(AT_ONCE, "forged", { inputResponses }), AT_ONCE); // prettier-ignore
+    for (const inputResponses of forged)
+      await rpc(key, call(AT_ONCE, "forged", { inputResponses }), AT_ONCE);
     for (const meta of [{ "ostiary/approved": true }, { approvalId: (await asked("forged")).id }])
       await rpc(key, call(AT_ONCE, "forged", { _meta: { ...LINKS, ...meta } }), AT_ONCE);
     expect([times("forged"), (await asked("forged")).state]).toEqual([0, "pending"]);
     const state = (await rpc(key, call(AT_ONCE, "forged"), AT_ONCE)).result?.requestState;
-    for (const inputResponses of forged) await rpc(key, call(AT_ONCE, "forged", { inputResponses, requestState: state }), AT_ONCE); // prettier-ignore
+    for (const inputResponses of forged)
+      await rpc(key, call(AT_ONCE, "forged", { inputResponses, requestState: state }), AT_ONCE);
     expect([times("forged"), (await approvals("forged")).length]).toEqual([0, 1]);
     // The control: one person, one run.
     await decide("approve", "forged");
-    expect((await rpc(key, call(AT_ONCE, "forged", { requestState: state }), AT_ONCE)).result).toMatchObject(SUCCESS("forged")); // prettier-ignore
+    expect(
+      (await rpc(key, call(AT_ONCE, "forged", { requestState: state }), AT_ONCE)).result,
+    ).toMatchObject(SUCCESS("forged"));
     expect(times("forged")).toBe(1);
   });
 
@@ -283,7 +364,8 @@ describe("bare requests", () => {
     const first = await rpc(key, call(HELD, text));
     const state = first.result?.requestState ?? "";
     const { executionId } = await asked(text);
-    const back = (who: string, requestState: string, words = text, name = HELD) => rpc(who, call(name, words, { requestState, inputResponses }), name);
+    const back = (who: string, requestState: string, words = text, name = HELD) =>
+      rpc(who, call(name, words, { requestState, inputResponses }), name);
     const refused = { error: { code: -32602 } };
     expect(await back(other, state)).toMatchObject(refused);
     expect(await back(key, state, "other words")).toMatchObject(refused);
@@ -292,30 +374,44 @@ describe("bare requests", () => {
     expect(await back(key, "")).toMatchObject(refused);
     const expired = await oldState(key, executionId);
     expect(await back(key, expired)).toMatchObject(refused);
-    const named = (who: string, id: unknown) => rpc(who, call(HELD, text, { _meta: { ...LINKS, "ostiary/executionId": id } }));
+    const named = (who: string, id: unknown) =>
+      rpc(who, call(HELD, text, { _meta: { ...LINKS, "ostiary/executionId": id } }));
     const foreign = await named(other, executionId);
     expect(foreign).toMatchObject(refused);
     expect(foreign.error).toEqual((await named(other, "exec_nobody")).error);
     expect(await named(key, 7)).toMatchObject(refused);
-    expect([written.includes("other words"), times(text), (await approvals("other words")).length]).toEqual([false, 0, 0]);
+    expect([
+      written.includes("other words"),
+      times(text),
+      (await approvals("other words")).length,
+    ]).toEqual([false, 0, 0]);
     await decide("approve", text);
     const ran = await back(key, state);
     expect(ran.result).toMatchObject(SUCCESS(text));
-    for (let round = 0; round < 3; round++) expect((await back(key, state)).result).toMatchObject(SUCCESS(text));
+    for (let round = 0; round < 3; round++)
+      expect((await back(key, state)).result).toMatchObject(SUCCESS(text));
     expect([times(text), (await approvals(text)).length]).toEqual([1, 1]);
-  }); // prettier-ignore
+  });
 
   it("T18: many clients that come back around the yes run it once", async () => {
     const key = await agent();
     const state = (await rpc(key, call(HELD, "crowd"))).result?.requestState;
-    const crowd = Array.from({ length: 20 }, (_, id) => rpc(key, call(HELD, "crowd", { requestState: state }, id))); // prettier-ignore
+    const crowd = Array.from({ length: 20 }, (_, id) =>
+      rpc(key, call(HELD, "crowd", { requestState: state }, id)),
+    );
     await decide("approve", "crowd");
-    for (const { result } of await Promise.all(crowd)) expect(result).toMatchObject(SUCCESS("crowd")); // prettier-ignore
+    for (const { result } of await Promise.all(crowd))
+      expect(result).toMatchObject(SUCCESS("crowd"));
     expect(times("crowd")).toBe(1);
   });
 
   it("the stateless leg of the older era never asks: it holds, then says pending", async () => {
-    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: BRIEF, arguments: { text: "stateless" } } }; // prettier-ignore
+    const body = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: BRIEF, arguments: { text: "stateless" } },
+    };
     const answer = await post(app.url, await agent(), body);
     expect(await answer.text()).toContain("nothing has run");
     expect(times("stateless")).toBe(0);
@@ -324,7 +420,13 @@ describe("bare requests", () => {
   it("a client that goes away leaves the question; its repeat joins", async () => {
     const key = await agent();
     const gone = new AbortController();
-    const left = post(app.url, key, modernCall(HELD, { text: "gone" }), modernHeaders(HELD), gone.signal).catch(() => null); // prettier-ignore
+    const left = post(
+      app.url,
+      key,
+      modernCall(HELD, { text: "gone" }),
+      modernHeaders(HELD),
+      gone.signal,
+    ).catch(() => null);
     await asked("gone");
     gone.abort();
     await left;
@@ -338,7 +440,11 @@ describe("bare requests", () => {
   async function oldState(key: string, executionId: string): Promise<string> {
     const { tenantId, userId, keyId } = await app.callerOf(key);
     const bind = () => ["tools/call", tenantId, userId, keyId].join("\0");
-    const codec = createRequestStateCodec<object>({ key: app.doors.settings.stateKey, ttlSeconds: 1, bind }); // prettier-ignore
+    const codec = createRequestStateCodec<object>({
+      key: app.doors.settings.stateKey,
+      ttlSeconds: 1,
+      bind,
+    });
     const state = await codec.mint({ executionId }, {} as never);
     const fresh = await rpc(key, call(AT_ONCE, "never", { requestState: state }), AT_ONCE);
     // It is genuine: only the arguments are found to be others'.
@@ -349,7 +455,13 @@ describe("bare requests", () => {
 });
 
 describe("over stdin and stdout", () => {
-  type Message = { id?: unknown; method?: string; params?: Elicited; result?: Record<string, unknown>; error?: unknown }; // prettier-ignore
+  type Message = {
+    id?: unknown;
+    method?: string;
+    params?: Elicited;
+    result?: Record<string, unknown>;
+    error?: unknown;
+  };
 
   async function open(key: string) {
     const [input, output] = [new PassThrough(), new PassThrough()];
@@ -361,7 +473,8 @@ describe("over stdin and stdout", () => {
       received.push(...lines.map((line) => JSON.parse(line) as Message));
     });
     const done = serveStdioDoor(app.doors, await app.callerOf(key), { input, output });
-    const send = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`); // prettier-ignore
+    const send = (message: object): void =>
+      void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
     const next = async (find: (message: Message) => boolean): Promise<Message> => {
       await until(() => received.some(find));
       return received.find(find)!;
@@ -372,18 +485,30 @@ describe("over stdin and stdout", () => {
     };
     return { send, next, end };
   }
-  const answerTo = (id: unknown) => (message: Message) => message.id === id && message.method === undefined; // prettier-ignore
+  const answerTo = (id: unknown) => (message: Message) =>
+    message.id === id && message.method === undefined;
 
   it.each([{ url: {} }, undefined])("by era: modern, elicitation %j", async (elicitation) => {
     const text = `stdio modern ${String(elicitation !== undefined)}`;
     const line = await open(await agent());
-    const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": elicitation ? { elicitation } : {} }; // prettier-ignore
+    const _meta = {
+      ...META,
+      "io.modelcontextprotocol/clientCapabilities": elicitation ? { elicitation } : {},
+    };
     const params = { name: HELD, arguments: { text }, _meta };
     line.send({ id: 1, method: "tools/call", params });
     if (elicitation) {
       const { result } = await line.next(answerTo(1));
       expect(result).toMatchObject({ resultType: "input_required" });
-      line.send({ id: 2, method: "tools/call", params: { ...params, requestState: result?.["requestState"], inputResponses: { approval: { action: "accept" } } } }); // prettier-ignore
+      line.send({
+        id: 2,
+        method: "tools/call",
+        params: {
+          ...params,
+          requestState: result?.["requestState"],
+          inputResponses: { approval: { action: "accept" } },
+        },
+      });
     }
     await decide("approve", text);
     const { result } = await line.next(answerTo(elicitation ? 2 : 1));
@@ -395,7 +520,15 @@ describe("over stdin and stdout", () => {
   it.each([{ url: {} }, undefined])("by era: legacy, elicitation %j", async (elicitation) => {
     const text = `stdio legacy ${String(elicitation !== undefined)}`;
     const line = await open(await agent());
-    line.send({ id: 0, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: elicitation ? { elicitation } : {}, clientInfo: { name: "t", version: "1" } } }); // prettier-ignore
+    line.send({
+      id: 0,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: elicitation ? { elicitation } : {},
+        clientInfo: { name: "t", version: "1" },
+      },
+    });
     await line.next(answerTo(0));
     line.send({ method: "notifications/initialized" });
     line.send({ id: 1, method: "tools/call", params: { name: HELD, arguments: { text } } });
@@ -420,7 +553,12 @@ describe("over stdin and stdout, without a server", () => {
     output.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
     const owner = await own.callerOf(own.adminKey);
     const { documents } = own.doors;
-    const { document } = await documents.draft(owner, "governance", shippedFiles({ "hold_seconds: 45": "hold_seconds: 0" }), "test"); // prettier-ignore
+    const { document } = await documents.draft(
+      owner,
+      "governance",
+      shippedFiles({ "hold_seconds: 45": "hold_seconds: 0" }),
+      "test",
+    );
     await documents.publish(owner, "governance", document.version, "enforced");
     const done = serveStdioDoor(own.doors, owner, { input, output });
     const params = { name: HELD, arguments: { text: "nowhere" }, _meta: LINKS };
@@ -437,13 +575,29 @@ describe("over stdin and stdout, without a server", () => {
 describe("protocol 7.8", () => {
   it("a restart keeps question and state: the client's repeat finds them, and the yes runs it once", async () => {
     const key = await agent();
-    const send = async (more: object) => (await (await post(app.url, key, { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: HELD, arguments: { text: "restart" }, _meta: LINKS, ...more } }, modernHeaders(HELD))).json()) as { result: { requestState?: string } }; // prettier-ignore
+    const send = async (more: object) =>
+      (await (
+        await post(
+          app.url,
+          key,
+          {
+            jsonrpc: "2.0",
+            id: 1,
+            method: "tools/call",
+            params: { name: HELD, arguments: { text: "restart" }, _meta: LINKS, ...more },
+          },
+          modernHeaders(HELD),
+        )
+      ).json()) as { result: { requestState?: string } };
     const { requestState } = (await send({})).result;
     const before = await asked("restart");
     await app.stop();
     app = await startApp({ tools, dataDir: folder });
     const joined = (await send({})).result;
-    expect([(await asked("restart")).id, joined.requestState === undefined]).toEqual([before.id, false]); // prettier-ignore
+    expect([(await asked("restart")).id, joined.requestState === undefined]).toEqual([
+      before.id,
+      false,
+    ]);
     const back = send({ requestState, inputResponses: { approval: { action: "accept" } } });
     await decide("approve", "restart");
     expect((await back).result).toMatchObject(SUCCESS("restart"));
@@ -457,17 +611,41 @@ describe("protocol 7.8", () => {
       const owner = readFileSync(join(dataDir, "admin.key"), "utf8").trim();
       const api = async (method: string, path: string, body: object, key = owner) => {
         const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-        const answer = await fetch(`${server.url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) }); // prettier-ignore
+        const answer = await fetch(`${server.url}/api/v1${path}`, {
+          method,
+          headers,
+          body: JSON.stringify(body),
+        });
         return (await answer.json()) as { secret: string; state: string };
       };
       await api("PUT", "/mode", { mode: "ALERT", reason: "writing asks" });
       await api("POST", "/users", { id: "bot", name: "bot" });
       const scopes = ["agent:execute:moderate"];
-      const { secret } = await api("POST", "/keys", { userId: "bot", name: "k", capsuleId: "all", level: "admin", scopes }); // prettier-ignore
+      const { secret } = await api("POST", "/keys", {
+        userId: "bot",
+        name: "k",
+        capsuleId: "all",
+        level: "admin",
+        scopes,
+      });
       const send = async (more: object) => {
-        const params = { name: "memory_store", arguments: { key: "a", value: 1 }, _meta: LINKS, ...more }; // prettier-ignore
-        const answer = await post(server.url, secret, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, modernHeaders("memory_store")); // prettier-ignore
-        return ((await answer.json()) as { result: { requestState?: string; inputRequests?: { approval: { params: Elicited } } } }).result; // prettier-ignore
+        const params = {
+          name: "memory_store",
+          arguments: { key: "a", value: 1 },
+          _meta: LINKS,
+          ...more,
+        };
+        const answer = await post(
+          server.url,
+          secret,
+          { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+          modernHeaders("memory_store"),
+        );
+        return (
+          (await answer.json()) as {
+            result: { requestState?: string; inputRequests?: { approval: { params: Elicited } } };
+          }
+        ).result;
       };
       const { requestState, inputRequests } = await send({});
       const approvalId = inputRequests?.approval.params.url?.split("/a/").at(1) ?? "";

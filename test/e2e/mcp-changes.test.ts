@@ -24,18 +24,25 @@ describe.each(ERAS)("a %s client that listens", (era) => {
     expect([status, body]).toEqual([expect.toBeOneOf([200, 201]), body]);
     return body as { secret: string; id: string; document: { version: number } };
   };
-  const member = (operation: string) => ({ changes: [{ operation, relationship: "tenant:local#member@user:ann" }] }); // prettier-ignore
+  const member = (operation: string) => ({
+    changes: [{ operation, relationship: "tenant:local#member@user:ann" }],
+  });
 
   it("hears of rules, relations, capsules, users, keys and the mode, once for each change, and then lists anew", async () => {
-    await ok("POST", "/capsules", { body: { id: "two", name: "two", capabilities: ["system/echo", "system/time"] } }); // prettier-ignore
+    await ok("POST", "/capsules", {
+      body: { id: "two", name: "two", capabilities: ["system/echo", "system/time"] },
+    });
     await ok("POST", "/users", { body: { id: "ann", name: "ann" } });
-    const key = await ok("POST", "/keys", { body: { userId: "ann", name: "k", scopes: ["*"], capsuleId: "two" } }); // prettier-ignore
+    const key = await ok("POST", "/keys", {
+      body: { userId: "ann", name: "k", scopes: ["*"], capsuleId: "two" },
+    });
     const { client } = await connect(app.url, key.secret, era);
     let notices = 0;
     client.setNotificationHandler("notifications/tools/list_changed", () => void notices++);
     if (era === "modern") await client.listen({ toolsListChanged: true });
     await new Promise((resolve) => setTimeout(resolve, 250)); // the other era's stream opens by itself
-    const seen = async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name); // prettier-ignore
+    const seen = async () =>
+      (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
     const after = async (change: () => Promise<unknown>): Promise<string[]> => {
       const before = notices;
       await change();
@@ -46,20 +53,44 @@ describe.each(ERAS)("a %s client that listens", (era) => {
     };
     const BOTH = ["system_echo", "system_time"];
     expect(await seen()).toEqual(BOTH);
-    const draft = await ok("POST", "/policies", { body: { files: { "tools.rego": NO_ECHO }, note: "no echo" } }); // prettier-ignore
-    expect(await after(() => ok("POST", `/policies/${draft.document.version}/publish`, { body: { as: "enforced" } }))).toEqual(["system_time"]); // prettier-ignore
+    const draft = await ok("POST", "/policies", {
+      body: { files: { "tools.rego": NO_ECHO }, note: "no echo" },
+    });
+    expect(
+      await after(() =>
+        ok("POST", `/policies/${draft.document.version}/publish`, { body: { as: "enforced" } }),
+      ),
+    ).toEqual(["system_time"]);
     expect(await after(() => ok("POST", "/policies/rollback", { body: {} }))).toEqual(BOTH);
     expect(await after(() => ok("POST", "/relationships", { body: member("delete") }))).toEqual([]);
     expect(await after(() => ok("POST", "/relationships", { body: member("touch") }))).toEqual(
       BOTH,
     );
-    expect(await after(() => ok("PATCH", "/capsules/two", { body: { capabilities: ["system/echo"] } }))).toEqual(["system_echo"]); // prettier-ignore
-    expect(await after(() => ok("PATCH", "/capsules/two", { body: { capabilities: ["system/echo", "system/time"] } }))).toEqual(BOTH); // prettier-ignore
-    expect(await after(() => ok("PATCH", "/users/ann", { body: { roles: ["nobody"] } }))).toEqual([]); // prettier-ignore
-    expect(await after(() => ok("PATCH", "/users/ann", { body: { roles: ["tool_user"] } }))).toEqual(BOTH); // prettier-ignore
-    expect(await after(() => ok("POST", "/keys", { body: { userId: "ann", name: "second", scopes: ["*"] } }))).toEqual(BOTH); // prettier-ignore
-    expect(await after(() => ok("PUT", "/mode", { body: { mode: "ALERT", reason: "test" } }))).toEqual(BOTH); // prettier-ignore
-    expect(await after(() => ok("PATCH", "/tools/system/time", { body: { enabled: false } }))).toEqual(["system_echo"]); // prettier-ignore
+    expect(
+      await after(() => ok("PATCH", "/capsules/two", { body: { capabilities: ["system/echo"] } })),
+    ).toEqual(["system_echo"]);
+    expect(
+      await after(() =>
+        ok("PATCH", "/capsules/two", { body: { capabilities: ["system/echo", "system/time"] } }),
+      ),
+    ).toEqual(BOTH);
+    expect(await after(() => ok("PATCH", "/users/ann", { body: { roles: ["nobody"] } }))).toEqual(
+      [],
+    );
+    expect(
+      await after(() => ok("PATCH", "/users/ann", { body: { roles: ["tool_user"] } })),
+    ).toEqual(BOTH);
+    expect(
+      await after(() =>
+        ok("POST", "/keys", { body: { userId: "ann", name: "second", scopes: ["*"] } }),
+      ),
+    ).toEqual(BOTH);
+    expect(
+      await after(() => ok("PUT", "/mode", { body: { mode: "ALERT", reason: "test" } })),
+    ).toEqual(BOTH);
+    expect(
+      await after(() => ok("PATCH", "/tools/system/time", { body: { enabled: false } })),
+    ).toEqual(["system_echo"]);
     // What concerns no list is no news.
     const before = notices;
     await client.callTool({ name: "system_echo", arguments: { text: "hi" } });
@@ -89,14 +120,25 @@ describe("with the tools switched off", () => {
       const { client } = await connect(app.url, app.adminKey, era);
       const listed = await client.listTools();
       expect([era, listed.tools, listed._meta?.["ostiary/note"]]).toEqual([era, [], NOTE]);
-      await expect(client.callTool({ name: "system_echo", arguments: { text: "hi" } })).rejects.toThrow("Unknown tool"); // prettier-ignore
+      await expect(
+        client.callTool({ name: "system_echo", arguments: { text: "hi" } }),
+      ).rejects.toThrow("Unknown tool");
       await client.close();
     }
-    const stateless = await post(app.url, app.adminKey, { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } }, { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" }); // prettier-ignore
+    const stateless = await post(
+      app.url,
+      app.adminKey,
+      { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } },
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
+    );
     expect(await stateless.text()).toContain("features.mcpTools");
     const env = { OSTIARY_DATA_DIR: app.dataDir };
     const told = await runBin(["tools"], { env });
-    expect([told.code, told.stdout, told.stderr]).toEqual([0, "", expect.stringMatching(/0 tools\n.*features\.mcpTools/)]); // prettier-ignore
+    expect([told.code, told.stdout, told.stderr]).toEqual([
+      0,
+      "",
+      expect.stringMatching(/0 tools\n.*features\.mcpTools/),
+    ]);
     expect((await runBin(["tools", "--json"], { env })).json()).toMatchObject({ note: NOTE });
   }, 30_000);
 

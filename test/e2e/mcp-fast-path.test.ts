@@ -26,7 +26,10 @@ afterAll(() => Promise.all([fast.close(), slow.close()]));
 /** Mostly the plain value, now and then one of the others. `ABSENT` leaves the field out. */
 const ABSENT = Symbol("absent");
 const mostly = (plain: unknown, ...others: unknown[]): fc.Arbitrary<unknown> =>
-  fc.oneof({ weight: 12, arbitrary: fc.constant(plain) }, { weight: 1, arbitrary: fc.constantFrom(...others) }); // prettier-ignore
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant(plain) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
 const present = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ABSENT));
 
@@ -40,23 +43,46 @@ const NAMES = [
   "a b",
 ];
 const CAPABILITIES = [
-  {}, { sampling: {} }, { elicitation: { form: {}, url: {} } }, { roots: { listChanged: true } },
-  { experimental: {} }, { unknown: 1 }, ABSENT, null, [], "x", 1,
-]; // prettier-ignore
+  {},
+  { sampling: {} },
+  { elicitation: { form: {}, url: {} } },
+  { roots: { listChanged: true } },
+  { experimental: {} },
+  { unknown: 1 },
+  ABSENT,
+  null,
+  [],
+  "x",
+  1,
+];
 const CLIENTS = [
-  { name: "c", version: "1" }, { name: "c", version: "1", title: "C", websiteUrl: "x" }, { name: "", version: "" },
-  { name: "c", version: "1", other: 1 }, { name: "c", version: "1", icons: [{ src: "x" }] },
-  null, "c", [], { name: "c" }, { name: 1, version: "1" }, { name: "c", version: 1 },
-]; // prettier-ignore
+  { name: "c", version: "1" },
+  { name: "c", version: "1", title: "C", websiteUrl: "x" },
+  { name: "", version: "" },
+  { name: "c", version: "1", other: 1 },
+  { name: "c", version: "1", icons: [{ src: "x" }] },
+  null,
+  "c",
+  [],
+  { name: "c" },
+  { name: 1, version: "1" },
+  { name: "c", version: 1 },
+];
 /** Faults deeper inside, which only a full schema finds. */
 const DEEP_FAULTS = [
-  { capabilities: { sampling: 5 } }, { capabilities: { sampling: [] } }, { capabilities: { extensions: 3 } },
-  { capabilities: { elicitation: { form: true } } }, { capabilities: { elicitation: { form: { applyDefaults: 1 } } } },
-  { capabilities: { roots: { listChanged: "yes" } } }, { capabilities: { experimental: [] } },
-  { capabilities: { experimental: { a: 1 } } }, { client: { name: "c", version: "1", title: 1 } },
-  { client: { name: "c", version: "1", icons: 1 } }, { client: { name: "c", version: "1", icons: [{ src: 1 }] } },
+  { capabilities: { sampling: 5 } },
+  { capabilities: { sampling: [] } },
+  { capabilities: { extensions: 3 } },
+  { capabilities: { elicitation: { form: true } } },
+  { capabilities: { elicitation: { form: { applyDefaults: 1 } } } },
+  { capabilities: { roots: { listChanged: "yes" } } },
+  { capabilities: { experimental: [] } },
+  { capabilities: { experimental: { a: 1 } } },
+  { client: { name: "c", version: "1", title: 1 } },
+  { client: { name: "c", version: "1", icons: 1 } },
+  { client: { name: "c", version: "1", icons: [{ src: 1 }] } },
   { client: { name: "c", version: "1", description: 4 } },
-] as const; // prettier-ignore
+] as const;
 
 const meta = fc
   .record({
@@ -68,7 +94,13 @@ const meta = fc
     reserved: mostly(ABSENT, "x", null),
     subscription: mostly(ABSENT, "x", 3),
     task: mostly(ABSENT, { taskId: "x" }, 1),
-    traceparent: mostly(ABSENT, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", 1, null, "x"),
+    traceparent: mostly(
+      ABSENT,
+      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      1,
+      null,
+      "x",
+    ),
     tracestate: mostly(ABSENT, "a=b", 1),
     baggage: mostly(ABSENT, "a=b", {}),
     own: mostly(ABSENT, "x", null, { a: [1] }),
@@ -88,7 +120,7 @@ const meta = fc
       baggage: m.baggage,
       "example.com/own": m.own,
     }),
-  ); // prettier-ignore
+  );
 
 const body = fc
   .record({
@@ -96,18 +128,46 @@ const body = fc
     id: mostly(1, "abc", "", 0, -7, 2 ** 53 - 1, 1.5, null, ABSENT, true, {}),
     method: mostly("tools/call", "tools/list", "Tools/Call", "server/discover", 1, ABSENT),
     name: mostly("system_echo", ...NAMES, 1, null, ABSENT, {}),
-    arguments: mostly({ text: "hi" }, {}, { text: 1 }, { text: "hi", more: 1 }, ABSENT, null, [], "x"),
+    arguments: mostly(
+      { text: "hi" },
+      {},
+      { text: 1 },
+      { text: "hi", more: 1 },
+      ABSENT,
+      null,
+      [],
+      "x",
+    ),
     meta: fc.oneof(
       { weight: 20, arbitrary: meta },
       { weight: 1, arbitrary: fc.constantFrom(ABSENT, null, [], "x", {}) },
     ),
-    extra: mostly({}, { task: {} }, { task: 1 }, { inputResponses: {} }, { requestState: "s" }, { more: 1 }, { cursor: "x" }),
+    extra: mostly(
+      {},
+      { task: {} },
+      { task: 1 },
+      { inputResponses: {} },
+      { requestState: "s" },
+      { more: 1 },
+      { cursor: "x" },
+    ),
     outer: mostly({}, { more: 1 }, { result: {} }, { error: { code: 1, message: "x" } }),
     whole: mostly(ABSENT, [], null, "x", 1, "params-null", "params-absent", "params-list", "batch"),
   })
   .map(({ whole, ...b }) => {
-    const params = present({ name: b.name, arguments: b.arguments, _meta: b.meta, ...b.extra as object });
-    const message = present({ jsonrpc: b.jsonrpc, id: b.id, method: b.method, params, ...b.outer as object });
+    const params = present({
+      name: b.name,
+      arguments: b.arguments,
+      _meta: b.meta,
+      ...(b.extra as object),
+    });
+    const message = present({
+      jsonrpc: b.jsonrpc,
+      id: b.id,
+      method: b.method,
+      params,
+      ...(b.outer as object),
+    });
     if (whole === ABSENT) return { message, name: b.name };
     const variants: Record<string, unknown> = {
       "params-null": { ...message, params: null },
@@ -115,8 +175,11 @@ const body = fc
       "params-list": { ...message, params: [params] },
       batch: [message],
     };
-    return { message: typeof whole === "string" ? (variants[whole] ?? whole) : whole, name: b.name };
-  }); // prettier-ignore
+    return {
+      message: typeof whole === "string" ? (variants[whole] ?? whole) : whole,
+      name: b.name,
+    };
+  });
 
 type HeaderValue = string | string[];
 const headersFor = (name: unknown): fc.Arbitrary<Record<string, HeaderValue>> => {
@@ -124,19 +187,70 @@ const headersFor = (name: unknown): fc.Arbitrary<Record<string, HeaderValue>> =>
   const coded = (text: string) => `=?base64?${Buffer.from(text).toString("base64")}?=`;
   return fc
     .record({
-      version: mostly(MODERN, "2025-11-25", "2099-01-01", ABSENT, [MODERN, MODERN], ` ${MODERN} `, ""),
-      method: mostly("tools/call", "tools/list", "TOOLS/CALL", ABSENT, ["tools/call", "tools/call"], " tools/call ", ""),
-      name: mostly(plain, "system_time", coded(plain), coded("x"), "=?base64?%%?=", ABSENT, [plain, plain], ` ${plain} `, plain.toUpperCase(), ""),
-      type: mostly("application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON", "text/plain", "application/jsonx", "application/json-patch+json", "application/json, text/plain", ABSENT),
-      accept: mostly("application/json, text/event-stream", "application/json", "*/*", "text/plain", ABSENT),
+      version: mostly(
+        MODERN,
+        "2025-11-25",
+        "2099-01-01",
+        ABSENT,
+        [MODERN, MODERN],
+        ` ${MODERN} `,
+        "",
+      ),
+      method: mostly(
+        "tools/call",
+        "tools/list",
+        "TOOLS/CALL",
+        ABSENT,
+        ["tools/call", "tools/call"],
+        " tools/call ",
+        "",
+      ),
+      name: mostly(
+        plain,
+        "system_time",
+        coded(plain),
+        coded("x"),
+        "=?base64?%%?=",
+        ABSENT,
+        [plain, plain],
+        ` ${plain} `,
+        plain.toUpperCase(),
+        "",
+      ),
+      type: mostly(
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "APPLICATION/JSON",
+        "text/plain",
+        "application/jsonx",
+        "application/json-patch+json",
+        "application/json, text/plain",
+        ABSENT,
+      ),
+      accept: mostly(
+        "application/json, text/event-stream",
+        "application/json",
+        "*/*",
+        "text/plain",
+        ABSENT,
+      ),
       session: mostly(ABSENT, "some-session"),
       length: mostly("known", "chunked"),
     })
     .map((h) => {
-      const fields = { "mcp-protocol-version": h.version, "mcp-method": h.method, "mcp-name": h.name, "content-type": h.type, accept: h.accept, "mcp-session-id": h.session, "x-length": h.length };
+      const fields = {
+        "mcp-protocol-version": h.version,
+        "mcp-method": h.method,
+        "mcp-name": h.name,
+        "content-type": h.type,
+        accept: h.accept,
+        "mcp-session-id": h.session,
+        "x-length": h.length,
+      };
       return present(fields) as Record<string, HeaderValue>;
     });
-}; // prettier-ignore
+};
 
 const requests = body.chain(({ message, name }) =>
   headersFor(name).map((headers) => ({ message, headers })),

@@ -66,13 +66,39 @@ interface Call {
 }
 
 /** As bytes, one character each. */
-function callText({ key = app.adminKey, path = "/mcp", name = "system_echo", args = { text: "hi" }, headers = {}, meta = META, body }: Call = {}): string {
-  const message = body ?? JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, _meta: meta } });
+function callText({
+  key = app.adminKey,
+  path = "/mcp",
+  name = "system_echo",
+  args = { text: "hi" },
+  headers = {},
+  meta = META,
+  body,
+}: Call = {}): string {
+  const message =
+    body ??
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name, arguments: args, _meta: meta },
+    });
   const bytes = Buffer.from(message).toString("latin1");
-  const lines = { host: new URL(app.url).host, "content-type": "application/json", accept: "application/json, text/event-stream", ...modernHeaders(name), ...(key === null ? {} : { authorization: `Bearer ${key}` }), "content-length": String(bytes.length), ...headers };
-  const head = Object.entries(lines).filter(([, value]) => value !== undefined).map(([header, value]) => `${header}: ${value}\r\n`).join("");
+  const lines = {
+    host: new URL(app.url).host,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    ...modernHeaders(name),
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    "content-length": String(bytes.length),
+    ...headers,
+  };
+  const head = Object.entries(lines)
+    .filter(([, value]) => value !== undefined)
+    .map(([header, value]) => `${header}: ${value}\r\n`)
+    .join("");
   return `POST ${path} HTTP/1.1\r\n${head}\r\n${bytes}`;
-} // prettier-ignore
+}
 
 const whole = async (call?: Call): Promise<WireAnswer> =>
   (await dial()).send(callText(call)).answer();
@@ -98,7 +124,8 @@ const comparable = ({ lines, body }: WireAnswer): string =>
 
 async function laneCounts(): Promise<{ answered: number; handed: number }> {
   const text = await app.doors.metrics.text();
-  const of = (end: string) => Number(new RegExp(`ostiary_lane_total\\{end="${end}"\\} (\\d+)`).exec(text)?.[1]); // prettier-ignore
+  const of = (end: string) =>
+    Number(new RegExp(`ostiary_lane_total\\{end="${end}"\\} (\\d+)`).exec(text)?.[1]);
   return { answered: of("answered"), handed: of("handed_over") };
 }
 
@@ -109,7 +136,11 @@ const recorded = async (key = app.adminKey): Promise<number> =>
 async function during<T>(work: () => Promise<T>, key = app.adminKey) {
   const [lane, paths, runs] = [await laneCounts(), await pathCounts(app), await recorded(key)];
   const result = await work();
-  const [laneNow, pathsNow, runsNow] = [await laneCounts(), await pathCounts(app), await recorded(key)]; // prettier-ignore
+  const [laneNow, pathsNow, runsNow] = [
+    await laneCounts(),
+    await pathCounts(app),
+    await recorded(key),
+  ];
   return {
     result,
     answered: laneNow.answered - lane.answered,
@@ -131,8 +162,15 @@ describe("what the lane answers", () => {
     "through a server upstream": () => ({ name: "fixture_echo" }),
     "the face of a server": () => ({ path: "/mcp/fixture", name: "echo" }),
     "an unknown tool of a server": () => ({ path: "/mcp/fixture", name: "nothing" }),
-    "with headers of the everyday": () => ({ headers: { "user-agent": "x/1 (y; z)", connection: "keep-alive", "accept-encoding": "gzip, br", traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } }),
-  }; // prettier-ignore
+    "with headers of the everyday": () => ({
+      headers: {
+        "user-agent": "x/1 (y; z)",
+        connection: "keep-alive",
+        "accept-encoding": "gzip, br",
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      },
+    }),
+  };
 
   it.each(Object.entries(CALLS))("is what node:http would have: %s", async (_name, call) => {
     await whole(call()); // the key is known from here on
@@ -159,23 +197,36 @@ describe("what the lane answers", () => {
   });
 
   it("one after the other on one connection, with the windows counted once each", async () => {
-    const { body } = await app.api("POST", "/keys", { body: { userId: "owner", name: "k", scopes: ["*"], limits: { perMinute: 9 } } }); // prettier-ignore
+    const { body } = await app.api("POST", "/keys", {
+      body: { userId: "owner", name: "k", scopes: ["*"], limits: { perMinute: 9 } },
+    });
     const { secret: key } = body as { secret: string };
     const wire = await dial();
-    for (const left of [8, 7, 6]) expect((await wire.send(callText({ key })).answer()).headers["ratelimit"]).toContain(`;r=${left};`); // prettier-ignore
+    for (const left of [8, 7, 6])
+      expect((await wire.send(callText({ key })).answer()).headers["ratelimit"]).toContain(
+        `;r=${left};`,
+      );
   });
 
   it("a key that is learnt or refused meanwhile does not push the connection out for good", async () => {
     const key = await newUser(app, "newcomer", { capsuleId: "all" });
     const wire = await dial();
-    const { answered, handed, runs } = await during(() => wire.send(callText({ key })).answer(), key); // prettier-ignore
+    const { answered, handed, runs } = await during(
+      () => wire.send(callText({ key })).answer(),
+      key,
+    );
     expect([answered, handed, runs]).toEqual([1, 0, 1]);
     app.doors.identity.forget();
-    expect(await during(() => wire.send(callText({ key })).answer(), key)).toMatchObject({ answered: 1, handed: 0 }); // prettier-ignore
+    expect(await during(() => wire.send(callText({ key })).answer(), key)).toMatchObject({
+      answered: 1,
+      handed: 0,
+    });
   });
 
   it("a key that was revoked between two calls of one connection", async () => {
-    const { body } = await app.api("POST", "/keys", { body: { userId: "owner", name: "gone", scopes: ["*"] } }); // prettier-ignore
+    const { body } = await app.api("POST", "/keys", {
+      body: { userId: "owner", name: "gone", scopes: ["*"] },
+    });
     const { id, secret: key } = body as { id: string; secret: string };
     const wire = await dial();
     expect((await wire.send(callText({ key })).answer()).status).toBe(200);
@@ -186,7 +237,12 @@ describe("what the lane answers", () => {
 });
 
 describe("what it hands over", () => {
-  const PLAIN_BODY = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "system_echo", arguments: { text: "hi" }, _meta: META } }; // prettier-ignore
+  const PLAIN_BODY = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "system_echo", arguments: { text: "hi" }, _meta: META },
+  };
   const CALLS: Record<string, readonly [call: () => Call, status: number, runs: number]> = {
     "a foreign Host": [() => ({ headers: { host: "evil.example" } }), 403, 0],
     "a foreign Origin": [() => ({ headers: { origin: "https://evil.example" } }), 403, 0],
@@ -195,38 +251,93 @@ describe("what it hands over", () => {
     "a well-formed key of nobody": [() => ({ key: `${app.adminKey.slice(0, -3)}aaa` }), 401, 0],
     "another scheme": [() => ({ headers: { authorization: "Basic eDp5" } }), 401, 0],
     "no JSON": [() => ({ body: "{" }), 400, 0],
-    "a key twice in the body": [() => ({ body: JSON.stringify(PLAIN_BODY).replace('"id":1', '"id":1,"id":2') }), 400, 0],
+    "a key twice in the body": [
+      () => ({ body: JSON.stringify(PLAIN_BODY).replace('"id":1', '"id":1,"id":2') }),
+      400,
+      0,
+    ],
     "no Host": [() => ({ headers: { host: undefined } }), 400, 0],
-    "an older era": [() => ({ headers: { "mcp-protocol-version": undefined, "mcp-method": undefined, "mcp-name": undefined }, meta: {} }), 200, 1],
+    "an older era": [
+      () => ({
+        headers: {
+          "mcp-protocol-version": undefined,
+          "mcp-method": undefined,
+          "mcp-name": undefined,
+        },
+        meta: {},
+      }),
+      200,
+      1,
+    ],
     "a token for progress": [() => ({ meta: { ...META, progressToken: 1 } }), 200, 1],
-    "another method": [() => ({ body: JSON.stringify({ ...PLAIN_BODY, method: "tools/list", params: { _meta: META } }), headers: { "mcp-method": "tools/list", "mcp-name": undefined } }), 200, 0],
-    "a name in the header that is not the body's": [() => ({ headers: { "mcp-name": "system_time" } }), 400, 0],
+    "another method": [
+      () => ({
+        body: JSON.stringify({ ...PLAIN_BODY, method: "tools/list", params: { _meta: META } }),
+        headers: { "mcp-method": "tools/list", "mcp-name": undefined },
+      }),
+      200,
+      0,
+    ],
+    "a name in the header that is not the body's": [
+      () => ({ headers: { "mcp-name": "system_time" } }),
+      400,
+      0,
+    ],
     "another type": [() => ({ headers: { "content-type": "text/plain" } }), 415, 0],
     "a query": [() => ({ path: "/mcp?a=b" }), 200, 1],
     "the last of its connection": [() => ({ headers: { connection: "close" } }), 200, 1],
     "what it takes to go on": [() => ({ headers: { te: "trailers" } }), 200, 1],
     "a face of nobody": [() => ({ path: "/mcp/nothing", name: "echo" }), 404, 1],
-    "a face that is not for this caller": [() => ({ path: "/mcp/fixture", name: "echo", key: stranger }), 404, 1],
-    "another door": [() => ({ path: "/api/v1/executions", body: JSON.stringify({ name: "system/echo", arguments: { text: "hi" } }) }), 200, 1],
-  }; // prettier-ignore
+    "a face that is not for this caller": [
+      () => ({ path: "/mcp/fixture", name: "echo", key: stranger }),
+      404,
+      1,
+    ],
+    "another door": [
+      () => ({
+        path: "/api/v1/executions",
+        body: JSON.stringify({ name: "system/echo", arguments: { text: "hi" } }),
+      }),
+      200,
+      1,
+    ],
+  };
 
   it.each(Object.entries(CALLS))("%s", async (_name, [call, status, runs]) => {
     const key = call().key === stranger ? stranger : app.adminKey;
     await whole({ key });
     const told = await during(() => whole(call()), key);
     const node = await during(() => overHttp(call()), key);
-    expect([told.result.status, told.runs, told.answered, told.handed]).toEqual([status, runs, 0, 1]); // prettier-ignore
+    expect([told.result.status, told.runs, told.answered, told.handed]).toEqual([
+      status,
+      runs,
+      0,
+      1,
+    ]);
     expect([told.fast, told.sdk, told.runs]).toEqual([node.fast, node.sdk, node.runs]);
     expect(plain(told.result)).toBe(plain(node.result));
   });
   /** Events of a stream carry ids of their own. */
   const plain = (answer: WireAnswer): string =>
-    comparable(answer).replaceAll(/req_\w+/g, "req").replaceAll(/"(executionTime|timestamp|startTime|endTime)":("[^"]*"|[\d.]+)/g, '"$1":0').replaceAll(/"(traceId|spanId)":"\w+"/g, '"$1":""'); // prettier-ignore
+    comparable(answer)
+      .replaceAll(/req_\w+/g, "req")
+      .replaceAll(/"(executionTime|timestamp|startTime|endTime)":("[^"]*"|[\d.]+)/g, '"$1":0')
+      .replaceAll(/"(traceId|spanId)":"\w+"/g, '"$1":""');
 
   it("an answer in pieces, on the connection that was handed over", async () => {
     const wire = await dial();
     expect((await wire.send(callText()).answer()).status).toBe(200);
-    const told = await during(() => wire.send(callText({ meta: { ...META, progressToken: 1 }, name: "system_slow", args: { ms: 50, progressEveryMs: 10 } })).answer()); // prettier-ignore
+    const told = await during(() =>
+      wire
+        .send(
+          callText({
+            meta: { ...META, progressToken: 1 },
+            name: "system_slow",
+            args: { ms: 50, progressEveryMs: 10 },
+          }),
+        )
+        .answer(),
+    );
     expect(told.result.headers["content-type"]).toBe("text/event-stream");
     expect(told.result.body).toContain("notifications/progress");
     expect([told.handed, told.runs]).toEqual([1, 1]);
@@ -236,7 +347,9 @@ describe("what it hands over", () => {
   it("one that comes in two pieces", async () => {
     const text = callText();
     for (const at of [10, text.indexOf("\r\n\r\n") + 2, text.length - 1]) {
-      const told = await during(async () => (await (await dial()).sendPieces(text.slice(0, at), text.slice(at))).answer()); // prettier-ignore
+      const told = await during(async () =>
+        (await (await dial()).sendPieces(text.slice(0, at), text.slice(at))).answer(),
+      );
       expect(told.result.status).toBe(200);
       expect(told).toMatchObject({ answered: 0, handed: 1, fast: 1, runs: 1 });
     }
@@ -260,7 +373,8 @@ describe("what it hands over", () => {
 
   it("a refusal ends the connection where a body is left, and keeps it where there is none", async () => {
     const { host } = new URL(app.url);
-    const get = (path: string, name = host): string => `GET ${path} HTTP/1.1\r\nHost: ${name}\r\n\r\n`; // prettier-ignore
+    const get = (path: string, name = host): string =>
+      `GET ${path} HTTP/1.1\r\nHost: ${name}\r\n\r\n`;
     const wire = await dial();
     // The first is handed over, the second is read by node:http itself.
     for (const text of [get("/metrics"), get("/metrics"), get("/mcp"), get("/", "evil.example")]) {
@@ -277,7 +391,13 @@ describe("what it hands over", () => {
     const statuses: number[] = [];
     for (let round = 0; round < 31; round++) {
       const wire = await Wire.open(own.url);
-      statuses.push((await wire.send(callText({ key: "nonsense", headers: { host: new URL(own.url).host } })).answer()).status); // prettier-ignore
+      statuses.push(
+        (
+          await wire
+            .send(callText({ key: "nonsense", headers: { host: new URL(own.url).host } }))
+            .answer()
+        ).status,
+      );
       wire.close();
     }
     expect(statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429]);
@@ -288,27 +408,53 @@ describe("what it hands over", () => {
 describe("a call that waits for a person", () => {
   it("is held once, counted once, and answered as node:http would have", async () => {
     await newUser(app, "bot");
-    const { body } = await app.api("POST", "/keys", { body: { userId: "bot", name: "held", scopes: ["agent:execute:dangerous", "agent:execute:safe"], level: "admin", capsuleId: "all", limits: { perMinute: 9 } } }); // prettier-ignore
+    const { body } = await app.api("POST", "/keys", {
+      body: {
+        userId: "bot",
+        name: "held",
+        scopes: ["agent:execute:dangerous", "agent:execute:safe"],
+        level: "admin",
+        capsuleId: "all",
+        limits: { perMinute: 9 },
+      },
+    });
     const { secret: key } = body as { secret: string };
-    const links = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
-    const call = (text: string): Call => ({ key, name: "system_scribble", args: { text }, meta: links }); // prettier-ignore
+    const links = {
+      ...META,
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } },
+    };
+    const call = (text: string): Call => ({
+      key,
+      name: "system_scribble",
+      args: { text },
+      meta: links,
+    });
     await whole({ key });
     const wire = await dial();
     const told = await during(() => wire.send(callText(call("one"))).answer(), key);
     expect(told).toMatchObject({ answered: 0, handed: 1, fast: 1, sdk: 1 });
-    const { result } = JSON.parse(told.result.body) as { result: { resultType: string; requestState: string } }; // prettier-ignore
+    const { result } = JSON.parse(told.result.body) as {
+      result: { resultType: string; requestState: string };
+    };
     expect(result.resultType).toBe("input_required");
-    const waiting = (await app.api("GET", "/approvals?limit=100")).body.items as { id: string; arguments: { text: string } }[]; // prettier-ignore
+    const waiting = (await app.api("GET", "/approvals?limit=100")).body.items as {
+      id: string;
+      arguments: { text: string };
+    }[];
     expect(waiting.map((item) => item.arguments.text)).toEqual(["one"]);
     // One of nine for the first call, one for the held one, one for this.
     expect((await whole({ key })).headers["ratelimit"]).toContain(";r=6;");
     const other = await overHttp(call("two"));
     const unsigned = (answer: WireAnswer): string =>
-      comparable(answer).replace(/"requestState":"[^"]*"/, '"requestState":""').replaceAll("two", "one"); // prettier-ignore
+      comparable(answer)
+        .replace(/"requestState":"[^"]*"/, '"requestState":""')
+        .replaceAll("two", "one");
     expect(unsigned(told.result)).toBe(unsigned(other));
     // It runs once, with the yes; the connection goes on.
     expect(written).toEqual([]);
-    expect((await app.api("POST", `/approvals/${waiting[0]?.id}/approve`, { body: {} })).status).toBe(200); // prettier-ignore
+    expect(
+      (await app.api("POST", `/approvals/${waiting[0]?.id}/approve`, { body: {} })).status,
+    ).toBe(200);
     await until(() => written.length === 1);
     expect((await wire.send(callText({ key })).answer()).status).toBe(200);
     expect(written).toEqual(["one"]);
@@ -316,7 +462,10 @@ describe("a call that waits for a person", () => {
 
   it("one that came behind it is not taken for it", async () => {
     const wire = await dial();
-    const links = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } }; // prettier-ignore
+    const links = {
+      ...META,
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } },
+    };
     wire.send(callText({ name: "system_scribble", args: { text: "three" }, meta: links }));
     wire.send(callText({ args: { text: "behind" } }));
     expect((await wire.answer()).body).toContain("input_required");
@@ -326,16 +475,19 @@ describe("a call that waits for a person", () => {
 });
 
 describe("going away and stopping", () => {
-  it.each(["close", "half-close"])("R111: a client that goes away cancels its call: %s", async (how) => {
-    const started = observer.runs.length;
-    const wire = await dial();
-    wire.send(callText({ name: "system_slow", args: { ms: 60_000 } }));
-    await until(() => observer.runs.length === started + 1);
-    if (how === "close") wire.close();
-    else wire.socket.end();
-    await until(() => observer.runs.at(-1)?.abortReason === "user");
-    if (how === "half-close") expect(await wire.rest()).toBe("");
-  }); // prettier-ignore
+  it.each(["close", "half-close"])(
+    "R111: a client that goes away cancels its call: %s",
+    async (how) => {
+      const started = observer.runs.length;
+      const wire = await dial();
+      wire.send(callText({ name: "system_slow", args: { ms: 60_000 } }));
+      await until(() => observer.runs.length === started + 1);
+      if (how === "close") wire.close();
+      else wire.socket.end();
+      await until(() => observer.runs.at(-1)?.abortReason === "user");
+      if (how === "half-close") expect(await wire.rest()).toBe("");
+    },
+  );
 
   it("the same half-close, where node:http has the connection", async () => {
     const started = observer.runs.length;
@@ -349,8 +501,13 @@ describe("going away and stopping", () => {
 
   it("a stop finishes the answer under way, says that it is the last, and closes the others", async () => {
     const own = await startApp({ tools: [slowTool(observer)] });
-    const text = (call: Call) => callText({ ...call, key: own.adminKey, headers: { host: new URL(own.url).host } }); // prettier-ignore
-    const [idle, busy, fresh] = await Promise.all([Wire.open(own.url), Wire.open(own.url), Wire.open(own.url)]); // prettier-ignore
+    const text = (call: Call) =>
+      callText({ ...call, key: own.adminKey, headers: { host: new URL(own.url).host } });
+    const [idle, busy, fresh] = await Promise.all([
+      Wire.open(own.url),
+      Wire.open(own.url),
+      Wire.open(own.url),
+    ]);
     expect((await idle.send(text({})).answer()).status).toBe(200);
     const started = observer.runs.length;
     busy.send(text({ name: "system_slow", args: { ms: 300 } }));
@@ -370,9 +527,13 @@ describe("going away and stopping", () => {
   it("no lane without the fast path", async () => {
     const own = await startApp({ fastPath: false });
     const wire = await Wire.open(own.url);
-    const { status } = await wire.send(callText({ key: own.adminKey, headers: { host: new URL(own.url).host } })).answer(); // prettier-ignore
+    const { status } = await wire
+      .send(callText({ key: own.adminKey, headers: { host: new URL(own.url).host } }))
+      .answer();
     expect(status).toBe(200);
-    expect(await own.doors.metrics.text()).toMatch(/ostiary_lane_total\{end="answered"\} 0\nostiary_lane_total\{end="handed_over"\} 0\n/); // prettier-ignore
+    expect(await own.doors.metrics.text()).toMatch(
+      /ostiary_lane_total\{end="answered"\} 0\nostiary_lane_total\{end="handed_over"\} 0\n/,
+    );
     wire.close();
     await own.close();
   });

@@ -20,7 +20,9 @@ let fixture: FixtureServer;
 beforeAll(async () => {
   fixture = await startFixtureServer();
   app = await startApp();
-  await app.api("POST", "/servers", { body: { name: "fixture", transport: { kind: "http", url: fixture.url } } }); // prettier-ignore
+  await app.api("POST", "/servers", {
+    body: { name: "fixture", transport: { kind: "http", url: fixture.url } },
+  });
   const terms = { risk: "safe", effects: "read_only" };
   const { status } = await app.api("POST", "/servers/fixture/approve", { body: { terms } });
   expect(status).toBe(200);
@@ -47,7 +49,8 @@ function open(serve: (input: PassThrough, output: PassThrough) => Promise<void>)
     received.push(...lines.map((line) => JSON.parse(line) as Message));
   });
   const done = serve(input, output);
-  const send = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`); // prettier-ignore
+  const send = (message: object): void =>
+    void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   const find = async (fits: (message: Message) => boolean): Promise<Message> => {
     await until(() => received.some(fits), 20_000);
     return received.find(fits)!;
@@ -72,8 +75,14 @@ describe.each(Object.entries(WAYS))("servers upstream over stdio, %s", (_way, se
     const line = open(serve);
     const capabilities = { elicitation: {} };
     const clientInfo = { name: "test", version: "1" };
-    line.send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo } }); // prettier-ignore
-    expect((await line.answer(1)).result).toMatchObject({ capabilities: { resources: { subscribe: true }, prompts: {}, completions: {}, logging: {} } }); // prettier-ignore
+    line.send({
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities, clientInfo },
+    });
+    expect((await line.answer(1)).result).toMatchObject({
+      capabilities: { resources: { subscribe: true }, prompts: {}, completions: {}, logging: {} },
+    });
     line.send({ method: "notifications/initialized" });
     line.send({ id: 2, method: "tools/call", params: CALL });
     const question = await line.asked("elicitation/create");
@@ -81,7 +90,9 @@ describe.each(Object.entries(WAYS))("servers upstream over stdio, %s", (_way, se
     line.send({ id: question.id, result: ANSWER });
     expect((await line.answer(2)).result).toMatchObject(HELLO);
     line.send({ id: 3, method: "resources/read", params: { uri: "fixture+test://static-text" } });
-    expect((await line.answer(3)).result).toMatchObject({ contents: [{ uri: "fixture+test://static-text" }] }); // prettier-ignore
+    expect((await line.answer(3)).result).toMatchObject({
+      contents: [{ uri: "fixture+test://static-text" }],
+    });
     await line.end();
   });
 
@@ -90,11 +101,22 @@ describe.each(Object.entries(WAYS))("servers upstream over stdio, %s", (_way, se
     const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     line.send({ id: 1, method: "tools/call", params: { ...CALL, _meta } });
     const { result } = await line.answer(1);
-    expect(result).toMatchObject({ resultType: "input_required", inputRequests: { user_name: { method: "elicitation/create" } } }); // prettier-ignore
+    expect(result).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { user_name: { method: "elicitation/create" } },
+    });
     const requestState = result?.["requestState"];
-    line.send({ id: 2, method: "tools/call", params: { ...CALL, _meta, requestState, inputResponses: { user_name: ANSWER } } }); // prettier-ignore
+    line.send({
+      id: 2,
+      method: "tools/call",
+      params: { ...CALL, _meta, requestState, inputResponses: { user_name: ANSWER } },
+    });
     expect((await line.answer(2)).result).toMatchObject(HELLO);
-    line.send({ id: 3, method: "tools/call", params: { ...CALL, _meta, requestState, inputResponses: { user_name: ANSWER } } }); // prettier-ignore
+    line.send({
+      id: 3,
+      method: "tools/call",
+      params: { ...CALL, _meta, requestState, inputResponses: { user_name: ANSWER } },
+    });
     expect((await line.answer(3)).error).toMatchObject({ code: -32602 });
     await line.end();
   });

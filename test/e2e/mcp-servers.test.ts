@@ -1,6 +1,10 @@
 // Servers upstream at the MCP doors: one server's own face, all of them under prefixed names, and what they offer besides
 // tools: resources, prompts, completions, questions to the client, log messages, news.
-import { Client, StreamableHTTPClientTransport, type ClientOptions } from "@modelcontextprotocol/client"; // prettier-ignore
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type ClientOptions,
+} from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -19,7 +23,9 @@ beforeAll(async () => {
   const body = { name: "fixture", transport: { kind: "http", url: fixture.url } };
   expect((await app.api("POST", "/servers", { body })).status).toBe(201);
   const terms = { risk: "safe", effects: "read_only" };
-  const approved = await app.api("POST", "/servers/fixture/approve", { body: { terms, evenWithFindings: true } }); // prettier-ignore
+  const approved = await app.api("POST", "/servers/fixture/approve", {
+    body: { terms, evenWithFindings: true },
+  });
   expect(approved.status).toBe(200);
   stranger = await keyFor(app, "stranger", ["system/echo"]);
   guest = await keyFor(app, "guest", ["system/echo", "fixture/test_simple_text"]);
@@ -35,7 +41,9 @@ async function connect(path: string, era: Era, key = app.adminKey, options: Clie
   const negotiation = era === "modern" ? { versionNegotiation: { mode: "auto" as const } } : {};
   const client = new Client({ name: "test", version: "1.0.0" }, { ...negotiation, ...options });
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}${path}`), { requestInit })); // prettier-ignore
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${app.url}${path}`), { requestInit }),
+  );
   return client;
 }
 
@@ -45,7 +53,11 @@ interface Rpc {
 }
 
 /** One bare request of the modern era. */
-async function ask(method: string, params: Record<string, unknown>, { key = app.adminKey, path = "/mcp/fixture", capabilities = {} } = {}) {
+async function ask(
+  method: string,
+  params: Record<string, unknown>,
+  { key = app.adminKey, path = "/mcp/fixture", capabilities = {} } = {},
+) {
   const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities };
   const named = method === "resources/read" ? params["uri"] : params["name"];
   const response = await fetch(`${app.url}${path}`, {
@@ -62,10 +74,13 @@ async function ask(method: string, params: Record<string, unknown>, { key = app.
   });
   const text = await response.text();
   return { status: response.status, text, body: JSON.parse(text || "null") as Rpc };
-} // prettier-ignore
+}
 
 const runsOf = async (tool: string): Promise<number> => {
-  const { body } = await app.api("GET", `/executions?toolName=${encodeURIComponent(tool)}&limit=100`); // prettier-ignore
+  const { body } = await app.api(
+    "GET",
+    `/executions?toolName=${encodeURIComponent(tool)}&limit=100`,
+  );
   return (body as { executions: unknown[] }).executions.length;
 };
 const textOf = (result: unknown): string =>
@@ -79,13 +94,22 @@ describe("the face of one server", () => {
       const names = (await client.listTools()).tools.map(({ name }) => name);
       expect(names).toContain("test_simple_text");
       expect(names).toEqual([...names].sort());
-      expect(names.filter((name) => name.startsWith("fixture") || name.startsWith("system"))).toEqual([]); // prettier-ignore
+      expect(
+        names.filter((name) => name.startsWith("fixture") || name.startsWith("system")),
+      ).toEqual([]);
       expect(names).not.toContain("resources_read");
-      expect(client.getServerVersion()).toMatchObject({ name: "ostiary", title: "Ostiary in front of fixture" }); // prettier-ignore
+      expect(client.getServerVersion()).toMatchObject({
+        name: "ostiary",
+        title: "Ostiary in front of fixture",
+      });
       expect(client.getInstructions()).toContain('the server "fixture"');
       expect(textOf(await client.callTool({ name: "test_simple_text" }))).toContain("simple text");
-      await expect(client.callTool({ name: "system_echo", arguments: { text: "x" } })).rejects.toThrow("Unknown tool: system_echo"); // prettier-ignore
-      await expect(client.callTool({ name: "fixture_test_simple_text" })).rejects.toThrow("Unknown tool"); // prettier-ignore
+      await expect(
+        client.callTool({ name: "system_echo", arguments: { text: "x" } }),
+      ).rejects.toThrow("Unknown tool: system_echo");
+      await expect(client.callTool({ name: "fixture_test_simple_text" })).rejects.toThrow(
+        "Unknown tool",
+      );
       await client.close();
     },
   );
@@ -124,12 +148,21 @@ describe("the face of one server", () => {
   });
 
   it("does not take the session of another route", async () => {
-    const transport = new StreamableHTTPClientTransport(new URL(`${app.url}/mcp/fixture`), { requestInit: { headers: { authorization: `Bearer ${app.adminKey}` } } }); // prettier-ignore
+    const transport = new StreamableHTTPClientTransport(new URL(`${app.url}/mcp/fixture`), {
+      requestInit: { headers: { authorization: `Bearer ${app.adminKey}` } },
+    });
     const client = new Client({ name: "test", version: "1.0.0" });
     await client.connect(transport);
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
-    const headers = { authorization: `Bearer ${app.adminKey}`, accept: "application/json, text/event-stream", "content-type": "application/json", "mcp-session-id": transport.sessionId ?? "" }; // prettier-ignore
-    const at = async (path: string) => (await fetch(`${app.url}${path}`, { method: "POST", headers, body: JSON.stringify(list) })).status; // prettier-ignore
+    const headers = {
+      authorization: `Bearer ${app.adminKey}`,
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-session-id": transport.sessionId ?? "",
+    };
+    const at = async (path: string) =>
+      (await fetch(`${app.url}${path}`, { method: "POST", headers, body: JSON.stringify(list) }))
+        .status;
     expect([await at("/mcp/fixture"), await at("/mcp")]).toEqual([200, 404]);
     await client.close();
   });
@@ -144,29 +177,50 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     expect(tools).not.toContain("fixture_resources_read");
     const prompts = (await client.listPrompts()).prompts.map(({ name }) => name);
     expect(prompts).toContain("fixture_test_simple_prompt");
-    const prompt = await client.getPrompt({ name: "fixture_test_prompt_with_arguments", arguments: { arg1: "a", arg2: "b" } }); // prettier-ignore
+    const prompt = await client.getPrompt({
+      name: "fixture_test_prompt_with_arguments",
+      arguments: { arg1: "a", arg2: "b" },
+    });
     expect(JSON.stringify(prompt.messages)).toContain("arg1='a', arg2='b'");
     const resources = (await client.listResources()).resources.map(({ uri }) => uri);
     expect(resources).toContain("fixture+test://static-text");
     const templates = (await client.listResourceTemplates()).resourceTemplates;
     expect(templates[0]?.uriTemplate).toBe("fixture+test://template/{id}/data");
     const read = await client.readResource({ uri: "fixture+test://template/9/data" });
-    expect(read.contents[0]).toMatchObject({ uri: "fixture+test://template/9/data", text: expect.stringContaining('"id":"9"') as string }); // prettier-ignore
-    const completed = await client.complete({ ref: { type: "ref/prompt", name: "fixture_test_prompt_with_arguments" }, argument: { name: "arg1", value: "par" } }); // prettier-ignore
+    expect(read.contents[0]).toMatchObject({
+      uri: "fixture+test://template/9/data",
+      text: expect.stringContaining('"id":"9"') as string,
+    });
+    const completed = await client.complete({
+      ref: { type: "ref/prompt", name: "fixture_test_prompt_with_arguments" },
+      argument: { name: "arg1", value: "par" },
+    });
     expect(completed.completion.values).toEqual(["paris", "park", "party"]);
     const inside = (await client.callTool({ name: "fixture_test_embedded_resource" })).content[0];
     expect(inside).toMatchObject({ resource: { uri: "fixture+test://embedded-resource" } });
-    await expect(client.readResource({ uri: "test://static-text" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
-    await expect(client.readResource({ uri: "other+test://static-text" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
-    await expect(client.getPrompt({ name: "test_simple_prompt" })).rejects.toMatchObject({ code: -32602 }); // prettier-ignore
+    await expect(client.readResource({ uri: "test://static-text" })).rejects.toMatchObject({
+      code: -32602,
+    });
+    await expect(client.readResource({ uri: "other+test://static-text" })).rejects.toMatchObject({
+      code: -32602,
+    });
+    await expect(client.getPrompt({ name: "test_simple_prompt" })).rejects.toMatchObject({
+      code: -32602,
+    });
     await client.close();
   });
 
   it("show a tool's own failure in its own words, and an error of the server with its code", async () => {
     const client = await connect("/mcp/fixture", era);
     const failed = await client.callTool({ name: "test_error_handling" });
-    expect(failed).toMatchObject({ isError: true, content: [{ type: "text", text: "This tool intentionally returns an error for testing" }] }); // prettier-ignore
-    await expect(client.readResource({ uri: "test://nowhere" })).rejects.toMatchObject({ code: -32602, data: { uri: "test://nowhere" } }); // prettier-ignore
+    expect(failed).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: "This tool intentionally returns an error for testing" }],
+    });
+    await expect(client.readResource({ uri: "test://nowhere" })).rejects.toMatchObject({
+      code: -32602,
+      data: { uri: "test://nowhere" },
+    });
     await client.close();
   });
 
@@ -177,7 +231,11 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
       messages.push(params.message);
       return { action: "accept", content: { name: "Anna", color: "red" } };
     });
-    client.setRequestHandler("sampling/createMessage", () => ({ model: "m", role: "assistant", content: { type: "text", text: "hello" } })); // prettier-ignore
+    client.setRequestHandler("sampling/createMessage", () => ({
+      model: "m",
+      role: "assistant",
+      content: { type: "text", text: "hello" },
+    }));
     client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///a" }] }));
     const all = await client.callTool({ name: "test_input_required_result_multiple_inputs" });
     expect(textOf(all)).toBe("hello Anna, 1 roots");
@@ -202,12 +260,16 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     const listen = async (key?: string) => {
       const client = await connect("/mcp/fixture", era, key);
       const heard: unknown[] = [];
-      client.setNotificationHandler("notifications/message", ({ params }) => void heard.push(params.data)); // prettier-ignore
+      client.setNotificationHandler(
+        "notifications/message",
+        ({ params }) => void heard.push(params.data),
+      );
       return { client, heard };
     };
     const [one, other] = [await listen(), await listen(guest)];
     const level = era === "modern" ? { _meta: { "io.modelcontextprotocol/logLevel": "info" } } : {};
-    if (era === "legacy") for (const { client } of [one, other]) await client.setLoggingLevel("info"); // prettier-ignore
+    if (era === "legacy")
+      for (const { client } of [one, other]) await client.setLoggingLevel("info");
     await one.client.callTool({ name: "test_tool_with_logging", ...level });
     await until(() => one.heard.length === 3);
     expect(one.heard[0]).toBe("Tool execution started");
@@ -221,16 +283,25 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
       const client = await connect(path, era, key);
       const heard = { tools: 0, prompts: 0 };
       client.setNotificationHandler("notifications/tools/list_changed", () => void heard.tools++);
-      client.setNotificationHandler("notifications/prompts/list_changed", () => void heard.prompts++); // prettier-ignore
-      if (era === "modern") await client.listen({ toolsListChanged: true, promptsListChanged: true }); // prettier-ignore
+      client.setNotificationHandler(
+        "notifications/prompts/list_changed",
+        () => void heard.prompts++,
+      );
+      if (era === "modern")
+        await client.listen({ toolsListChanged: true, promptsListChanged: true });
       return { client, heard };
     };
-    const [own, union, blind] = [await listen("/mcp/fixture"), await listen("/mcp"), await listen("/mcp", stranger)]; // prettier-ignore
+    const [own, union, blind] = [
+      await listen("/mcp/fixture"),
+      await listen("/mcp"),
+      await listen("/mcp", stranger),
+    ];
     const all = () => [own, union].every(({ heard }) => heard.tools > 0 && heard.prompts > 0);
     for (const end = Date.now() + 20_000; !all();) {
       if (Date.now() > end) throw new Error("waited in vain");
       // The stream of the older era opens by itself: what was told before it did is not repeated.
-      for (const name of ["test_trigger_tool_change", "test_trigger_prompt_change"]) await own.client.callTool({ name }); // prettier-ignore
+      for (const name of ["test_trigger_tool_change", "test_trigger_prompt_change"])
+        await own.client.callTool({ name });
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     expect(blind.heard.prompts).toBe(0);
@@ -242,9 +313,16 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     const watch = async (path: string, name: string, wanted: boolean) => {
       const client = await connect(path, era);
       const heard: string[] = [];
-      client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri)); // prettier-ignore
+      client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void heard.push(params.uri),
+      );
       if (wanted && era === "legacy") await client.subscribeResource({ uri: name });
-      if (era === "modern") await client.listen({ toolsListChanged: true, ...(wanted ? { resourceSubscriptions: [name] } : {}) }); // prettier-ignore
+      if (era === "modern")
+        await client.listen({
+          toolsListChanged: true,
+          ...(wanted ? { resourceSubscriptions: [name] } : {}),
+        });
       return { client, heard };
     };
     const own = await watch("/mcp/fixture", uri, true);
@@ -268,13 +346,24 @@ describe("who watches a resource", () => {
     const admin = await app.callerOf(app.adminKey);
     const { directory } = app.doors;
     const user = await directory.createUser(admin, { name: "watcher", role: "user" });
-    const capsule = await directory.createCapsule(admin, { name: "watcher", capabilities: ["fixture/resources_read", "fixture/test_simple_text"] }); // prettier-ignore
-    const { secret } = await directory.createKey(admin, { name: "watcher", userId: user.id, scopes: ["*"], capsuleId: capsule.id }); // prettier-ignore
+    const capsule = await directory.createCapsule(admin, {
+      name: "watcher",
+      capabilities: ["fixture/resources_read", "fixture/test_simple_text"],
+    });
+    const { secret } = await directory.createKey(admin, {
+      name: "watcher",
+      userId: user.id,
+      scopes: ["*"],
+      capsuleId: capsule.id,
+    });
     const uri = "test://watched-resource";
     const watch = async (key: string) => {
       const client = await connect("/mcp/fixture", "modern", key);
       const heard: string[] = [];
-      client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri)); // prettier-ignore
+      client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void heard.push(params.uri),
+      );
       await client.listen({ resourceSubscriptions: [uri] });
       return { client, heard };
     };
@@ -287,7 +376,9 @@ describe("who watches a resource", () => {
       }
     };
     await update(watcher);
-    const changed = await app.api("PATCH", `/capsules/${capsule.id}`, { body: { capabilities: ["fixture/test_simple_text"] } }); // prettier-ignore
+    const changed = await app.api("PATCH", `/capsules/${capsule.id}`, {
+      body: { capabilities: ["fixture/test_simple_text"] },
+    });
     expect(changed.status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 300)); // what was under way
     for (const { heard } of [watcher, other]) heard.length = 0;
@@ -301,7 +392,10 @@ describe("what is read, prompted or completed", () => {
   it("is judged and recorded like any call", async () => {
     const before = await runsOf("fixture/resources_read");
     const { body } = await ask("resources/read", { uri: "test://static-text" });
-    expect(body.result).toMatchObject({ contents: [{ uri: "test://static-text" }], cacheScope: "private" }); // prettier-ignore
+    expect(body.result).toMatchObject({
+      contents: [{ uri: "test://static-text" }],
+      cacheScope: "private",
+    });
     expect(await runsOf("fixture/resources_read")).toBe(before + 1);
     await ask("prompts/get", { name: "test_simple_prompt" });
     expect(await runsOf("fixture/prompts_get")).toBeGreaterThan(0);
@@ -313,7 +407,11 @@ describe("a call that waits for its client", () => {
   const name = "test_input_required_result_elicitation";
   const inputResponses = { user_name: { action: "accept", content: { name: "Anna" } } };
   const begun = async (key?: string) => {
-    const { body } = await ask("tools/call", { name, arguments: {} }, { capabilities, ...(key === undefined ? {} : { key }) }); // prettier-ignore
+    const { body } = await ask(
+      "tools/call",
+      { name, arguments: {} },
+      { capabilities, ...(key === undefined ? {} : { key }) },
+    );
     expect(body.result).toMatchObject({ resultType: "input_required" });
     return body.result?.["requestState"] as string;
   };
@@ -324,18 +422,50 @@ describe("a call that waits for its client", () => {
     const tampered = `${requestState.slice(0, -4)}AAAA`;
     const refused = [
       await ask("tools/call", { name, inputResponses, requestState: tampered }, { capabilities }),
-      await ask("tools/call", { name, inputResponses, requestState }, { capabilities, key: app.cliKey }), // prettier-ignore
-      await ask("tools/call", { name, arguments: { x: 1 }, inputResponses, requestState }, { capabilities }), // prettier-ignore
-      await ask("tools/call", { name: "test_simple_text", inputResponses, requestState }, { capabilities }), // prettier-ignore
-      await ask("tools/call", { name: `fixture_${name}`, inputResponses, requestState }, { capabilities, path: "/mcp" }), // prettier-ignore
-      await ask("prompts/get", { name: "test_simple_prompt", inputResponses, requestState }, { capabilities }), // prettier-ignore
+      await ask(
+        "tools/call",
+        { name, inputResponses, requestState },
+        { capabilities, key: app.cliKey },
+      ),
+      await ask(
+        "tools/call",
+        { name, arguments: { x: 1 }, inputResponses, requestState },
+        { capabilities },
+      ),
+      await ask(
+        "tools/call",
+        { name: "test_simple_text", inputResponses, requestState },
+        { capabilities },
+      ),
+      await ask(
+        "tools/call",
+        { name: `fixture_${name}`, inputResponses, requestState },
+        { capabilities, path: "/mcp" },
+      ),
+      await ask(
+        "prompts/get",
+        { name: "test_simple_prompt", inputResponses, requestState },
+        { capabilities },
+      ),
     ];
     expect(refused.map(({ body }) => body.error?.code)).toEqual(refused.map(() => -32602));
-    const again = await ask("tools/call", { name, inputResponses: { wrong: {} }, requestState }, { capabilities }); // prettier-ignore
+    const again = await ask(
+      "tools/call",
+      { name, inputResponses: { wrong: {} }, requestState },
+      { capabilities },
+    );
     expect(again.body.result).toMatchObject({ resultType: "input_required" });
-    const answered = await ask("tools/call", { name, inputResponses, requestState }, { capabilities }); // prettier-ignore
+    const answered = await ask(
+      "tools/call",
+      { name, inputResponses, requestState },
+      { capabilities },
+    );
     expect(textOf(answered.body.result)).toBe("Hello, Anna!");
-    const replayed = await ask("tools/call", { name, inputResponses, requestState }, { capabilities }); // prettier-ignore
+    const replayed = await ask(
+      "tools/call",
+      { name, inputResponses, requestState },
+      { capabilities },
+    );
     expect(replayed.body.error?.code).toBe(-32602);
     expect(await runsOf(`fixture/${name}`)).toBe(before + 1);
   });

@@ -66,8 +66,11 @@ const request = (id: unknown, method: string, params: object = {}) => ({
   method,
   params,
 });
-const modern = (id: unknown, method: string, params: { _meta?: object; name?: string; arguments?: object } = {}) =>
-  request(id, method, { ...params, _meta: { ...params._meta, ...META } }); // prettier-ignore
+const modern = (
+  id: unknown,
+  method: string,
+  params: { _meta?: object; name?: string; arguments?: object } = {},
+) => request(id, method, { ...params, _meta: { ...params._meta, ...META } });
 const ECHO = { name: "system_echo", arguments: { text: "hi" } };
 const cancelled = (requestId: unknown) => ({
   jsonrpc: "2.0",
@@ -106,7 +109,10 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     line.send(modern(1, "tools/call", ECHO));
     const { result } = (await line.answer(1)) as { result: { _meta: Record<string, string> } };
     await line.end();
-    const { body } = (await app.api("GET", `/executions/${result._meta["ostiary/executionId"]}`)) as { body: { execution: { entry: string } } }; // prettier-ignore
+    const { body } = (await app.api(
+      "GET",
+      `/executions/${result._meta["ostiary/executionId"]}`,
+    )) as { body: { execution: { entry: string } } };
     expect(body.execution.entry).toBe(way === "door" ? "stdio" : "mcp");
   });
 

@@ -6,14 +6,24 @@ import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/c
 
 interface Told {
   event: string;
-  data: { mode: string; from: string; reason: string; by: string; until: string | null; at: string };
-} // prettier-ignore
+  data: {
+    mode: string;
+    from: string;
+    reason: string;
+    by: string;
+    until: string | null;
+    at: string;
+  };
+}
 
 /** Events of the stream that are about the mode, until it is closed. */
 async function listen(app: StartedApp, key: string, after?: number) {
   const stop = new AbortController();
   const told: Told[] = [];
-  const response = await fetch(`${app.url}/api/v1/events${after === undefined ? "" : `?after=${after}`}`, { headers: { authorization: `Bearer ${key}` }, signal: stop.signal }); // prettier-ignore
+  const response = await fetch(
+    `${app.url}/api/v1/events${after === undefined ? "" : `?after=${after}`}`,
+    { headers: { authorization: `Bearer ${key}` }, signal: stop.signal },
+  );
   const reading = (async () => {
     let text = "";
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -23,7 +33,8 @@ async function listen(app: StartedApp, key: string, after?: number) {
       for (const block of blocks) {
         const [, event] = /^event: (mode\..+)$/m.exec(block) ?? [];
         const [, data] = /^data: (.+)$/m.exec(block) ?? [];
-        if (event !== undefined && data !== undefined) told.push({ event, data: JSON.parse(data) as Told["data"] }); // prettier-ignore
+        if (event !== undefined && data !== undefined)
+          told.push({ event, data: JSON.parse(data) as Told["data"] });
       }
     }
   })().catch(() => undefined);
@@ -40,11 +51,15 @@ describe("the operating mode", () => {
   afterAll(() => app.close());
 
   const put = (body: object, key = app.adminKey) => app.api("PUT", "/mode", { key, body });
-  const cli = (...words: string[]) => runBin(["mode", ...words], { env: { OSTIARY_DATA_DIR: app.dataDir } }); // prettier-ignore
+  const cli = (...words: string[]) =>
+    runBin(["mode", ...words], { env: { OSTIARY_DATA_DIR: app.dataDir } });
 
   it("R076: everybody may know it, administrators alone may switch it", async () => {
     const seen = await app.api("GET", "/mode", { key: ann });
-    expect(seen).toMatchObject({ status: 200, body: { mode: "NORMAL", until: null, proposal: null } }); // prettier-ignore
+    expect(seen).toMatchObject({
+      status: 200,
+      body: { mode: "NORMAL", until: null, proposal: null },
+    });
     expect(seen.body).not.toHaveProperty("sensors");
     conforms("mode.getMode", seen.body);
     const full = await app.api("GET", "/mode");
@@ -52,7 +67,10 @@ describe("the operating mode", () => {
     expect(full.body.sensors).toHaveLength(7);
     expect(full.body.rules).toHaveLength(5);
     const refused = await put({ mode: "ALERT", reason: "x" }, ann);
-    expect(refused).toMatchObject({ status: 403, body: { code: "FORBIDDEN", reason: "admin_only" } }); // prettier-ignore
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: "FORBIDDEN", reason: "admin_only" },
+    });
     expect((await app.api("GET", "/mode", { key: null })).status).toBe(401);
   });
 
@@ -66,7 +84,12 @@ describe("the operating mode", () => {
     expect(info.body).toMatchObject({ status: "success", result: { mode: "LOCKDOWN" } });
     await until(() => mine.told.length > 0 && theirs.told.length > 0);
     for (const { told } of [mine, theirs])
-      expect(told).toMatchObject([{ event: "mode.changed", data: { mode: "LOCKDOWN", from: "NORMAL", reason: "drill", by: "owner", until: null } }]); // prettier-ignore
+      expect(told).toMatchObject([
+        {
+          event: "mode.changed",
+          data: { mode: "LOCKDOWN", from: "NORMAL", reason: "drill", by: "owner", until: null },
+        },
+      ]);
     await Promise.all([mine.close(), theirs.close()]);
     const resumed = await listen(app, ann, head);
     await until(() => resumed.told.length > 0);
@@ -76,23 +99,37 @@ describe("the operating mode", () => {
 
   it("F07: LOCKDOWN leads through RECOVERY, over tRPC too", async () => {
     const client = trpcClient(app);
-    const failure = await trpcFailure(client.mode.switchMode.mutate({ mode: "NORMAL", reason: "x" })); // prettier-ignore
+    const failure = await trpcFailure(
+      client.mode.switchMode.mutate({ mode: "NORMAL", reason: "x" }),
+    );
     expect(failure.error).toMatchObject({ code: "CONFLICT", reason: "mode_order" });
-    expect(await client.mode.switchMode.mutate({ mode: "RECOVERY", reason: "stable" })).toMatchObject({ mode: "RECOVERY" }); // prettier-ignore
-    expect(await client.mode.switchMode.mutate({ mode: "NORMAL", reason: "checked" })).toMatchObject({ mode: "NORMAL" }); // prettier-ignore
+    expect(
+      await client.mode.switchMode.mutate({ mode: "RECOVERY", reason: "stable" }),
+    ).toMatchObject({ mode: "RECOVERY" });
+    expect(
+      await client.mode.switchMode.mutate({ mode: "NORMAL", reason: "checked" }),
+    ).toMatchObject({ mode: "NORMAL" });
     expect(await trpcClient(app, ann).mode.getMode.query()).toMatchObject({ mode: "NORMAL" });
   });
 
   it("names every faulty field", async () => {
     const { status, body } = await put({ mode: "CALM", reason: "", forSeconds: 5 });
     expect(status).toBe(400);
-    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(["/mode", "/reason", "/forSeconds"]); // prettier-ignore
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      "/mode",
+      "/reason",
+      "/forSeconds",
+    ]);
   });
 
   it("the command line shows and switches it, and asks for a reason", async () => {
     const switched = await cli("alert", "--reason", "odd traffic", "--for", "30m", "--json");
     expect(switched.code).toBe(0);
-    expect(switched.json()).toMatchObject({ mode: "ALERT", reason: "odd traffic", revertTo: "NORMAL" }); // prettier-ignore
+    expect(switched.json()).toMatchObject({
+      mode: "ALERT",
+      reason: "odd traffic",
+      revertTo: "NORMAL",
+    });
     const shown = await cli();
     expect(shown.stdout).toMatch(/^ALERT {2}.*\n {3}why {6}odd traffic\n/);
     expect(shown.stdout).toContain(", then NORMAL");

@@ -47,19 +47,25 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const post = (path: string, body: object = {}, key = app.adminKey) => app.api("POST", path, { body, key }); // prettier-ignore
-const echo = (text: string) => post("/executions", { name: "system/echo", arguments: { text } }, ann); // prettier-ignore
+const post = (path: string, body: object = {}, key = app.adminKey) =>
+  app.api("POST", path, { body, key });
+const echo = (text: string) =>
+  post("/executions", { name: "system/echo", arguments: { text } }, ann);
 const draft = async (files: object, note = "test"): Promise<number> =>
   (await post("/policies", { files, note })).body.document.version as number;
 const inForce = async (path = "/policies") => {
   const { body } = await app.api("GET", path);
-  return (body.items as { state: string; version: number }[]).find(({ state }) => state === "enforced")?.version; // prettier-ignore
+  return (body.items as { state: string; version: number }[]).find(
+    ({ state }) => state === "enforced",
+  )?.version;
 };
 /** The newest event of this kind, as it lies in the log. */
 const lastNote = (action: string) => {
   const database = new DatabaseSync(join(app.dataDir, "ostiary.db"), { readOnly: true });
   try {
-    const row = database.prepare("select body from events where action = ? order by seq desc limit 1").get(action); // prettier-ignore
+    const row = database
+      .prepare("select body from events where action = ? order by seq desc limit 1")
+      .get(action);
     return JSON.parse(String(row?.["body"])) as Record<string, unknown>;
   } finally {
     database.close();
@@ -75,7 +81,10 @@ describe("policies over the API", () => {
     const one = await app.api("GET", "/policies/1");
     conforms("policies.getPolicyVersion", one.body);
     expect(one.body.files).toEqual(STARTER);
-    expect((await app.api("GET", "/governance")).body.items[0]).toMatchObject({ version: 1, state: "enforced" }); // prettier-ignore
+    expect((await app.api("GET", "/governance")).body.items[0]).toMatchObject({
+      version: 1,
+      state: "enforced",
+    });
     const schema = await app.api("GET", "/relationships/schema/versions/1");
     conforms("relationSchema.getRelationSchemaVersion", schema.body);
     expect(schema.body.files["schema.zed"]).toContain("definition");
@@ -85,13 +94,19 @@ describe("policies over the API", () => {
     const good = await post("/policies/check", { files: KIND });
     conforms("policies.checkPolicy", good.body);
     expect(good.body).toEqual({ valid: true, faults: [] });
-    const bad = await post("/policies/check", { files: { ...KIND, "x.rego": "package x\n\np if q" } }); // prettier-ignore
+    const bad = await post("/policies/check", {
+      files: { ...KIND, "x.rego": "package x\n\np if q" },
+    });
     expect(bad.body).toMatchObject({ valid: false, faults: [{ file: "x.rego", line: 3 }] });
     const untested = await post("/policies/check", { files: { "tools.rego": KIND["tools.rego"] } });
     expect(untested.body).toMatchObject({ valid: true, faults: [{ severity: "warning" }] });
     const failing = { ...KIND, "b_test.rego": "package b_test\n\ntest_no if 1 == 2" };
     expect((await post("/policies/check", { files: failing })).body.faults).toMatchObject([
-      { file: "b_test.rego", line: 3, message: expect.stringContaining("b_test.rego:3:12 does not hold") as string }, // prettier-ignore
+      {
+        file: "b_test.rego",
+        line: 3,
+        message: expect.stringContaining("b_test.rego:3:12 does not hold") as string,
+      },
     ]);
     expect((await app.api("GET", "/policies")).body.items).toHaveLength(1);
   });
@@ -115,24 +130,44 @@ describe("policies over the API", () => {
       reason: "policy_denied",
       detail: "the policy refuses this call: say please",
     });
-    expect(refused.body.gates.at(-1)).toMatchObject({ stage: "policy", verdict: "deny", rule: "tools.rego:10" }); // prettier-ignore
+    expect(refused.body.gates.at(-1)).toMatchObject({
+      stage: "policy",
+      verdict: "deny",
+      rule: "tools.rego:10",
+    });
     expect((await echo("hello, please")).body).toMatchObject({ status: "success" });
-    const names = ((await app.api("GET", "/tools", { key: ann })).body.tools as { name: string }[]).map(({ name }) => name); // prettier-ignore
+    const names = (
+      (await app.api("GET", "/tools", { key: ann })).body.tools as { name: string }[]
+    ).map(({ name }) => name);
     expect(names).toContain("system/echo");
-    expect(lastNote("policy.changed")).toMatchObject({ how: "publish", version, former: 1, note: "be kind" }); // prettier-ignore
+    expect(lastNote("policy.changed")).toMatchObject({
+      how: "publish",
+      version,
+      former: 1,
+      note: "be kind",
+    });
 
     const back = await post("/policies/rollback");
     conforms("policies.rollbackPolicy", back.body);
     expect(back.body).toMatchObject({ version: 1, state: "enforced" });
     expect((await echo("hello")).body).toMatchObject({ status: "success" });
-    expect(lastNote("policy.changed")).toMatchObject({ how: "rollback", version: 1, former: version }); // prettier-ignore
+    expect(lastNote("policy.changed")).toMatchObject({
+      how: "rollback",
+      version: 1,
+      former: version,
+    });
   });
 
   it("a no to view hides the tool: not listed, not found, and no word of the policy", async () => {
-    const files = { ...KIND, "tools.rego": KIND["tools.rego"].replace('input.action == "execute"\n', "input.action\n") }; // prettier-ignore
+    const files = {
+      ...KIND,
+      "tools.rego": KIND["tools.rego"].replace('input.action == "execute"\n', "input.action\n"),
+    };
     const version = await draft(files);
     expect((await post(`/policies/${version}/publish`)).status).toBe(200);
-    const names = ((await app.api("GET", "/tools", { key: ann })).body.tools as { name: string }[]).map(({ name }) => name); // prettier-ignore
+    const names = (
+      (await app.api("GET", "/tools", { key: ann })).body.tools as { name: string }[]
+    ).map(({ name }) => name);
     expect(names).not.toContain("system/echo");
     expect(names).toContain("system/time");
     const hidden = await echo("please");
@@ -148,7 +183,9 @@ describe("policies over the API", () => {
     expect(trial.body).toMatchObject({ version, state: "shadow" });
     const { body } = await echo("hello");
     expect(body).toMatchObject({ status: "success" });
-    const gate = (body.gates as { stage: string; shadow?: object }[]).find(({ stage }) => stage === "policy"); // prettier-ignore
+    const gate = (body.gates as { stage: string; shadow?: object }[]).find(
+      ({ stage }) => stage === "policy",
+    );
     expect(gate?.shadow).toMatchObject({ version: String(version), verdict: "deny" });
     expect(await inForce()).toBe(1);
     const ended = await app.api("DELETE", "/policies/shadow");
@@ -162,7 +199,10 @@ describe("policies over the API", () => {
     const version = await draft(files);
     const refused = await post(`/policies/${version}/publish`);
     expect(refused.status).toBe(400);
-    expect(refused.body.errors.map(({ path }: { path: string }) => path)).toEqual(["tools.rego:5:6", "tools.rego:7:6"]); // prettier-ignore
+    expect(refused.body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      "tools.rego:5:6",
+      "tools.rego:7:6",
+    ]);
     expect(await inForce()).toBe(1);
   });
 
@@ -207,8 +247,12 @@ describe("policies over the API", () => {
     const { document, faults } = await policies.draftPolicy.mutate({ files: KIND, note: "t" });
     expect(faults).toEqual([]);
     expect((await policies.checkPolicy.mutate({ files: KIND })).valid).toBe(true);
-    expect((await policies.publishPolicy.mutate({ version: document.version })).state).toBe("enforced"); // prettier-ignore
-    expect((await policies.getPolicyVersion.query({ version: document.version })).files).toEqual(KIND); // prettier-ignore
+    expect((await policies.publishPolicy.mutate({ version: document.version })).state).toBe(
+      "enforced",
+    );
+    expect((await policies.getPolicyVersion.query({ version: document.version })).files).toEqual(
+      KIND,
+    );
     expect((await policies.rollbackPolicy.mutate({ version: 1 })).version).toBe(1);
     expect((await policies.listPolicyVersions.query({ limit: 1 })).next).toBe(document.version);
     expect(await policies.endPolicyTrial.mutate()).toEqual({ success: true });
@@ -220,7 +264,9 @@ describe("policies over the API", () => {
 
 describe("governance files over the API", () => {
   it("are checked with file and line, published and rolled back", async () => {
-    const { files } = (await app.api("GET", "/governance/1")).body as { files: Record<string, string> }; // prettier-ignore
+    const { files } = (await app.api("GET", "/governance/1")).body as {
+      files: Record<string, string>;
+    };
     const bad = { ...files, "tools.yaml": `${files["tools.yaml"] ?? ""}\nnonsense: true\n` };
     const checked = await post("/governance/check", { files: bad });
     conforms("governance.checkGovernance", checked.body);
@@ -231,7 +277,10 @@ describe("governance files over the API", () => {
     expect((await post(`/governance/${version}/publish`, { as: "shadow" })).status).toBe(400);
     expect((await post(`/governance/${version}/publish`)).status).toBe(200);
     expect(await inForce("/governance")).toBe(version);
-    expect(lastNote("governance.changed")).toMatchObject({ version, changes: [expect.stringContaining("tools.yaml") as string] }); // prettier-ignore
+    expect(lastNote("governance.changed")).toMatchObject({
+      version,
+      changes: [expect.stringContaining("tools.yaml") as string],
+    });
     expect((await post("/governance/rollback")).body).toMatchObject({ version: 1 });
   });
 });
@@ -249,7 +298,14 @@ describe("a later start", () => {
     const flags = { governance: folder };
     let own = await startApp({ flags });
     const { dataDir } = own;
-    const versions = async () => ((await own.api("GET", "/policies")).body.items as { version: number; state: string; createdBy: string }[]).map(({ version, state, createdBy }) => `${version} ${state} ${createdBy}`); // prettier-ignore
+    const versions = async () =>
+      (
+        (await own.api("GET", "/policies")).body.items as {
+          version: number;
+          state: string;
+          createdBy: string;
+        }[]
+      ).map(({ version, state, createdBy }) => `${version} ${state} ${createdBy}`);
     expect(await versions()).toEqual(["1 enforced import"]);
     await own.stop();
 
@@ -277,7 +333,10 @@ describe("a later start", () => {
 
   it("an operator's own policies are theirs: whom they allow is not asked", async () => {
     const folder = copyOfGovernance();
-    writeFileSync(join(folder, "policies/tools.rego"), 'package ostiary.tools\n\ndefault allow := false\n\nallow if "ops" in input.roles\n'); // prettier-ignore
+    writeFileSync(
+      join(folder, "policies/tools.rego"),
+      'package ostiary.tools\n\ndefault allow := false\n\nallow if "ops" in input.roles\n',
+    );
     rmSync(join(folder, "policies/tools_test.rego"));
     const own = await startApp({ flags: { governance: folder } });
     const key = await newUser(own, "bob");

@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const post = (path: string, body: object, key = app.adminKey) => app.api("POST", `/relationships${path}`, { body, key }); // prettier-ignore
+const post = (path: string, body: object, key = app.adminKey) =>
+  app.api("POST", `/relationships${path}`, { body, key });
 const change = (operation: string, ...texts: string[]) =>
   post("", { changes: texts.map((relationship) => ({ operation, relationship })) });
 const texts = async (query = ""): Promise<string[]> => {
@@ -28,7 +29,12 @@ const texts = async (query = ""): Promise<string[]> => {
   return (body as { items: { text: string }[] }).items.map(({ text }) => text);
 };
 const call = async (key: string) =>
-  (await app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "x" } } })).status; // prettier-ignore
+  (
+    await app.api("POST", "/executions", {
+      key,
+      body: { name: "system/echo", arguments: { text: "x" } },
+    })
+  ).status;
 
 describe("over REST and tRPC", () => {
   it("B07: a grant lets a user see and run a tool, its end hides it again, each before it is acknowledged", async () => {
@@ -46,7 +52,11 @@ describe("over REST and tRPC", () => {
     const { body } = await app.api("GET", "/tools", { key: ann });
     expect(JSON.stringify(body)).not.toContain("system/echo");
 
-    await change("touch", "group:eng#member@user:ann", "tool:system/echo#executor@group:eng#member"); // prettier-ignore
+    await change(
+      "touch",
+      "group:eng#member@user:ann",
+      "tool:system/echo#executor@group:eng#member",
+    );
     expect(await call(ann)).toBe(200);
     await change("delete", "group:eng#member@user:ann");
     expect(await call(ann)).toBe(404);
@@ -65,7 +75,11 @@ describe("over REST and tRPC", () => {
 
   it("every change is audited with its author", async () => {
     await change("touch", "group:audited#member@user:ben");
-    const events = await app.app.store.log.since(0, { tenantId: "local", actor: "owner", tenantActions: ["relations.changed"] }, 1_000); // prettier-ignore
+    const events = await app.app.store.log.since(
+      0,
+      { tenantId: "local", actor: "owner", tenantActions: ["relations.changed"] },
+      1_000,
+    );
     const noted = events.filter(({ body }) => body.includes("touch group:audited#member@user:ben"));
     expect(noted).toMatchObject([{ action: "relations.changed", actor: "owner" }]);
   });
@@ -75,22 +89,43 @@ describe("over REST and tRPC", () => {
     const expanded = await post("/expand", { resource: "tool:shown", permission: "execute" });
     conforms("relationships.expandRelationship", expanded.body);
     expect(JSON.stringify(expanded.body)).toContain('{"type":"user","id":"ben"}');
-    const found = await post("/lookup-resources", { type: "tool", permission: "execute", subject: "user:ben" }); // prettier-ignore
+    const found = await post("/lookup-resources", {
+      type: "tool",
+      permission: "execute",
+      subject: "user:ben",
+    });
     conforms("relationships.lookupResources", found.body);
     expect(found.body.items).toContainEqual({ id: "shown", has: "yes", missing: [] });
-    const who = await post("/lookup-subjects", { resource: "tool:shown", permission: "execute", subjectType: "user" }); // prettier-ignore
+    const who = await post("/lookup-subjects", {
+      resource: "tool:shown",
+      permission: "execute",
+      subjectType: "user",
+    });
     conforms("relationships.lookupSubjects", who.body);
     expect(who.body.items).toEqual([{ id: "ben", has: "yes", missing: [], except: [] }]);
     const schema = await app.api("GET", "/relationships/schema");
     conforms("relationships.getRelationSchema", schema.body);
-    expect(schema.body).toMatchObject({ engine: "embedded", schema: expect.stringContaining("definition tool") as string }); // prettier-ignore
+    expect(schema.body).toMatchObject({
+      engine: "embedded",
+      schema: expect.stringContaining("definition tool") as string,
+    });
 
     const trpc = trpcClient(app).relationships;
-    expect(await trpc.checkRelationship.query({ resource: "tool:shown", permission: "execute", subject: { type: "user", id: "ben" } })).toEqual({ has: "yes", missing: [] }); // prettier-ignore
-    const { revision } = await trpc.writeRelationships.mutate({ changes: [{ operation: "delete", relationship: "tool:shown#executor@user:ben" }] }); // prettier-ignore
+    expect(
+      await trpc.checkRelationship.query({
+        resource: "tool:shown",
+        permission: "execute",
+        subject: { type: "user", id: "ben" },
+      }),
+    ).toEqual({ has: "yes", missing: [] });
+    const { revision } = await trpc.writeRelationships.mutate({
+      changes: [{ operation: "delete", relationship: "tool:shown#executor@user:ben" }],
+    });
     expect(revision).not.toBe("");
     expect((await trpc.listRelationships.query({ resource: "tool:shown" })).items).toEqual([]);
-    const fault = await trpcFailure(trpc.writeRelationships.mutate({ changes: [{ relationship: "x" }] })); // prettier-ignore
+    const fault = await trpcFailure(
+      trpc.writeRelationships.mutate({ changes: [{ relationship: "x" }] }),
+    );
     expect(fault.error).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input" });
   });
 
@@ -112,8 +147,19 @@ describe("over REST and tRPC", () => {
   });
 
   it("only administrators may; faults name their field", async () => {
-    for (const [method, path] of [["GET", ""], ["POST", ""], ["POST", "/check"], ["POST", "/expand"], ["POST", "/lookup-resources"], ["POST", "/lookup-subjects"], ["GET", "/schema"]] as const) {
-      const { status, body } = await app.api(method, `/relationships${path}`, { key: ann, ...(method === "POST" && { body: {} }) });
+    for (const [method, path] of [
+      ["GET", ""],
+      ["POST", ""],
+      ["POST", "/check"],
+      ["POST", "/expand"],
+      ["POST", "/lookup-resources"],
+      ["POST", "/lookup-subjects"],
+      ["GET", "/schema"],
+    ] as const) {
+      const { status, body } = await app.api(method, `/relationships${path}`, {
+        key: ann,
+        ...(method === "POST" && { body: {} }),
+      });
       expect([path, status, body.reason]).toEqual([path, 403, "admin_only"]);
     }
     const unknown = await change("touch", "tool:a#executor@user:nobody");
@@ -124,15 +170,24 @@ describe("over REST and tRPC", () => {
     await change("touch", "tool:twice#owner@user:ann");
     const again = await change("create", "tool:twice#owner@user:ann");
     expect([again.status, again.body.reason]).toEqual([409, "already_exists"]);
-    const free = { operation: "must_not_match", filter: { resource: "tool:twice", relation: "owner" } };
-    const stale = await post("", { changes: [{ relationship: "tool:twice#owner@user:ben" }], preconditions: [free] });
+    const free = {
+      operation: "must_not_match",
+      filter: { resource: "tool:twice", relation: "owner" },
+    };
+    const stale = await post("", {
+      changes: [{ relationship: "tool:twice#owner@user:ben" }],
+      preconditions: [free],
+    });
     expect([stale.status, stale.body.reason]).toEqual([409, "stale"]);
-  }); // prettier-ignore
+  });
 });
 
 describe("ostiary relations", () => {
   const cli = (words: string, input?: string) =>
-    runBin(["relations", ...words.split(" ")], { env: { OSTIARY_DATA_DIR: app.dataDir }, ...(input !== undefined && { input }) }); // prettier-ignore
+    runBin(["relations", ...words.split(" ")], {
+      env: { OSTIARY_DATA_DIR: app.dataDir },
+      ...(input !== undefined && { input }),
+    });
 
   it("writes, checks, lists and deletes; the exit code is the answer", async () => {
     const grant = "tool:typed#executor@user:ben";
@@ -141,8 +196,12 @@ describe("ostiary relations", () => {
     expect(yes.code).toBe(0);
     expect(yes.stdout).toMatch(/^yes\ntool:typed#execute {2}union\n/);
     expect(yes.stdout).toMatch(/[├└]─ executor {2}user:ben\n/);
-    expect((await cli("list --resource tool:typed")).stdout).toMatch(/^tool:typed#executor@user:ben\[expiration:\S+\]\n$/); // prettier-ignore
-    expect((await cli("expand tool:typed#execute --json")).json()).toMatchObject({ name: "execute" }); // prettier-ignore
+    expect((await cli("list --resource tool:typed")).stdout).toMatch(
+      /^tool:typed#executor@user:ben\[expiration:\S+\]\n$/,
+    );
+    expect((await cli("expand tool:typed#execute --json")).json()).toMatchObject({
+      name: "execute",
+    });
     expect(await cli(`delete ${grant}`)).toMatchObject({ code: 0 });
     const no = await cli("check tool:typed#execute@user:ben --json");
     expect(no.code).toBe(1);
@@ -150,7 +209,14 @@ describe("ostiary relations", () => {
   });
 
   it("takes lines from stdin, and a file of the playground both ways", async () => {
-    expect((await cli("write --file - --json", "// two\ntool:l1#owner@user:ben\n\ntool:l2#owner@user:ben\n")).json()).toMatchObject({ changed: 2 }); // prettier-ignore
+    expect(
+      (
+        await cli(
+          "write --file - --json",
+          "// two\ntool:l1#owner@user:ben\n\ntool:l2#owner@user:ben\n",
+        )
+      ).json(),
+    ).toMatchObject({ changed: 2 });
     const file = join(app.workspace, "relations.yaml");
     expect(await cli(`export --file ${file}`)).toMatchObject({ code: 0, stdout: "" });
     const text = readFileSync(file, "utf8");
@@ -164,7 +230,14 @@ describe("ostiary relations", () => {
   });
 
   it("what is mistyped is a matter of usage", async () => {
-    for (const words of ["check nonsense", "write", "write tool:a", "expand tool:a", "lst", "import --file /nowhere.yaml"]) {
+    for (const words of [
+      "check nonsense",
+      "write",
+      "write tool:a",
+      "expand tool:a",
+      "lst",
+      "import --file /nowhere.yaml",
+    ]) {
       const ran = await cli(words);
       expect([words, ran.code]).toEqual([words, 2]);
       expect(ran.stderr).toMatch(/^error: /);
@@ -172,7 +245,7 @@ describe("ostiary relations", () => {
     const bad = await cli("write tool:a#executor@user:nobody");
     expect(bad.code).toBe(2);
     expect(bad.stderr).toContain("there is no user 'nobody'");
-  }); // prettier-ignore
+  });
 });
 
 describe("docs/relations.md", () => {
@@ -183,7 +256,10 @@ describe("docs/relations.md", () => {
     const examples = [...page.matchAll(/```sh\nostiary (.*)\n```\n(?:\n```text\n([^`]*)```)?/g)];
     expect(examples.length).toBeGreaterThan(7);
     for (const [, words = "", output] of examples) {
-      const ran = await runBin(words.split(" "), { env: { OSTIARY_DATA_DIR: app.dataDir }, cwd: app.workspace }); // prettier-ignore
+      const ran = await runBin(words.split(" "), {
+        env: { OSTIARY_DATA_DIR: app.dataDir },
+        cwd: app.workspace,
+      });
       expect([words, ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([words, 0, ""]);
       if (output !== undefined) expect(ran.stdout).toBe(output);
     }

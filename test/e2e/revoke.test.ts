@@ -28,7 +28,10 @@ function load(key: string) {
   const worker = async (): Promise<void> => {
     while (going) {
       const began = performance.now();
-      const { status } = await app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "x" } } }); // prettier-ignore
+      const { status } = await app.api("POST", "/executions", {
+        key,
+        body: { name: "system/echo", arguments: { text: "x" } },
+      });
       tried.push({ began, ok: status === 200 });
     }
   };
@@ -54,7 +57,15 @@ const RIGHTS: Record<string, Right> = {
   "a relation": {
     user: "by_relation",
     take: async () =>
-      (await app.api("POST", "/relationships", { body: { changes: [{ operation: "delete", relationship: "tenant:local#member@user:by_relation" }] } })).status,
+      (
+        await app.api("POST", "/relationships", {
+          body: {
+            changes: [
+              { operation: "delete", relationship: "tenant:local#member@user:by_relation" },
+            ],
+          },
+        })
+      ).status,
   },
   "a key": {
     user: "by_key",
@@ -63,26 +74,39 @@ const RIGHTS: Record<string, Right> = {
   "a policy": {
     user: "by_policy",
     async take() {
-      const { body } = await app.api("POST", "/policies", { body: { files: { "tools.rego": ALLOW_NOBODY }, note: "closed" } });
-      return (await app.api("POST", `/policies/${body.document.version}/publish`, { body: {} })).status;
+      const { body } = await app.api("POST", "/policies", {
+        body: { files: { "tools.rego": ALLOW_NOBODY }, note: "closed" },
+      });
+      return (await app.api("POST", `/policies/${body.document.version}/publish`, { body: {} }))
+        .status;
     },
     giveBack: () => app.api("POST", "/policies/rollback", { body: {} }),
   },
   "the link of a capsule": {
     user: "by_capsule",
-    take: async () => (await app.api("PATCH", "/capsules/narrow", { body: { capabilities: ["system/time"] } })).status,
+    take: async () =>
+      (await app.api("PATCH", "/capsules/narrow", { body: { capabilities: ["system/time"] } }))
+        .status,
   },
   "the tool itself": {
     user: "by_tool",
-    take: async () => (await app.api("PATCH", "/tools/system/echo", { body: { enabled: false } })).status,
+    take: async () =>
+      (await app.api("PATCH", "/tools/system/echo", { body: { enabled: false } })).status,
     giveBack: () => app.api("PATCH", "/tools/system/echo", { body: { enabled: true } }),
   },
-}; // prettier-ignore
+};
 
 describe.each(Object.entries(RIGHTS))("%s taken away under load", (_name, right) => {
   it("no call that began afterwards was let through", async () => {
-    if (right.user === "by_capsule") await app.api("POST", "/capsules", { body: { id: "narrow", name: "narrow", capabilities: ["system/echo"] } }); // prettier-ignore
-    const key = await newUser(app, right.user, right.user === "by_capsule" ? { capsuleId: "narrow" } : {}); // prettier-ignore
+    if (right.user === "by_capsule")
+      await app.api("POST", "/capsules", {
+        body: { id: "narrow", name: "narrow", capabilities: ["system/echo"] },
+      });
+    const key = await newUser(
+      app,
+      right.user,
+      right.user === "by_capsule" ? { capsuleId: "narrow" } : {},
+    );
     const { keyId } = await app.callerOf(key);
     const calls = load(key);
     await until(() => calls.tried.filter(({ ok }) => ok).length >= ENOUGH);

@@ -15,7 +15,8 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
   beforeAll(async () => {
     [app, idp] = await Promise.all([startApp(), startIdp()]);
     await app.api("POST", "/users", { body: { id: "bob", name: "Bob" } });
-    bob = (await app.api("POST", "/keys", { body: { userId: "bob", name: "bob", scopes: ["*"] } })).body.secret as string;
+    bob = (await app.api("POST", "/keys", { body: { userId: "bob", name: "bob", scopes: ["*"] } }))
+      .body.secret as string;
     await add("team", "shared");
     await add("own", "user");
   }, LIMIT_MS);
@@ -25,19 +26,41 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
   });
 
   const add = (name: string, credentials: "shared" | "user") =>
-    app.api("POST", "/servers", { body: { name, transport: { kind: "http", url: idp.mcpUrl, auth: "oauth" }, settings: { credentials } } });
+    app.api("POST", "/servers", {
+      body: {
+        name,
+        transport: { kind: "http", url: idp.mcpUrl, auth: "oauth" },
+        settings: { credentials },
+      },
+    });
   const begin = async (name: string, key?: string): Promise<string> => {
-    const answer = await app.api("POST", `/servers/${name}/login`, key === undefined ? {} : { key });
-    expect([answer.status, answer.body]).toEqual([200, { authorizationUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/) }]);
+    const answer = await app.api(
+      "POST",
+      `/servers/${name}/login`,
+      key === undefined ? {} : { key },
+    );
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { authorizationUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/) },
+    ]);
     return answer.body.authorizationUrl as string;
   };
   const page = async (url: string | URL, init: RequestInit = {}) => {
-    const response = await fetch(url, { redirect: "manual", ...init, headers: { accept: "text/html", ...init.headers } });
+    const response = await fetch(url, {
+      redirect: "manual",
+      ...init,
+      headers: { accept: "text/html", ...init.headers },
+    });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   const confirmed = (back: URL, headers: Record<string, string> = {}) =>
-    page(`${app.url}/oauth/callback`, { method: "POST", body: new URLSearchParams(back.searchParams).toString(), headers: { "content-type": "application/x-www-form-urlencoded", origin: app.url, ...headers } });
-  const logIn = async (name: string, key?: string) => confirmed(await idp.browse(await begin(name, key)));
+    page(`${app.url}/oauth/callback`, {
+      method: "POST",
+      body: new URLSearchParams(back.searchParams).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded", origin: app.url, ...headers },
+    });
+  const logIn = async (name: string, key?: string) =>
+    confirmed(await idp.browse(await begin(name, key)));
 
   test("says so, and offers nothing until somebody has logged in", async () => {
     const { body } = await app.api("GET", "/servers/team");
@@ -49,11 +72,15 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     const back = await idp.browse(await begin("team"));
     expect(back.origin).toBe(app.url);
     const asked = await page(back);
-    expect([asked.status, asked.text]).toEqual([200, expect.stringContaining("Is this your login?")]);
+    expect([asked.status, asked.text]).toEqual([
+      200,
+      expect.stringContaining("Is this your login?"),
+    ]);
     expect(asked.text).not.toContain("<script");
     expect(asked.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(asked.headers.get("cache-control")).toBe("no-store");
-    for (const origin of ["https://evil.example", "null"]) expect([origin, (await confirmed(back, { origin })).status]).toEqual([origin, 403]);
+    for (const origin of ["https://evil.example", "null"])
+      expect([origin, (await confirmed(back, { origin })).status]).toEqual([origin, 403]);
     const done = await confirmed(back);
     expect([done.status, done.text]).toEqual([200, expect.stringContaining("Logged in")]);
     expect((await confirmed(back)).status).toBe(400);
@@ -61,8 +88,16 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     await app.api("POST", "/servers/team/restart");
     const tools = await app.api("GET", "/servers/team/tools");
     expect(tools.body.items.map((one: { name: string }) => one.name)).toContain("team/whoami");
-    expect((await app.api("POST", "/servers/team/approve", { body: { tools: ["team/whoami"], terms: TERMS } })).status).toBe(200);
-    const called = await app.api("POST", "/executions", { body: { name: "team/whoami", arguments: {} } });
+    expect(
+      (
+        await app.api("POST", "/servers/team/approve", {
+          body: { tools: ["team/whoami"], terms: TERMS },
+        })
+      ).status,
+    ).toBe(200);
+    const called = await app.api("POST", "/executions", {
+      body: { name: "team/whoami", arguments: {} },
+    });
     expect(JSON.stringify(called.body)).toContain("alice");
   });
 
@@ -75,7 +110,10 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
   test("T4: whoever is signed in as somebody else cannot bring the answer, and it stays good for its owner", async () => {
     const back = await idp.browse(await begin("team"));
     const other = await page(back, { headers: { authorization: `Bearer ${bob}` } });
-    expect([other.status, other.text]).toEqual([403, expect.stringContaining("Somebody else began this login")]);
+    expect([other.status, other.text]).toEqual([
+      403,
+      expect.stringContaining("Somebody else began this login"),
+    ]);
     const own = await page(back, { headers: { authorization: `Bearer ${app.adminKey}` } });
     expect([own.status, own.text]).toEqual([200, expect.stringContaining("Logged in")]);
   });
@@ -91,23 +129,52 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     idp.person = "alice";
     await logIn("own");
     await app.api("POST", "/servers/own/restart");
-    expect((await app.api("POST", "/servers/own/approve", { body: { tools: ["own/whoami"], terms: TERMS } })).status).toBe(200);
-    const before = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
+    expect(
+      (
+        await app.api("POST", "/servers/own/approve", {
+          body: { tools: ["own/whoami"], terms: TERMS },
+        })
+      ).status,
+    ).toBe(200);
+    const before = await app.api("POST", "/executions", {
+      key: bob,
+      body: { name: "own/whoami", arguments: {} },
+    });
     expect(JSON.stringify(before.body)).toContain("ostiary servers login own");
     idp.person = "robert";
     await logIn("own", bob);
-    const mine = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
-    const theirs = await app.api("POST", "/executions", { body: { name: "own/whoami", arguments: {} } });
-    expect([JSON.stringify(mine.body), JSON.stringify(theirs.body)]).toEqual([expect.stringContaining("robert"), expect.stringContaining("alice")]);
-    expect((await app.api("DELETE", "/servers/own/login", { key: bob })).body).toEqual({ removed: true, revoked: true });
-    const after = await app.api("POST", "/executions", { key: bob, body: { name: "own/whoami", arguments: {} } });
+    const mine = await app.api("POST", "/executions", {
+      key: bob,
+      body: { name: "own/whoami", arguments: {} },
+    });
+    const theirs = await app.api("POST", "/executions", {
+      body: { name: "own/whoami", arguments: {} },
+    });
+    expect([JSON.stringify(mine.body), JSON.stringify(theirs.body)]).toEqual([
+      expect.stringContaining("robert"),
+      expect.stringContaining("alice"),
+    ]);
+    expect((await app.api("DELETE", "/servers/own/login", { key: bob })).body).toEqual({
+      removed: true,
+      revoked: true,
+    });
+    const after = await app.api("POST", "/executions", {
+      key: bob,
+      body: { name: "own/whoami", arguments: {} },
+    });
     expect(JSON.stringify(after.body)).not.toContain("robert");
   });
 
   test("ostiary servers login prints the link, and waits until somebody has logged in", async () => {
-    const cli = (...args: string[]) => runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], { env: { KEY: app.adminKey } });
+    const cli = (...args: string[]) =>
+      runBin(["servers", "--server", app.url, "--key", "env:KEY", ...args], {
+        env: { KEY: app.adminKey },
+      });
     const link = await cli("login", "team", "--no-wait");
-    expect([link.code, link.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/)]);
+    expect([link.code, link.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/),
+    ]);
     const waiting = cli("login", "team");
     let isOver = false;
     const watched = waiting.finally(() => (isOver = true));
@@ -116,12 +183,19 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     expect((await watched).stderr).toContain("logged in at team");
-    expect((await cli("logout", "team")).stderr).toContain("the login is forgotten, its tokens are revoked");
+    expect((await cli("logout", "team")).stderr).toContain(
+      "the login is forgotten, its tokens are revoked",
+    );
     expect((await cli("login", "nothing")).code).not.toBe(0);
   });
 
   test("answers that are none: no state, a foreign one, the same word twice", async () => {
-    for (const query of ["", "?state=x&code=y", "?state=a&state=b", `?state=${"x".repeat(9_000)}`]) {
+    for (const query of [
+      "",
+      "?state=x&code=y",
+      "?state=a&state=b",
+      `?state=${"x".repeat(9_000)}`,
+    ]) {
       const answer = await page(`${app.url}/oauth/callback${query}`);
       expect([query.slice(0, 30), answer.status]).toEqual([query.slice(0, 30), 400]);
     }
@@ -137,4 +211,4 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     expect(text).toContain('"change":"login"');
     for (const { token } of idp.taken) expect(text).not.toContain(token);
   });
-}); // prettier-ignore
+});

@@ -16,16 +16,28 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
   });
   afterAll(() => app.close());
 
-  const call = (name: string, args: object, more: object = {}) => app.api("POST", "/executions", { body: { name, arguments: args, ...more } }); // prettier-ignore
-  const gates = async (tool: string, args: object): Promise<Record<string, Record<string, unknown>>> => {
+  const call = (name: string, args: object, more: object = {}) =>
+    app.api("POST", "/executions", { body: { name, arguments: args, ...more } });
+  const gates = async (
+    tool: string,
+    args: object,
+  ): Promise<Record<string, Record<string, unknown>>> => {
     const { body } = await app.api("POST", "/explain", { body: { tool, arguments: args } });
-    return Object.fromEntries((body.gates as Record<string, unknown>[]).map((gate) => [gate["stage"], gate])) as Record<string, Record<string, unknown>>;
-  }; // prettier-ignore
+    return Object.fromEntries(
+      (body.gates as Record<string, unknown>[]).map((gate) => [gate["stage"], gate]),
+    ) as Record<string, Record<string, unknown>>;
+  };
 
   it("the owner runs a listed program without being asked, in the sandbox", async () => {
     const done = await call("shell/exec", { command: ["cat", "note.txt"] });
-    expect(done).toMatchObject({ status: 200, body: { status: "success", result: { stdout: "inside\n", exitCode: 0 } } }); // prettier-ignore
-    const inSub = await call("shell/exec", { command: ["cat", "../note.txt", "deep.txt"], cwd: "sub" }); // prettier-ignore
+    expect(done).toMatchObject({
+      status: 200,
+      body: { status: "success", result: { stdout: "inside\n", exitCode: 0 } },
+    });
+    const inSub = await call("shell/exec", {
+      command: ["cat", "../note.txt", "deep.txt"],
+      cwd: "sub",
+    });
     expect(inSub.body).toMatchObject({ result: { stdout: "inside\ndeep\n" } });
   });
 
@@ -38,39 +50,78 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
       { command: ["cat", "../../x"], cwd: "sub" },
       { command: "ls | sh" },
     ])
-      expect([args, (await gates("shell/exec", args))["approval"]?.["verdict"]]).toEqual([args, "hold"]); // prettier-ignore
-    expect((await gates("shell/exec", { command: ["cat"], env: { LANG: "C", TZ: "UTC" } }))["approval"]?.["verdict"]).toBe("allow"); // prettier-ignore
+      expect([args, (await gates("shell/exec", args))["approval"]?.["verdict"]]).toEqual([
+        args,
+        "hold",
+      ]);
+    expect(
+      (await gates("shell/exec", { command: ["cat"], env: { LANG: "C", TZ: "UTC" } }))[
+        "approval"
+      ]?.["verdict"],
+    ).toBe("allow");
     for (const tool of ["shell/script", "shell/python"])
       expect((await gates(tool, { script: "1" }))["approval"]?.["verdict"]).toBe("hold");
-    expect((await gates("shell/lint", { path: "note.txt" }))["approval"]?.["verdict"]).toBe("allow");
-    expect((await gates("shell/lint", { path: "note.txt", fix: true }))["approval"]?.["verdict"]).toBe("hold"); // prettier-ignore
+    expect((await gates("shell/lint", { path: "note.txt" }))["approval"]?.["verdict"]).toBe(
+      "allow",
+    );
+    expect(
+      (await gates("shell/lint", { path: "note.txt", fix: true }))["approval"]?.["verdict"],
+    ).toBe("hold");
   });
 
   it("denied variables, programs and folders are refused without appeal", async () => {
-    const refused = async (args: object) => (await call("shell/exec", args)).body as { reason: string };
+    const refused = async (args: object) =>
+      (await call("shell/exec", args)).body as { reason: string };
     for (const name of ["PATH", "LD_PRELOAD", "GIT_SSH", "http_proxy"])
-      expect(await refused({ command: ["ls"], env: { [name]: "x" } })).toMatchObject({ code: "FORBIDDEN", reason: "env_forbidden" }); // prettier-ignore
-    expect(await refused({ command: ["sudo", "ls"] })).toMatchObject({ reason: "command_forbidden" });
-    expect(await refused({ command: "ls; sudo ls" })).toMatchObject({ reason: "command_forbidden" });
-    expect(await refused({ command: ["ls"], cwd: "/etc" })).toMatchObject({ reason: "path_forbidden" });
-    expect(await refused({ command: ["ls"], cwd: "../.." })).toMatchObject({ reason: "path_not_allowed" }); // prettier-ignore
+      expect(await refused({ command: ["ls"], env: { [name]: "x" } })).toMatchObject({
+        code: "FORBIDDEN",
+        reason: "env_forbidden",
+      });
+    expect(await refused({ command: ["sudo", "ls"] })).toMatchObject({
+      reason: "command_forbidden",
+    });
+    expect(await refused({ command: "ls; sudo ls" })).toMatchObject({
+      reason: "command_forbidden",
+    });
+    expect(await refused({ command: ["ls"], cwd: "/etc" })).toMatchObject({
+      reason: "path_forbidden",
+    });
+    expect(await refused({ command: ["ls"], cwd: "../.." })).toMatchObject({
+      reason: "path_not_allowed",
+    });
     expect(await refused({ command: [] })).toMatchObject({ code: "BAD_REQUEST" });
-    expect(await refused({ command: ["ls"], uid: 0 })).toMatchObject({ code: "BAD_REQUEST", reason: "unknown_parameter" }); // prettier-ignore
+    expect(await refused({ command: ["ls"], uid: 0 })).toMatchObject({
+      code: "BAD_REQUEST",
+      reason: "unknown_parameter",
+    });
   });
 
   it("C17: a program that takes too long ends as timed out, with what it said", async () => {
     writeFileSync(join(app.workspace, "long.txt"), "x\n");
-    const ended = await call("shell/exec", { command: ["tail", "-f", "long.txt"], timeoutSeconds: 1 });
+    const ended = await call("shell/exec", {
+      command: ["tail", "-f", "long.txt"],
+      timeoutSeconds: 1,
+    });
     expect(ended.body).toMatchObject({ status: "cancelled", cancelReason: "timeout" });
     expect(JSON.stringify(ended.body)).toContain("its time was up");
-    const cut = await call("shell/exec", { command: ["tail", "-f", "long.txt"] }, { timeout: 1_000 });
+    const cut = await call(
+      "shell/exec",
+      { command: ["tail", "-f", "long.txt"] },
+      { timeout: 1_000 },
+    );
     expect(cut.body).toMatchObject({ status: "cancelled", cancelReason: "timeout" });
   });
 
   it("the owner has the permissions that the tools ask for; windows of the hour are counted", async () => {
     const gate = await gates("shell/exec", { command: ["ls"] });
     expect(gate["level"]).toMatchObject({ verdict: "allow" });
-    expect((await gates("system/package_install", { manager: "npm", name: "x", version: "1.0.0" }))["level"]).toMatchObject({ verdict: "allow" }); // prettier-ignore
-    expect(app.doors.registry.get("shell/exec")?.requiredPermissions).toEqual(["tool:shell:execute"]);
+    expect(
+      (await gates("system/package_install", { manager: "npm", name: "x", version: "1.0.0" }))[
+        "level"
+      ],
+    ).toMatchObject({ verdict: "allow" });
+    expect(app.doors.registry.get("shell/exec")?.requiredPermissions).toEqual([
+      "tool:shell:execute",
+    ]);
   });
-}); // prettier-ignore
+});

@@ -1,12 +1,28 @@
 // Starting and stopping the real program: first start, ownership of the data directory, ports, faults, drain.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { collect, runBin, spawnBin, startServer, type BinOptions, type RunningServer } from "../fixtures/bin.ts"; // prettier-ignore
+import {
+  collect,
+  runBin,
+  spawnBin,
+  startServer,
+  type BinOptions,
+  type RunningServer,
+} from "../fixtures/bin.ts";
 
 // Each test starts several processes; a busy machine takes its time.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
@@ -19,7 +35,9 @@ beforeEach(() => {
   dataDir = join(folder, "data");
 });
 afterEach(async () => {
-  for (const server of running) if (server.child.exitCode === null && server.child.signalCode === null) await server.stop("SIGKILL"); // prettier-ignore
+  for (const server of running)
+    if (server.child.exitCode === null && server.child.signalCode === null)
+      await server.stop("SIGKILL");
   running = [];
   rmSync(folder, { recursive: true, force: true });
 });
@@ -61,8 +79,12 @@ describe("first start", () => {
   test("everything in the data directory belongs to its user alone", async () => {
     const server = await serve();
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-    for (const name of readdirSync(dataDir)) expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0); // prettier-ignore
-    expect(JSON.parse(readFileSync(join(dataDir, "owner.json"), "utf8"))).toMatchObject({ url: server.url, pid: server.child.pid }); // prettier-ignore
+    for (const name of readdirSync(dataDir))
+      expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0);
+    expect(JSON.parse(readFileSync(join(dataDir, "owner.json"), "utf8"))).toMatchObject({
+      url: server.url,
+      pid: server.child.pid,
+    });
     await server.stop();
     expect(existsSync(join(dataDir, "owner.json"))).toBe(false);
   });
@@ -88,7 +110,11 @@ describe("first start", () => {
     const child = spawnBin(["serve", "--json", "--port", "0", "--data-dir", dataDir]);
     const { stdout } = collect(child);
     await expect.poll(stdout, { timeout: 15_000 }).toMatch(/\}\n$/);
-    expect(JSON.parse(stdout())).toMatchObject({ ready: expect.stringMatching(/^http:/) as string, store: "sqlite", dataDir }); // prettier-ignore
+    expect(JSON.parse(stdout())).toMatchObject({
+      ready: expect.stringMatching(/^http:/) as string,
+      store: "sqlite",
+      dataDir,
+    });
     child.kill();
     await once(child, "close");
   });
@@ -113,7 +139,9 @@ describe("one owner", () => {
     expect(orphan.code).toBe(1);
     expect(orphan.stderr).toContain("No server is running");
     const second = await serve();
-    const history = await fetch(`${second.url}/api/v1/executions`, { headers: { authorization: `Bearer ${key()}` } }); // prettier-ignore
+    const history = await fetch(`${second.url}/api/v1/executions`, {
+      headers: { authorization: `Bearer ${key()}` },
+    });
     expect(await history.json()).toMatchObject({ totalCount: 1 });
   });
 });
@@ -131,8 +159,9 @@ describe("ports and addresses", () => {
       { args: ["--port", String(port)] },
       { args: [], env: { MCP_PORT: String(port) } },
     ]) {
-      // prettier-ignore
-      const ran = await runBin(["serve", "--data-dir", dataDir, ...options.args], { env: options.env ?? {} }); // prettier-ignore
+      const ran = await runBin(["serve", "--data-dir", dataDir, ...options.args], {
+        env: options.env ?? {},
+      });
       expect(ran.code).toBe(1);
       expect(ran.stderr).toContain(`Port ${port} is taken`);
       if (process.platform === "linux") expect(ran.stderr).toContain(`process ${process.pid}`);
@@ -157,7 +186,9 @@ describe("ports and addresses", () => {
     const foreign = await runBin(["serve", "--data-dir", dataDir, "--host", "203.0.113.7"]);
     expect(foreign.code).toBe(1);
     expect(foreign.stderr).toContain("203.0.113.7 is no address of this machine");
-    const open = await runBin(["serve", "--data-dir", dataDir], { env: { MCP_AUTH_ENABLED: "false", MCP_HOST: "0.0.0.0" } }); // prettier-ignore
+    const open = await runBin(["serve", "--data-dir", dataDir], {
+      env: { MCP_AUTH_ENABLED: "false", MCP_HOST: "0.0.0.0" },
+    });
     expect(open.code).toBe(1);
     expect(open.stderr).toContain("authentication is off");
   });
@@ -166,8 +197,13 @@ describe("ports and addresses", () => {
 describe("faults at the start", () => {
   test("an invalid configuration lists every fault with its place, and nothing is created", async () => {
     const file = join(folder, "bad.yaml");
-    writeFileSync(file, "server:\n  port: high\n  hots: a\nlog:\n  level: loud\nwork: temporal://x\n"); // prettier-ignore
-    const ran = await runBin(["serve", "--data-dir", dataDir, "--config", file], { env: { MAX_HISTORY_SIZE: "-1" } }); // prettier-ignore
+    writeFileSync(
+      file,
+      "server:\n  port: high\n  hots: a\nlog:\n  level: loud\nwork: temporal://x\n",
+    );
+    const ran = await runBin(["serve", "--data-dir", dataDir, "--config", file], {
+      env: { MAX_HISTORY_SIZE: "-1" },
+    });
     expect(ran.code).toBe(1);
     for (const text of [
       "bad.yaml:2:9",
@@ -177,7 +213,6 @@ describe("faults at the start", () => {
       "MAX_HISTORY_SIZE",
       "(5 faults)",
     ])
-      // prettier-ignore
       expect(ran.stderr).toContain(text);
     expect(existsSync(dataDir)).toBe(false);
     const flag = await runBin(["serve", "--data-dir", dataDir, "--port", "high"]);
@@ -232,7 +267,12 @@ describe("stopping", () => {
   /** Until the call is really running. */
   async function underWay(url: string): Promise<void> {
     const headers = { authorization: `Bearer ${key()}` };
-    const count = async () => ((await (await fetch(`${url}/api/v1/executions/active`, { headers })).json()) as { count: number }).count; // prettier-ignore
+    const count = async () =>
+      (
+        (await (await fetch(`${url}/api/v1/executions/active`, { headers })).json()) as {
+          count: number;
+        }
+      ).count;
     await expect.poll(count, { timeout: 20_000 }).toBe(1);
   }
 
@@ -243,7 +283,10 @@ describe("stopping", () => {
     child.kill("SIGTERM");
     const closed = once(child, "close");
     await expect.poll(stderr, { timeout: 20_000 }).toContain("stopping");
-    const late = await call(url, echo).then((response) => response.status, () => "refused"); // prettier-ignore
+    const late = await call(url, echo).then(
+      (response) => response.status,
+      () => "refused",
+    );
     expect([503, "refused"]).toContain(late);
     expect(await (await answer).json()).toMatchObject({ status: "success" });
     await closed;
@@ -256,10 +299,15 @@ describe("stopping", () => {
     await underWay(url);
     child.kill("SIGTERM");
     const closed = once(child, "close");
-    expect(await (await answer).json()).toMatchObject({ status: "cancelled", cancelReason: "shutdown" }); // prettier-ignore
+    expect(await (await answer).json()).toMatchObject({
+      status: "cancelled",
+      cancelReason: "shutdown",
+    });
     await closed;
     const server = await serve();
-    const history = await fetch(`${server.url}/api/v1/executions`, { headers: { authorization: `Bearer ${key()}` } }); // prettier-ignore
+    const history = await fetch(`${server.url}/api/v1/executions`, {
+      headers: { authorization: `Bearer ${key()}` },
+    });
     const { executions } = (await history.json()) as { executions: object[] };
     expect(executions[0]).toMatchObject({ status: "cancelled", cancelReason: "shutdown" });
   });
@@ -279,8 +327,23 @@ describe("stopping", () => {
 });
 
 test("MCP_TRANSPORT=stdio makes serve speak MCP on stdin and stdout", async () => {
-  const hello = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } } }; // prettier-ignore
-  const ran = await runBin(["serve", "--data-dir", dataDir], { env: { MCP_TRANSPORT: "stdio" }, input: `${JSON.stringify(hello)}\n` }); // prettier-ignore
+  const hello = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "t", version: "1" },
+    },
+  };
+  const ran = await runBin(["serve", "--data-dir", dataDir], {
+    env: { MCP_TRANSPORT: "stdio" },
+    input: `${JSON.stringify(hello)}\n`,
+  });
   expect(ran.code).toBe(0);
-  expect(JSON.parse(ran.stdout)).toMatchObject({ id: 1, result: { serverInfo: { name: "ostiary" } } }); // prettier-ignore
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    id: 1,
+    result: { serverInfo: { name: "ostiary" } },
+  });
 });

@@ -39,19 +39,41 @@ const credentials = { TOKEN };
 describe("T1: the caller's key stays here", { timeout: 60_000 }, () => {
   test("an MCP server over HTTP, through every door", async () => {
     const transport = { kind: "http", url: upstream.url, headers };
-    expect((await app.api("POST", "/servers", { body: { name: "rec", transport, credentials } })).status).toBe(201); // prettier-ignore
+    expect(
+      (await app.api("POST", "/servers", { body: { name: "rec", transport, credentials } })).status,
+    ).toBe(201);
     expect((await app.api("POST", "/servers/rec/approve", { body: {} })).status).toBe(200);
     const args = { text: "hello" };
     for (const key of [app.adminKey, app.cliKey]) {
-      const ran = await app.api("POST", "/executions", { key, body: { name: "rec/echo", arguments: args } }); // prettier-ignore
+      const ran = await app.api("POST", "/executions", {
+        key,
+        body: { name: "rec/echo", arguments: args },
+      });
       expect(ran.body).toMatchObject({ status: "success" });
       for (const path of ["/mcp", "/mcp/rec"]) {
         const name = path === "/mcp" ? "rec_echo" : "echo";
-        const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} }; // prettier-ignore
+        const meta = {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {},
+        };
         const response = await fetch(`${app.url}${path}`, {
           method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name, cookie: `session=${key}`, "x-api-key": key }, // prettier-ignore
-          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, _meta: meta } }), // prettier-ignore
+          headers: {
+            authorization: `Bearer ${key}`,
+            "content-type": "application/json",
+            accept: "application/json, text/event-stream",
+            "mcp-protocol-version": "2026-07-28",
+            "mcp-method": "tools/call",
+            "mcp-name": name,
+            cookie: `session=${key}`,
+            "x-api-key": key,
+          },
+          body: JSON.stringify({
+            jsonrpc: "2.0",
+            id: 1,
+            method: "tools/call",
+            params: { name, arguments: args, _meta: meta },
+          }),
         });
         expect(await response.text()).toContain("hello");
       }
@@ -68,32 +90,59 @@ describe("T1: the caller's key stays here", { timeout: 60_000 }, () => {
     });
     await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-    const openapi = JSON.stringify({ openapi: "3.1.0", info: { title: "t", version: "1" }, paths: { "/ping": { get: { operationId: "ping", summary: "Ping.", responses: {} } } } }); // prettier-ignore
-    const made = await app.api("PUT", "/servers/api/api", { body: { openapi, url, headers, credentials } });
+    const openapi = JSON.stringify({
+      openapi: "3.1.0",
+      info: { title: "t", version: "1" },
+      paths: { "/ping": { get: { operationId: "ping", summary: "Ping.", responses: {} } } },
+    });
+    const made = await app.api("PUT", "/servers/api/api", {
+      body: { openapi, url, headers, credentials },
+    });
     expect(made.status).toBe(201);
     expect((await app.api("POST", "/servers/api/approve", { body: {} })).status).toBe(200);
-    expect((await app.api("POST", "/executions", { body: { name: "api/ping", arguments: {} } })).body).toMatchObject({ status: "success" }); // prettier-ignore
+    expect(
+      (await app.api("POST", "/executions", { body: { name: "api/ping", arguments: {} } })).body,
+    ).toMatchObject({ status: "success" });
     api.close();
     expectNoKey(recorded.join("\n"));
   });
 
-  test.skipIf(!existsSync("/usr/bin/bwrap"))("R294, T17: a program: its environment is exactly what was given, its arguments too", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "ostiary-recorder-"));
-    chmodSync(folder, 0o755);
-    const script = join(folder, "recorder.mjs");
-    writeFileSync(script, RECORDER);
-    chmodSync(script, 0o644);
-    await addServer(app, "prog", { kind: "stdio", argv: ["node", script], env: { UPSTREAM_TOKEN: TOKEN, LEVEL: "2" } });
-    const ran = await app.api("POST", "/executions", { body: { name: "prog/tell", arguments: {} } });
-    const told = (ran.body as { result: { $content: { text: string }[] } }).result.$content[0]?.text ?? "";
-    const { env, argv, messages } = JSON.parse(told) as { env: Record<string, string>; argv: string[]; messages: string };
-    expect(Object.keys(env).sort()).toEqual(["HOME", "LANG", "LEVEL", "PATH", "PWD", "TMPDIR", "UPSTREAM_TOKEN"].filter((name) => name !== "PWD" || "PWD" in env));
-    // The answer is masked on its way out, since the token is known: what the program had is told by its length.
-    expect(env["LEVEL"]).toBe("2");
-    for (const key of [app.adminKey, app.cliKey]) expect(JSON.stringify([env, argv, messages])).not.toContain(key);
-    expect(messages).toContain("tools/call");
-  });
-}); // prettier-ignore
+  test.skipIf(!existsSync("/usr/bin/bwrap"))(
+    "R294, T17: a program: its environment is exactly what was given, its arguments too",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "ostiary-recorder-"));
+      chmodSync(folder, 0o755);
+      const script = join(folder, "recorder.mjs");
+      writeFileSync(script, RECORDER);
+      chmodSync(script, 0o644);
+      await addServer(app, "prog", {
+        kind: "stdio",
+        argv: ["node", script],
+        env: { UPSTREAM_TOKEN: TOKEN, LEVEL: "2" },
+      });
+      const ran = await app.api("POST", "/executions", {
+        body: { name: "prog/tell", arguments: {} },
+      });
+      const told =
+        (ran.body as { result: { $content: { text: string }[] } }).result.$content[0]?.text ?? "";
+      const { env, argv, messages } = JSON.parse(told) as {
+        env: Record<string, string>;
+        argv: string[];
+        messages: string;
+      };
+      expect(Object.keys(env).sort()).toEqual(
+        ["HOME", "LANG", "LEVEL", "PATH", "PWD", "TMPDIR", "UPSTREAM_TOKEN"].filter(
+          (name) => name !== "PWD" || "PWD" in env,
+        ),
+      );
+      // The answer is masked on its way out, since the token is known: what the program had is told by its length.
+      expect(env["LEVEL"]).toBe("2");
+      for (const key of [app.adminKey, app.cliKey])
+        expect(JSON.stringify([env, argv, messages])).not.toContain(key);
+      expect(messages).toContain("tools/call");
+    },
+  );
+});
 
 /** Speaks the legacy era on stdin and stdout, and tells what it was started with. */
 const RECORDER = `

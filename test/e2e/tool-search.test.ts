@@ -11,7 +11,13 @@ import { connect, ERAS } from "./mcp-clients.ts";
 const entered: string[] = [];
 const observer: SlowObserver = { runs: [] };
 const [none, text] = [z.strictObject({}), z.strictObject({ text: z.string() })];
-const FACTS = { risk: "safe", effects: "read_only", needs: [], timeoutMs: 10_000, examples: [{}] } as const; // prettier-ignore
+const FACTS = {
+  risk: "safe",
+  effects: "read_only",
+  needs: [],
+  timeoutMs: 10_000,
+  examples: [{}],
+} as const;
 
 /** Found by a word that stands nowhere else. */
 const lever = defineTool({
@@ -63,10 +69,22 @@ let app: StartedApp;
 let searcher: string;
 let other: string;
 beforeAll(async () => {
-  app = await startApp({ tools: [lever, hidden, look, picture, slowTool(observer)], flags: { "execution.maxRunning": "4" } }); // prettier-ignore
+  app = await startApp({
+    tools: [lever, hidden, look, picture, slowTool(observer)],
+    flags: { "execution.maxRunning": "4" },
+  });
   await publish("/governance", shippedFiles({ "hold_seconds: 45": "hold_seconds: 1" }));
-  await app.api("POST", "/capsules", { body: { id: "seek", name: "seek", capabilities: [...HELD, "system/run_code"], listing: "search" } }); // prettier-ignore
-  await app.api("POST", "/capsules", { body: { id: "plain", name: "plain", capabilities: HELD, listing: "search" } }); // prettier-ignore
+  await app.api("POST", "/capsules", {
+    body: {
+      id: "seek",
+      name: "seek",
+      capabilities: [...HELD, "system/run_code"],
+      listing: "search",
+    },
+  });
+  await app.api("POST", "/capsules", {
+    body: { id: "plain", name: "plain", capabilities: HELD, listing: "search" },
+  });
   searcher = await person("searcher", "seek");
   other = await person("other", "plain");
 }, 60_000);
@@ -74,19 +92,26 @@ afterAll(() => app.close());
 
 async function publish(path: string, files: object): Promise<void> {
   const { body } = await app.api("POST", path, { body: { files, note: "test" } });
-  const { status } = await app.api("POST", `${path}/${body.document.version}/publish`, { body: { as: "enforced" } }); // prettier-ignore
+  const { status } = await app.api("POST", `${path}/${body.document.version}/publish`, {
+    body: { as: "enforced" },
+  });
   expect(status).toBe(200);
 }
 
 async function person(id: string, capsuleId: string): Promise<string> {
   await app.api("POST", "/users", { body: { id, name: id, plan: "enterprise" } });
   const scopes = ["agent:execute:safe", "agent:execute:moderate", "agent:execute:dangerous"];
-  const { body } = await app.api("POST", "/keys", { body: { userId: id, name: id, capsuleId, level: "admin", scopes } }); // prettier-ignore
+  const { body } = await app.api("POST", "/keys", {
+    body: { userId: id, name: id, capsuleId, level: "admin", scopes },
+  });
   return body.secret as string;
 }
 
-const rest = async (name: string, args: object, { key = searcher, ...more }: { key?: string; context?: object; timeout?: number } = {}) =>
-  (await app.api("POST", "/executions", { key, body: { name, arguments: args, ...more } })).body; // prettier-ignore
+const rest = async (
+  name: string,
+  args: object,
+  { key = searcher, ...more }: { key?: string; context?: object; timeout?: number } = {},
+) => (await app.api("POST", "/executions", { key, body: { name, arguments: args, ...more } })).body;
 const record = async (id: string, key = searcher) =>
   (await app.api("GET", `/executions/${id}`, { key })).body.execution;
 
@@ -107,12 +132,26 @@ describe.each(ERAS)("over MCP, %s", (era) => {
 
   it("what is found is called: its own result comes back, its own record names its parent", async () => {
     const { client } = await connect(app.url, searcher, era);
-    const found = await client.callTool({ name: "ostiary_find_tools", arguments: { query: "echo a text", limit: 1 } }); // prettier-ignore
-    expect(found.structuredContent).toMatchObject({ tools: [{ name: "system_echo", risk: "safe", inputSchema: { type: "object" } }] }); // prettier-ignore
-    const called = await client.callTool({ name: "ostiary_call", arguments: { name: "system_echo", arguments: { text: "hi" } } }); // prettier-ignore
+    const found = await client.callTool({
+      name: "ostiary_find_tools",
+      arguments: { query: "echo a text", limit: 1 },
+    });
+    expect(found.structuredContent).toMatchObject({
+      tools: [{ name: "system_echo", risk: "safe", inputSchema: { type: "object" } }],
+    });
+    const called = await client.callTool({
+      name: "ostiary_call",
+      arguments: { name: "system_echo", arguments: { text: "hi" } },
+    });
     const direct = await client.callTool({ name: "system_echo", arguments: { text: "hi" } });
-    expect([called.content, called.structuredContent]).toEqual([direct.content, direct.structuredContent]); // prettier-ignore
-    const drawn = await client.callTool({ name: "ostiary_call", arguments: { name: "ai/picture" } }); // prettier-ignore
+    expect([called.content, called.structuredContent]).toEqual([
+      direct.content,
+      direct.structuredContent,
+    ]);
+    const drawn = await client.callTool({
+      name: "ostiary_call",
+      arguments: { name: "ai/picture" },
+    });
     expect(drawn.content).toEqual([{ type: "image", data: "AAAA", mimeType: "image/png" }]);
     expect(drawn.structuredContent).toEqual({ width: 3 });
     await client.close();
@@ -120,11 +159,19 @@ describe.each(ERAS)("over MCP, %s", (era) => {
 
   it("a hidden tool is not found, and calling it answers as for an invented one", async () => {
     const { client } = await connect(app.url, searcher, era);
-    const found = await client.callTool({ name: "ostiary_find_tools", arguments: { query: "zanzibar treasure hidden", limit: 50 } }); // prettier-ignore
+    const found = await client.callTool({
+      name: "ostiary_find_tools",
+      arguments: { query: "zanzibar treasure hidden", limit: 50 },
+    });
     expect(JSON.stringify(found)).not.toMatch(/memory_hidden|treasure,/);
     const answers = await Promise.all(
-      ["memory_hidden", "memory_nothing"].map(async (name) => JSON.stringify(await client.callTool({ name: "ostiary_call", arguments: { name } })).replaceAll(name, "NAME").replace(/exec_[\w-]+/g, "ID").replace(/"ms":[\d.]+/g, '"ms":0')),
-    ); // prettier-ignore
+      ["memory_hidden", "memory_nothing"].map(async (name) =>
+        JSON.stringify(await client.callTool({ name: "ostiary_call", arguments: { name } }))
+          .replaceAll(name, "NAME")
+          .replace(/exec_[\w-]+/g, "ID")
+          .replace(/"ms":[\d.]+/g, '"ms":0'),
+      ),
+    );
     expect(answers[0]).toBe(answers[1]);
     expect(answers[0]).toContain("NOT_FOUND");
     expect(entered).toEqual([]);
@@ -137,55 +184,111 @@ it("an inner call is an execution of its own, of the same caller, through the fu
   expect(outer).toMatchObject({ status: "success", result: { text: "hi" } });
   const { resultMetadata } = await record(outer.executionId);
   const inner = await record(resultMetadata.innerExecutionId);
-  expect(inner).toMatchObject({ toolName: "system/echo", entry: "tool", userId: "searcher", metadata: { parentExecutionId: outer.executionId, depth: 1 } }); // prettier-ignore
+  expect(inner).toMatchObject({
+    toolName: "system/echo",
+    entry: "tool",
+    userId: "searcher",
+    metadata: { parentExecutionId: outer.executionId, depth: 1 },
+  });
   expect(inner.gates.length).toBe(12);
 });
 
 it("a refusal of the inner call is told as it is: schema, rules, names", async () => {
-  expect(await rest("ostiary_call", { name: "system_echo", arguments: { texts: 1 } })).toMatchObject({ status: "failed", errorCode: "BAD_REQUEST", errorReason: "invalid_arguments" }); // prettier-ignore
-  expect(await rest("ostiary_call", { name: "file_read", arguments: { path: "a" } })).toMatchObject({ status: "failed", errorCode: "NOT_FOUND", errorReason: "unknown" }); // prettier-ignore
-  expect(await rest("ostiary_call", { name: "ostiary_code", arguments: { code: "return 1" } }, { key: other })).toMatchObject({ errorCode: "NOT_FOUND" }); // prettier-ignore
+  expect(
+    await rest("ostiary_call", { name: "system_echo", arguments: { texts: 1 } }),
+  ).toMatchObject({ status: "failed", errorCode: "BAD_REQUEST", errorReason: "invalid_arguments" });
+  expect(await rest("ostiary_call", { name: "file_read", arguments: { path: "a" } })).toMatchObject(
+    { status: "failed", errorCode: "NOT_FOUND", errorReason: "unknown" },
+  );
+  expect(
+    await rest(
+      "ostiary_call",
+      { name: "ostiary_code", arguments: { code: "return 1" } },
+      { key: other },
+    ),
+  ).toMatchObject({ errorCode: "NOT_FOUND" });
 });
 
 it("a dangerous inner call waits for a person; who comes back with its id gets its answer, and it runs once", async () => {
   const before = entered.length;
   const held = await rest("ostiary_call", { name: "shell_lever" });
-  expect(held).toMatchObject({ status: "failed", errorCode: "CONFLICT", errorReason: "approval_required", remedy: expect.stringContaining("executionId") as string }); // prettier-ignore
+  expect(held).toMatchObject({
+    status: "failed",
+    errorCode: "CONFLICT",
+    errorReason: "approval_required",
+    remedy: expect.stringContaining("executionId") as string,
+  });
   expect(entered.length).toBe(before);
   const executionId = (await record(held.executionId)).resultMetadata.innerExecutionId as string;
   const { approvalId } = await record(executionId);
   // The same call joins what waits already.
   const again = await rest("ostiary_call", { name: "shell_lever" });
   expect((await record(again.executionId)).resultMetadata.innerExecutionId).toBe(executionId);
-  expect((await app.api("POST", `/approvals/${approvalId}/approve`, { body: {} })).status).toBe(200); // prettier-ignore
-  expect(await rest("ostiary_call", { name: "shell_lever", executionId })).toMatchObject({ status: "success", result: { text: "pulled" } }); // prettier-ignore
-  expect(await rest("ostiary_call", { name: "shell_lever", executionId })).toMatchObject({ status: "success" }); // prettier-ignore
+  expect((await app.api("POST", `/approvals/${approvalId}/approve`, { body: {} })).status).toBe(
+    200,
+  );
+  expect(await rest("ostiary_call", { name: "shell_lever", executionId })).toMatchObject({
+    status: "success",
+    result: { text: "pulled" },
+  });
+  expect(await rest("ostiary_call", { name: "shell_lever", executionId })).toMatchObject({
+    status: "success",
+  });
   expect(entered.slice(before)).toEqual([executionId]);
-  expect(await rest("ostiary_call", { name: "system_echo", executionId })).toMatchObject({ errorCode: "NOT_FOUND" }); // prettier-ignore
-  expect(await rest("ostiary_call", { name: "shell_lever", executionId }, { key: other })).toMatchObject({ errorCode: "NOT_FOUND" }); // prettier-ignore
+  expect(await rest("ostiary_call", { name: "system_echo", executionId })).toMatchObject({
+    errorCode: "NOT_FOUND",
+  });
+  expect(
+    await rest("ostiary_call", { name: "shell_lever", executionId }, { key: other }),
+  ).toMatchObject({ errorCode: "NOT_FOUND" });
 });
 
 it("more calls than there are places to run do not wait for each other", async () => {
-  const all = await Promise.all(Array.from({ length: 24 }, () => rest("ostiary_call", { name: "system_slow", arguments: { ms: 20 } }))); // prettier-ignore
-  expect(all.map(({ status }) => status as string)).toEqual(Array.from({ length: 24 }, () => "success")); // prettier-ignore
+  const all = await Promise.all(
+    Array.from({ length: 24 }, () =>
+      rest("ostiary_call", { name: "system_slow", arguments: { ms: 20 } }),
+    ),
+  );
+  expect(all.map(({ status }) => status as string)).toEqual(
+    Array.from({ length: 24 }, () => "success"),
+  );
 }, 60_000);
 
 describe("code mode", { timeout: 60_000 }, () => {
   const code = (source: string, more = {}) => rest("ostiary_code", { code: source }, more);
 
   it("every call of a program is an execution of its own, as its caller", async () => {
-    const outer = await code("const { tools: [first] } = await tools.find('echo a text', { limit: 1 }); console.log(first.name); return (await call(first.name, { text: 'hi' })).text"); // prettier-ignore
-    expect(outer).toMatchObject({ status: "success", result: { result: "hi", printed: ["system_echo"], calls: [{ name: "system_echo", status: "success" }] } }); // prettier-ignore
+    const outer = await code(
+      "const { tools: [first] } = await tools.find('echo a text', { limit: 1 }); console.log(first.name); return (await call(first.name, { text: 'hi' })).text",
+    );
+    expect(outer).toMatchObject({
+      status: "success",
+      result: {
+        result: "hi",
+        printed: ["system_echo"],
+        calls: [{ name: "system_echo", status: "success" }],
+      },
+    });
     const inner = await record(outer.result.calls[0].executionId);
-    expect(inner).toMatchObject({ toolName: "system/echo", entry: "tool", metadata: { parentExecutionId: outer.executionId } }); // prettier-ignore
+    expect(inner).toMatchObject({
+      toolName: "system/echo",
+      entry: "tool",
+      metadata: { parentExecutionId: outer.executionId },
+    });
   });
 
   it("hidden and invented tools are alike to it; what needs a person does not run", async () => {
     const before = entered.length;
-    const { result } = await code("const told = []; for (const name of ['memory_hidden', 'memory_nothing', 'shell_lever']) await call(name).catch((e) => told.push([e.code, e.reason, e.message.replace(name, 'NAME')])); return [told, (await tools.find('zanzibar')).tools.map((t) => t.name)]"); // prettier-ignore
+    const { result } = await code(
+      "const told = []; for (const name of ['memory_hidden', 'memory_nothing', 'shell_lever']) await call(name).catch((e) => told.push([e.code, e.reason, e.message.replace(name, 'NAME')])); return [told, (await tools.find('zanzibar')).tools.map((t) => t.name)]",
+    );
     const [[hiddenTool, invented, asks], found] = result.result;
     expect(hiddenTool).toEqual(invented);
-    expect(asks).toMatchObject(["CONFLICT", "approval_required", expect.stringContaining("nothing has run")]); // prettier-ignore
+    expect(asks).toMatchObject([
+      "CONFLICT",
+      "approval_required",
+      expect.stringContaining("nothing has run"),
+    ]);
     expect(found).toEqual(["shell_lever"]);
     expect(entered.length).toBe(before);
   });
@@ -213,16 +316,24 @@ describe("the cache", () => {
     expect(second.result).toEqual(first.result);
     expect([await cached(first), await cached(second)]).toEqual([false, true]);
     expect((await record(second.executionId)).gates.length).toBe(12);
-    const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${app.adminKey}` } })).text(); // prettier-ignore
+    const metrics = await (
+      await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${app.adminKey}` } })
+    ).text();
     expect(metrics).toMatch(/^ostiary_cache_hits_total [1-9]/m);
-    for (const [key, args] of [[other, { word: "a" }], [searcher, { word: "b" }]] as const) expect((await rest("web/look", args, { key })).result).not.toEqual(first.result); // prettier-ignore
+    for (const [key, args] of [
+      [other, { word: "a" }],
+      [searcher, { word: "b" }],
+    ] as const)
+      expect((await rest("web/look", args, { key })).result).not.toEqual(first.result);
     const fresh = await rest(
       "web/look",
       { word: "a" },
       { context: { metadata: { cache: false } } },
     );
     expect(fresh.result.looked).toBeGreaterThan(first.result.looked as number);
-    expect((await rest("ostiary_call", { name: "web_look", arguments: { word: "a" } })).result).toEqual(fresh.result); // prettier-ignore
+    expect(
+      (await rest("ostiary_call", { name: "web_look", arguments: { word: "a" } })).result,
+    ).toEqual(fresh.result);
   });
 
   it("is shown on the tool; other rules make it forget; whoever lost the tool is refused, hit or not", async () => {
@@ -233,6 +344,8 @@ describe("the cache", () => {
     expect(after.result.looked).toBeGreaterThan(before.result.looked as number);
     await app.api("PATCH", "/capsules/seek", { body: { capabilities: ["system/echo"] } });
     expect(await rest("web/look", { word: "c" })).toMatchObject({ code: "NOT_FOUND" });
-    expect(await rest("ostiary_call", { name: "web/look", arguments: { word: "c" } })).toMatchObject({ errorCode: "NOT_FOUND" }); // prettier-ignore
+    expect(
+      await rest("ostiary_call", { name: "web/look", arguments: { word: "c" } }),
+    ).toMatchObject({ errorCode: "NOT_FOUND" });
   });
 });

@@ -71,7 +71,13 @@ describe("tools", () => {
     expect(locked).toContain("system/tagged");
     expect(locked).not.toContain("shell/danger");
     const { body } = await app.api("GET", "/tools/shell/danger");
-    expect(body.tool.rulesByMode).toEqual({ NORMAL: "approval", ALERT: "approval", DEGRADED: "approval", LOCKDOWN: "no", RECOVERY: "no" }); // prettier-ignore
+    expect(body.tool.rulesByMode).toEqual({
+      NORMAL: "approval",
+      ALERT: "approval",
+      DEGRADED: "approval",
+      LOCKDOWN: "no",
+      RECOVERY: "no",
+    });
   });
 
   const list = async (query: string, key?: string) => {

@@ -22,7 +22,9 @@ interface Stop {
 }
 
 const TOUR = readFileSync(resolve(import.meta.dirname, "../../docs/tour.md"), "utf8");
-const stops = [...TOUR.matchAll(/^```json tour\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => JSON.parse(text) as Stop); // prettier-ignore
+const stops = [...TOUR.matchAll(/^```json tour\n([\s\S]*?)^```$/gm)].map(
+  ([, text = ""]) => JSON.parse(text) as Stop,
+);
 
 const hasBox = canBrowse();
 const WITHOUT_BOX = "bubblewrap or chromium is not installed: `ostiary doctor --fix` installs them";
@@ -44,12 +46,20 @@ beforeAll(async () => {
     },
   });
   makeOrigin();
-  const made = await app.api("POST", "/users", { body: { id: "agent", name: "agent", role: "user" } }); // prettier-ignore
+  const made = await app.api("POST", "/users", {
+    body: { id: "agent", name: "agent", role: "user" },
+  });
   expect(made.status).toBe(201);
-  const key = await app.api("POST", "/keys", { body: { userId: "agent", name: "agent", scopes: ["*"], capsuleId: "all", level: "admin" } }); // prettier-ignore
+  const key = await app.api("POST", "/keys", {
+    body: { userId: "agent", name: "agent", scopes: ["*"], capsuleId: "all", level: "admin" },
+  });
   expect(key.status).toBe(201);
   agentKey = key.body.secret as string;
-  const granted = await app.api("POST", "/relationships", { body: { changes: [{ operation: "touch", relationship: "tenant:local#shell_executor@user:agent" }] } }); // prettier-ignore
+  const granted = await app.api("POST", "/relationships", {
+    body: {
+      changes: [{ operation: "touch", relationship: "tenant:local#shell_executor@user:agent" }],
+    },
+  });
   expect(granted.status).toBeLessThan(300);
 });
 afterAll(async () => {
@@ -74,7 +84,14 @@ function makeOrigin(): void {
 }
 
 const structured = async (response: Response): Promise<Record<string, unknown>> => {
-  const { result, error } = (await response.json()) as { error?: unknown; result: { isError?: true; content: { text: string }[]; structuredContent: Record<string, unknown> } }; // prettier-ignore
+  const { result, error } = (await response.json()) as {
+    error?: unknown;
+    result: {
+      isError?: true;
+      content: { text: string }[];
+      structuredContent: Record<string, unknown>;
+    };
+  };
   if (error) throw new Error(JSON.stringify(error));
   if (result.isError) throw new Error(result.content[0]?.text);
   return result.structuredContent;
@@ -84,7 +101,11 @@ async function call({ tool, arguments: args, asks }: Stop): Promise<Record<strin
   const wire = tool.replace("/", "_");
   const asked = post(app.url, agentKey, modernCall(wire, args), modernHeaders(wire));
   if (asks) {
-    const pending = async () => (await app.api("GET", "/approvals?state=pending")).body.items as { id: string; toolName: string }[]; // prettier-ignore
+    const pending = async () =>
+      (await app.api("GET", "/approvals?state=pending")).body.items as {
+        id: string;
+        toolName: string;
+      }[];
     await expect.poll(async () => (await pending())[0]?.toolName).toBe(tool);
     const [approval] = await pending();
     const said = await app.api("POST", `/approvals/${approval?.id}/approve`, { body: {} });
@@ -97,11 +118,16 @@ test.skipIf(!hasBox)("the tour", { timeout: 180_000 }, async () => {
   expect(stops.length).toBeGreaterThan(10);
   const kept: Record<string, string> = { page: `${site.base}/` };
   for (const stop of stops) {
-    const text = JSON.stringify(stop.arguments).replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => kept[name] ?? ""); // prettier-ignore
+    const text = JSON.stringify(stop.arguments).replaceAll(
+      /\{\{(\w+)\}\}/g,
+      (_, name: string) => kept[name] ?? "",
+    );
     const found = await call({ ...stop, arguments: JSON.parse(text) as object });
     expect(found, stop.tool).toMatchObject(stop.answer);
     if (stop.keep !== undefined) kept[stop.keep] = String(found[stop.keep]);
   }
   const runs = await app.api("GET", "/executions", { key: agentKey });
-  expect(runs.body.executions.map(({ status }: { status: string }) => status)).toEqual(stops.map(() => "success")); // prettier-ignore
+  expect(runs.body.executions.map(({ status }: { status: string }) => status)).toEqual(
+    stops.map(() => "success"),
+  );
 });

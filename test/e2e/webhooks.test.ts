@@ -41,7 +41,16 @@ async function add(on: StartedApp, url: string, events: string[]): Promise<Made>
 const echo = (on: StartedApp, text = "ARGUMENT", key = on.adminKey) =>
   on.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text } } });
 const deliveries = async (on: StartedApp, id: string, state = "") =>
-  (await on.api("GET", `/webhooks/${id}/deliveries?limit=100${state && `&state=${state}`}`)).body.items as { id: string; state: string; attempts: number; lastStatus: number | null; lastError: string | null; response: string | null; nextAt: string | null }[]; // prettier-ignore
+  (await on.api("GET", `/webhooks/${id}/deliveries?limit=100${state && `&state=${state}`}`)).body
+    .items as {
+    id: string;
+    state: string;
+    attempts: number;
+    lastStatus: number | null;
+    lastError: string | null;
+    response: string | null;
+    nextAt: string | null;
+  }[];
 const webhook = async (on: StartedApp, id: string) =>
   (await on.api("GET", `/webhooks/${id}`)).body as Record<string, unknown>;
 
@@ -73,12 +82,22 @@ describe("with one server", () => {
     if (!message) throw new Error("nothing arrived");
     expect(isGenuine(message, secret)).toBe(true);
     expect(isGenuine(message, `whsec_${Buffer.alloc(32).toString("base64")}`)).toBe(false);
-    expect(message.body).toMatchObject({ type: "tool.execution.complete", data: { id: ran.body.executionId, toolName: "system/echo", status: "success", actor: "owner" } }); // prettier-ignore
+    expect(message.body).toMatchObject({
+      type: "tool.execution.complete",
+      data: {
+        id: ran.body.executionId,
+        toolName: "system/echo",
+        status: "success",
+        actor: "owner",
+      },
+    });
     expect(message.text).not.toContain("ARGUMENT");
     await soon(async () => (await deliveries(app, id))[0]?.state === "delivered");
     const listed = await app.api("GET", `/webhooks/${id}/deliveries`);
     conforms("webhooks.listWebhookDeliveries", listed.body);
-    expect(listed.body.items).toMatchObject([{ id: message.id, attempts: 1, lastStatus: 204, response: null }]); // prettier-ignore
+    expect(listed.body.items).toMatchObject([
+      { id: message.id, attempts: 1, lastStatus: 204, response: null },
+    ]);
     const shown = await webhook(app, id);
     conforms("webhooks.getWebhook", shown);
     expect([shown["failures"], shown["lastSuccessAt"] === null]).toEqual([0, false]);
@@ -88,7 +107,9 @@ describe("with one server", () => {
   test("what fails is tried again under the same id, later as Retry-After wishes; a refusal is kept short and masked", async () => {
     const token = `ghp_${"a1B2".repeat(9)}`;
     inbox.answer = (_message, response) =>
-      void response.writeHead(503, { "retry-after": "600" }).end(`busy ${token} ${"x".repeat(900)}`); // prettier-ignore
+      void response
+        .writeHead(503, { "retry-after": "600" })
+        .end(`busy ${token} ${"x".repeat(900)}`);
     const { id, secret } = await add(app, inbox.url, ["tool.execution.complete"]);
     await echo(app);
     await soon(async () => (await deliveries(app, id))[0]?.attempts === 1);
@@ -102,7 +123,9 @@ describe("with one server", () => {
     skewMs = 601_000;
     await soon(async () => (await deliveries(app, id))[0]?.state === "delivered");
     expect(inbox.got.map((message) => message.id)).toEqual([waiting?.id, waiting?.id]);
-    expect(inbox.got.map((message, n) => isGenuine(message, secret, n === 0 ? Date.now() : now()))).toEqual([true, true]); // prettier-ignore
+    expect(
+      inbox.got.map((message, n) => isGenuine(message, secret, n === 0 ? Date.now() : now())),
+    ).toEqual([true, true]);
     expect((await webhook(app, id))["failures"]).toBe(0);
   });
 
@@ -122,8 +145,12 @@ describe("with one server", () => {
     await echo(app);
     await soon(async () => (await webhook(app, id))["enabled"] === false);
     expect((await webhook(app, id))["disabledReason"]).toBe("gone");
-    const disabled = (await app.app.store.log.read(0, 10_000)).filter(({ action, body }) => action === "webhook.disabled" && body.includes(id)); // prettier-ignore
-    expect(disabled.map(({ body }) => JSON.parse(body) as object)).toEqual([{ webhookId: id, host: inbox.place, reason: "gone" }]); // prettier-ignore
+    const disabled = (await app.app.store.log.read(0, 10_000)).filter(
+      ({ action, body }) => action === "webhook.disabled" && body.includes(id),
+    );
+    expect(disabled.map(({ body }) => JSON.parse(body) as object)).toEqual([
+      { webhookId: id, host: inbox.place, reason: "gone" },
+    ]);
     const [dead] = await deliveries(app, id, "dead");
     const refused = await app.api("POST", `/webhooks/deliveries/${dead?.id}/retry`);
     expect([refused.status, refused.body.reason]).toEqual([409, "not_running"]);
@@ -139,7 +166,9 @@ describe("with one server", () => {
   });
 
   test("days without a success switch it off; a dead letter is sent again when somebody asks", async () => {
-    const own = await start(inbox.place, { flags: { "webhooks.privateHosts": inbox.place, "webhooks.retryWaits": "10s" } }); // prettier-ignore
+    const own = await start(inbox.place, {
+      flags: { "webhooks.privateHosts": inbox.place, "webhooks.retryWaits": "10s" },
+    });
     try {
       inbox.answer = 500;
       const { id } = await add(own, inbox.url, ["tool.execution.complete"]);
@@ -166,15 +195,24 @@ describe("with one server", () => {
 
   test("rotation: both secrets sign for the overlap, then the new one alone", async () => {
     const made = await add(app, inbox.url, ["tool.execution.complete"]);
-    const turned = await app.api("POST", `/webhooks/${made.id}/rotate`, { body: { overlapSeconds: 3600 } }); // prettier-ignore
+    const turned = await app.api("POST", `/webhooks/${made.id}/rotate`, {
+      body: { overlapSeconds: 3600 },
+    });
     conforms("webhooks.rotateWebhook", turned.body);
     await echo(app);
     await soon(() => inbox.got.length === 1);
     skewMs = 3_601_000;
     await echo(app);
     await soon(() => inbox.got.length === 2);
-    const genuine = inbox.got.map((message) => [made.secret, turned.body.secret as string].map((secret) => isGenuine(message, secret, now()) || isGenuine(message, secret))); // prettier-ignore
-    expect(genuine).toEqual([[true, true], [false, true]]); // prettier-ignore
+    const genuine = inbox.got.map((message) =>
+      [made.secret, turned.body.secret as string].map(
+        (secret) => isGenuine(message, secret, now()) || isGenuine(message, secret),
+      ),
+    );
+    expect(genuine).toEqual([
+      [true, true],
+      [false, true],
+    ]);
     expect((await webhook(app, made.id))["previousSecretUntil"]).not.toBeNull();
   });
 
@@ -201,19 +239,45 @@ describe("with one server", () => {
     const { id, secret } = await add(app, inbox.url, ["approval.*"]);
     const sent = await app.api("POST", `/webhooks/${id}/test`);
     conforms("webhooks.testWebhook", sent.body);
-    expect(sent.body).toMatchObject({ type: "webhook.test", state: "delivered", lastStatus: 204, sequence: null }); // prettier-ignore
+    expect(sent.body).toMatchObject({
+      type: "webhook.test",
+      state: "delivered",
+      lastStatus: 204,
+      sequence: null,
+    });
     expect(inbox.got.map(({ body }) => body.data)).toEqual([{ webhookId: id }]);
     expect(inbox.got.every((message) => isGenuine(message, secret))).toBe(true);
     inbox.answer = 500;
-    expect((await app.api("POST", `/webhooks/${id}/test`)).body).toMatchObject({ state: "dead", lastStatus: 500, lastError: "answered 500" }); // prettier-ignore
+    expect((await app.api("POST", `/webhooks/${id}/test`)).body).toMatchObject({
+      state: "dead",
+      lastStatus: 500,
+      lastError: "answered 500",
+    });
     expect((await webhook(app, id))["failures"]).toBe(0);
   });
 
   test("T10: private places, plain http and odd addresses are refused; so is a name that leads inside", async () => {
-    const own = await start(inbox.place, { egress: { resolve: async (host) => (host === "inside.example.com" ? ["10.0.0.7"] : host === "gone.example.com" ? [] : ["203.0.113.7"]) } }); // prettier-ignore
+    const own = await start(inbox.place, {
+      egress: {
+        resolve: async (host) =>
+          host === "inside.example.com"
+            ? ["10.0.0.7"]
+            : host === "gone.example.com"
+              ? []
+              : ["203.0.113.7"],
+      },
+    });
     try {
       const post = (url: string) => own.api("POST", "/webhooks", { body: { url, events: ["*"] } });
-      for (const url of ["http://127.0.0.1:1/", "https://169.254.169.254/", "https://localhost/x", "http://hooks.example.com/", "https://inside.example.com/", "https://a:b@hooks.example.com/", `${own.url}/`]) {
+      for (const url of [
+        "http://127.0.0.1:1/",
+        "https://169.254.169.254/",
+        "https://localhost/x",
+        "http://hooks.example.com/",
+        "https://inside.example.com/",
+        "https://a:b@hooks.example.com/",
+        `${own.url}/`,
+      ]) {
         const refused = await post(url);
         expect([url, refused.status, refused.body.reason]).toEqual([url, 403, "egress_blocked"]);
         expect(refused.body.remedy).toContain("webhooks.privateHosts");
@@ -223,14 +287,16 @@ describe("with one server", () => {
     } finally {
       await own.close();
     }
-  }); // prettier-ignore
+  });
 
   test("T10: no line of the corpus of addresses becomes a webhook, over https either", async ({
     skip,
   }) => {
     const file = join(import.meta.dirname, "../../../shared/corpora/ssrf/ssrf.txt");
     if (!existsSync(file)) return skip("../shared/corpora/ssrf/ssrf.txt is absent");
-    const own = await start(inbox.place, { egress: { resolve: () => Promise.resolve(["169.254.169.254"]) } }); // prettier-ignore
+    const own = await start(inbox.place, {
+      egress: { resolve: () => Promise.resolve(["169.254.169.254"]) },
+    });
     try {
       const lines = readCorpus(file).flatMap((line) => [line, line.replace(/^http:/i, "https:")]);
       const made: string[] = [];
@@ -252,12 +318,18 @@ describe("with one server", () => {
       dialled.push(host);
       throw new Error("dialled");
     };
-    const own = await start(inbox.place, { egress: { resolve: () => Promise.resolve([address]), connect } }); // prettier-ignore
+    const own = await start(inbox.place, {
+      egress: { resolve: () => Promise.resolve([address]), connect },
+    });
     try {
       const { id } = await add(own, "https://hooks.example.com/token-in-the-path", ["*"]);
       address = "10.0.0.7";
       const { body } = await own.api("POST", `/webhooks/${id}/test`);
-      expect(body).toMatchObject({ state: "dead", lastStatus: null, lastError: expect.stringMatching(/^egress_blocked: / ) }); // prettier-ignore
+      expect(body).toMatchObject({
+        state: "dead",
+        lastStatus: null,
+        lastError: expect.stringMatching(/^egress_blocked: /),
+      });
       expect(JSON.stringify(body)).not.toContain("token-in-the-path");
       expect(dialled.filter((host) => host === "10.0.0.7")).toEqual([]);
     } finally {
@@ -266,9 +338,13 @@ describe("with one server", () => {
   });
 
   test("bad input names the field; administrators only; unknown ids do not exist", async () => {
-    const post = (body: object, key?: string) => app.api("POST", "/webhooks", { body, ...(key === undefined ? {} : { key }) }); // prettier-ignore
+    const post = (body: object, key?: string) =>
+      app.api("POST", "/webhooks", { body, ...(key === undefined ? {} : { key }) });
     const typo = await post({ url: inbox.url, events: ["approval.request"] });
-    expect([typo.status, typo.body.errors[0]]).toMatchObject([400, { path: "/events/0", suggestion: 'did you mean "approval.requested"?' }]); // prettier-ignore
+    expect([typo.status, typo.body.errors[0]]).toMatchObject([
+      400,
+      { path: "/events/0", suggestion: 'did you mean "approval.requested"?' },
+    ]);
     expect((await post({ url: inbox.url, events: [] })).body.errors[0].path).toBe("/events");
     const ann = await newUser(app, "ann");
     expect((await post({ url: inbox.url, events: ["*"] }, ann)).body.reason).toBe("admin_only");
@@ -282,7 +358,6 @@ describe("with one server", () => {
       ["GET", "/webhooks/none/deliveries"],
       ["POST", "/webhooks/deliveries/none/retry"],
     ] as const) {
-      // prettier-ignore
       expect([path, (await app.api(method, path)).status]).toEqual([path, 404]);
     }
     expect((await app.api("PATCH", "/webhooks/none", { body: {} })).status).toBe(400);
@@ -301,7 +376,6 @@ describe("with one server", () => {
       ["POST", `/webhooks/${id}/test`],
       ["GET", `/webhooks/${id}/deliveries`],
     ] as const) {
-      // prettier-ignore
       const body = method === "PATCH" ? { body: { enabled: false } } : {};
       expect([path, (await app.api(method, path, body)).status]).toEqual([path, 404]);
     }
@@ -323,8 +397,15 @@ describe("with one server", () => {
     const events = await app.app.store.log.read(0, 10_000);
     const own = events.filter(({ body }) => body.includes(made.id)).map(({ action }) => action);
     expect(own).toEqual(["webhook.created", "webhook.changed"]);
-    const shown = JSON.stringify([(await app.api("GET", "/webhooks")).body, await webhook(app, made.id), await deliveries(app, made.id), events]); // prettier-ignore
-    const kept = ["ostiary.db", "ostiary.db-wal"].map((file) => readFileSync(join(app.dataDir, file), "latin1")).join(""); // prettier-ignore
+    const shown = JSON.stringify([
+      (await app.api("GET", "/webhooks")).body,
+      await webhook(app, made.id),
+      await deliveries(app, made.id),
+      events,
+    ]);
+    const kept = ["ostiary.db", "ostiary.db-wal"]
+      .map((file) => readFileSync(join(app.dataDir, file), "latin1"))
+      .join("");
     expect(kept).toContain(made.id);
     for (const { secret } of [made, turned]) {
       expect(shown).not.toContain(secret.slice(6));
@@ -336,21 +417,27 @@ describe("with one server", () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/webhooks.md"), "utf8");
     const [, code = ""] = /```js\n([\s\S]+?)```/.exec(page) ?? [];
     const url = `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
-    const recipe = (await import(/* @vite-ignore */ url)) as { isGenuine(headers: object, body: string, secret: string): boolean }; // prettier-ignore
+    const recipe = (await import(/* @vite-ignore */ url)) as {
+      isGenuine(headers: object, body: string, secret: string): boolean;
+    };
     const { id, secret } = await add(app, inbox.url, ["*"]);
     await app.api("POST", `/webhooks/${id}/test`);
     const message = inbox.got.find(({ body }) => body.type === "webhook.test");
     if (!message) throw new Error("nothing arrived");
     expect(recipe.isGenuine(message.headers, message.text, secret)).toBe(true);
     expect(recipe.isGenuine(message.headers, `${message.text} `, secret)).toBe(false);
-    expect(recipe.isGenuine({ ...message.headers, "webhook-timestamp": "1" }, message.text, secret)).toBe(false); // prettier-ignore
+    expect(
+      recipe.isGenuine({ ...message.headers, "webhook-timestamp": "1" }, message.text, secret),
+    ).toBe(false);
   });
 
   test("the same over tRPC", async () => {
     const { webhooks } = trpcClient(app);
     const made = await webhooks.createWebhook.mutate({ url: inbox.url, events: ["mode.*"] });
     expect((await webhooks.listWebhooks.query()).items.map(({ id }) => id)).toEqual([made.id]);
-    expect((await webhooks.updateWebhook.mutate({ id: made.id, description: "x" })).description).toBe("x"); // prettier-ignore
+    expect(
+      (await webhooks.updateWebhook.mutate({ id: made.id, description: "x" })).description,
+    ).toBe("x");
     expect((await webhooks.testWebhook.mutate({ id: made.id })).state).toBe("delivered");
     expect((await webhooks.listWebhookDeliveries.query({ id: made.id })).items.length).toBe(1);
     expect((await webhooks.rotateWebhook.mutate({ id: made.id })).secret).toMatch(/^whsec_/);
@@ -363,11 +450,18 @@ describe("with one server", () => {
     const env = { OSTIARY_DATA_DIR: app.dataDir };
     const run = async (...words: string[]) => {
       const done = await runBin(["webhooks", ...words, "--json"], { env });
-      return { code: done.code, body: JSON.parse(done.stdout) as Record<string, unknown> & { items: { id: string }[] } }; // prettier-ignore
+      return {
+        code: done.code,
+        body: JSON.parse(done.stdout) as Record<string, unknown> & { items: { id: string }[] },
+      };
     };
     const made = (await run("add", inbox.url, "--events", "approval.*", "mode.changed")).body;
     const id = String(made["id"]);
-    expect(made).toMatchObject({ url: inbox.url, events: ["approval.*", "mode.changed"], secret: expect.stringMatching(/^whsec_/) }); // prettier-ignore
+    expect(made).toMatchObject({
+      url: inbox.url,
+      events: ["approval.*", "mode.changed"],
+      secret: expect.stringMatching(/^whsec_/),
+    });
     expect((await run("list")).body.items.map((item) => item.id)).toEqual([id]);
     expect((await run("show", id)).body).not.toHaveProperty("secret");
     expect(await run("test", id)).toMatchObject({ code: 0, body: { state: "delivered" } });
@@ -396,7 +490,10 @@ test("B09: a receiver that was down gets everything once it is up, across a rest
     await soon(async () => (await deliveries(one, id, "delivered")).length === 2);
     await first.close();
     await echo(one, "two");
-    await soon(async () => (await deliveries(one, id, "pending")).filter(({ attempts }) => attempts > 0).length === 2); // prettier-ignore
+    await soon(
+      async () =>
+        (await deliveries(one, id, "pending")).filter(({ attempts }) => attempts > 0).length === 2,
+    );
     expect((await deliveries(one, id, "pending"))[0]?.lastError).toContain("connect_failed");
     await echo(one, "three");
     await one.stop();
@@ -425,14 +522,22 @@ test("a budget that runs low is told once, also after a restart", async () => {
     const one = await start(inbox.place, { dataDir, flags });
     const { id } = await add(one, inbox.url, ["budget.low"]);
     await one.api("POST", "/users", { body: { id: "free", name: "free", plan: "free" } });
-    const { secret } = (await one.api("POST", "/keys", { body: { userId: "free", name: "k", scopes: ["*"] } })).body as Made; // prettier-ignore
+    const { secret } = (
+      await one.api("POST", "/keys", { body: { userId: "free", name: "k", scopes: ["*"] } })
+    ).body as Made;
     for (let i = 0; i < 85; i++) await echo(one, "x", secret);
     await soon(() => inbox.got.length > 0);
-    expect(inbox.got[0]?.body).toMatchObject({ type: "budget.low", data: { metric: "tool_calls", limit: 100 } }); // prettier-ignore
+    expect(inbox.got[0]?.body).toMatchObject({
+      type: "budget.low",
+      data: { metric: "tool_calls", limit: 100 },
+    });
     await one.stop();
     const two = await start(inbox.place, { dataDir, flags });
     for (let i = 0; i < 5; i++) await echo(two, "x", secret);
-    expect((await two.app.store.log.read(0, 10_000)).filter(({ action }) => action === "budget.low").length).toBe(1); // prettier-ignore
+    expect(
+      (await two.app.store.log.read(0, 10_000)).filter(({ action }) => action === "budget.low")
+        .length,
+    ).toBe(1);
     expect((await deliveries(two, id)).length).toBe(1);
     await two.stop();
   } finally {
@@ -468,7 +573,8 @@ describe("when things go wrong inside", () => {
       ...store,
       deliveries: {
         ...store.deliveries,
-        settle: (...given) => (dies ? Promise.reject(new Error("died")) : store.deliveries.settle(...given)), // prettier-ignore
+        settle: (...given) =>
+          dies ? Promise.reject(new Error("died")) : store.deliveries.settle(...given),
       },
     });
     const own = await start(inbox.place, { wrapStore });
@@ -494,7 +600,22 @@ describe("when things go wrong inside", () => {
     try {
       const { id } = await add(own, inbox.url, ["tool.execution.complete"]);
       const later = Date.now() + 86_400_000;
-      const row = (n: number): DeliveryRow => ({ id: `msg_${n}`, webhookId: id, tenantId: "local", eventSeq: -n, type: "mode.changed", body: "{}", state: "pending", attempts: 0, nextAt: later, lastStatus: null, lastError: null, response: null, createdAt: Date.now(), attemptedAt: null }); // prettier-ignore
+      const row = (n: number): DeliveryRow => ({
+        id: `msg_${n}`,
+        webhookId: id,
+        tenantId: "local",
+        eventSeq: -n,
+        type: "mode.changed",
+        body: "{}",
+        state: "pending",
+        attempts: 0,
+        nextAt: later,
+        lastStatus: null,
+        lastError: null,
+        response: null,
+        createdAt: Date.now(),
+        attemptedAt: null,
+      });
       await own.app.store.deliveries.add(Array.from({ length: 10_000 }, (_, n) => row(n + 1)));
       await echo(own);
       await soon(async () => (await webhook(own, id))["dropped"] === 1);

@@ -13,61 +13,140 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const call = (name: string, args: object, on = house, as = key) => on.api("POST", "/executions", { key: as, body: { name, arguments: args } }); // prettier-ignore
+const call = (name: string, args: object, on = house, as = key) =>
+  on.api("POST", "/executions", { key: as, body: { name, arguments: args } });
 const echo = (id: string, text: string) => ({ id, tool: "system/echo", input: { text } });
 
 test("each step is an execution of its own, and names its parent and its step", async () => {
-  const made = await call("workflow/create", { name: "two", steps: [echo("a", "{{input.x}}"), echo("b", "{{steps.a.output.text}}!")] }); // prettier-ignore
+  const made = await call("workflow/create", {
+    name: "two",
+    steps: [echo("a", "{{input.x}}"), echo("b", "{{steps.a.output.text}}!")],
+  });
   expect(made.body.result).toMatchObject({ version: 1, risk: "safe" });
-  const ran = await call("workflow/execute", { workflowId: made.body.result.workflowId, input: { x: "hi" } }); // prettier-ignore
+  const ran = await call("workflow/execute", {
+    workflowId: made.body.result.workflowId,
+    input: { x: "hi" },
+  });
   expect(ran.body.result).toMatchObject({ status: "success", output: { text: "hi!" } });
   for (const [at, step] of ["a", "b"].entries()) {
-    const { body } = await house.api("GET", `/executions/${ran.body.result.steps[at].executionId}`, { key }); // prettier-ignore
-    expect(body.execution).toMatchObject({ toolName: "system/echo", entry: "workflow", status: "success", metadata: { stepId: step, parentExecutionId: ran.body.executionId } }); // prettier-ignore
+    const { body } = await house.api(
+      "GET",
+      `/executions/${ran.body.result.steps[at].executionId}`,
+      { key },
+    );
+    expect(body.execution).toMatchObject({
+      toolName: "system/echo",
+      entry: "workflow",
+      status: "success",
+      metadata: { stepId: step, parentExecutionId: ran.body.executionId },
+    });
   }
   const told = await call("workflow/status", { executionId: ran.body.executionId });
   expect(told.body.result).toMatchObject({ runId: ran.body.result.runId, status: "success" });
 });
 
 test("a workflow grants nothing: what its caller may not do, its steps may not do", async () => {
-  const basic = await newUser(house, "basic", { level: "execute_advanced", capsuleId: "all", scopes: ["agent:execute:safe", "agent:execute:moderate"] }); // prettier-ignore
-  await call("workflow/create", { name: "clear", steps: [{ id: "c", tool: "memory/clear", input: { namespace: "user" } }] }, house, basic); // prettier-ignore
+  const basic = await newUser(house, "basic", {
+    level: "execute_advanced",
+    capsuleId: "all",
+    scopes: ["agent:execute:safe", "agent:execute:moderate"],
+  });
+  await call(
+    "workflow/create",
+    { name: "clear", steps: [{ id: "c", tool: "memory/clear", input: { namespace: "user" } }] },
+    house,
+    basic,
+  );
   const ran = await call("workflow/execute", { workflowId: "clear" }, house, basic);
-  expect(ran.body).toMatchObject({ status: "failed", errorReason: "step_failed", error: expect.stringContaining("level_too_low") as string }); // prettier-ignore
+  expect(ran.body).toMatchObject({
+    status: "failed",
+    errorReason: "step_failed",
+    error: expect.stringContaining("level_too_low") as string,
+  });
   const dry = await call("workflow/execute", { workflowId: "clear", dryRun: true }, house, basic);
   expect(dry.body.result.steps).toMatchObject([{ id: "c", verdict: "deny" }]);
 });
 
 test("a step that waits for a person leaves the run pending; the yes lets it go on", async () => {
-  await call("workflow/create", { name: "asks", steps: [{ id: "c", tool: "memory/clear", input: { namespace: "user" } }, echo("after", "{{steps.c.output.removed}} gone")] }); // prettier-ignore
+  await call("workflow/create", {
+    name: "asks",
+    steps: [
+      { id: "c", tool: "memory/clear", input: { namespace: "user" } },
+      echo("after", "{{steps.c.output.removed}} gone"),
+    ],
+  });
   const ran = await call("workflow/execute", { workflowId: "asks" });
-  expect(ran.body.result).toMatchObject({ status: "pending", steps: [{ id: "c", status: "pending", pendingApproval: { id: expect.any(String) as string } }, { status: "waiting" }] }); // prettier-ignore
+  expect(ran.body.result).toMatchObject({
+    status: "pending",
+    steps: [
+      { id: "c", status: "pending", pendingApproval: { id: expect.any(String) as string } },
+      { status: "waiting" },
+    ],
+  });
   const { runId, steps } = ran.body.result;
   const status = async () => (await call("workflow/status", { runId })).body.result;
-  expect(await status()).toMatchObject({ status: "pending", pendingApproval: { id: steps[0].pendingApproval.id } }); // prettier-ignore
-  const yes = await house.api("POST", `/approvals/${steps[0].pendingApproval.id}/approve`, { body: {} }); // prettier-ignore
+  expect(await status()).toMatchObject({
+    status: "pending",
+    pendingApproval: { id: steps[0].pendingApproval.id },
+  });
+  const yes = await house.api("POST", `/approvals/${steps[0].pendingApproval.id}/approve`, {
+    body: {},
+  });
   expect(yes.status).toBe(200);
   await until(async () => (await status()).status === "success", 30_000);
-  expect(await status()).toMatchObject({ output: { text: "0 gone" }, steps: [{ status: "success" }, { status: "success" }] }); // prettier-ignore
+  expect(await status()).toMatchObject({
+    output: { text: "0 gone" },
+    steps: [{ status: "success" }, { status: "success" }],
+  });
 });
 
 test("a run that takes longer than its call goes on by itself", async () => {
-  await call("workflow/create", { name: "long", steps: [{ id: "slow", tool: "system/slow", input: { ms: 2_500 } }] }); // prettier-ignore
-  const ran = await house.api("POST", "/executions", { key, body: { name: "workflow/execute", arguments: { workflowId: "long" }, timeout: 1_000 } }); // prettier-ignore
+  await call("workflow/create", {
+    name: "long",
+    steps: [{ id: "slow", tool: "system/slow", input: { ms: 2_500 } }],
+  });
+  const ran = await house.api("POST", "/executions", {
+    key,
+    body: { name: "workflow/execute", arguments: { workflowId: "long" }, timeout: 1_000 },
+  });
   expect(ran.body.result).toMatchObject({ status: "running", steps: [{ status: "running" }] });
-  await until(async () => (await call("workflow/status", { runId: ran.body.result.runId })).body.result.status === "success", 30_000); // prettier-ignore
+  await until(
+    async () =>
+      (await call("workflow/status", { runId: ran.body.result.runId })).body.result.status ===
+      "success",
+    30_000,
+  );
 }, 60_000);
 
 test("the clock runs it as its owner; a revoked key switches it off", async () => {
   const mine = await newUser(house, "clocked", { level: "admin", capsuleId: "all", scopes: ["*"] });
-  await call("workflow/create", { name: "tick", trigger: "scheduled", steps: [{ id: "n", tool: "memory/store", input: { key: "tick", value: "{{input.v}}" } }] }, house, mine); // prettier-ignore
-  const { body } = await call("workflow/schedule", { workflowId: "tick", cron: "* * * * *", input: { v: 7 } }, house, mine); // prettier-ignore
+  await call(
+    "workflow/create",
+    {
+      name: "tick",
+      trigger: "scheduled",
+      steps: [{ id: "n", tool: "memory/store", input: { key: "tick", value: "{{input.v}}" } }],
+    },
+    house,
+    mine,
+  );
+  const { body } = await call(
+    "workflow/schedule",
+    { workflowId: "tick", cron: "* * * * *", input: { v: 7 } },
+    house,
+    mine,
+  );
   expect(body.result.next).toHaveLength(3);
   skewMs += 60_000;
-  const runs = async () => (await house.api("GET", "/executions?toolName=workflow/execute", { key: mine })).body.executions; // prettier-ignore
+  const runs = async () =>
+    (await house.api("GET", "/executions?toolName=workflow/execute", { key: mine })).body
+      .executions;
   await until(async () => (await runs()).length === 1, 30_000);
   await until(async () => (await runs())[0].status === "success", 30_000);
-  expect((await runs())[0]).toMatchObject({ entry: "schedule", metadata: { scheduleId: body.result.scheduleId } }); // prettier-ignore
+  expect((await runs())[0]).toMatchObject({
+    entry: "schedule",
+    metadata: { scheduleId: body.result.scheduleId },
+  });
   const stored = await call("memory/retrieve", { key: "tick", namespace: "user" }, house, mine);
   expect(stored.body.result).toMatchObject({ found: true, value: 7 });
   const caller = await house.callerOf(mine);
@@ -84,10 +163,31 @@ test("the clock runs it as its owner; a revoked key switches it off", async () =
 test("what a crash left open is closed, and schedules survive", async () => {
   const first = await startApp({ listen: false });
   const owner = { tenantId: "local", userId: "owner" };
-  const left = { id: "run_left", ...owner, workflowId: "wfl_x", version: 1, executionId: "exec_x", instanceId: first.app.dataDir.instanceId, status: "running" as const, input: {}, steps: [{ id: "a", executionId: "exec_y", status: "running" as const, ms: 0 }, { id: "b", executionId: null, status: "waiting" as const, ms: 0 }], output: null, error: null, startedAt: 1, endedAt: null }; // prettier-ignore
+  const left = {
+    id: "run_left",
+    ...owner,
+    workflowId: "wfl_x",
+    version: 1,
+    executionId: "exec_x",
+    instanceId: first.app.dataDir.instanceId,
+    status: "running" as const,
+    input: {},
+    steps: [
+      { id: "a", executionId: "exec_y", status: "running" as const, ms: 0 },
+      { id: "b", executionId: null, status: "waiting" as const, ms: 0 },
+    ],
+    output: null,
+    error: null,
+    startedAt: 1,
+    endedAt: null,
+  };
   await first.app.store.runs.create(left);
   await first.stop();
   const second = await startApp({ dataDir: first.dataDir, listen: false });
-  expect(await second.app.store.runs.get(owner, "run_left")).toMatchObject({ status: "failed", error: { code: "OUTCOME_UNKNOWN", reason: "crashed" }, steps: [{ status: "failed" }, { status: "skipped" }] }); // prettier-ignore
+  expect(await second.app.store.runs.get(owner, "run_left")).toMatchObject({
+    status: "failed",
+    error: { code: "OUTCOME_UNKNOWN", reason: "crashed" },
+    steps: [{ status: "failed" }, { status: "skipped" }],
+  });
   await second.close();
 }, 60_000);

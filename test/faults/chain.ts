@@ -44,7 +44,9 @@ export class ChainReader {
     const database = new DatabaseSync(this.#file, { readOnly: true });
     const faults: string[] = [];
     try {
-      const rows = database.prepare("SELECT * FROM events WHERE seq > ? ORDER BY seq").iterate(this.#seq); // prettier-ignore
+      const rows = database
+        .prepare("SELECT * FROM events WHERE seq > ? ORDER BY seq")
+        .iterate(this.#seq);
       for (const row of rows as Iterable<unknown> as Iterable<Row>) {
         faults.push(...this.#add(row));
         if (faults.length >= BROKEN_ENOUGH) break;
@@ -60,7 +62,8 @@ export class ChainReader {
     const head = this.#heads.get(chain) ?? { n: 0, hash: "0".repeat(64) };
     const faults: string[] = [];
     if (row.seq !== this.#seq + 1) faults.push(`event ${row.seq} follows ${this.#seq}`);
-    if (row.n !== head.n + 1) faults.push(`event ${row.seq}: number ${row.n} follows ${head.n} in its chain`); // prettier-ignore
+    if (row.n !== head.n + 1)
+      faults.push(`event ${row.seq}: number ${row.n} follows ${head.n} in its chain`);
     if (row.prev_hash !== head.hash)
       faults.push(`event ${row.seq} is not linked to the one before`);
     const hash = hashOf(row);

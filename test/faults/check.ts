@@ -59,15 +59,21 @@ export async function check(
     const row = byId.get(one.executionId ?? "");
     if (!row || one.status === null) continue;
     if (row.status !== one.status || !isDeepStrictEqual(row.result, one.result)) {
-      different.push(`${row.id} (${one.kind}): told ${one.status} ${JSON.stringify(one.result)}, recorded ${row.status} ${JSON.stringify(row.result)}`); // prettier-ignore
+      different.push(
+        `${row.id} (${one.kind}): told ${one.status} ${JSON.stringify(one.result)}, recorded ${row.status} ${JSON.stringify(row.result)}`,
+      );
     }
   }
   const unheard = rows.filter((row) => byToken.get(tokenOf(row))?.executionId === null);
   return {
     acknowledged: acknowledged.length,
-    missing: acknowledged.flatMap(({ executionId }) => executionId !== null && !byId.has(executionId) ? [executionId] : []), // prettier-ignore
+    missing: acknowledged.flatMap(({ executionId }) =>
+      executionId !== null && !byId.has(executionId) ? [executionId] : [],
+    ),
     different,
-    stuck: rows.filter((row) => row.status === "running" || row.status === "pending").map(({ id }) => id), // prettier-ignore
+    stuck: rows
+      .filter((row) => row.status === "running" || row.status === "pending")
+      .map(({ id }) => id),
     wrong: [
       ...strange(rows, byToken),
       ...unequal(rows, page),
@@ -91,7 +97,10 @@ async function history(
   let first: Page | null = null;
   let after: string | null = null;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const { status, body } = await server.api("GET", after === null ? base : `${base}&after=${after}`); // prettier-ignore
+    const { status, body } = await server.api(
+      "GET",
+      after === null ? base : `${base}&after=${after}`,
+    );
     if (status !== 200) throw new Error(`history answered ${status}: ${JSON.stringify(body)}`);
     const page = body as unknown as Page; // the shape is what the checks below rely on
     first ??= page;
@@ -129,17 +138,23 @@ function unequal(rows: readonly Execution[], { totalCount, stats }: Page): strin
     ["stats.failed", stats.failed, count("failed")],
     ["stats.cancelled", stats.cancelled, count("cancelled")],
   ];
-  return pairs.filter(([, said, counted]) => said !== counted).map(([name, said, counted]) => `${name} says ${said}, history holds ${counted}`); // prettier-ignore
+  return pairs
+    .filter(([, said, counted]) => said !== counted)
+    .map(([name, said, counted]) => `${name} says ${said}, history holds ${counted}`);
 }
 
 async function active(server: FaultServer): Promise<string[]> {
   const { body } = await server.api("GET", "/executions/active");
-  return body["count"] === 0 ? [] : [`${String(body["count"])} executions are active after a restart`]; // prettier-ignore
+  return body["count"] === 0
+    ? []
+    : [`${String(body["count"])} executions are active after a restart`];
 }
 
 /** The effect itself, not only its record: the last acknowledged writes are read back. */
 async function lostWrites(server: FaultServer, acknowledged: readonly Told[]): Promise<string[]> {
-  const writes = acknowledged.filter((one) => one.kind.startsWith("write") && one.status === "success"); // prettier-ignore
+  const writes = acknowledged.filter(
+    (one) => one.kind.startsWith("write") && one.status === "success",
+  );
   const out: string[] = [];
   for (const { token } of writes.slice(-READ_BACK)) {
     const call = { name: "memory/retrieve", arguments: { key: token } };

@@ -29,15 +29,22 @@ export async function kafkaDown(report: Report, { quick = false } = {}): Promise
     await kafka.start();
     const dataDir = join(folder, "data");
     mkdirSync(dataDir, { mode: 0o700 });
-    writeFileSync(join(dataDir, "ostiary.yaml"), `sink: ${kafka.address}/${TOPIC}\n`, { mode: 0o600 }); // prettier-ignore
+    writeFileSync(join(dataDir, "ostiary.yaml"), `sink: ${kafka.address}/${TOPIC}\n`, {
+      mode: 0o600,
+    });
     const server = await startServer(dataDir);
     const calls = await outage(server, kafka, seconds, report).finally(() => server.stop());
     const store = await openStore("sqlite:ostiary.db", { dataDir });
-    const found = await compareWithLog(store.log, await readAll(kafka.address, TOPIC)).finally(() => store.close()); // prettier-ignore
+    const found = await compareWithLog(store.log, await readAll(kafka.address, TOPIC)).finally(() =>
+      store.close(),
+    );
     report.result(
       `${name}: calls ${calls}, events sent ${found.logged}, delivered ${found.arrived}, order faults ${found.disordered}, ` +
         `duplicates ${found.repeats} (same id and bytes: ${found.changed === 0 ? "yes" : "no"})`,
-      [...found.faults, ...(found.logged < 2 * calls ? ["the log has fewer events than the calls made"] : [])], // prettier-ignore
+      [
+        ...found.faults,
+        ...(found.logged < 2 * calls ? ["the log has fewer events than the calls made"] : []),
+      ],
     );
   } finally {
     await kafka.remove();
@@ -46,28 +53,42 @@ export async function kafkaDown(report: Report, { quick = false } = {}): Promise
 }
 
 /** Answers how many calls were made; each must have been served. */
-async function outage(server: FaultServer, kafka: OwnKafka, seconds: number, report: Report): Promise<number> {
+async function outage(
+  server: FaultServer,
+  kafka: OwnKafka,
+  seconds: number,
+  report: Report,
+): Promise<number> {
   const load = startPaced(server);
   try {
     await told(server, "the last was sent", FIRST_LIMIT_MS);
     const before = await readAll(kafka.address, TOPIC);
-    report.result(`before Kafka goes down: ${before.length} events have arrived`, before.length === 0 ? ["none arrived"] : []);
+    report.result(
+      `before Kafka goes down: ${before.length} events have arrived`,
+      before.length === 0 ? ["none arrived"] : [],
+    );
     await kafka.kill();
     await sleep(seconds * 1_000);
     const { ready, sink } = await health(server);
-    report.result(`while Kafka is down: ready, and /readyz says "${sink}"`, ready && sink.includes("not sent on") ? [] : ["it says something else"]);
+    report.result(
+      `while Kafka is down: ready, and /readyz says "${sink}"`,
+      ready && sink.includes("not sent on") ? [] : ["it says something else"],
+    );
     await kafka.start();
     await sleep(3_000);
   } finally {
     await load.stop();
   }
   const { calls, refused, slowestMs } = load.told();
-  report.result(`${calls} calls meanwhile were all served, the slowest in ${Math.round(slowestMs)} ms`, refused);
+  report.result(
+    `${calls} calls meanwhile were all served, the slowest in ${Math.round(slowestMs)} ms`,
+    refused,
+  );
   const began = performance.now();
   await told(server, "0 events wait", CATCH_UP_LIMIT_MS);
   console.log(`  caught up ${Math.round(performance.now() - began)} ms after the load ended`);
   return calls;
-} // prettier-ignore
+}
 
 function startPaced(server: FaultServer) {
   const under = new Set<Promise<void>>();
@@ -105,7 +126,8 @@ async function health(server: FaultServer): Promise<{ ready: boolean; sink: stri
 /** Until the row of the sink says so, or the time is up: what is then missing shows in the results. */
 async function told(server: FaultServer, words: string, ms: number): Promise<void> {
   const end = performance.now() + ms;
-  while (!` ${(await health(server)).sink}`.includes(` ${words}`) && performance.now() < end) await sleep(50); // prettier-ignore
+  while (!` ${(await health(server)).sink}`.includes(` ${words}`) && performance.now() < end)
+    await sleep(50);
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -119,7 +119,10 @@ async function control(dataDir: string, { told, span }: Round, report: Report): 
   try {
     const { missing } = await check(server, told, span);
     const named = missing.length === 1 && missing[0] === removed;
-    report.result("control: a row that was removed is reported as missing", named ? [] : [`removed ${removed}, reported ${missing.join(", ") || "nothing"}`]); // prettier-ignore
+    report.result(
+      "control: a row that was removed is reported as missing",
+      named ? [] : [`removed ${removed}, reported ${missing.join(", ") || "nothing"}`],
+    );
     await wholeCount(server, dataDir, report);
   } finally {
     await server.stop();
@@ -138,18 +141,28 @@ function cutChain(dataDir: string, report: Report): void {
   database.prepare("DELETE FROM events WHERE seq = ?").run(seq + 3);
   database.close();
   const faults = new ChainReader(dataDir).read();
-  const named = faults.some((fault) => fault.startsWith(`event ${seq} was changed`)) && faults.some((fault) => fault.startsWith(`event ${seq + 4} follows ${seq + 2}`)); // prettier-ignore
-  report.result("control: an event altered and an event removed are named", named ? [] : [`found ${faults.join("; ") || "nothing"}`]); // prettier-ignore
+  const named =
+    faults.some((fault) => fault.startsWith(`event ${seq} was changed`)) &&
+    faults.some((fault) => fault.startsWith(`event ${seq + 4} follows ${seq + 2}`));
+  report.result(
+    "control: an event altered and an event removed are named",
+    named ? [] : [`found ${faults.join("; ") || "nothing"}`],
+  );
 }
 
 /** All-time figures against a plain count of the rows; the removed one is counted by the figures still. */
 async function wholeCount(server: FaultServer, dataDir: string, report: Report): Promise<void> {
   const { body } = await server.api("GET", "/executions?limit=1");
   const database = new DatabaseSync(join(dataDir, "ostiary.db"), { readOnly: true });
-  const row = database.prepare("SELECT count(*) AS n FROM executions WHERE user_id = 'owner'").get(); // prettier-ignore
+  const row = database
+    .prepare("SELECT count(*) AS n FROM executions WHERE user_id = 'owner'")
+    .get();
   database.close();
   const [said, counted] = [Number(body["totalCount"]), Number(row?.["n"])];
-  report.result(`all-time figures say ${said}, the table holds ${counted} and lacks the removed one`, said === counted + 1 ? [] : ["they differ"]); // prettier-ignore
+  report.result(
+    `all-time figures say ${said}, the table holds ${counted} and lacks the removed one`,
+    said === counted + 1 ? [] : ["they differ"],
+  );
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -22,10 +22,19 @@ export interface Load {
 }
 
 const CALLERS: readonly Kind[] = [
-  "echo over MCP", "echo over MCP", "echo over MCP", "echo over MCP",
-  "write over MCP", "write over MCP", "write over REST", "write over REST", "write over REST",
-  "not waited for", "not waited for", "not waited for",
-]; // prettier-ignore
+  "echo over MCP",
+  "echo over MCP",
+  "echo over MCP",
+  "echo over MCP",
+  "write over MCP",
+  "write over MCP",
+  "write over REST",
+  "write over REST",
+  "write over REST",
+  "not waited for",
+  "not waited for",
+  "not waited for",
+];
 const MAX_CALLS_PER_CALLER = 500;
 
 export function startLoad(server: FaultServer, round: number): Load {
@@ -53,7 +62,8 @@ export function startLoad(server: FaultServer, round: number): Load {
 type Heard = Pick<Told, "executionId" | "status" | "result">;
 
 const CALLS: Record<Kind, (server: FaultServer, token: string) => Promise<Heard>> = {
-  "echo over MCP": async (server, token) => overMcp(await server.mcp("system_echo", { text: token })),
+  "echo over MCP": async (server, token) =>
+    overMcp(await server.mcp("system_echo", { text: token })),
   "write over MCP": async (server, token) =>
     overMcp(await server.mcp("memory_store", { key: token, value: token })),
   async "write over REST"(server, token) {
@@ -62,7 +72,11 @@ const CALLS: Record<Kind, (server: FaultServer, token: string) => Promise<Heard>
       arguments: { key: token, value: token },
     });
     if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
-    return { executionId: text(body["executionId"]), status: text(body["status"]), result: body["result"] };
+    return {
+      executionId: text(body["executionId"]),
+      status: text(body["status"]),
+      result: body["result"],
+    };
   },
   async "not waited for"(server, token) {
     const { status, body } = await server.api("POST", "/executions", {
@@ -71,9 +85,12 @@ const CALLS: Record<Kind, (server: FaultServer, token: string) => Promise<Heard>
       wait: false,
     });
     if (status !== 202) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
-    return { executionId: text(body["executionId"]), ...(await look(server, text(body["executionId"]))) };
+    return {
+      executionId: text(body["executionId"]),
+      ...(await look(server, text(body["executionId"]))),
+    };
   },
-}; // prettier-ignore
+};
 
 /** What was seen as ended must stay so. No answer here takes nothing from the acknowledged start. */
 async function look(server: FaultServer, id: string): Promise<Pick<Heard, "status" | "result">> {

@@ -49,15 +49,27 @@ export async function startServer(dataDir: string): Promise<FaultServer> {
   const url = await readyUrl(child);
   const startMs = performance.now() - began;
   const key = readFileSync(join(dataDir, "admin.key"), "utf8").trim();
-  const send = async (method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<Answer> => {
+  const send = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: unknown,
+  ): Promise<Answer> => {
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: text === "" ? {} : (JSON.parse(text) as Answer["body"]) };
-  }; // prettier-ignore
+    return {
+      status: response.status,
+      body: text === "" ? {} : (JSON.parse(text) as Answer["body"]),
+    };
+  };
   return {
     url,
     key,
@@ -96,7 +108,9 @@ function readyUrl(child: ChildProcess): Promise<string> {
     const late = setTimeout(() => child.kill("SIGKILL"), START_LIMIT_MS);
     child.once("exit", (code, signal) => {
       clearTimeout(late);
-      reject(new Error(`the server ended (${code ?? signal}) before it was ready:\n${said.join("\n")}`)); // prettier-ignore
+      reject(
+        new Error(`the server ended (${code ?? signal}) before it was ready:\n${said.join("\n")}`),
+      );
     });
     for (const input of [child.stdout, child.stderr]) {
       if (!input) continue;

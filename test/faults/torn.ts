@@ -1,6 +1,15 @@
 // A power loss in the middle of a write: the last records of the log file are cut or scrambled at any byte. The server
 // starts, what is left is a valid chain, and it goes on from there.
-import { cpSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, truncateSync, writeSync } from "node:fs"; // prettier-ignore
+import {
+  cpSync,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChainReader } from "./chain.ts";
@@ -42,14 +51,20 @@ async function startTorn(report: Report, whole: string, torn: string, cut: numbe
   const faults: string[] = [];
   const server = await startServer(torn);
   const before = countOf(new ChainReader(torn), faults);
-  const { status } = await server.api("POST", "/executions", { name: "system/echo", arguments: { text: "goes on" } }); // prettier-ignore
+  const { status } = await server.api("POST", "/executions", {
+    name: "system/echo",
+    arguments: { text: "goes on" },
+  });
   if (status !== 200) faults.push(`the first call afterwards answered ${status}`);
   const { body } = await server.api("GET", "/executions/active");
   if (body["count"] !== 0) faults.push(`${String(body["count"])} executions are stuck`);
   await server.stop();
   const after = countOf(new ChainReader(torn), faults);
   if (after <= before) faults.push("nothing was added to the chain");
-  report.result(`the log file ${how} ${size - at} bytes before its end: starts, ${before} events are a valid chain, ${after} later`, faults); // prettier-ignore
+  report.result(
+    `the log file ${how} ${size - at} bytes before its end: starts, ${before} events are a valid chain, ${after} later`,
+    faults,
+  );
 }
 
 /** The file is used again from its beginning: only frames with the salt of its header count, the rest is older. */

@@ -33,11 +33,22 @@ type Break = (dataDir: string) => () => void;
 async function onFullDisk(report: Report): Promise<void> {
   const name = "the disk is full";
   await withDisk(report, name, (disk) =>
-    breakAndMend(report, { name, dataDir: join(disk, "data"), breakStore: () => fill(disk), callers: 1, forMs: 5_000, limitMs: ANSWER_LIMIT_MS }),
+    breakAndMend(report, {
+      name,
+      dataDir: join(disk, "data"),
+      breakStore: () => fill(disk),
+      callers: 1,
+      forMs: 5_000,
+      limitMs: ANSWER_LIMIT_MS,
+    }),
   );
-} // prettier-ignore
+}
 
-async function withDisk(report: Report, name: string, use: (disk: string) => Promise<void>): Promise<void> {
+async function withDisk(
+  report: Report,
+  name: string,
+  use: (disk: string) => Promise<void>,
+): Promise<void> {
   const disk = mkdtempSync(join(tmpdir(), "ostiary-disk-"));
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "none", disk], { stdio: "ignore" });
@@ -51,7 +62,7 @@ async function withDisk(report: Report, name: string, use: (disk: string) => Pro
     execFileSync("umount", ["-l", disk]);
     rmSync(disk, { recursive: true, force: true });
   }
-} // prettier-ignore
+}
 
 async function whileLocked(report: Report): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "ostiary-faults-"));
@@ -61,11 +72,18 @@ async function whileLocked(report: Report): Promise<void> {
     return () => holder.close();
   };
   try {
-    await breakAndMend(report, { name: `another process holds the write lock for ${LOCKED_MS / 1_000} s`, dataDir, breakStore, callers: CALLERS, forMs: LOCKED_MS, limitMs: LOCKED_LIMIT_MS });
+    await breakAndMend(report, {
+      name: `another process holds the write lock for ${LOCKED_MS / 1_000} s`,
+      dataDir,
+      breakStore,
+      callers: CALLERS,
+      forMs: LOCKED_MS,
+      limitMs: LOCKED_LIMIT_MS,
+    });
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
-} // prettier-ignore
+}
 
 function fill(disk: string): () => void {
   const path = join(disk, "filler");
@@ -88,7 +106,8 @@ async function startsReadOnly(report: Report): Promise<void> {
   await withDisk(report, name, async (disk) => {
     const dataDir = join(disk, "data");
     await (await startServer(dataDir)).stop();
-    const remount = (how: string): void => void execFileSync("mount", ["-o", `remount,${how}`, disk]);
+    const remount = (how: string): void =>
+      void execFileSync("mount", ["-o", `remount,${how}`, disk]);
     remount("ro");
     const said = await startServer(dataDir).then(
       async (server) => {
@@ -97,12 +116,15 @@ async function startsReadOnly(report: Report): Promise<void> {
       },
       (cause: unknown) => String(cause),
     );
-    report.result(`${name} is refused in words`, /read-only/.test(said) && !/ {4}at /.test(said) ? [] : [said]);
+    report.result(
+      `${name} is refused in words`,
+      /read-only/.test(said) && !/ {4}at /.test(said) ? [] : [said],
+    );
     remount("rw");
     await (await startServer(dataDir)).stop();
     report.result(`${name}: starts once the disk can be written`, new ChainReader(dataDir).read());
   });
-} // prettier-ignore
+}
 
 interface Scene {
   readonly name: string;
@@ -123,13 +145,20 @@ async function breakAndMend(report: Report, scene: Scene): Promise<void> {
   try {
     await call(server, told, "write");
     mend = breakStore(dataDir);
-    for (let n = 0; n < MAX_CALLS_UNTIL_FULL; n++) if ((await call(server, told, "write")).status !== 200) break; // prettier-ignore
+    for (let n = 0; n < MAX_CALLS_UNTIL_FULL; n++)
+      if ((await call(server, told, "write")).status !== 200) break;
     const refused = await callFor(server, told, callers, forMs);
-    report.result(`${name}: ${refused.length} calls are refused, the slowest after ${Math.round(Math.max(...refused.map((one) => one.ms)))} ms`, refused.flatMap((one) => faultOfRefusal(one, limitMs))); // prettier-ignore
+    report.result(
+      `${name}: ${refused.length} calls are refused, the slowest after ${Math.round(Math.max(...refused.map((one) => one.ms)))} ms`,
+      refused.flatMap((one) => faultOfRefusal(one, limitMs)),
+    );
     mend();
     mend = null;
     const recovered = await untilServed(server, told);
-    report.result(`${name}: served again ${recovered === null ? "never" : `after ${Math.round(recovered)} ms`}, without a restart`, recovered === null ? ["still refused"] : []); // prettier-ignore
+    report.result(
+      `${name}: served again ${recovered === null ? "never" : `after ${Math.round(recovered)} ms`}, without a restart`,
+      recovered === null ? ["still refused"] : [],
+    );
     report.result(`${name}: the mode became ${await backToNormal(server)}`, []);
     const found = await check(server, told, { from, to: Date.now() });
     report.result(
@@ -144,7 +173,12 @@ async function breakAndMend(report: Report, scene: Scene): Promise<void> {
   }
 }
 
-async function callFor(server: FaultServer, told: Told[], callers: number, forMs: number): Promise<Heard[]> {
+async function callFor(
+  server: FaultServer,
+  told: Told[],
+  callers: number,
+  forMs: number,
+): Promise<Heard[]> {
   const until = performance.now() + forMs;
   const heard: Heard[] = [];
   const caller = async (): Promise<void> => {
@@ -155,7 +189,7 @@ async function callFor(server: FaultServer, told: Told[], callers: number, forMs
   };
   await Promise.all(Array.from({ length: callers }, caller));
   return heard;
-} // prettier-ignore
+}
 
 interface Heard extends Answer {
   readonly ms: number;
@@ -164,9 +198,16 @@ interface Heard extends Answer {
 async function call(server: FaultServer, told: Told[], kind: "echo" | "write"): Promise<Heard> {
   const token = `call-${randomUUID()}`;
   const began = performance.now();
-  const request = kind === "echo" ? { name: "system/echo", arguments: { text: token } } : { name: "memory/store", arguments: { key: token, value: token } }; // prettier-ignore
+  const request =
+    kind === "echo"
+      ? { name: "system/echo", arguments: { text: token } }
+      : { name: "memory/store", arguments: { key: token, value: token } };
   const answer = await server.api("POST", "/executions", request);
-  const { executionId, status, result } = answer.body as { executionId?: string; status?: string; result?: unknown }; // prettier-ignore
+  const { executionId, status, result } = answer.body as {
+    executionId?: string;
+    status?: string;
+    result?: unknown;
+  };
   const served = answer.status === 200;
   told.push({
     token,
@@ -209,7 +250,8 @@ async function effects(server: FaultServer, told: readonly Told[]): Promise<stri
   for (const { token } of refused.slice(0, 50)) {
     const request = { name: "memory/retrieve", arguments: { key: token } };
     const { body } = await server.api("POST", "/executions", request);
-    if ((body["result"] as { found?: boolean } | undefined)?.found !== false) ran.push(`${token} was refused and ran: ${JSON.stringify(body["result"])}`); // prettier-ignore
+    if ((body["result"] as { found?: boolean } | undefined)?.found !== false)
+      ran.push(`${token} was refused and ran: ${JSON.stringify(body["result"])}`);
   }
   return refused.length === 0 ? ["no write was refused: nothing was shown"] : ran;
 }

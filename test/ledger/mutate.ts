@@ -3,7 +3,14 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { fromCloudEvent, isCloudEvent, toCloudEvent } from "../../src/ledger/cloud.ts";
 import type { LedgerKey } from "../../src/ledger/key.ts";
-import { checkpointText, lineHash, manifestText, signLine, type Checkpoint, type Manifest } from "../../src/ledger/lines.ts"; // prettier-ignore
+import {
+  checkpointText,
+  lineHash,
+  manifestText,
+  signLine,
+  type Checkpoint,
+  type Manifest,
+} from "../../src/ledger/lines.ts";
 import { parseLine, type ParsedLine } from "../../src/ledger/parse.ts";
 import { ledgerHash, ledgerText, withHash, type LedgerEvent } from "../../src/util/ledger-line.ts";
 
@@ -19,7 +26,8 @@ export type Mutation = (original: Buffer, means: Means) => Buffer | null;
 
 const pick = (random: () => number, length: number): number => Math.floor(random() * length);
 const linesOf = (bytes: Buffer): string[] => bytes.toString("utf8").split("\n").slice(0, -1);
-const join = (lines: readonly string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join("")); // prettier-ignore
+const join = (lines: readonly string[]): Buffer =>
+  Buffer.from(lines.map((line) => `${line}\n`).join(""));
 const parsed = (line: string): ParsedLine => {
   const bytes = Buffer.from(line);
   return isCloudEvent(bytes) ? fromCloudEvent(bytes) : parseLine(bytes);
@@ -38,7 +46,12 @@ const flipIn =
     const places = placesOf(lines, kind);
     const place = places[pick(random, places.length)];
     if (place === undefined) return null;
-    const start = Buffer.byteLength(lines.slice(0, place).map((line) => `${line}\n`).join("")); // prettier-ignore
+    const start = Buffer.byteLength(
+      lines
+        .slice(0, place)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
     return flipAt(original, start + pick(random, Buffer.byteLength(lines[place] ?? "")), random);
   };
 
@@ -54,10 +67,14 @@ const editEvent = (event: LedgerEvent, random: () => number): LedgerEvent => {
   const edits: ((e: LedgerEvent) => LedgerEvent)[] = [
     (e) => ({ ...e, actor: `${e.actor}x` }),
     (e) => ({ ...e, at: e.at + 1 }),
-    (e) => ({ ...e, action: "tool.execution.denied" === e.action ? "tool.execution.complete" : "tool.execution.denied" }),
+    (e) => ({
+      ...e,
+      action:
+        "tool.execution.denied" === e.action ? "tool.execution.complete" : "tool.execution.denied",
+    }),
     (e) => ({ ...e, executionId: e.executionId === null ? "exec_1" : null }),
     (e) => ({ ...e, body: JSON.stringify({ ...(JSON.parse(e.body) as object), forged: true }) }),
-  ]; // prettier-ignore
+  ];
   return edits[pick(random, edits.length)]?.(event) ?? event;
 };
 
@@ -103,12 +120,25 @@ function resign(lines: string[], key: LedgerKey): string[] {
       const chain = JSON.stringify([tenantId, instanceId]);
       heads.set(chain, { n, seq, hash });
       const span = spans.get(chain);
-      spans.set(chain, { tenantId, instanceId, first: span?.first ?? { n, prevHash }, last: { n, hash }, count: (span?.count ?? 0) + 1 }); // prettier-ignore
+      spans.set(chain, {
+        tenantId,
+        instanceId,
+        first: span?.first ?? { n, prevHash },
+        last: { n, hash },
+        count: (span?.count ?? 0) + 1,
+      });
     } else if (each.kind === "checkpoint") {
       const { checkpoint: c } = each;
       const before = last.get(c.instanceId);
-      const chains = c.chains.map((head) => ({ ...head, ...heads.get(JSON.stringify([head.tenantId, c.instanceId])) })); // prettier-ignore
-      const next: Checkpoint = { ...c, chains, prevHash: before === undefined ? c.prevHash : lineHash(before) }; // prettier-ignore
+      const chains = c.chains.map((head) => ({
+        ...head,
+        ...heads.get(JSON.stringify([head.tenantId, c.instanceId])),
+      }));
+      const next: Checkpoint = {
+        ...c,
+        chains,
+        prevHash: before === undefined ? c.prevHash : lineHash(before),
+      };
       const signed = signLine(checkpointText(next, key), key);
       last.set(c.instanceId, signed);
       lines[place] = written(lines, signed);
@@ -123,99 +153,179 @@ function sealed(lines: string[], key: LedgerKey, chains?: Manifest["chains"]): s
   const digest = createHash("sha256")
     .update(join(lines.slice(1)))
     .digest("hex");
-  const sorted = (chains ?? first.manifest.chains).toSorted((a, b) => (a.tenantId + a.instanceId < b.tenantId + b.instanceId ? -1 : 1)); // prettier-ignore
-  lines[0] = written(lines, signLine(manifestText({ ...first.manifest, chains: sorted, digest }, key), key)); // prettier-ignore
+  const sorted = (chains ?? first.manifest.chains).toSorted((a, b) =>
+    a.tenantId + a.instanceId < b.tenantId + b.instanceId ? -1 : 1,
+  );
+  lines[0] = written(
+    lines,
+    signLine(manifestText({ ...first.manifest, chains: sorted, digest }, key), key),
+  );
   return lines;
 }
 
 const atLine =
-  (kind: ParsedLine["kind"] | "any", change: (lines: string[], place: number, means: Means) => string[] | null): Mutation =>
+  (
+    kind: ParsedLine["kind"] | "any",
+    change: (lines: string[], place: number, means: Means) => string[] | null,
+  ): Mutation =>
   (original, means) => {
     const lines = linesOf(original);
     const places = kind === "any" ? lines.map((_, index) => index) : placesOf(lines, kind);
     const place = places[pick(means.random, places.length)];
     const changed = place === undefined ? null : change(lines, place, means);
     return changed && join(changed);
-  }; // prettier-ignore
+  };
 
 /** Those with `pinned` are found by whoever knows the key of the server. */
-export const MUTATIONS: Readonly<Record<string, { readonly mutate: Mutation; readonly pinned?: true }>> = {
+export const MUTATIONS: Readonly<
+  Record<string, { readonly mutate: Mutation; readonly pinned?: true }>
+> = {
   "a byte of an event": { mutate: flipIn("event") },
   "a byte of a checkpoint": { mutate: flipIn("checkpoint") },
   "a byte of the manifest": { mutate: flipIn("manifest") },
-  "a byte anywhere": { mutate: (original, { random }) => flipAt(original, pick(random, original.length), random) },
-  "a line's end": { mutate: (original, { random }) => {
-    const ends = [...original.entries()].filter(([, byte]) => byte === 0x0a);
-    return flipAt(original, ends[pick(random, ends.length)]?.[0] ?? 0, random);
-  } },
-  "a byte put in": { mutate: (original, { random }) => {
-    const at = pick(random, original.length + 1);
-    return Buffer.concat([original.subarray(0, at), Buffer.from([pick(random, 256)]), original.subarray(at)]);
-  } },
-  "a byte taken out": { mutate: (original, { random }) => {
-    const at = pick(random, original.length);
-    return Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
-  } },
+  "a byte anywhere": {
+    mutate: (original, { random }) => flipAt(original, pick(random, original.length), random),
+  },
+  "a line's end": {
+    mutate: (original, { random }) => {
+      const ends = [...original.entries()].filter(([, byte]) => byte === 0x0a);
+      return flipAt(original, ends[pick(random, ends.length)]?.[0] ?? 0, random);
+    },
+  },
+  "a byte put in": {
+    mutate: (original, { random }) => {
+      const at = pick(random, original.length + 1);
+      return Buffer.concat([
+        original.subarray(0, at),
+        Buffer.from([pick(random, 256)]),
+        original.subarray(at),
+      ]);
+    },
+  },
+  "a byte taken out": {
+    mutate: (original, { random }) => {
+      const at = pick(random, original.length);
+      return Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
+    },
+  },
   "an event dropped": { mutate: atLine("event", (lines, place) => lines.toSpliced(place, 1)) },
-  "a checkpoint dropped": { mutate: atLine("checkpoint", (lines, place) => lines.toSpliced(place, 1)) },
-  "two lines swapped": { mutate: atLine("any", (lines, place, { random }) => {
-    const other = pick(random, lines.length);
-    return lines.with(place, lines[other] ?? "").with(other, lines[place] ?? "");
-  }) },
-  "two neighbours swapped": { mutate: atLine("any", (lines, place) => place === 0 ? null : lines.with(place, lines[place - 1] ?? "").with(place - 1, lines[place] ?? "")) },
-  "a line doubled": { mutate: atLine("any", (lines, place) => lines.toSpliced(place, 0, lines[place] ?? "")) },
+  "a checkpoint dropped": {
+    mutate: atLine("checkpoint", (lines, place) => lines.toSpliced(place, 1)),
+  },
+  "two lines swapped": {
+    mutate: atLine("any", (lines, place, { random }) => {
+      const other = pick(random, lines.length);
+      return lines.with(place, lines[other] ?? "").with(other, lines[place] ?? "");
+    }),
+  },
+  "two neighbours swapped": {
+    mutate: atLine("any", (lines, place) =>
+      place === 0
+        ? null
+        : lines.with(place, lines[place - 1] ?? "").with(place - 1, lines[place] ?? ""),
+    ),
+  },
+  "a line doubled": {
+    mutate: atLine("any", (lines, place) => lines.toSpliced(place, 0, lines[place] ?? "")),
+  },
   "a blank line": { mutate: atLine("any", (lines, place) => lines.toSpliced(place, 0, "")) },
-  "an extra key": { mutate: atLine("any", (lines, place) => lines.with(place, `${(lines[place] ?? "").slice(0, -1)},"extra":1}`)) },
-  "the end cut at any byte": { mutate: (original, { random }) => original.subarray(0, pick(random, original.length)) },
+  "an extra key": {
+    mutate: atLine("any", (lines, place) =>
+      lines.with(place, `${(lines[place] ?? "").slice(0, -1)},"extra":1}`),
+    ),
+  },
+  "the end cut at any byte": {
+    mutate: (original, { random }) => original.subarray(0, pick(random, original.length)),
+  },
   "the end cut at a line": { mutate: atLine("any", (lines, place) => lines.slice(0, place)) },
   "the end of the last line": { mutate: (original) => original.subarray(0, -1) },
-  "the head cut": { mutate: atLine("any", (lines, place) => place === 0 ? null : lines.slice(place)) },
-  "the head cut after the manifest": { mutate: atLine("event", (lines, place) => [lines[0] ?? "", ...lines.slice(place + 1)]) },
-  "something added": { mutate: (original, { random }) => Buffer.concat([original, Buffer.from(["\n", "{}\n", "x", "\0", '{"v":1}\n'][pick(random, 5)] ?? "x")]) },
-  "checkpoints reordered": { mutate: (original, { random }) => {
-    const lines = linesOf(original);
-    const places = placesOf(lines, "checkpoint");
-    const [a, b] = [places[pick(random, places.length)], places[pick(random, places.length)]];
-    return a === undefined || b === undefined ? null : join(lines.with(a, lines[b] ?? "").with(b, lines[a] ?? ""));
-  } },
-  "a checkpoint of another export": { mutate: atLine("checkpoint", (lines, place, { other, random }) => {
-    const theirs = linesOf(other);
-    const places = placesOf(theirs, "checkpoint");
-    const line = parsed(theirs[places[pick(random, places.length)] ?? 0] ?? "");
-    return line.kind === "checkpoint" ? lines.with(place, written(lines, line.line)) : null;
-  }) },
-  "the manifest of another export": { mutate: (original, { other }) => {
-    const line = parsed(linesOf(other)[0] ?? "");
-    const lines = linesOf(original);
-    return line.kind === "manifest" ? join(lines.with(0, written(lines, line.line))) : null;
-  } },
-  "a checkpoint signed by a stranger": { mutate: atLine("checkpoint", (lines, place, { stranger }) => {
-    const line = parsed(lines[place] ?? "");
-    return line.kind === "checkpoint" ? lines.with(place, written(lines, signLine(checkpointText(line.checkpoint, stranger), stranger))) : null;
-  }) },
-  "the manifest signed by a stranger": { pinned: true, mutate: (original, { stranger }) => join(sealed(linesOf(original), stranger)) },
-  "everything signed by a stranger": { pinned: true, mutate: (original, { stranger }) => join(resign(linesOf(original), stranger)) },
-  "an event edited and hashed": { mutate: atLine("event", (lines, place, { random }) => {
-    const line = parsed(lines[place] ?? "");
-    if (line.kind !== "event") return null;
-    const { recounted: _, hash: _hash, ...facts } = line.event;
-    return lines.with(place, written(lines, rehashed(editEvent(facts, random))));
-  }) },
-  "a chain hashed anew": { mutate: (original, { random }) => {
-    const forged = forgeChain(linesOf(original), random);
-    return forged && join(forged);
-  } },
-  "a chain hashed anew, all signed by a stranger": { pinned: true, mutate: (original, { random, stranger }) => {
-    const forged = forgeChain(linesOf(original), random);
-    return forged && join(resign(forged, stranger));
-  } },
-  "a byte of the packed file": { mutate: (original, { random }) => {
-    const packed = flipAt(gzipSync(original), pick(random, gzipSync(original).length), random);
-    try {
-      // Some bytes of the wrapping say nothing about the content.
-      return gunzipSync(packed).equals(original) ? null : packed;
-    } catch {
-      return packed;
-    }
-  } },
-}; // prettier-ignore
+  "the head cut": {
+    mutate: atLine("any", (lines, place) => (place === 0 ? null : lines.slice(place))),
+  },
+  "the head cut after the manifest": {
+    mutate: atLine("event", (lines, place) => [lines[0] ?? "", ...lines.slice(place + 1)]),
+  },
+  "something added": {
+    mutate: (original, { random }) =>
+      Buffer.concat([
+        original,
+        Buffer.from(["\n", "{}\n", "x", "\0", '{"v":1}\n'][pick(random, 5)] ?? "x"),
+      ]),
+  },
+  "checkpoints reordered": {
+    mutate: (original, { random }) => {
+      const lines = linesOf(original);
+      const places = placesOf(lines, "checkpoint");
+      const [a, b] = [places[pick(random, places.length)], places[pick(random, places.length)]];
+      return a === undefined || b === undefined
+        ? null
+        : join(lines.with(a, lines[b] ?? "").with(b, lines[a] ?? ""));
+    },
+  },
+  "a checkpoint of another export": {
+    mutate: atLine("checkpoint", (lines, place, { other, random }) => {
+      const theirs = linesOf(other);
+      const places = placesOf(theirs, "checkpoint");
+      const line = parsed(theirs[places[pick(random, places.length)] ?? 0] ?? "");
+      return line.kind === "checkpoint" ? lines.with(place, written(lines, line.line)) : null;
+    }),
+  },
+  "the manifest of another export": {
+    mutate: (original, { other }) => {
+      const line = parsed(linesOf(other)[0] ?? "");
+      const lines = linesOf(original);
+      return line.kind === "manifest" ? join(lines.with(0, written(lines, line.line))) : null;
+    },
+  },
+  "a checkpoint signed by a stranger": {
+    mutate: atLine("checkpoint", (lines, place, { stranger }) => {
+      const line = parsed(lines[place] ?? "");
+      return line.kind === "checkpoint"
+        ? lines.with(
+            place,
+            written(lines, signLine(checkpointText(line.checkpoint, stranger), stranger)),
+          )
+        : null;
+    }),
+  },
+  "the manifest signed by a stranger": {
+    pinned: true,
+    mutate: (original, { stranger }) => join(sealed(linesOf(original), stranger)),
+  },
+  "everything signed by a stranger": {
+    pinned: true,
+    mutate: (original, { stranger }) => join(resign(linesOf(original), stranger)),
+  },
+  "an event edited and hashed": {
+    mutate: atLine("event", (lines, place, { random }) => {
+      const line = parsed(lines[place] ?? "");
+      if (line.kind !== "event") return null;
+      const { recounted: _, hash: _hash, ...facts } = line.event;
+      return lines.with(place, written(lines, rehashed(editEvent(facts, random))));
+    }),
+  },
+  "a chain hashed anew": {
+    mutate: (original, { random }) => {
+      const forged = forgeChain(linesOf(original), random);
+      return forged && join(forged);
+    },
+  },
+  "a chain hashed anew, all signed by a stranger": {
+    pinned: true,
+    mutate: (original, { random, stranger }) => {
+      const forged = forgeChain(linesOf(original), random);
+      return forged && join(resign(forged, stranger));
+    },
+  },
+  "a byte of the packed file": {
+    mutate: (original, { random }) => {
+      const packed = flipAt(gzipSync(original), pick(random, gzipSync(original).length), random);
+      try {
+        // Some bytes of the wrapping say nothing about the content.
+        return gunzipSync(packed).equals(original) ? null : packed;
+      } catch {
+        return packed;
+      }
+    },
+  },
+};

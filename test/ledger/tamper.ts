@@ -6,13 +6,21 @@ import { MUTATIONS } from "./mutate.ts";
 import { openWorld, strangersKey, verified, type World } from "./world.ts";
 
 export interface TamperReport {
-  readonly kinds: readonly { readonly name: string; readonly tried: number; readonly found: number }[];
+  readonly kinds: readonly {
+    readonly name: string;
+    readonly tried: number;
+    readonly found: number;
+  }[];
   readonly missed: readonly string[];
   readonly untouched: number;
   readonly falseAlarms: readonly string[];
-} // prettier-ignore
+}
 
-export async function tamper(count: number, untouched: number, seed: number): Promise<TamperReport> {
+export async function tamper(
+  count: number,
+  untouched: number,
+  seed: number,
+): Promise<TamperReport> {
   const world = await openWorld();
   try {
     await world.more(6);
@@ -24,7 +32,12 @@ export async function tamper(count: number, untouched: number, seed: number): Pr
     const keys = [app.ledger.publicKey];
     const stranger = strangersKey();
     const missed: string[] = [];
-    const kinds = Object.entries(MUTATIONS).map(([name, mutation]) => ({ name, ...mutation, tried: 0, found: 0 })); // prettier-ignore
+    const kinds = Object.entries(MUTATIONS).map(([name, mutation]) => ({
+      name,
+      ...mutation,
+      tried: 0,
+      found: 0,
+    }));
     for (let tried = 0, turn = 0; tried < count; turn++) {
       const kind = kinds[turn % kinds.length];
       const original = exports[Math.floor(random() * exports.length)];
@@ -43,7 +56,7 @@ export async function tamper(count: number, untouched: number, seed: number): Pr
   } finally {
     await world.close();
   }
-} // prettier-ignore
+}
 
 /** Both formats, all tenants and one, whole and a stretch. */
 async function baseExports(world: World): Promise<Buffer[]> {
@@ -66,8 +79,12 @@ async function blamed(world: World, count: number, random: () => number, keys: r
     const to = from + Math.floor(random() * (head - from + 1));
     const tenantId = [null, null, "acme", "local", "nobody"][Math.floor(random() * 5)] ?? null;
     const format = random() < 0.5 ? "ndjson" : "cloudevents";
-    const verdict = await verified(await world.export({ tenantId, format, ...(random() < 0.3 ? {} : { from, to }) }), { keys }); // prettier-ignore
-    if (!verdict.ok) alarms.push(`${format} ${tenantId ?? "all"} ${from}-${to}: ${verdict.fault.message}`); // prettier-ignore
+    const verdict = await verified(
+      await world.export({ tenantId, format, ...(random() < 0.3 ? {} : { from, to }) }),
+      { keys },
+    );
+    if (!verdict.ok)
+      alarms.push(`${format} ${tenantId ?? "all"} ${from}-${to}: ${verdict.fault.message}`);
   }
   return alarms;
 }
@@ -86,14 +103,20 @@ function seeded(seed: number): () => number {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const { values } = parseArgs({
-    options: { count: { type: "string", default: "10000" }, untouched: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } },
-  }); // prettier-ignore
+    options: {
+      count: { type: "string", default: "10000" },
+      untouched: { type: "string", default: "1000" },
+      seed: { type: "string", default: "1" },
+    },
+  });
   const report = await tamper(Number(values.count), Number(values.untouched), Number(values.seed));
   for (const { name, tried, found } of report.kinds)
     console.log(`${name.padEnd(48)} ${String(tried).padStart(6)} tried, ${found} found`);
   for (const line of [...report.missed.slice(0, 20), ...report.falseAlarms.slice(0, 20)])
     console.log(`  ${line}`);
   const tried = report.kinds.reduce((sum, kind) => sum + kind.tried, 0);
-  console.log(`${tried} mutations, ${tried - report.missed.length} found, ${report.missed.length} missed; ${report.untouched} untouched, ${report.falseAlarms.length} false alarms`); // prettier-ignore
+  console.log(
+    `${tried} mutations, ${tried - report.missed.length} found, ${report.missed.length} missed; ${report.untouched} untouched, ${report.falseAlarms.length} false alarms`,
+  );
   if (report.missed.length + report.falseAlarms.length > 0) process.exitCode = 1;
 }

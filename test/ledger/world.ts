@@ -18,9 +18,19 @@ export async function openWorld(): Promise<World> {
   const app = await startApp({ listen: false, flags: { "audit.archiveAfterDays": "0" } });
   const caller = await app.callerOf(app.cliKey);
   // As a second server on the same log would write: under its own name, in chains of its own.
-  const second = await openStore("sqlite:ostiary.db", { dataDir: app.dataDir, instanceId: "inst_second" }); // prettier-ignore
+  const second = await openStore("sqlite:ostiary.db", {
+    dataDir: app.dataDir,
+    instanceId: "inst_second",
+  });
   const say = (store: typeof second, tenantId: string, text: string) =>
-    store.log.append({ tenantId, at: Date.now(), action: "config.changed", actor: 'o"wner', executionId: null, body: JSON.stringify({ text, n: 1e-7, deep: { a: [1, "ü", "\u2028", "\ud800"] } }) }); // prettier-ignore
+    store.log.append({
+      tenantId,
+      at: Date.now(),
+      action: "config.changed",
+      actor: 'o"wner',
+      executionId: null,
+      body: JSON.stringify({ text, n: 1e-7, deep: { a: [1, "ü", "\u2028", "\ud800"] } }),
+    });
   return {
     app,
     async export(question) {
@@ -31,7 +41,11 @@ export async function openWorld(): Promise<World> {
     },
     async more(rounds) {
       for (let round = 0; round < rounds; round++) {
-        await app.app.engine.execute(caller, { name: "system/echo", arguments: { text: `round ${round} ✓` }, entry: "rest" }); // prettier-ignore
+        await app.app.engine.execute(caller, {
+          name: "system/echo",
+          arguments: { text: `round ${round} ✓` },
+          entry: "rest",
+        });
         await say(app.app.store, "acme", `round ${round}`);
         await say(second, round % 2 === 0 ? "acme" : "local", `second ${round}`);
         if (round % 2 === 0) await app.app.ledger.checkpoint();
@@ -55,5 +69,9 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 export function strangersKey(): LedgerKey {
   const { privateKey, publicKey: pair } = generateKeyPairSync("ed25519");
   const publicKey = pair.export({ type: "spki", format: "der" }).toString("base64");
-  return { keyId: keyIdOf(publicKey), publicKey, sign: (text) => sign(null, Buffer.from(text), privateKey).toString("base64") }; // prettier-ignore
+  return {
+    keyId: keyIdOf(publicKey),
+    publicKey,
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString("base64"),
+  };
 }

@@ -14,14 +14,20 @@ it.skipIf(!server)(
     const app = await startApp({ flags: { store: server ?? "", "rateLimit.enabled": "false" } });
     try {
       await app.api("POST", "/users", { body: { id, name: id, plan: "free" } });
-      const { body } = await app.api("POST", "/keys", { body: { userId: id, name: "k", scopes: ["*"] } }); // prettier-ignore
+      const { body } = await app.api("POST", "/keys", {
+        body: { userId: id, name: "k", scopes: ["*"] },
+      });
       const caller = await app.callerOf(body.secret as string);
       // The calls of others on this server count for the same tenant.
       const usage = await app.doors.budgets.usage(caller);
       const left = 100 - (usage.find(({ metric }) => metric === "tool_calls")?.used ?? 0);
       // A stage that a crowded machine makes too slow refuses and has taken nothing: that call is made again.
       const insist = async (): Promise<Outcome> => {
-        const end = await app.app.engine.execute(caller, { name: "system/echo", arguments: { text: "x" }, entry: "rest" }); // prettier-ignore
+        const end = await app.app.engine.execute(caller, {
+          name: "system/echo",
+          arguments: { text: "x" },
+          entry: "rest",
+        });
         return end.error?.code === "UNAVAILABLE" ? insist() : end;
       };
       const ends = await Promise.all(Array.from({ length: 1_000 }, insist));

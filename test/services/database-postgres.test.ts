@@ -49,10 +49,18 @@ if (server) {
       ground = await shop(server);
       await ground.exec(`create role ${role}`);
       await ground.exec(`grant select on customers to ${role}`);
-      await ground.exec("create schema app; create table app.notes (id int primary key, body jsonb, tags text[]); comment on table app.notes is 'of the app'"); // prettier-ignore
-      await ground.exec("create function wipe() returns int language sql as 'delete from public.orders returning 1'"); // prettier-ignore
-      await ground.exec("create function twice(n int) returns int immutable language sql as 'select 2 * n'"); // prettier-ignore
-      await ground.exec("create function lifted() returns int stable security definer language sql as 'select 1'"); // prettier-ignore
+      await ground.exec(
+        "create schema app; create table app.notes (id int primary key, body jsonb, tags text[]); comment on table app.notes is 'of the app'",
+      );
+      await ground.exec(
+        "create function wipe() returns int language sql as 'delete from public.orders returning 1'",
+      );
+      await ground.exec(
+        "create function twice(n int) returns int immutable language sql as 'select 2 * n'",
+      );
+      await ground.exec(
+        "create function lifted() returns int stable security definer language sql as 'select 1'",
+      );
       const url = new URL(ground.url);
       const changed = (change: (copy: URL) => void) => {
         const copy = new URL(url);
@@ -77,7 +85,8 @@ if (server) {
       await ground.dispose();
       await on(server, `drop role ${role}`);
     });
-    const fault = (sql: string, connection = "shop") => bench.fault(query, { query: sql, connection }); // prettier-ignore
+    const fault = (sql: string, connection = "shop") =>
+      bench.fault(query, { query: sql, connection });
 
     test.each([
       "select pg_sleep(5)",
@@ -127,13 +136,18 @@ if (server) {
       expect(await ground.rows("select count(*)::int from orders where amount > 0")).toEqual([[3]]);
     });
 
-    test.each(["select * from pg_authid", "select * from pg_catalog.pg_shadow", "table pg_hba_file_rules"])(
-      "%s: relation_denied",
-      async (sql) => expect(await fault(sql)).toMatchObject({ reason: "relation_denied" }),
-    ); // prettier-ignore
+    test.each([
+      "select * from pg_authid",
+      "select * from pg_catalog.pg_shadow",
+      "table pg_hba_file_rules",
+    ])("%s: relation_denied", async (sql) =>
+      expect(await fault(sql)).toMatchObject({ reason: "relation_denied" }),
+    );
 
     test("the transaction is a lock of its own: a rule that writes does not", async () => {
-      await ground.exec("create function sly() returns int stable language plpgsql as 'begin delete from public.orders; return 1; end'"); // prettier-ignore
+      await ground.exec(
+        "create function sly() returns int stable language plpgsql as 'begin delete from public.orders; return 1; end'",
+      );
       const found = await fault("select sly()");
       expect(["not_read_only", "sql_error"]).toContain(found.reason);
       expect(await ground.rows("select count(*)::int from orders")).toEqual([[3]]);
@@ -141,19 +155,34 @@ if (server) {
 
     test("harmless functions, SHOW and EXPLAIN work; types are told", async () => {
       const run = (sql: string) => bench.run(query, { query: sql });
-      expect(await run("select twice(21), lower('A'), now() is not null as now, random() < 2, gen_random_uuid() is not null")).toMatchObject({ rows: [[42, "a", true, true, true]] }); // prettier-ignore
+      expect(
+        await run(
+          "select twice(21), lower('A'), now() is not null as now, random() < 2, gen_random_uuid() is not null",
+        ),
+      ).toMatchObject({ rows: [[42, "a", true, true, true]] });
       expect(await run("show server_encoding")).toMatchObject({ rows: [["UTF8"]] });
       expect(await run("explain select 1")).toMatchObject({ rowCount: 1 });
-      const typed = await run("select 1::int8 as a, 1.50::numeric as b, '{\"x\": [1]}'::jsonb as c, 'NaN'::float8 as d, true as e, null as f"); // prettier-ignore
+      const typed = await run(
+        "select 1::int8 as a, 1.50::numeric as b, '{\"x\": [1]}'::jsonb as c, 'NaN'::float8 as d, true as e, null as f",
+      );
       expect(typed["rows"]).toEqual([["1", "1.50", { x: [1] }, "NaN", true, null]]);
-      expect(typed["columns"]).toMatchObject([{ name: "a", type: "bigint" }, { type: "numeric" }, { type: "jsonb" }, { type: "double precision" }, { type: "boolean" }, { type: "text" }]); // prettier-ignore
+      expect(typed["columns"]).toMatchObject([
+        { name: "a", type: "bigint" },
+        { type: "numeric" },
+        { type: "jsonb" },
+        { type: "double precision" },
+        { type: "boolean" },
+        { type: "text" },
+      ]);
     });
 
     test("a role that may read one table reads no other, and cannot be left", async () => {
       const run = (sql: string) => bench.run(query, { query: sql, connection: "low" });
       expect(await run("select count(*)::int from customers")).toMatchObject({ rows: [[2]] });
       expect(await run("select current_user::text")).toMatchObject({ rows: [[role]] });
-      expect(await fault("select * from orders", "low")).toMatchObject({ reason: "permission_denied" }); // prettier-ignore
+      expect(await fault("select * from orders", "low")).toMatchObject({
+        reason: "permission_denied",
+      });
       expect(await fault("select 1", "norole")).toMatchObject({ reason: "connect_failed" });
     });
 
@@ -165,9 +194,11 @@ if (server) {
         ["nohost", "host"],
         ["tls", "TLS"],
       ] as const) {
-        // prettier-ignore
         const found = await fault("select 1", name);
-        expect(found).toMatchObject({ reason: "connect_failed", message: expect.stringContaining(why) as string }); // prettier-ignore
+        expect(found).toMatchObject({
+          reason: "connect_failed",
+          message: expect.stringContaining(why) as string,
+        });
         expect(JSON.stringify(found)).not.toMatch(/sesame|127\.0\.0\.1|nowhere\.invalid/);
       }
     });
@@ -182,7 +213,11 @@ if (server) {
       const controller = new AbortController();
       const sql = "select count(*) from generate_series(1, 20000000000) as slow_marker";
       const running = bench.fault(query, { query: sql }, { signal: controller.signal });
-      const alive = () => on(server, `select count(*)::int from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools'`); // prettier-ignore
+      const alive = () =>
+        on(
+          server,
+          `select count(*)::int from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools'`,
+        );
       await expect.poll(alive, { timeout: 15_000 }).toEqual([[1]]);
       controller.abort("user");
       expect(await running).toMatchObject({ code: "CANCELLED" });
@@ -200,22 +235,43 @@ if (server) {
 
     test("the server ends the connection meanwhile: told, and the next call works", async () => {
       const slow = fault("select count(*) from generate_series(1, 20000000000) as doomed_marker");
-      const kill = () => on(server, `select pg_terminate_backend(pid) from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools' and query like 'FETCH%'`); // prettier-ignore
+      const kill = () =>
+        on(
+          server,
+          `select pg_terminate_backend(pid) from pg_stat_activity where state = 'active' and datname = '${ground.name}' and application_name = 'ostiary-tools' and query like 'FETCH%'`,
+        );
       await expect.poll(kill, { timeout: 15_000 }).toEqual([[true]]);
       expect(await slow).toMatchObject({ reason: "connect_failed" });
       expect(await bench.run(query, { query: "select 1" })).toMatchObject({ rows: [[1]] });
     });
 
     test("json, arrays and schema.table", async () => {
-      const rows = [{ id: 1, body: { a: [1, "x"] }, tags: ["p", "q"] }, { id: 2, body: [1], tags: [] }]; // prettier-ignore
+      const rows = [
+        { id: 1, body: { a: [1, "x"] }, tags: ["p", "q"] },
+        { id: 2, body: [1], tags: [] },
+      ];
       const result = await bench.run(insert, { table: "app.notes", rows, returning: ["body"] });
-      expect(result).toMatchObject({ inserted: 2, returned: [{ body: { a: [1, "x"] } }, { body: [1] }] }); // prettier-ignore
-      expect(await bench.run(tables, { schema: "app" })).toMatchObject({ tables: [{ schema: "app", name: "notes", type: "table", comment: "of the app" }] }); // prettier-ignore
+      expect(result).toMatchObject({
+        inserted: 2,
+        returned: [{ body: { a: [1, "x"] } }, { body: [1] }],
+      });
+      expect(await bench.run(tables, { schema: "app" })).toMatchObject({
+        tables: [{ schema: "app", name: "notes", type: "table", comment: "of the app" }],
+      });
     });
 
     test("deep nesting and long chains end in an answer or an error", async () => {
-      for (const sql of [`select ${"(".repeat(20_000)}1${")".repeat(20_000)}`, `select ${"1+".repeat(30_000)}1`, `select 1 ${"union select 1 ".repeat(4_000)}`]) // prettier-ignore
-        expect(["sql_error", "timeout"]).toContain(await bench.run(query, { query: sql }).then(() => "sql_error", (cause: { fault: { reason: string } }) => cause.fault.reason)); // prettier-ignore
+      for (const sql of [
+        `select ${"(".repeat(20_000)}1${")".repeat(20_000)}`,
+        `select ${"1+".repeat(30_000)}1`,
+        `select 1 ${"union select 1 ".repeat(4_000)}`,
+      ])
+        expect(["sql_error", "timeout"]).toContain(
+          await bench.run(query, { query: sql }).then(
+            () => "sql_error",
+            (cause: { fault: { reason: string } }) => cause.fault.reason,
+          ),
+        );
       expect(await bench.run(query, { query: "select 1" })).toMatchObject({ rows: [[1]] });
     });
 
@@ -228,8 +284,17 @@ if (server) {
         statementTimeoutMs: 5_000,
       };
       const places = { dataDir: "/nowhere/data", workspace: "/nowhere/work" };
-      await expect(openDatabases({ connections: { it: connection }, store: ground.url.replace("127.0.0.1", "localhost"), ...places })).rejects.toThrow(/own store/); // prettier-ignore
-      expect(await fault("select * from events")).toMatchObject({ code: "FORBIDDEN", reason: "connection_forbidden" }); // prettier-ignore
+      await expect(
+        openDatabases({
+          connections: { it: connection },
+          store: ground.url.replace("127.0.0.1", "localhost"),
+          ...places,
+        }),
+      ).rejects.toThrow(/own store/);
+      expect(await fault("select * from events")).toMatchObject({
+        code: "FORBIDDEN",
+        reason: "connection_forbidden",
+      });
       await store.close();
     });
   });

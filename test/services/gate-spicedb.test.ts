@@ -24,8 +24,10 @@ if (bin) {
       await server.stop();
     });
 
-    const call = (name = "system/echo") => app.api("POST", "/executions", { key: ann, body: { name, arguments: { text: "x" } } }); // prettier-ignore
-    const change = (operation: string, relationship: string) => app.api("POST", "/relationships", { body: { changes: [{ operation, relationship }] } }); // prettier-ignore
+    const call = (name = "system/echo") =>
+      app.api("POST", "/executions", { key: ann, body: { name, arguments: { text: "x" } } });
+    const change = (operation: string, relationship: string) =>
+      app.api("POST", "/relationships", { body: { changes: [{ operation, relationship }] } });
 
     test("a member runs what members may; a grant taken back is gone before the answer", async () => {
       expect((await call()).status).toBe(200);
@@ -52,7 +54,13 @@ if (bin) {
     const refusedInTime = async (times: number) => {
       const ms: number[] = [];
       for (let i = 0; i < times; i++)
-        ms.push(...(await Promise.all([denied(() => call()), denied(() => call("no/tool")), denied(list)]))); // prettier-ignore
+        ms.push(
+          ...(await Promise.all([
+            denied(() => call()),
+            denied(() => call("no/tool")),
+            denied(list),
+          ])),
+        );
       expect(ms.sort((a, b) => a - b)[Math.floor(ms.length / 2)]).toBeLessThan(LIMIT_MS);
     };
 
@@ -70,7 +78,11 @@ if (bin) {
       await refusedInTime(150);
       await denied(() => change("touch", "tenant:local#member@user:ann"));
       await denied(() => app.api("GET", "/relationships"));
-      await denied(() => app.api("POST", "/relationships/check", { body: { resource: "tool:a", permission: "execute", subject: "user:ann" } })); // prettier-ignore
+      await denied(() =>
+        app.api("POST", "/relationships/check", {
+          body: { resource: "tool:a", permission: "execute", subject: "user:ann" },
+        }),
+      );
     });
   });
 } else {

@@ -33,16 +33,27 @@ async function open(address: string, name: string): Promise<Instance> {
     store,
     dataDir: folder,
     instanceId: name,
-    key: openKey({ readSecret: (file) => secrets.get(file) ?? null, writeSecret: (file, value) => void secrets.set(file, value) }),
+    key: openKey({
+      readSecret: (file) => secrets.get(file) ?? null,
+      writeSecret: (file, value) => void secrets.set(file, value),
+    }),
     now: Date.now,
     settings: { checkpointEvents: 1000, checkpointSeconds: 60, archiveAfterDays: 0 },
-    note: async (action, body) => void (await store.log.append({ tenantId: "local", at: Date.now(), action, actor: "system", executionId: null, body: JSON.stringify(body) })),
+    note: async (action, body) =>
+      void (await store.log.append({
+        tenantId: "local",
+        at: Date.now(),
+        action,
+        actor: "system",
+        executionId: null,
+        body: JSON.stringify(body),
+      })),
     forget: (before) => store.executions.forgetBefore(before),
     report: (fields, message) => expect.unreachable(`${message} ${JSON.stringify(fields)}`),
     onRolledBack: () => undefined,
   });
   return { name, store, ledger, folder };
-} // prettier-ignore
+}
 
 const start = "OSTIARY_TEST_POSTGRES is not set: use `npm run test:services`";
 if (!server && process.env["CI"]) test(`postgres: ${start}`, () => expect.unreachable(start));
@@ -73,7 +84,18 @@ describe.skipIf(!server)("the ledger on PostgreSQL", () => {
 
   const write = async ({ store, ledger, name: who }: Instance, rounds: number) => {
     for (let round = 0; round < rounds; round++) {
-      await Promise.all(["local", "Zürich", "acme"].map((tenantId) => store.log.append({ tenantId, at: Date.now(), action: "config.changed", actor: who, executionId: null, body: JSON.stringify({ round, text: "ü \u2028 \ud800" }) }))); // prettier-ignore
+      await Promise.all(
+        ["local", "Zürich", "acme"].map((tenantId) =>
+          store.log.append({
+            tenantId,
+            at: Date.now(),
+            action: "config.changed",
+            actor: who,
+            executionId: null,
+            body: JSON.stringify({ round, text: "ü \u2028 \ud800" }),
+          }),
+        ),
+      );
       if (round % 5 === 4) await ledger.checkpoint();
     }
   };
@@ -81,28 +103,48 @@ describe.skipIf(!server)("the ledger on PostgreSQL", () => {
   test("T50: chains of two servers that write at once are one ledger, and one export proves it", async () => {
     await Promise.all([write(one, 30), write(two, 30)]);
     const exports = [];
-    for (const format of ["ndjson", "cloudevents"] as const) exports.push(await one.ledger.export({ tenantId: null, format })); // prettier-ignore
+    for (const format of ["ndjson", "cloudevents"] as const)
+      exports.push(await one.ledger.export({ tenantId: null, format }));
     for (const { bytes, manifest } of exports) {
       expect(manifest).toMatchObject({ from: 1, to: 180, events: 180 });
       const keys = [one.ledger.publicKey, two.ledger.publicKey];
-      expect(await verifyExport(bytes(), { keys })).toMatchObject({ ok: true, findings: { events: 180, chains: 6 } }); // prettier-ignore
+      expect(await verifyExport(bytes(), { keys })).toMatchObject({
+        ok: true,
+        findings: { events: 180, chains: 6 },
+      });
       expect(await verifyExport(bytes(), { keys: keys.slice(0, 1) })).toMatchObject({ ok: false });
     }
     for (const { ledger } of [one, two])
-      expect(await ledger.verify({ tenantId: null })).toMatchObject({ ok: true, findings: { events: 180, chains: 6 } }); // prettier-ignore
-    expect(await two.ledger.verify({ tenantId: "acme" })).toMatchObject({ ok: true, findings: { events: 60, chains: 2 } }); // prettier-ignore
+      expect(await ledger.verify({ tenantId: null })).toMatchObject({
+        ok: true,
+        findings: { events: 180, chains: 6 },
+      });
+    expect(await two.ledger.verify({ tenantId: "acme" })).toMatchObject({
+      ok: true,
+      findings: { events: 60, chains: 2 },
+    });
     await on(address(), "update events set actor = 'nobody' where seq = 90");
-    expect(await two.ledger.verify({ tenantId: null })).toMatchObject({ ok: false, fault: { seq: 90 } }); // prettier-ignore
+    expect(await two.ledger.verify({ tenantId: null })).toMatchObject({
+      ok: false,
+      fault: { seq: 90 },
+    });
   });
 
   test("one of them archives; the other takes the file at its signed word", async () => {
     await Promise.all([write(one, 200), write(two, 200)]);
-    const done = await Promise.allSettled([one, two].map(({ ledger }) => ledger.archive({ before: Date.now() + 1, dryRun: false }))); // prettier-ignore
+    const done = await Promise.allSettled(
+      [one, two].map(({ ledger }) => ledger.archive({ before: Date.now() + 1, dryRun: false })),
+    );
     expect(done.some(({ status }) => status === "fulfilled")).toBe(true);
     const segments = await one.store.ledger.segments();
     expect(segments.at(-1)?.toSeq).toBeGreaterThanOrEqual(200);
-    const verdicts = [await one.ledger.verify({ tenantId: null }), await two.ledger.verify({ tenantId: null })]; // prettier-ignore
+    const verdicts = [
+      await one.ledger.verify({ tenantId: null }),
+      await two.ledger.verify({ tenantId: null }),
+    ];
     expect(verdicts).toMatchObject([{ ok: true }, { ok: true }]);
-    expect(verdicts.map((verdict) => verdict.ok && verdict.segmentsElsewhere).toSorted()).not.toEqual([0, 0]); // prettier-ignore
+    expect(
+      verdicts.map((verdict) => verdict.ok && verdict.segmentsElsewhere).toSorted(),
+    ).not.toEqual([0, 0]);
   });
 });

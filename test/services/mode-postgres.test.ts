@@ -31,7 +31,14 @@ async function open(address: string): Promise<Instance> {
     store,
     follower,
     note: async (action, { tenantId, userId }, body) => {
-      await store.log.append({ tenantId, at: Date.now(), action, actor: userId, executionId: null, body: JSON.stringify(body) }); // prettier-ignore
+      await store.log.append({
+        tenantId,
+        at: Date.now(),
+        action,
+        actor: userId,
+        executionId: null,
+        body: JSON.stringify(body),
+      });
     },
     governance: () => ({ sensors: {}, transitions: [] }),
     machine: { read: () => Promise.resolve({ cpu: 0, memory: 0, disk: 0 }) },
@@ -78,9 +85,19 @@ describe.skipIf(!server)("the mode on PostgreSQL", () => {
 
   test("switches on both at once are all recorded, each from the one before", async () => {
     const modes = ["ALERT", "DEGRADED", "RECOVERY", "ALERT", "DEGRADED"] as const;
-    await Promise.all(modes.map((mode, i) => (i % 2 === 0 ? one : two).mode.switch(moderator, { mode, reason: `${i}` }))); // prettier-ignore
-    const events = await one.store.log.since(0, { tenantId: "", actor: "", houseActions: ["mode.changed"] }, 100); // prettier-ignore
-    const steps = events.map((e) => JSON.parse(e.body) as { from: string; to: string; index: number }).sort((a, b) => a.index - b.index); // prettier-ignore
+    await Promise.all(
+      modes.map((mode, i) =>
+        (i % 2 === 0 ? one : two).mode.switch(moderator, { mode, reason: `${i}` }),
+      ),
+    );
+    const events = await one.store.log.since(
+      0,
+      { tenantId: "", actor: "", houseActions: ["mode.changed"] },
+      100,
+    );
+    const steps = events
+      .map((e) => JSON.parse(e.body) as { from: string; to: string; index: number })
+      .sort((a, b) => a.index - b.index);
     expect(steps.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5]);
     for (let i = 1; i < steps.length; i++) expect(steps[i]?.from).toBe(steps[i - 1]?.to);
     expect(one.mode.current()).toEqual(two.mode.current());
@@ -88,9 +105,34 @@ describe.skipIf(!server)("the mode on PostgreSQL", () => {
 
   test("threats §6: an instance that cannot look any more does not tell a mode", async () => {
     await on(server ?? "", `alter database ${name} with allow_connections false`);
-    await on(server ?? "", `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`); // prettier-ignore
-    await expect.poll(() => { try { return two.mode.current().mode; } catch { return "unknown"; } }, { timeout: 5_000 }).toBe("unknown"); // prettier-ignore
+    await on(
+      server ?? "",
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+    );
+    await expect
+      .poll(
+        () => {
+          try {
+            return two.mode.current().mode;
+          } catch {
+            return "unknown";
+          }
+        },
+        { timeout: 5_000 },
+      )
+      .toBe("unknown");
     await on(server ?? "", `alter database ${name} with allow_connections true`);
-    await expect.poll(() => { try { return two.mode.current().mode; } catch { return "unknown"; } }, { timeout: 10_000 }).toBe("NORMAL"); // prettier-ignore
+    await expect
+      .poll(
+        () => {
+          try {
+            return two.mode.current().mode;
+          } catch {
+            return "unknown";
+          }
+        },
+        { timeout: 10_000 },
+      )
+      .toBe("NORMAL");
   });
 });

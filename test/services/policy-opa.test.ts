@@ -25,8 +25,30 @@ if (url !== undefined && bin !== undefined) {
       opa = null;
     };
     const startOpa = async (port: number): Promise<void> => {
-      opa = spawn(bin, ["run", "--server", "--addr", `127.0.0.1:${port}`, "--log-level", "error", "--set", "decision_logs.console=true"], { stdio: "ignore" }); // prettier-ignore
-      await expect.poll(() => fetch(`http://127.0.0.1:${port}/health`).then((reply) => reply.ok, () => false), { timeout: 20_000 }).toBe(true); // prettier-ignore
+      opa = spawn(
+        bin,
+        [
+          "run",
+          "--server",
+          "--addr",
+          `127.0.0.1:${port}`,
+          "--log-level",
+          "error",
+          "--set",
+          "decision_logs.console=true",
+        ],
+        { stdio: "ignore" },
+      );
+      await expect
+        .poll(
+          () =>
+            fetch(`http://127.0.0.1:${port}/health`).then(
+              (reply) => reply.ok,
+              () => false,
+            ),
+          { timeout: 20_000 },
+        )
+        .toBe(true);
     };
     afterEach(async () => {
       await engine?.close();
@@ -58,7 +80,9 @@ if (url !== undefined && bin !== undefined) {
       expect(await late()).toMatchObject({ allow: true });
 
       // Somebody removes what we wrote: not one decision is made without it.
-      await fetch(`http://127.0.0.1:${port}/v1/policies/ostiary/enforced/ostiary_enforced.rego`, { method: "DELETE" }); // prettier-ignore
+      await fetch(`http://127.0.0.1:${port}/v1/policies/ostiary/enforced/ostiary_enforced.rego`, {
+        method: "DELETE",
+      });
       await expect(engine.decide("enforced", ADA, false)).rejects.toThrow(/does not hold policy 1/);
       await expect.poll(late, { timeout: 10_000 }).toMatchObject({ allow: true });
     });
@@ -66,8 +90,12 @@ if (url !== undefined && bin !== undefined) {
     test("a start while it is out denies, and recovers alone", async () => {
       const port = await freePort();
       engine = await openPolicyEngine(`opa+http://127.0.0.1:${port}`, POWERS);
-      const refused = await engine.load("enforced", { version: "1", files: STARTER }).catch((cause: unknown) => cause); // prettier-ignore
-      expect(refused).toMatchObject({ fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } }); // prettier-ignore
+      const refused = await engine
+        .load("enforced", { version: "1", files: STARTER })
+        .catch((cause: unknown) => cause);
+      expect(refused).toMatchObject({
+        fault: { code: "UNAVAILABLE", reason: "engine_unavailable" },
+      });
       await expect(engine.decide("enforced", ADA, false)).rejects.toThrow();
       await startOpa(port);
       const late = () => Promise.resolve(engine?.decide("enforced", ADA, false)).catch(() => null);
@@ -80,9 +108,15 @@ if (url !== undefined && bin !== undefined) {
       const other = await openPolicyEngine(`opa+http://127.0.0.1:${port}`, POWERS);
       engine = await openPolicyEngine(`opa+http://127.0.0.1:${port}`, POWERS);
       await other.load("enforced", { version: "1", files: STARTER });
-      await engine.load("enforced", { version: "2", files: { "a.rego": "package ostiary.tools\n\ndefault allow := false\n" } }); // prettier-ignore
+      await engine.load("enforced", {
+        version: "2",
+        files: { "a.rego": "package ostiary.tools\n\ndefault allow := false\n" },
+      });
       await expect(other.decide("enforced", ADA, false)).rejects.toThrow(/does not hold policy 1/);
-      expect(await engine.decide("enforced", ADA, false)).toMatchObject({ allow: false, version: "2" }); // prettier-ignore
+      expect(await engine.decide("enforced", ADA, false)).toMatchObject({
+        allow: false,
+        version: "2",
+      });
       await other.close();
     });
 
@@ -92,12 +126,27 @@ if (url !== undefined && bin !== undefined) {
       const app = await startApp({ flags: { policy: `opa+http://127.0.0.1:${port}` } });
       try {
         const key = await newUser(app, "ann");
-        const echo = () => app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "hi" } } }); // prettier-ignore
+        const echo = () =>
+          app.api("POST", "/executions", {
+            key,
+            body: { name: "system/echo", arguments: { text: "hi" } },
+          });
         expect((await echo()).body).toMatchObject({ status: "success" });
-        const files = { "t.rego": "package ostiary.tools\n\ndefault allow := false\n\nallow if input.action == \"view\"\n\nreasons contains \"only looking\" if input.action == \"execute\"" }; // prettier-ignore
+        const files = {
+          "t.rego":
+            'package ostiary.tools\n\ndefault allow := false\n\nallow if input.action == "view"\n\nreasons contains "only looking" if input.action == "execute"',
+        };
         const made = await app.api("POST", "/policies", { body: { files } });
-        expect((await app.api("POST", `/policies/${made.body.document.version}/publish`, { body: {} })).status).toBe(200); // prettier-ignore
-        expect((await echo()).body).toMatchObject({ reason: "policy_denied", gates: expect.arrayContaining([expect.objectContaining({ rule: "t.rego:7" })]) as unknown[] }); // prettier-ignore
+        expect(
+          (await app.api("POST", `/policies/${made.body.document.version}/publish`, { body: {} }))
+            .status,
+        ).toBe(200);
+        expect((await echo()).body).toMatchObject({
+          reason: "policy_denied",
+          gates: expect.arrayContaining([
+            expect.objectContaining({ rule: "t.rego:7" }),
+          ]) as unknown[],
+        });
         await app.api("POST", "/policies/rollback", { body: {} });
         expect((await echo()).body).toMatchObject({ status: "success" });
         await stopOpa();
@@ -108,7 +157,11 @@ if (url !== undefined && bin !== undefined) {
         // Switched while nobody listens: told as soon as somebody does.
         await app.api("PATCH", "/tools/system/echo", { body: { enabled: true } });
         await startOpa(port);
-        await expect.poll(async () => ((await echo()).body as { status: unknown }).status, { timeout: 10_000 }).toBe("success"); // prettier-ignore
+        await expect
+          .poll(async () => ((await echo()).body as { status: unknown }).status, {
+            timeout: 10_000,
+          })
+          .toBe("success");
       } finally {
         await app.close();
       }
@@ -121,12 +174,18 @@ if (url !== undefined && bin !== undefined) {
       engine = await openPolicyEngine(`opa+http://127.0.0.1:${port}`, POWERS);
       await engine.load("enforced", { version: "1", files: STARTER });
       await engine.setTools(ENABLED);
-      await fetch(`http://127.0.0.1:${port}/v1/policies/theirs`, { method: "PUT", body: "package mine\n\ndefault x := 1" }); // prettier-ignore
+      await fetch(`http://127.0.0.1:${port}/v1/policies/theirs`, {
+        method: "PUT",
+        body: "package mine\n\ndefault x := 1",
+      });
       const clash = { ...STARTER, "mine.rego": "package mine\n\ndefault x := 2" };
       await expect(engine.load("enforced", { version: "2", files: clash })).rejects.toMatchObject({
         fault: { code: "BAD_REQUEST", message: expect.stringContaining("refuses") as string },
       });
-      expect(await engine.decide("enforced", ADA, false)).toMatchObject({ allow: true, version: "1" }); // prettier-ignore
+      expect(await engine.decide("enforced", ADA, false)).toMatchObject({
+        allow: true,
+        version: "1",
+      });
     });
   });
 } else {
@@ -157,7 +216,9 @@ describe("garbage from the policy server", () => {
     await engine.setTools(ENABLED);
     return engine;
   }
-  const json = (value: (version: string) => unknown) => (response: ServerResponse, version: string) => void response.end(JSON.stringify(value(version))); // prettier-ignore
+  const json =
+    (value: (version: string) => unknown) => (response: ServerResponse, version: string) =>
+      void response.end(JSON.stringify(value(version)));
 
   test.each([
     ["text", (response: ServerResponse) => void response.end("hello")],

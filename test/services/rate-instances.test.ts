@@ -41,7 +41,13 @@ if (postgres && redis) {
     const keyOf = async (id: string, plan: string, limits?: object): Promise<string> => {
       const app = first();
       await app.api("POST", "/users", { key: adminKey, body: { id, name: id, plan } });
-      const body = { userId: id, name: "k", scopes: ["*"], level: "execute_advanced", ...(limits ? { limits } : {}) }; // prettier-ignore
+      const body = {
+        userId: id,
+        name: "k",
+        scopes: ["*"],
+        level: "execute_advanced",
+        ...(limits ? { limits } : {}),
+      };
       const made = await app.api("POST", "/keys", { key: adminKey, body });
       expect(made.status).toBe(201);
       return (made.body as { secret: string }).secret;
@@ -50,10 +56,11 @@ if (postgres && redis) {
     const burst = async (keys: readonly string[], calls: number): Promise<Map<number, number>> => {
       const counts = new Map<number, number>();
       for (let sent = 0; sent < calls; sent += WAVE) {
-        const wave = Array.from(
-          { length: Math.min(WAVE, calls - sent) },
-          (_, i) =>
-          (apps[i % 3] ?? first()).api("POST", "/executions", { key: keys[i % keys.length] ?? null, body: { name: "system/echo", arguments: { text: "hi" } } }), // prettier-ignore
+        const wave = Array.from({ length: Math.min(WAVE, calls - sent) }, (_, i) =>
+          (apps[i % 3] ?? first()).api("POST", "/executions", {
+            key: keys[i % keys.length] ?? null,
+            body: { name: "system/echo", arguments: { text: "hi" } },
+          }),
         );
         for (const { status } of await Promise.all(wave))
           counts.set(status, (counts.get(status) ?? 0) + 1);
@@ -71,7 +78,9 @@ if (postgres && redis) {
         ]),
       );
       const { body } = await first().api("GET", "/usage", { key: keys[0] ?? null });
-      const used = (body as { items: { metric: string; used: number; reserved: number }[] }).items.find((each) => each.metric === "tool_calls"); // prettier-ignore
+      const used = (
+        body as { items: { metric: string; used: number; reserved: number }[] }
+      ).items.find((each) => each.metric === "tool_calls");
       expect(used).toEqual({ metric: "tool_calls", used: 100, reserved: 0, limit: 100, left: 0 });
     });
 
@@ -91,7 +100,11 @@ if (postgres && redis) {
     test("threats §6: without Redis limited calls are refused, naming the engine; unlimited ones run", async () => {
       const limited = await keyOf("limited", "team");
       const unlimited = await keyOf("unlimited", "enterprise");
-      const call = (key: string) => first().api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text: "hi" } } }); // prettier-ignore
+      const call = (key: string) =>
+        first().api("POST", "/executions", {
+          key,
+          body: { name: "system/echo", arguments: { text: "hi" } },
+        });
       expect((await call(limited)).status).toBe(200);
       await own.kill();
       const refused = await call(limited);
@@ -104,6 +117,7 @@ if (postgres && redis) {
     });
   });
 } else {
-  const start = "OSTIARY_TEST_POSTGRES and OSTIARY_TEST_REDIS are not set: use `npm run test:services`"; // prettier-ignore
+  const start =
+    "OSTIARY_TEST_POSTGRES and OSTIARY_TEST_REDIS are not set: use `npm run test:services`";
   test.skipIf(!process.env["CI"])(`instances: ${start}`, () => expect.unreachable(start));
 }

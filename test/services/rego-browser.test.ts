@@ -17,9 +17,15 @@ const chromium = process.env["OSTIARY_TEST_CHROMIUM"];
 const CORPUS = "../shared/corpora/opa";
 const SAMPLE = 200;
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]; // prettier-ignore
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 const CSP = "default-src 'none'; script-src 'self'; connect-src 'self'";
 
 /** Spread over the whole corpus, of what the browser's entry has the built-ins for. */
@@ -40,13 +46,18 @@ async function inBrowser(bin: string, cases: readonly string[]): Promise<string[
     response.setHeader("content-security-policy", CSP);
     if (request.method === "POST") {
       response.end();
-      readAll(request).then((text) => done(JSON.parse(text) as string[]), () => undefined); // prettier-ignore
+      readAll(request).then(
+        (text) => done(JSON.parse(text) as string[]),
+        () => undefined,
+      );
     } else if (request.url === "/page.js") {
       response.setHeader("content-type", "text/javascript").end(page);
     } else if (request.url === "/cases.json") {
       response.end(JSON.stringify(cases));
     } else {
-      response.setHeader("content-type", "text/html").end('<!doctype html><meta charset="utf-8"><script type="module" src="/page.js"></script>'); // prettier-ignore
+      response
+        .setHeader("content-type", "text/html")
+        .end('<!doctype html><meta charset="utf-8"><script type="module" src="/page.js"></script>');
     }
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -87,7 +98,12 @@ if (chromium !== undefined && existsSync(CORPUS)) {
     }, 180_000);
   });
 } else {
-  const why = chromium === undefined ? "OSTIARY_TEST_CHROMIUM is not set: use `npm run test:services`" : `${CORPUS} is absent`; // prettier-ignore
+  const why =
+    chromium === undefined
+      ? "OSTIARY_TEST_CHROMIUM is not set: use `npm run test:services`"
+      : `${CORPUS} is absent`;
   // Where the corpus is not handed out, as in a clone, its absence is no failure.
-  test.skipIf(!process.env["CI"] || chromium !== undefined)(`Chromium: ${why}`, () => expect.unreachable(why)); // prettier-ignore
+  test.skipIf(!process.env["CI"] || chromium !== undefined)(`Chromium: ${why}`, () =>
+    expect.unreachable(why),
+  );
 }

@@ -3,7 +3,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generate, type Pair } from "../conformance/rego-generate.ts";
-import { agree, answerText, freshAnswer, OpaServer, ours, type Answer } from "../conformance/rego-opa.ts"; // prettier-ignore
+import {
+  agree,
+  answerText,
+  freshAnswer,
+  OpaServer,
+  ours,
+  type Answer,
+} from "../conformance/rego-opa.ts";
 
 const url = process.env["OSTIARY_TEST_OPA"];
 const bin = process.env["OSTIARY_TEST_OPA_BIN"];
@@ -14,15 +21,33 @@ const POLICIES = join(import.meta.dirname, "../../governance/policies");
 
 /** Modules on which we are known to differ, each with its reason. The list may only shrink. */
 const KNOWN: readonly { readonly why: string; readonly seeds: readonly number[] }[] = [
-  { why: "types that OPA rules out and we do not: under `with` we widen all rules, OPA only those that depend on the target", seeds: [17, 992, 2083, 3103, 4464, 4572, 4627, 5383, 7609, 7845, 7944, 8080, 9242, 9601, 10009, 10442, 10727] },
+  {
+    why: "types that OPA rules out and we do not: under `with` we widen all rules, OPA only those that depend on the target",
+    seeds: [
+      17, 992, 2083, 3103, 4464, 4572, 4627, 5383, 7609, 7845, 7944, 8080, 9242, 9601, 10009, 10442,
+      10727,
+    ],
+  },
   { why: "types that we rule out and OPA does not", seeds: [2487, 6213] },
-  { why: "an object pattern before a comprehension that uses an outer variable: OPA takes its variables as safe", seeds: [909, 2803, 5061, 5763, 8649, 8807] },
-  { why: "both refuse, at another stage: a keyword as the head of a reference, several faults at once", seeds: [2127, 4008, 5617, 6599, 7027, 7406, 7839, 7915, 8384, 8840, 9103, 9463, 9935] },
+  {
+    why: "an object pattern before a comprehension that uses an outer variable: OPA takes its variables as safe",
+    seeds: [909, 2803, 5061, 5763, 8649, 8807],
+  },
+  {
+    why: "both refuse, at another stage: a keyword as the head of a reference, several faults at once",
+    seeds: [2127, 4008, 5617, 6599, 7027, 7406, 7839, 7915, 8384, 8840, 9103, 9463, 9935],
+  },
   { why: "broken text that OPA still reads as a module", seeds: [4695, 6169, 6308] },
-  { why: "strict mode: another of several failing functions is met first", seeds: [2594, 5332, 10079] },
+  {
+    why: "strict mode: another of several failing functions is met first",
+    seeds: [2594, 5332, 10079],
+  },
   { why: "OPA itself fails on the number literal .5", seeds: [6589] },
-  { why: "two calls as keys of one object come out alike, and another of them wins", seeds: [9934] },
-]; // prettier-ignore
+  {
+    why: "two calls as keys of one object come out alike, and another of them wins",
+    seeds: [9934],
+  },
+];
 const KNOWN_SEEDS = new Set(KNOWN.flatMap(({ seeds }) => seeds));
 
 interface Tally {
@@ -78,7 +103,9 @@ if (url !== undefined && bin !== undefined) {
       for (let seed = SEED; tally.pairs < PAIRS; seed++) await compare(server, bin, seed, tally);
       await server.remove("gen");
       const kinds = [...tally.kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-      console.log(`${tally.pairs} pairs (${kinds}); ${tally.disagreed.length} disagreed, ${tally.known} are known to, ${tally.serverOnly} differ only through the server's index or memory`); // prettier-ignore
+      console.log(
+        `${tally.pairs} pairs (${kinds}); ${tally.disagreed.length} disagreed, ${tally.known} are known to, ${tally.serverOnly} differ only through the server's index or memory`,
+      );
       expect(tally.disagreed.slice(0, 5)).toEqual([]);
       expect(tally.serverOnly / tally.pairs).toBeLessThan(0.02);
       // The control: most pairs must have been evaluated, not merely refused by both.

@@ -79,7 +79,16 @@ if (address && bin) {
         check("tool:system/echo#execute@user:ada"),
         check("tool:system/echo#execute@group:eng#member"),
       ]);
-      expect(answers.map(({ has }) => has)).toEqual(["yes", "no", "yes", "conditional", "yes", "no", "yes", "yes"]); // prettier-ignore
+      expect(answers.map(({ has }) => has)).toEqual([
+        "yes",
+        "no",
+        "yes",
+        "conditional",
+        "yes",
+        "no",
+        "yes",
+        "yes",
+      ]);
       expect(answers[3]).toEqual({ has: "conditional", missing: ["ip"] });
       expect(await relations.checkMany([])).toEqual([]);
       expect(relations.engine).toBe("spicedb");
@@ -89,7 +98,9 @@ if (address && bin) {
     test("more than a batch keeps the order", async () => {
       await relations.write(touch("tool:t7#owner@user:ada", "tool:t2049#owner@user:ada"));
       const many = Array.from({ length: 2_100 }, (_, i) => check(`tool:t${i}#execute@user:ada`));
-      const yes = (await relations.checkMany(many)).flatMap(({ has }, i) => (has === "yes" ? [i] : [])); // prettier-ignore
+      const yes = (await relations.checkMany(many)).flatMap(({ has }, i) =>
+        has === "yes" ? [i] : [],
+      );
       expect(yes).toEqual([7, 2049]);
     });
 
@@ -115,7 +126,11 @@ if (address && bin) {
         ...odd.map((id) => ({ resource: { type: "tool", id }, permission, subject })),
         ...odd.map((id) => ({ resource, permission, subject: { type: "user", id } })),
       ]);
-      expect(answers.map(({ has }) => has)).toEqual(["yes", ...odd.map(() => "no"), ...odd.map(() => "no")]); // prettier-ignore
+      expect(answers.map(({ has }) => has)).toEqual([
+        "yes",
+        ...odd.map(() => "no"),
+        ...odd.map(() => "no"),
+      ]);
     });
 
     test("lookups name resources and subjects, the wildcard with those left out", async () => {
@@ -127,31 +142,67 @@ if (address && bin) {
           'tool:c#executor@user:ada[office:{"net":"10.0.0.0/8"}]',
         ),
       );
-      const tools = await relations.lookupResources({ type: "tool", permission: "execute", subject: parseSubject("user:ada") }); // prettier-ignore
+      const tools = await relations.lookupResources({
+        type: "tool",
+        permission: "execute",
+        subject: parseSubject("user:ada"),
+      });
       expect(tools.toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual([
         { id: "a", has: "yes" },
         { id: "b", has: "yes" },
         { id: "c", has: "conditional", missing: ["ip"] },
       ]);
-      const users = await relations.lookupSubjects({ resource: { type: "tool", id: "a" }, permission: "execute", subjectType: "user" }); // prettier-ignore
+      const users = await relations.lookupSubjects({
+        resource: { type: "tool", id: "a" },
+        permission: "execute",
+        subjectType: "user",
+      });
       expect(users).toEqual([{ id: "*", has: "yes", except: ["eve"] }]);
-      expect(await relations.lookupSubjects({ resource: { type: "tool", id: "zzz" }, permission: "execute", subjectType: "user" })).toEqual([]); // prettier-ignore
+      expect(
+        await relations.lookupSubjects({
+          resource: { type: "tool", id: "zzz" },
+          permission: "execute",
+          subjectType: "user",
+        }),
+      ).toEqual([]);
     });
 
     test("expand shows the expression and who is written down", async () => {
       await relations.write(touch("tool:a#executor@group:eng#member", "tool:a#banned@user:eve"));
       const resource = { type: "tool", id: "a" };
       const tree = await relations.expand(resource, "execute");
-      expect(tree).toMatchObject({ resource, name: "execute", operation: "exclusion", subjects: [] });
+      expect(tree).toMatchObject({
+        resource,
+        name: "execute",
+        operation: "exclusion",
+        subjects: [],
+      });
       expect(tree.children).toHaveLength(2);
-      expect(tree.children[0]).toMatchObject({ operation: "union", children: [
-        { name: "owner", operation: "leaf", subjects: [] },
-        { name: "executor", operation: "leaf", subjects: [{ type: "group", id: "eng", relation: "member" }] },
-      ] });
-      expect(tree.children[1]).toMatchObject({ name: "banned", operation: "leaf", subjects: [{ type: "user", id: "eve" }] });
+      expect(tree.children[0]).toMatchObject({
+        operation: "union",
+        children: [
+          { name: "owner", operation: "leaf", subjects: [] },
+          {
+            name: "executor",
+            operation: "leaf",
+            subjects: [{ type: "group", id: "eng", relation: "member" }],
+          },
+        ],
+      });
+      expect(tree.children[1]).toMatchObject({
+        name: "banned",
+        operation: "leaf",
+        subjects: [{ type: "user", id: "eve" }],
+      });
       expect((await relations.expand(resource, "both")).operation).toBe("intersection");
-      expect(await relations.expand(resource, "owner")).toEqual({ resource, name: "owner", operation: "leaf", children: [], subjects: [] });
-    }); // prettier-ignore
+      expect(await relations.expand(resource, "owner")).toEqual({
+        resource,
+        name: "owner",
+        operation: "leaf",
+        children: [],
+        subjects: [],
+      });
+    });
 
     test("reads by filter and in pages, with and without one", async () => {
       const texts = Array.from({ length: 7 }, (_, i) => `tool:t${i}#owner@user:u${i % 2}`);
@@ -171,14 +222,20 @@ if (address && bin) {
         expect(await ids({}, limit)).toEqual(["group:g#member@group:h#member", ...texts]);
         expect(await ids({ resourceType: "tool" }, limit)).toEqual(texts);
       }
-      expect(await ids({ resourceType: "tool", resourceId: "t3" }, 9)).toEqual(["tool:t3#owner@user:u1"]); // prettier-ignore
+      expect(await ids({ resourceType: "tool", resourceId: "t3" }, 9)).toEqual([
+        "tool:t3#owner@user:u1",
+      ]);
       expect(await ids({ subjectType: "user", subjectId: "u1" }, 2)).toHaveLength(3);
       expect(await ids({ relation: "member" }, 2)).toHaveLength(1);
       expect(await ids({ subjectType: "group", subjectRelation: "member" }, 2)).toHaveLength(1);
       expect(await ids({ subjectType: "group", subjectRelation: "" }, 2)).toEqual([]);
-      expect(await ids({ resourceType: "group", relation: "member", subjectType: "user" }, 2)).toEqual([]); // prettier-ignore
+      expect(
+        await ids({ resourceType: "group", relation: "member", subjectType: "user" }, 2),
+      ).toEqual([]);
       for (const filter of [{}, { resourceType: "tool" }])
-        expect(await refused(relations.read(filter, { limit: 5, after: "nonsense" }))).toMatchObject({ code: "BAD_REQUEST" }); // prettier-ignore
+        expect(
+          await refused(relations.read(filter, { limit: 5, after: "nonsense" })),
+        ).toMatchObject({ code: "BAD_REQUEST" });
     });
 
     test("caveats and expirations come back as they were written; what has expired is gone", async () => {
@@ -188,7 +245,9 @@ if (address && bin) {
         "tool:a#executor@user:bob[office]",
         `tool:a#executor@user:eve[expiration:${soon}]`,
       ];
-      await relations.write(touch(...texts, "tool:a#executor@user:old[expiration:2001-01-01T00:00:00Z]")); // prettier-ignore
+      await relations.write(
+        touch(...texts, "tool:a#executor@user:old[expiration:2001-01-01T00:00:00Z]"),
+      );
       const { items } = await relations.read({ resourceType: "tool" }, { limit: 10 });
       expect(items.map(relationshipText).sort()).toEqual(texts);
       expect((await relations.check(check("tool:a#execute@user:old"))).has).toBe("no");
@@ -197,11 +256,30 @@ if (address && bin) {
 
     test("create of what exists and a precondition that fails are conflicts; nothing is written", async () => {
       await relations.write(change("create", "tool:a#owner@user:ada"));
-      expect(await refused(relations.write(change("create", "tool:b#owner@user:ada", "tool:a#owner@user:ada")))).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
-      const filter = { resourceType: "tool", resourceId: "a", relation: "owner", subjectType: "user", subjectId: "ada" }; // prettier-ignore
-      expect(await refused(relations.write(touch("tool:b#owner@user:ada"), [{ operation: "must_not_match", filter }]))).toMatchObject({ code: "CONFLICT", reason: "stale" }); // prettier-ignore
+      expect(
+        await refused(
+          relations.write(change("create", "tool:b#owner@user:ada", "tool:a#owner@user:ada")),
+        ),
+      ).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
+      const filter = {
+        resourceType: "tool",
+        resourceId: "a",
+        relation: "owner",
+        subjectType: "user",
+        subjectId: "ada",
+      };
+      expect(
+        await refused(
+          relations.write(touch("tool:b#owner@user:ada"), [
+            { operation: "must_not_match", filter },
+          ]),
+        ),
+      ).toMatchObject({ code: "CONFLICT", reason: "stale" });
       expect((await relations.check(check("tool:b#owner@user:ada"))).has).toBe("no");
-      const { revision } = await relations.write([...touch("tool:b#owner@user:ada"), ...change("delete", "tool:a#owner@user:ada")], [{ operation: "must_match", filter }]); // prettier-ignore
+      const { revision } = await relations.write(
+        [...touch("tool:b#owner@user:ada"), ...change("delete", "tool:a#owner@user:ada")],
+        [{ operation: "must_match", filter }],
+      );
       expect(revision).not.toBe("");
       expect((await relations.check(check("tool:b#owner@user:ada"))).has).toBe("yes");
       await relations.write(change("delete", "tool:zzz#owner@user:nobody"));
@@ -210,12 +288,16 @@ if (address && bin) {
     test("what has expired is not in the way of a create; what has not, is", async () => {
       const end = new Date(Date.now() + 300).toISOString();
       await relations.write(touch(`tool:a#executor@user:ada[expiration:${end}]`));
-      const create = () => relations.write(change("create", "tool:a#executor@user:ada", "tool:b#owner@user:ada")); // prettier-ignore
+      const create = () =>
+        relations.write(change("create", "tool:a#executor@user:ada", "tool:b#owner@user:ada"));
       expect(await refused(create())).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
       await new Promise((resolve) => setTimeout(resolve, 400));
       await create();
       const { items } = await relations.read({ resourceType: "tool" }, { limit: 10 });
-      expect(items.map(relationshipText).sort()).toEqual(["tool:a#executor@user:ada", "tool:b#owner@user:ada"]); // prettier-ignore
+      expect(items.map(relationshipText).sort()).toEqual([
+        "tool:a#executor@user:ada",
+        "tool:b#owner@user:ada",
+      ]);
     });
 
     test.each([
@@ -225,23 +307,46 @@ if (address && bin) {
       ["a subject type that is not allowed", "tool:a#owner@group:g#member", /not allowed/],
       ["a wildcard that is not allowed", "tool:a#owner@user:*", /not allowed/],
       ["an unknown caveat", "tool:a#executor@user:ada[nope]", /not allowed/],
-      ["a context of other words", 'tool:a#executor@user:ada[office:{"zone":1}]', /unknown parameter/],
+      [
+        "a context of other words",
+        'tool:a#executor@user:ada[office:{"zone":1}]',
+        /unknown parameter/,
+      ],
     ])("refuses to write %s", async (_, text, message) => {
       const fault = await refused(relations.write(touch(text)));
-      expect(fault).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input", message: expect.stringMatching(message) as string }); // prettier-ignore
-    }); // prettier-ignore
+      expect(fault).toMatchObject({
+        code: "BAD_REQUEST",
+        reason: "invalid_input",
+        message: expect.stringMatching(message) as string,
+      });
+    });
 
     test("refuses to check what the schema does not know, or a wildcard", async () => {
-      for (const text of ["nope:a#execute@user:ada", "tool:a#nope@user:ada", "tool:a#execute@nope:ada", "tool:a#execute@user:*"]) // prettier-ignore
-        expect(await refused(relations.check(check(text)))).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input" }); // prettier-ignore
+      for (const text of [
+        "nope:a#execute@user:ada",
+        "tool:a#nope@user:ada",
+        "tool:a#execute@nope:ada",
+        "tool:a#execute@user:*",
+      ])
+        expect(await refused(relations.check(check(text)))).toMatchObject({
+          code: "BAD_REQUEST",
+          reason: "invalid_input",
+        });
     });
 
     test("a schema is refused with its line, and when relationships stand in its way", async () => {
-      expect((await relations.schema()).replace(/\s+/g, " ")).toContain("permission both = owner & executor"); // prettier-ignore
-      expect(await refused(relations.writeSchema("definition user {\n ]"))).toMatchObject({ code: "BAD_REQUEST", message: expect.stringContaining("line 2") as string }); // prettier-ignore
+      expect((await relations.schema()).replace(/\s+/g, " ")).toContain(
+        "permission both = owner & executor",
+      );
+      expect(await refused(relations.writeSchema("definition user {\n ]"))).toMatchObject({
+        code: "BAD_REQUEST",
+        message: expect.stringContaining("line 2") as string,
+      });
       await relations.write(touch("tool:a#banned@user:eve"));
       const without = SCHEMA.replace("  relation banned: user\n", "").replace(" - banned", "");
-      expect(await refused(relations.writeSchema(without))).toMatchObject({ message: expect.stringContaining("banned") as string }); // prettier-ignore
+      expect(await refused(relations.writeSchema(without))).toMatchObject({
+        message: expect.stringContaining("banned") as string,
+      });
       expect((await relations.check(check("tool:a#execute@user:eve"))).has).toBe("no");
     });
 
@@ -335,7 +440,10 @@ if (address && bin) {
     const ask = () => Promise.resolve(relations.check(check("tool:t#execute@user:ada")));
     const out = async () => {
       const began = performance.now();
-      expect(await refused(ask())).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" }); // prettier-ignore
+      expect(await refused(ask())).toMatchObject({
+        code: "UNAVAILABLE",
+        reason: "engine_unavailable",
+      });
       return performance.now() - began;
     };
 
@@ -347,14 +455,25 @@ if (address && bin) {
         const ms = [await out()];
         for (let i = 0; i < 30; i++) {
           ms.push(await out());
-          const odd = { resource: { type: "tool", id: "a.b" }, permission: "execute", subject: { type: "user", id: "ada" } }; // prettier-ignore
+          const odd = {
+            resource: { type: "tool", id: "a.b" },
+            permission: "execute",
+            subject: { type: "user", id: "ada" },
+          };
           expect(await refused(relations.check(odd))).toMatchObject({ code: "UNAVAILABLE" });
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
         expect(median(ms)).toBeLessThan(500);
         await server.start();
         const began = performance.now();
-        await until(() => relations.ping().then(() => true, () => false), 10_000); // prettier-ignore
+        await until(
+          () =>
+            relations.ping().then(
+              () => true,
+              () => false,
+            ),
+          10_000,
+        );
         expect(performance.now() - began).toBeLessThan(2_500);
         // Its memory is gone and our token with it: that must not keep us out.
         await relations.writeSchema(SCHEMA);
@@ -369,8 +488,22 @@ if (address && bin) {
       await server.stop();
       await server.start();
       const other = openSpicedbRelations(server.address, {});
-      await until(() => other.writeSchema(SCHEMA).then(() => true, () => false), 10_000); // prettier-ignore
-      await until(() => ask().then(({ has }) => has === "no", () => false), 10_000); // prettier-ignore
+      await until(
+        () =>
+          other.writeSchema(SCHEMA).then(
+            () => true,
+            () => false,
+          ),
+        10_000,
+      );
+      await until(
+        () =>
+          ask().then(
+            ({ has }) => has === "no",
+            () => false,
+          ),
+        10_000,
+      );
       await other.close();
     });
 
@@ -379,10 +512,24 @@ if (address && bin) {
       const url = new URL(server.address);
       url.port = String(line.port);
       const through = openSpicedbRelations(url.href, {});
-      await until(() => through.ping().then(() => true, () => false), 10_000); // prettier-ignore
+      await until(
+        () =>
+          through.ping().then(
+            () => true,
+            () => false,
+          ),
+        10_000,
+      );
       line.swallow();
       const began = performance.now();
-      await until(() => through.ping().then(() => true, () => false), 10_000); // prettier-ignore
+      await until(
+        () =>
+          through.ping().then(
+            () => true,
+            () => false,
+          ),
+        10_000,
+      );
       expect(performance.now() - began).toBeLessThan(4_000);
       await through.close();
       line.close();
@@ -397,7 +544,14 @@ if (address && bin) {
       expect(median(ms)).toBeGreaterThan(300);
       expect(median(ms)).toBeLessThan(1_000);
       server.thaw();
-      await until(() => ask().then(() => true, () => false), 10_000); // prettier-ignore
+      await until(
+        () =>
+          ask().then(
+            () => true,
+            () => false,
+          ),
+        10_000,
+      );
     });
   });
 } else {

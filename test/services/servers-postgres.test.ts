@@ -28,7 +28,12 @@ describe.skipIf(!server)("servers on PostgreSQL", { timeout: 120_000 }, () => {
     const url = new URL(server ?? "");
     url.pathname = `/${name}`;
     upstream = await startMcpUpstream();
-    const flags = { store: url.href, adminKey, governance: openHouse(), "rateLimit.enabled": "false" }; // prettier-ignore
+    const flags = {
+      store: url.href,
+      adminKey,
+      governance: openHouse(),
+      "rateLimit.enabled": "false",
+    };
     one = await startApp({ flags });
     two = await startApp({ flags });
   }, 60_000);
@@ -40,14 +45,26 @@ describe.skipIf(!server)("servers on PostgreSQL", { timeout: 120_000 }, () => {
   });
 
   const echo = async (app: StartedApp): Promise<string> => {
-    const { body } = await app.api("POST", "/executions", { key: adminKey, body: { name: "up/echo", arguments: { text: "x" } } }); // prettier-ignore
-    return (body.status as string) === "success" ? "success" : (body.errorCode ?? body.code) as string; // prettier-ignore
+    const { body } = await app.api("POST", "/executions", {
+      key: adminKey,
+      body: { name: "up/echo", arguments: { text: "x" } },
+    });
+    return (body.status as string) === "success"
+      ? "success"
+      : ((body.errorCode ?? body.code) as string);
   };
   const at = (app: StartedApp, method: string, path: string, body?: object) =>
     app.api(method, `/servers${path}`, { key: adminKey, ...(body ? { body } : {}) });
 
   test("added and approved at one, it is called through both", async () => {
-    const made = await at(one, "POST", "", { name: "up", transport: { kind: "http", url: upstream.url, headers: { Authorization: "Bearer first-secret-0001" } } }); // prettier-ignore
+    const made = await at(one, "POST", "", {
+      name: "up",
+      transport: {
+        kind: "http",
+        url: upstream.url,
+        headers: { Authorization: "Bearer first-secret-0001" },
+      },
+    });
     expect(made.body).toMatchObject({ fault: null, server: { tools: { pending: 1 } } });
     expect(await echo(two)).toBe("NOT_FOUND");
     expect((await at(one, "POST", "/up/approve", {})).status).toBe(200);

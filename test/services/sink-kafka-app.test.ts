@@ -39,14 +39,22 @@ describe.skipIf(!lib)("a server with a sink", () => {
   afterAll(() => kafka.remove());
 
   const appTo = async (topic: string): Promise<StartedApp> => {
-    const app = await startApp({ flags: { sink: `${kafka.address}/${topic}`, "rateLimit.enabled": "false" } }); // prettier-ignore
+    const app = await startApp({
+      flags: { sink: `${kafka.address}/${topic}`, "rateLimit.enabled": "false" },
+    });
     apps.push(app);
     return app;
   };
   const echo = (text: string) => ({ name: "system/echo", arguments: { text } });
   const readyOf = async (url: string): Promise<{ ready: boolean; sink: string }> => {
-    const body = (await (await fetch(`${url}/readyz`)).json()) as { ready: boolean; checks: { name: string; reason?: string }[] }; // prettier-ignore
-    return { ready: body.ready, sink: body.checks.find(({ name }) => name === "sink")?.reason ?? "" }; // prettier-ignore
+    const body = (await (await fetch(`${url}/readyz`)).json()) as {
+      ready: boolean;
+      checks: { name: string; reason?: string }[];
+    };
+    return {
+      ready: body.ready,
+      sink: body.checks.find(({ name }) => name === "sink")?.reason ?? "",
+    };
   };
 
   test(
@@ -57,20 +65,43 @@ describe.skipIf(!lib)("a server with a sink", () => {
       const traceId = randomUUID().replaceAll("-", "");
       const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
       const { body } = await app.api("POST", "/executions", { body: echo("hello"), headers });
-      await expect.poll(() => app.app.store.cursors.seq("sink").then(async (seq) => seq === (await app.app.store.log.head()))).toBe(true); // prettier-ignore
+      await expect
+        .poll(() =>
+          app.app.store.cursors
+            .seq("sink")
+            .then(async (seq) => seq === (await app.app.store.log.head())),
+        )
+        .toBe(true);
       const messages = await readAll(kafka.address, topic);
       const { executionId } = body as { executionId: string };
       const mine = messages.filter(({ line }) => line.includes(executionId));
-      expect(mine.map(({ headers: { action } }) => action)).toEqual(["tool.execution.start", "tool.execution.complete"]); // prettier-ignore
+      expect(mine.map(({ headers: { action } }) => action)).toEqual([
+        "tool.execution.start",
+        "tool.execution.complete",
+      ]);
       expect(mine.map(({ key }) => key)).toEqual(["local", "local"]);
-      expect(mine[0]?.headers).toMatchObject({ "trace-id": traceId, traceparent: expect.stringMatching(`^00-${traceId}-[0-9a-f]{16}-01$`) as string }); // prettier-ignore
+      expect(mine[0]?.headers).toMatchObject({
+        "trace-id": traceId,
+        traceparent: expect.stringMatching(`^00-${traceId}-[0-9a-f]{16}-01$`) as string,
+      });
       for (const { id, line } of mine) {
-        const { instanceId, tenantId, n, hash } = JSON.parse(line) as { instanceId: string; tenantId: string; n: number; hash: string }; // prettier-ignore
+        const { instanceId, tenantId, n, hash } = JSON.parse(line) as {
+          instanceId: string;
+          tenantId: string;
+          n: number;
+          hash: string;
+        };
         expect(id).toBe(`${instanceId}:${tenantId}:${n}`);
         expect(ledgerHash(line.replace(/,"hash":"[0-9a-f]{64}"\}$/, "}"))).toBe(hash);
       }
-      expect(await compareWithLog(app.app.store.log, messages)).toMatchObject({ faults: [], repeats: 0 }); // prettier-ignore
-      expect(await readyOf(app.url)).toEqual({ ready: true, sink: expect.stringMatching(/^0 events wait, the last was sent at /) as string }); // prettier-ignore
+      expect(await compareWithLog(app.app.store.log, messages)).toMatchObject({
+        faults: [],
+        repeats: 0,
+      });
+      expect(await readyOf(app.url)).toEqual({
+        ready: true,
+        sink: expect.stringMatching(/^0 events wait, the last was sent at /) as string,
+      });
     },
     LONG,
   );
@@ -90,7 +121,14 @@ describe.skipIf(!lib)("a server with a sink", () => {
             });
             statuses.set(status, (statuses.get(status) ?? 0) + 1);
             // Other tenants write as well.
-            await log.append({ tenantId: `tenant-${caller}`, at: Date.now(), action: "config.changed", actor: "x", executionId: null, body: `{"n":${i}}` }); // prettier-ignore
+            await log.append({
+              tenantId: `tenant-${caller}`,
+              at: Date.now(),
+              action: "config.changed",
+              actor: "x",
+              executionId: null,
+              body: `{"n":${i}}`,
+            });
           }
         });
         await Promise.all(callers);
@@ -99,13 +137,19 @@ describe.skipIf(!lib)("a server with a sink", () => {
       const during = load(CALLS);
       await kafka.kill();
       await during;
-      await expect.poll(async () => (await readyOf(app.url)).sink, { timeout: 60_000 }).toContain("events are not sent on"); // prettier-ignore
+      await expect
+        .poll(async () => (await readyOf(app.url)).sink, { timeout: 60_000 })
+        .toContain("events are not sent on");
       expect((await readyOf(app.url)).ready).toBe(true);
-      const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${app.adminKey}` } })).text(); // prettier-ignore
+      const metrics = await (
+        await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${app.adminKey}` } })
+      ).text();
       expect(Number(/^ostiary_outbox_pending (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(CALLS);
       await kafka.start();
       await load(80);
-      await expect.poll(async () => (await readyOf(app.url)).sink, { timeout: 90_000 }).toMatch(/^0 events wait/); // prettier-ignore
+      await expect
+        .poll(async () => (await readyOf(app.url)).sink, { timeout: 90_000 })
+        .toMatch(/^0 events wait/);
       expect([...statuses]).toEqual([[200, CALLS + 160]]);
       const messages = await readAll(kafka.address, topic);
       const delivered = await compareWithLog(log, messages);
@@ -117,7 +161,9 @@ describe.skipIf(!lib)("a server with a sink", () => {
 
   const childTo = async (dataDir: string, lines: Record<string, string>): Promise<ChildServer> => {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const yaml = Object.entries({ ...lines, rateLimit: "{ enabled: false }" }).map(([key, value]) => `${key}: ${value}\n`); // prettier-ignore
+    const yaml = Object.entries({ ...lines, rateLimit: "{ enabled: false }" }).map(
+      ([key, value]) => `${key}: ${value}\n`,
+    );
     writeFileSync(join(dataDir, "ostiary.yaml"), yaml.join(""), { mode: 0o600 });
     const child = await startChild(dataDir);
     children.push(child);
@@ -129,9 +175,12 @@ describe.skipIf(!lib)("a server with a sink", () => {
     return made;
   };
   const calls = async (child: ChildServer, count: number): Promise<void> => {
-    await Promise.all(Array.from({ length: 10 }, async (_, caller) => {
-      for (let i = 0; i < count / 10; i++) expect((await child.api("POST", "/executions", echo(`${caller}-${i}`))).status).toBe(200);
-    })); // prettier-ignore
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, caller) => {
+        for (let i = 0; i < count / 10; i++)
+          expect((await child.api("POST", "/executions", echo(`${caller}-${i}`))).status).toBe(200);
+      }),
+    );
   };
 
   test(
@@ -142,7 +191,9 @@ describe.skipIf(!lib)("a server with a sink", () => {
       const settings = { sink: `${kafka.address}/${topic}` };
       const cursorOf = (): number => {
         using database = new DatabaseSync(join(dataDir, "ostiary.db"), { readOnly: true });
-        return Number(database.prepare("select seq from cursors where name = 'sink'").get()?.["seq"] ?? 0); // prettier-ignore
+        return Number(
+          database.prepare("select seq from cursors where name = 'sink'").get()?.["seq"] ?? 0,
+        );
       };
       let killedHalfway = 0;
       for (let round = 0; round < 3; round++) {
@@ -158,7 +209,9 @@ describe.skipIf(!lib)("a server with a sink", () => {
         await store.close();
       }
       const last = await childTo(dataDir, settings);
-      await expect.poll(async () => (await readyOf(last.url)).sink, { timeout: 90_000 }).toMatch(/^0 events wait/); // prettier-ignore
+      await expect
+        .poll(async () => (await readyOf(last.url)).sink, { timeout: 90_000 })
+        .toMatch(/^0 events wait/);
       await last.stop();
       const store = await openStore("sqlite:ostiary.db", { dataDir });
       const delivered = await compareWithLog(store.log, await readAll(kafka.address, topic));
@@ -171,38 +224,46 @@ describe.skipIf(!lib)("a server with a sink", () => {
     2 * LONG,
   );
 
-  test.skipIf(!postgres)("of two servers on PostgreSQL one sends; the other takes over when it is killed", async () => {
-    const name = `test_${randomUUID().replaceAll("-", "")}`;
-    const address = new URL(postgres ?? "");
-    const admin = new pg.Client(address.href);
-    await admin.connect();
-    await admin.query(`create database ${name}`);
-    address.pathname = `/${name}`;
-    try {
-      const topic = fresh();
-      const base = folder();
-      const settings = { store: address.href, sink: `${kafka.address}/${topic}` };
-      const one = await childTo(join(base, "one"), settings);
-      await expect.poll(async () => (await readyOf(one.url)).sink, { timeout: 60_000 }).toMatch(/^0 events wait, the last was sent/); // prettier-ignore
-      const two = await childTo(join(base, "two"), settings);
-      expect((await readyOf(two.url)).sink).toMatch(/^another server sends events on/);
-      await Promise.all([calls(one, 100), calls(two, 100)]);
-      const dying = calls(one, CALLS).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await one.kill();
-      await dying;
-      await calls(two, 100);
-      await expect.poll(async () => (await readyOf(two.url)).sink, { timeout: 60_000 }).toMatch(/^0 events wait, the last was sent/); // prettier-ignore
-      await two.stop();
-      const store = await openStore(address.href, { dataDir: "" });
-      const delivered = await compareWithLog(store.log, await readAll(kafka.address, topic));
-      await store.close();
-      expect(delivered.faults).toEqual([]);
-      expect(delivered.arrived).toBe(delivered.logged);
-    } finally {
-      for (const child of children.splice(0)) await child.kill();
-      await admin.query(`drop database ${name} with (force)`);
-      await admin.end();
-    }
-  }, 2 * LONG); // prettier-ignore
+  test.skipIf(!postgres)(
+    "of two servers on PostgreSQL one sends; the other takes over when it is killed",
+    async () => {
+      const name = `test_${randomUUID().replaceAll("-", "")}`;
+      const address = new URL(postgres ?? "");
+      const admin = new pg.Client(address.href);
+      await admin.connect();
+      await admin.query(`create database ${name}`);
+      address.pathname = `/${name}`;
+      try {
+        const topic = fresh();
+        const base = folder();
+        const settings = { store: address.href, sink: `${kafka.address}/${topic}` };
+        const one = await childTo(join(base, "one"), settings);
+        await expect
+          .poll(async () => (await readyOf(one.url)).sink, { timeout: 60_000 })
+          .toMatch(/^0 events wait, the last was sent/);
+        const two = await childTo(join(base, "two"), settings);
+        expect((await readyOf(two.url)).sink).toMatch(/^another server sends events on/);
+        await Promise.all([calls(one, 100), calls(two, 100)]);
+        const dying = calls(one, CALLS).catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await one.kill();
+        await dying;
+        await calls(two, 100);
+        await expect
+          .poll(async () => (await readyOf(two.url)).sink, { timeout: 60_000 })
+          .toMatch(/^0 events wait, the last was sent/);
+        await two.stop();
+        const store = await openStore(address.href, { dataDir: "" });
+        const delivered = await compareWithLog(store.log, await readAll(kafka.address, topic));
+        await store.close();
+        expect(delivered.faults).toEqual([]);
+        expect(delivered.arrived).toBe(delivered.logged);
+      } finally {
+        for (const child of children.splice(0)) await child.kill();
+        await admin.query(`drop database ${name} with (force)`);
+        await admin.end();
+      }
+    },
+    2 * LONG,
+  );
 });

@@ -67,7 +67,13 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
   test("a topic that is missing is an error where it may not be made, and works once it is there", async () => {
     const topic = fresh();
     const sink = await open(`${kafka.address}/${topic}?create=off`);
-    const refused = { fault: { reason: "engine_unavailable", message: `Kafka has no topic ${topic}`, remedy: expect.stringContaining("create it") as string } }; // prettier-ignore
+    const refused = {
+      fault: {
+        reason: "engine_unavailable",
+        message: `Kafka has no topic ${topic}`,
+        remedy: expect.stringContaining("create it") as string,
+      },
+    };
     await expect(sink.deliver(numbered(1))).rejects.toMatchObject(refused);
     await expect(sink.ping()).rejects.toMatchObject(refused);
     await makeTopic(kafka.address, topic);
@@ -86,7 +92,10 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
     expect(firstsOf(await readAll(kafka.address, topic))).toEqual(wanted);
     const large = events.slice(0, 1).map((event) => ({ ...event, line: "x".repeat(9_000) }));
     await expect(sink.deliver(large)).rejects.toMatchObject({
-      fault: { message: expect.stringContaining("too large") as string, remedy: expect.stringContaining("max.message.bytes") as string }, // prettier-ignore
+      fault: {
+        message: expect.stringContaining("too large") as string,
+        remedy: expect.stringContaining("max.message.bytes") as string,
+      },
     });
     await sink.deliver(events.slice(1));
   });
@@ -95,15 +104,25 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
     const at = kafka.secure ?? "";
     const topic = fresh();
     const deliver = async (address: string) => (await open(address)).deliver(numbered(1));
-    const told = (message: string) => ({ fault: { message: expect.stringContaining(message) as string } }); // prettier-ignore
-    await expect(deliver(`kafka://ada:right@${at}/${topic}?sasl=plain&tls=on`)).rejects.toMatchObject(told("not trusted")); // prettier-ignore
+    const told = (message: string) => ({
+      fault: { message: expect.stringContaining(message) as string },
+    });
+    await expect(
+      deliver(`kafka://ada:right@${at}/${topic}?sasl=plain&tls=on`),
+    ).rejects.toMatchObject(told("not trusted"));
     await expect(deliver(`kafka://${at}/${topic}`)).rejects.toMatchObject(told("speaks TLS"));
-    await expect(deliver(`${kafka.address}/${topic}?tls=on`)).rejects.toMatchObject(told("does not speak TLS")); // prettier-ignore
+    await expect(deliver(`${kafka.address}/${topic}?tls=on`)).rejects.toMatchObject(
+      told("does not speak TLS"),
+    );
     const trusted = tls.getCACertificates();
     tls.setDefaultCACertificates([...trusted, certificate.cert]);
     try {
-      await expect(deliver(`kafka://ada:wrong@${at}/${topic}?sasl=plain&tls=on`)).rejects.toMatchObject(told("refuses the user")); // prettier-ignore
-      await expect(deliver(`kafka://ada:right@${at}/${topic}?sasl=scram-sha-512&tls=on`)).rejects.toMatchObject(told("refuses the user")); // prettier-ignore
+      await expect(
+        deliver(`kafka://ada:wrong@${at}/${topic}?sasl=plain&tls=on`),
+      ).rejects.toMatchObject(told("refuses the user"));
+      await expect(
+        deliver(`kafka://ada:right@${at}/${topic}?sasl=scram-sha-512&tls=on`),
+      ).rejects.toMatchObject(told("refuses the user"));
       await deliver(`kafka://ada:right@${at}/${topic}?sasl=plain&tls=on`);
     } finally {
       tls.setDefaultCACertificates(trusted);
@@ -118,19 +137,26 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
     }).listen(0, "127.0.0.1");
     const rude = createServer((socket) => socket.resetAndDestroy()).listen(0, "127.0.0.1");
     await Promise.all([once(nonsense, "listening"), once(rude, "listening")]);
-    const ports = [1, (rude.address() as AddressInfo).port, (nonsense.address() as AddressInfo).port];
+    const ports = [
+      1,
+      (rude.address() as AddressInfo).port,
+      (nonsense.address() as AddressInfo).port,
+    ];
     try {
       for (const port of ports) {
         const sink = await open(`kafka://127.0.0.1:${port}/t`);
         await expect(sink.deliver(numbered(1))).rejects.toMatchObject({
-          fault: { code: "UNAVAILABLE", message: expect.stringContaining("no Kafka broker answers") as string }, // prettier-ignore
+          fault: {
+            code: "UNAVAILABLE",
+            message: expect.stringContaining("no Kafka broker answers") as string,
+          },
         });
       }
     } finally {
       rude.close();
       nonsense.close();
     }
-  }, 180_000); // prettier-ignore
+  }, 180_000);
 
   test("a broker that is killed, or frozen, and comes back is used again", async () => {
     const topic = fresh();
@@ -138,9 +164,15 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
     const events = numbered(30);
     await sink.deliver(events.slice(0, 10));
     await kafka.kill();
-    await expect(sink.deliver(events.slice(10, 20))).rejects.toMatchObject({ fault: { reason: "engine_unavailable" } }); // prettier-ignore
+    await expect(sink.deliver(events.slice(10, 20))).rejects.toMatchObject({
+      fault: { reason: "engine_unavailable" },
+    });
     await kafka.start();
-    await expect.poll(() => sink.deliver(events.slice(10, 20)).then(() => "sent", String), { timeout: 60_000 }).toBe("sent"); // prettier-ignore
+    await expect
+      .poll(() => sink.deliver(events.slice(10, 20)).then(() => "sent", String), {
+        timeout: 60_000,
+      })
+      .toBe("sent");
     kafka.freeze();
     const stuck = sink.deliver(events.slice(20));
     setTimeout(() => kafka.thaw(), 2_000);
@@ -154,11 +186,16 @@ describe.skipIf(!server || !lib)("the sink on Kafka", () => {
     await sink.deliver(numbered(1));
     kafka.freeze();
     try {
-      const stuck = sink.deliver(numbered(1)).then(() => "sent", () => "given up"); // prettier-ignore
+      const stuck = sink.deliver(numbered(1)).then(
+        () => "sent",
+        () => "given up",
+      );
       await new Promise((resolve) => setTimeout(resolve, 100));
       await sink.close();
       expect(await stuck).toBe("given up");
-      await expect(sink.deliver(numbered(1))).rejects.toMatchObject({ fault: { reason: "shutting_down" } }); // prettier-ignore
+      await expect(sink.deliver(numbered(1))).rejects.toMatchObject({
+        fault: { reason: "shutting_down" },
+      });
     } finally {
       kafka.thaw();
     }

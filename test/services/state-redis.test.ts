@@ -107,8 +107,15 @@ if (server) {
     };
     const comesBack = () =>
       expect
-        .poll(() => Promise.resolve(state.take([window])).then((taken: Taken) => taken.ok, () => false), { timeout: 10_000 })
-        .toBe(true); // prettier-ignore
+        .poll(
+          () =>
+            Promise.resolve(state.take([window])).then(
+              (taken: Taken) => taken.ok,
+              () => false,
+            ),
+          { timeout: 10_000 },
+        )
+        .toBe(true);
 
     test("a dead server is an error at once, and the connection comes back by itself", async () => {
       const heard: string[] = [];
@@ -147,8 +154,12 @@ if (server) {
           (cause: unknown) => (cause as Error).message,
         );
       const url = new URL(own.address);
-      expect(await refusal(`redis://ada:sesame@${url.host}/0`)).toBe(`cannot open the state redis://ada@${url.host}/0: the user or the password is wrong`); // prettier-ignore
-      expect(await refusal("redis://127.0.0.1:1")).toMatch(/^cannot open the state redis:\/\/127\.0\.0\.1:1.*nothing answers there; start Redis/); // prettier-ignore
+      expect(await refusal(`redis://ada:sesame@${url.host}/0`)).toBe(
+        `cannot open the state redis://ada@${url.host}/0: the user or the password is wrong`,
+      );
+      expect(await refusal("redis://127.0.0.1:1")).toMatch(
+        /^cannot open the state redis:\/\/127\.0\.0\.1:1.*nothing answers there; start Redis/,
+      );
     });
   });
 } else {

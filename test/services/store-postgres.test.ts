@@ -46,7 +46,9 @@ if (server) {
         /^cannot open the store postgres:\/\/ostiary@127.*the password is wrong/,
       );
       expect(wrong).not.toContain("sesame");
-      expect(await refused(changed((url) => (url.pathname = "/none")))).toMatch(/does not exist; create it/); // prettier-ignore
+      expect(await refused(changed((url) => (url.pathname = "/none")))).toMatch(
+        /does not exist; create it/,
+      );
       expect(await refused(changed((url) => (url.port = "1")))).toMatch(/nothing answers there/);
     });
 
@@ -54,19 +56,33 @@ if (server) {
       const ground = await database(server);
       await (await openStore(ground.address, { dataDir: "" })).close();
       await ground.exec("update migrations set checksum = 'abc'");
-      expect(await refused(ground.address)).toMatch(/migration 1 \(initial\) was applied with checksum abc/); // prettier-ignore
+      expect(await refused(ground.address)).toMatch(
+        /migration 1 \(initial\) was applied with checksum abc/,
+      );
       await ground.dispose();
     });
 
     test("a lost connection rejects what waits; the next append opens a new one", async () => {
       const ground = await database(server);
       const store = await openStore(ground.address, { dataDir: "" });
-      const e = { tenantId: "t", at: 0, action: "server.started", actor: "a", executionId: null, body: "{}" } as const; // prettier-ignore
+      const e = {
+        tenantId: "t",
+        at: 0,
+        action: "server.started",
+        actor: "a",
+        executionId: null,
+        body: "{}",
+      } as const;
       expect(await store.log.append(e)).toBe(1);
-      await on(server, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ostiary'"); // prettier-ignore
+      await on(
+        server,
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ostiary'",
+      );
       const settled = await store.log.append(e).catch((cause: unknown) => String(cause));
       if (typeof settled === "string") expect(settled).toMatch(/cannot be written/);
-      await expect.poll(() => store.log.append(e).catch(() => 0), { timeout: 10_000 }).toBeGreaterThan(1); // prettier-ignore
+      await expect
+        .poll(() => store.log.append(e).catch(() => 0), { timeout: 10_000 })
+        .toBeGreaterThan(1);
       await store.ping();
       await store.close();
       await ground.dispose();

@@ -19,7 +19,14 @@ describe.skipIf(!kafka)("one trace", () => {
   beforeAll(async () => {
     receiver = await otlpReceiver();
     provider = await openModelServer();
-    app = await startApp({ flags: { sink: `${kafka}/${topic}`, models: provider.config, "telemetry.otlp.endpoint": receiver.url, "telemetry.otlp.delayMs": "10" } }); // prettier-ignore
+    app = await startApp({
+      flags: {
+        sink: `${kafka}/${topic}`,
+        models: provider.config,
+        "telemetry.otlp.endpoint": receiver.url,
+        "telemetry.otlp.delayMs": "10",
+      },
+    });
   }, 60_000);
   afterAll(async () => {
     await app.close();
@@ -31,32 +38,60 @@ describe.skipIf(!kafka)("one trace", () => {
     const traceId = randomUUID().replaceAll("-", "");
     const call = modernCall("ai_generate", { prompt: "hello" });
     const _meta = { ...META, traceparent: `00-${traceId}-b7ad6b7169203331-01` };
-    const response = await post(app.url, app.adminKey, { ...call, params: { ...call.params, _meta } }, modernHeaders("ai_generate")); // prettier-ignore
-    const { result } = (await response.json()) as { result: { _meta: Record<string, string>; isError?: boolean } }; // prettier-ignore
+    const response = await post(
+      app.url,
+      app.adminKey,
+      { ...call, params: { ...call.params, _meta } },
+      modernHeaders("ai_generate"),
+    );
+    const { result } = (await response.json()) as {
+      result: { _meta: Record<string, string>; isError?: boolean };
+    };
     expect(result.isError ?? false).toBe(false);
     const executionId = result._meta["ostiary/executionId"] ?? "";
 
-    const spans = (await receiver.until((all) => all.some((span) => span.traceId === traceId && span.name.startsWith("tools/call")))).filter((span) => span.traceId === traceId); // prettier-ignore
+    const spans = (
+      await receiver.until((all) =>
+        all.some((span) => span.traceId === traceId && span.name.startsWith("tools/call")),
+      )
+    ).filter((span) => span.traceId === traceId);
     const named = (start: string) => spans.find(({ name }) => name.startsWith(start));
-    const [door, exec, run, chat] = [named("tools/call"), named("exec_tool"), named("execute_tool"), named("chat ")]; // prettier-ignore
+    const [door, exec, run, chat] = [
+      named("tools/call"),
+      named("exec_tool"),
+      named("execute_tool"),
+      named("chat "),
+    ];
     expect(door?.parentSpanId).toBe("b7ad6b7169203331");
     expect(exec?.parentSpanId).toBe(door?.spanId);
     expect([run?.parentSpanId, chat?.kind]).toEqual([exec?.spanId, 3]);
-    const stages = [...spans.map(({ name }) => name), ...(exec?.events ?? []).map(({ name }) => name)].filter((name) => name.startsWith("gate ")); // prettier-ignore
+    const stages = [
+      ...spans.map(({ name }) => name),
+      ...(exec?.events ?? []).map(({ name }) => name),
+    ].filter((name) => name.startsWith("gate "));
     expect(stages.length).toBe(12);
 
     const ids = { traceId, spanId: exec?.spanId };
     const { body } = await app.api("GET", `/executions/${executionId}`);
     expect(body.execution).toMatchObject(ids);
-    const events = (await app.app.store.log.read(0, 10_000)).filter((event) => event.executionId === executionId); // prettier-ignore
-    expect(events.map(({ action }) => action)).toEqual(["tool.execution.start", "tool.execution.complete"]); // prettier-ignore
+    const events = (await app.app.store.log.read(0, 10_000)).filter(
+      (event) => event.executionId === executionId,
+    );
+    expect(events.map(({ action }) => action)).toEqual([
+      "tool.execution.start",
+      "tool.execution.complete",
+    ]);
     for (const event of events) expect(JSON.parse(event.body)).toMatchObject(ids);
 
-    const delivered = async () => (await readAll(kafka ?? "", topic)).filter(({ headers }) => headers["trace-id"] === traceId); // prettier-ignore
+    const delivered = async () =>
+      (await readAll(kafka ?? "", topic)).filter(({ headers }) => headers["trace-id"] === traceId);
     await expect.poll(async () => (await delivered()).length, { timeout: 60_000 }).toBe(2);
     const messages = await delivered();
-    expect(messages.map(({ headers }) => headers["action"])).toEqual(["tool.execution.start", "tool.execution.complete"]); // prettier-ignore
+    expect(messages.map(({ headers }) => headers["action"])).toEqual([
+      "tool.execution.start",
+      "tool.execution.complete",
+    ]);
     for (const { headers, key } of messages)
-        expect([headers["traceparent"], key]).toEqual([`00-${traceId}-${exec?.spanId}-01`, "local"]); // prettier-ignore
+      expect([headers["traceparent"], key]).toEqual([`00-${traceId}-${exec?.spanId}-01`, "local"]);
   }, 120_000);
 });

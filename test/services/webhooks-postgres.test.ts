@@ -28,7 +28,12 @@ describe.skipIf(!server)("webhooks on PostgreSQL", () => {
     const url = new URL(server ?? "");
     url.pathname = `/${name}`;
     inbox = await startReceiver();
-    const flags = { store: url.href, adminKey, "webhooks.privateHosts": inbox.place, "rateLimit.enabled": "false" }; // prettier-ignore
+    const flags = {
+      store: url.href,
+      adminKey,
+      "webhooks.privateHosts": inbox.place,
+      "rateLimit.enabled": "false",
+    };
     apps = [await startApp({ flags }), await startApp({ flags })];
   });
   afterEach(async () => {
@@ -37,21 +42,32 @@ describe.skipIf(!server)("webhooks on PostgreSQL", () => {
     await on(server ?? "", `drop database ${name} with (force)`);
   });
 
-  const echo = (app: StartedApp) => app.api("POST", "/executions", { key: adminKey, body: { name: "system/echo", arguments: { text: "x" } } }); // prettier-ignore
+  const echo = (app: StartedApp) =>
+    app.api("POST", "/executions", {
+      key: adminKey,
+      body: { name: "system/echo", arguments: { text: "x" } },
+    });
 
   test("calls on both servers are told once each; when one stops, the other goes on", async () => {
     const [one, two] = apps as [StartedApp, StartedApp];
     const body = { url: inbox.url, events: ["tool.execution.complete"] };
     const made = await one.api("POST", "/webhooks", { key: adminKey, body });
     expect(made.status).toBe(201);
-    const calls = await Promise.all(Array.from({ length: 40 }, (_, i) => echo(i % 2 === 0 ? one : two))); // prettier-ignore
-    const ran = calls.filter(({ status }) => status === 200).map((answer) => answer.body.executionId as string); // prettier-ignore
+    const calls = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => echo(i % 2 === 0 ? one : two)),
+    );
+    const ran = calls
+      .filter(({ status }) => status === 200)
+      .map((answer) => answer.body.executionId as string);
     expect(ran.length).toBeGreaterThan(20);
     await until(() => inbox.got.length >= ran.length, PATIENCE_MS);
     await one.close();
     apps.shift();
     const last = await echo(two);
-    await until(() => inbox.got.some(({ body: told }) => told.data["id"] === last.body.executionId), PATIENCE_MS); // prettier-ignore
+    await until(
+      () => inbox.got.some(({ body: told }) => told.data["id"] === last.body.executionId),
+      PATIENCE_MS,
+    );
     const told = inbox.got.map((message) => message.body.data["id"]);
     expect(told.toSorted()).toEqual([...ran, last.body.executionId as string].toSorted());
     expect(new Set(inbox.got.map(({ id }) => id)).size).toBe(inbox.got.length);

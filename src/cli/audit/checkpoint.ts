@@ -23,7 +23,11 @@ function add(file: string, line: string): void {
   try {
     appendFileSync(file, `${line}\n`);
   } catch (cause) {
-    throw failed("not_writable", `${file} cannot be written: ${(cause as Error).message}`, "name another file with --out"); // prettier-ignore
+    throw failed(
+      "not_writable",
+      `${file} cannot be written: ${(cause as Error).message}`,
+      "name another file with --out",
+    );
   }
 }
 

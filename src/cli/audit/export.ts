@@ -26,13 +26,13 @@ export function exportVerb(command: Command, cli: Cli): void {
     .option("--to <seq>", "last number (default: the newest)")
     .option("--since <moment>", "begin with what is not older: 2026-01-31, or 2h, 7d", (text) =>
       parseMoment(text, -1),
-    ) // prettier-ignore
+    )
     .option("--tenant <id>", "one tenant's chains alone")
     .addOption(
       new Option("--format <format>", "of the lines")
         .choices(["ndjson", "cloudevents"])
         .default("ndjson"),
-    ) // prettier-ignore
+    )
     .option("--out <file>", "write to this file instead of stdout")
     .option("--gzip", "packed")
     .action((options: Options) => save(cli, options));
@@ -40,8 +40,12 @@ export function exportVerb(command: Command, cli: Cli): void {
 
 async function save(cli: Cli, { out, gzip, ...query }: Options): Promise<void> {
   const api = await cli.connect("admin");
-  const response = await api.send("GET", "audit/export", { query: { ...query, gzip }, headers: { accept: "*/*" } }); // prettier-ignore
-  if (!response.ok || !response.body) throw problemOf(response, await response.json().catch(() => null)); // prettier-ignore
+  const response = await api.send("GET", "audit/export", {
+    query: { ...query, gzip },
+    headers: { accept: "*/*" },
+  });
+  if (!response.ok || !response.body)
+    throw problemOf(response, await response.json().catch(() => null));
   const body = Readable.fromWeb(response.body);
   try {
     if (out === undefined) return await pipeline(body, cli.stdout, { end: false });
@@ -49,7 +53,11 @@ async function save(cli: Cli, { out, gzip, ...query }: Options): Promise<void> {
     await rename(`${out}.part`, out);
   } catch (cause) {
     if (out !== undefined) await rm(`${out}.part`, { force: true });
-    throw failed("export_failed", `The export did not come to its end: ${(cause as Error).message}`, "try again; nothing was left behind"); // prettier-ignore
+    throw failed(
+      "export_failed",
+      `The export did not come to its end: ${(cause as Error).message}`,
+      "try again; nothing was left behind",
+    );
   }
   if (cli.flags.json) return cli.term.printJson({ success: true, file: out });
   cli.term.note(`written to ${out}; check it anywhere: ostiary audit verify --file ${out}`);

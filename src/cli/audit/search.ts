@@ -56,8 +56,13 @@ async function search(cli: Cli, query: Record<string, string>): Promise<void> {
   const answer = await api.get<Answer>("audit", query);
   if (cli.flags.json) return cli.term.printJson(answer);
   show(cli, answer.events);
-  const archived = answer.archivedTo > 0 ? `; events up to ${answer.archivedTo} are archived: ostiary audit export` : ""; // prettier-ignore
-  cli.term.note(`${answer.events.length === 0 ? "nothing found" : `${answer.events.length} found`} in ${answer.searched} events${archived}`); // prettier-ignore
+  const archived =
+    answer.archivedTo > 0
+      ? `; events up to ${answer.archivedTo} are archived: ostiary audit export`
+      : "";
+  cli.term.note(
+    `${answer.events.length === 0 ? "nothing found" : `${answer.events.length} found`} in ${answer.searched} events${archived}`,
+  );
   if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
 }
 
@@ -75,7 +80,10 @@ async function goOn(cli: Cli, api: Api, from: number): Promise<void> {
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   try {
     for (let last = from; ;) {
-      const { body } = await api.request<Answer>("GET", "audit", { query: { order: "oldest", after: last, limit: 100 }, signal: stop.signal }); // prettier-ignore
+      const { body } = await api.request<Answer>("GET", "audit", {
+        query: { order: "oldest", after: last, limit: 100 },
+        signal: stop.signal,
+      });
       print(cli, body.events);
       last = body.events.at(-1)?.seq ?? last;
       if (body.next === null) await sleep(POLL_MS, undefined, { signal: stop.signal });
@@ -94,6 +102,13 @@ function print(cli: Cli, events: readonly Event[]): void {
 }
 
 function show(cli: Cli, events: readonly Event[]): void {
-  const rows = events.map(({ seq, at, action, actor, executionId, body }) => [String(seq), at, action, actor, executionId ?? "", short(oneLine(body), BODY_WIDTH)]); // prettier-ignore
+  const rows = events.map(({ seq, at, action, actor, executionId, body }) => [
+    String(seq),
+    at,
+    action,
+    actor,
+    executionId ?? "",
+    short(oneLine(body), BODY_WIDTH),
+  ]);
   for (const line of table(rows)) cli.term.print(line);
 }

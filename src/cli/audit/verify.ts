@@ -38,7 +38,7 @@ export function verifyVerb(command: Command, cli: Cli): void {
     .option(
       "--file <export>",
       "check this export by itself, plain or packed; needs no server. --key <public.pem> then says who must have signed",
-    ) // prettier-ignore
+    )
     .option("--anchor <file>", "checkpoints that were kept elsewhere: what they name must be there")
     .action((options: Options) => verify(cli, options));
 }
@@ -56,9 +56,15 @@ async function ofFile(cli: Cli, file: string, anchor: string | undefined): Promi
   const anchors = anchor === undefined ? {} : { anchors: await anchorsIn(anchor) };
   const size = sizeOf(file);
   const bar = progress(cli, size);
-  const verdict = await verifyExport(createReadStream(file, { highWaterMark: 1 << 20 }), { ...keys, ...anchors, onProgress: bar.at }); // prettier-ignore
+  const verdict = await verifyExport(createReadStream(file, { highWaterMark: 1 << 20 }), {
+    ...keys,
+    ...anchors,
+    onProgress: bar.at,
+  });
   bar.end();
-  return verdict.ok ? { ok: true, ...verdict.findings } : { ok: false, events: verdict.events, fault: verdict.fault }; // prettier-ignore
+  return verdict.ok
+    ? { ok: true, ...verdict.findings }
+    : { ok: false, events: verdict.events, fault: verdict.fault };
 }
 
 /** The running server checks itself; where none runs, its folder is read here. */
@@ -66,37 +72,76 @@ async function ofLedger(cli: Cli, anchor: string | undefined): Promise<Report> {
   const dataDir = await findDataDir(cli);
   if (cli.flags.server !== undefined || liveOwner(dataDir)?.url) {
     const api = await cli.connect("admin");
-    const lines = anchor === undefined ? [] : textOf(anchor).split("\n").filter((line) => line !== ""); // prettier-ignore
-    const { success: _, ...report } = await api.post<Report & { success: true }>("audit/verify", { anchors: lines }); // prettier-ignore
+    const lines =
+      anchor === undefined
+        ? []
+        : textOf(anchor)
+            .split("\n")
+            .filter((line) => line !== "");
+    const { success: _, ...report } = await api.post<Report & { success: true }>("audit/verify", {
+      anchors: lines,
+    });
     return report;
   }
-  const [{ loadConfig }, { verifyOffline }] = await Promise.all([import("../../config.ts"), import("../../app/ledger.ts")]); // prettier-ignore
+  const [{ loadConfig }, { verifyOffline }] = await Promise.all([
+    import("../../config.ts"),
+    import("../../app/ledger.ts"),
+  ]);
   const { config } = await loadConfig({ env: cli.env, flags: { dataDir } });
   cli.term.note(`no server is running; reading ${dataDir}`);
   const bar = progress(cli, null);
-  const verdict = await verifyOffline(config, { tenantId: null, ...(anchor === undefined ? {} : { anchors: await anchorsIn(anchor) }), onProgress: bar.at }); // prettier-ignore
+  const verdict = await verifyOffline(config, {
+    tenantId: null,
+    ...(anchor === undefined ? {} : { anchors: await anchorsIn(anchor) }),
+    onProgress: bar.at,
+  });
   bar.end();
-  return verdict.ok ? { ok: true, ...verdict.findings, segmentsElsewhere: verdict.segmentsElsewhere } : { ok: false, events: verdict.events, fault: verdict.fault }; // prettier-ignore
+  return verdict.ok
+    ? { ok: true, ...verdict.findings, segmentsElsewhere: verdict.segmentsElsewhere }
+    : { ok: false, events: verdict.events, fault: verdict.fault };
 }
 
 function tell(cli: Cli, report: Report, unpinned: boolean): void {
   const { term } = cli;
   const { events, chains = 0, checkpoints = 0, head, keyIds = [], fault } = report;
   if (fault) {
-    term.print(`${term.out.red("✗")} broken${fault.seq === null ? "" : ` at event ${fault.seq}`}: ${fault.message}`); // prettier-ignore
-    if (fault.line) term.print(`   at line ${fault.line}, byte ${fault.offset ?? 0}; ${events} events before it were checked`); // prettier-ignore
+    term.print(
+      `${term.out.red("✗")} broken${fault.seq === null ? "" : ` at event ${fault.seq}`}: ${fault.message}`,
+    );
+    if (fault.line)
+      term.print(
+        `   at line ${fault.line}, byte ${fault.offset ?? 0}; ${events} events before it were checked`,
+      );
     return;
   }
-  term.print(`${term.out.green("✓")} ${events} events, ${chains === 1 ? "chain" : `${chains} chains`} unbroken, ${checkpoints} checkpoints, head ${head ?? "none"}`); // prettier-ignore
+  term.print(
+    `${term.out.green("✓")} ${events} events, ${chains === 1 ? "chain" : `${chains} chains`} unbroken, ${checkpoints} checkpoints, head ${head ?? "none"}`,
+  );
   if (keyIds.length > 0) term.print(`   signed by key ${keyIds.join(", ")}`);
-  if (report.unchained) term.print(`   ${report.unchained} events are older than the chain: there, but not proven`);
-  if (report.anchored || report.unanchored) term.print(`   ${report.anchored} heads found that were kept elsewhere${report.unanchored ? `; ${report.unanchored} lie outside of this stretch` : ""}`);
-  if (report.segmentsElsewhere) term.print(`   ${report.segmentsElsewhere} archived files are not on this machine: only their signed first line was checked`);
-  for (const seq of report.rollbacks ?? []) term.print(`${term.out.yellow("!")} event ${seq} says that the database had been put back to an older state; what was lost then is not here`);
-  if (unpinned) term.note("   whoever made this file chose the key; name yours to be sure who signed: --key <public.pem> (ostiary audit head shows it)");
-} // prettier-ignore
+  if (report.unchained)
+    term.print(`   ${report.unchained} events are older than the chain: there, but not proven`);
+  if (report.anchored || report.unanchored)
+    term.print(
+      `   ${report.anchored} heads found that were kept elsewhere${report.unanchored ? `; ${report.unanchored} lie outside of this stretch` : ""}`,
+    );
+  if (report.segmentsElsewhere)
+    term.print(
+      `   ${report.segmentsElsewhere} archived files are not on this machine: only their signed first line was checked`,
+    );
+  for (const seq of report.rollbacks ?? [])
+    term.print(
+      `${term.out.yellow("!")} event ${seq} says that the database had been put back to an older state; what was lost then is not here`,
+    );
+  if (unpinned)
+    term.note(
+      "   whoever made this file chose the key; name yours to be sure who signed: --key <public.pem> (ostiary audit head shows it)",
+    );
+}
 
-function progress(cli: Cli, total: number | null): { at(done: number, of?: number): void; end(): void } {
+function progress(
+  cli: Cli,
+  total: number | null,
+): { at(done: number, of?: number): void; end(): void } {
   const shown = cli.term.interactive && !cli.flags.quiet && !cli.flags.json;
   let last = -1;
   return {
@@ -109,7 +154,7 @@ function progress(cli: Cli, total: number | null): { at(done: number, of?: numbe
     },
     end: () => void (last >= 0 && cli.stderr.write(`\r${" ".repeat(BAR + 8)}\r`)),
   };
-} // prettier-ignore
+}
 
 /** Public keys of a PEM file; there may be several, one per server. */
 async function keysIn(reference: string): Promise<string[]> {
@@ -126,13 +171,23 @@ async function keysIn(reference: string): Promise<string[]> {
 
 async function anchorsIn(file: string): Promise<(Checkpoint & Signed)[]> {
   const { readCheckpoint } = await import("../../ledger/rollback.ts");
-  return textOf(file).split("\n").filter((line) => line !== "").map((line, index) => {
-    const anchor = readCheckpoint(line);
-    if (anchor) return anchor;
-    const detail = `line ${index + 1} of ${file} is not a checkpoint with a valid signature`;
-    throw new CliError(failed("invalid_anchor", detail, "keep the lines exactly as ostiary audit checkpoint wrote them").problem, 1);
-  });
-} // prettier-ignore
+  return textOf(file)
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line, index) => {
+      const anchor = readCheckpoint(line);
+      if (anchor) return anchor;
+      const detail = `line ${index + 1} of ${file} is not a checkpoint with a valid signature`;
+      throw new CliError(
+        failed(
+          "invalid_anchor",
+          detail,
+          "keep the lines exactly as ostiary audit checkpoint wrote them",
+        ).problem,
+        1,
+      );
+    });
+}
 
 function textOf(file: string): string {
   try {

@@ -16,7 +16,11 @@ export async function seenWith(api: Pick<Api, "send">): Promise<Seen> {
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const response = await api.send("POST", "/mcp", {
-      headers: { accept: "application/json, text/event-stream", "mcp-protocol-version": PROTOCOL, "mcp-method": "tools/list" }, // prettier-ignore
+      headers: {
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": PROTOCOL,
+        "mcp-method": "tools/list",
+      },
       body: {
         jsonrpc: "2.0",
         id: page + 1,
@@ -32,7 +36,12 @@ export async function seenWith(api: Pick<Api, "send">): Promise<Seen> {
       },
     });
     const answer = (await response.json().catch(() => null)) as Answer | null;
-    if (!answer?.result) throw failed("not_connected", `The server answered ${response.status}: ${answer?.error?.message ?? "nothing that MCP knows"}.`, "check the server: ostiary doctor"); // prettier-ignore
+    if (!answer?.result)
+      throw failed(
+        "not_connected",
+        `The server answered ${response.status}: ${answer?.error?.message ?? "nothing that MCP knows"}.`,
+        "check the server: ostiary doctor",
+      );
     tools += answer.result.tools.length;
     cursor = answer.result.nextCursor;
     if (cursor === undefined) break;

@@ -43,7 +43,8 @@ const pathsOf = ({ platform }: Machine): typeof posix => (platform === "win32" ?
 function settings(machine: Machine, ...parts: readonly string[]): string {
   const { platform, home, env } = machine;
   const { join } = pathsOf(machine);
-  if (platform === "win32") return join(env["APPDATA"] || join(home, "AppData", "Roaming"), ...parts); // prettier-ignore
+  if (platform === "win32")
+    return join(env["APPDATA"] || join(home, "AppData", "Roaming"), ...parts);
   if (platform === "darwin") return join(home, "Library", "Application Support", ...parts);
   return join(env["XDG_CONFIG_HOME"] || join(home, ".config"), ...parts);
 }
@@ -53,7 +54,11 @@ const atHome = (machine: Machine, ...parts: readonly string[]): string =>
 const inProject = (machine: Machine, ...parts: readonly string[]): string =>
   pathsOf(machine).join(machine.cwd, ...parts);
 
-const http = ({ url, authorization }: Address): Record<string, unknown> => ({ type: "http", url, headers: { Authorization: authorization } }); // prettier-ignore
+const http = ({ url, authorization }: Address): Record<string, unknown> => ({
+  type: "http",
+  url,
+  headers: { Authorization: authorization },
+});
 
 export const CLIENTS: readonly Client[] = [
   {
@@ -88,7 +93,9 @@ export const CLIENTS: readonly Client[] = [
     at: ["mcpServers", "ostiary"],
     folder: (machine) => atHome(machine, ".cursor"),
     file: (machine, scope) =>
-      scope === "user" ? atHome(machine, ".cursor", "mcp.json") : inProject(machine, ".cursor", "mcp.json"), // prettier-ignore
+      scope === "user"
+        ? atHome(machine, ".cursor", "mcp.json")
+        : inProject(machine, ".cursor", "mcp.json"),
     variable: (name) => `\${env:${name}}`,
     keyInFile: false,
     entry: ({ url, authorization }) => ({ url, headers: { Authorization: authorization } }),
@@ -100,7 +107,9 @@ export const CLIENTS: readonly Client[] = [
     at: ["servers", "ostiary"],
     folder: (machine) => settings(machine, "Code"),
     file: (machine, scope) =>
-      scope === "user" ? settings(machine, "Code", "User", "mcp.json") : inProject(machine, ".vscode", "mcp.json"), // prettier-ignore
+      scope === "user"
+        ? settings(machine, "Code", "User", "mcp.json")
+        : inProject(machine, ".vscode", "mcp.json"),
     variable: (name) => `\${env:${name}}`,
     keyInFile: false,
     entry: http,
@@ -115,7 +124,10 @@ export const CLIENTS: readonly Client[] = [
       scope === "user" ? atHome(machine, ".codeium", "windsurf", "mcp_config.json") : null,
     variable: (name) => `\${env:${name}}`,
     keyInFile: false,
-    entry: ({ url, authorization }) => ({ serverUrl: url, headers: { Authorization: authorization } }), // prettier-ignore
+    entry: ({ url, authorization }) => ({
+      serverUrl: url,
+      headers: { Authorization: authorization },
+    }),
   },
   {
     id: "codex",

@@ -8,7 +8,10 @@ const json = {
   path: "mcp.json",
   client: { format: "json", at: ["mcpServers", "ostiary"] },
 } as const;
-const toml = { path: "config.toml", client: { format: "toml", at: ["mcp_servers", "ostiary"] } } as const; // prettier-ignore
+const toml = {
+  path: "config.toml",
+  client: { format: "toml", at: ["mcp_servers", "ostiary"] },
+} as const;
 const ENTRY = { url: "http://127.0.0.1:3100/mcp", headers: { Authorization: "Bearer k" } };
 const TABLE = { url: "http://127.0.0.1:3100/mcp", http_headers: { Authorization: "Bearer k" } };
 
@@ -18,8 +21,14 @@ describe("one entry in JSON", () => {
     ["{}", "an empty object"],
     ['{ "mcpServers": {} }\n', "no servers"],
     ['{\n  "a": 1\n}\n', "other settings"],
-    ['{\n\t// mine\n\t"mcpServers": {\n\t\t"other": { "url": "http://x" }, // keep\n\t},\n}\n', "comments, tabs and trailing commas"],
-    ['{\r\n  "mcpServers": {\r\n    "b": {}\r\n  },\r\n  "z": [1,2,   3]\r\n}', "Windows line ends"],
+    [
+      '{\n\t// mine\n\t"mcpServers": {\n\t\t"other": { "url": "http://x" }, // keep\n\t},\n}\n',
+      "comments, tabs and trailing commas",
+    ],
+    [
+      '{\r\n  "mcpServers": {\r\n    "b": {}\r\n  },\r\n  "z": [1,2,   3]\r\n}',
+      "Windows line ends",
+    ],
     ['{"mcpServers":{"a":{"command":"x"}},"q":true}', "one line"],
     ['{ "mcpServers": { /* none yet */ } }', "a comment where servers would be"],
   ])("%j (%s): added, and everything else keeps its form", (text) => {
@@ -34,30 +43,48 @@ describe("one entry in JSON", () => {
     }
     expect(withEntry(json, added, ENTRY)).toBe(added);
     expect(entryIn(json, withoutEntry(json, added))).toBeUndefined();
-  }); // prettier-ignore
+  });
 
   it("the neighbours' lines are byte for byte what they were", () => {
     const text = '{\n  "mcpServers": {\n    "a": { "command": "x",   "args": [ ] }\n  }\n}\n';
-    expect(withEntry(json, text, ENTRY)).toContain('    "a": { "command": "x",   "args": [ ] },\n    "ostiary": {\n'); // prettier-ignore
+    expect(withEntry(json, text, ENTRY)).toContain(
+      '    "a": { "command": "x",   "args": [ ] },\n    "ostiary": {\n',
+    );
     expect(withoutEntry(json, withEntry(json, text, ENTRY))).toBe(text);
   });
 
-  it.each(['{"mcpServers": ', "nonsense", "[]", '{"mcpServers": []}', '{"a" 1}'])("%j is broken, and not touched", (text) => {
-    expect(() => withEntry(json, text, ENTRY)).toThrow(/not touched/);
-    expect(() => withoutEntry(json, text)).toThrow(/not touched/);
-  }); // prettier-ignore
+  it.each(['{"mcpServers": ', "nonsense", "[]", '{"mcpServers": []}', '{"a" 1}'])(
+    "%j is broken, and not touched",
+    (text) => {
+      expect(() => withEntry(json, text, ENTRY)).toThrow(/not touched/);
+      expect(() => withoutEntry(json, text)).toThrow(/not touched/);
+    },
+  );
 
   it("whatever else is in a file, only the entry comes and goes", () => {
-    const servers = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.record({ command: fc.string(), args: fc.array(fc.string()) })); // prettier-ignore
-    fc.assert(
-      fc.property(fc.record({ mcpServers: servers, theme: fc.json() }, { requiredKeys: [] }), fc.constantFrom(0, 2, "\t"), (tree, indent) => {
-        const text = JSON.stringify(tree, null, indent);
-        const added = withEntry(json, text, ENTRY);
-        expect(JSON.parse(added)).toEqual({ ...tree, mcpServers: { ...tree.mcpServers, ostiary: ENTRY } });
-        expect(JSON.parse(withoutEntry(json, added))).toEqual({ ...tree, mcpServers: tree.mcpServers ?? {} });
-      }),
+    const servers = fc.dictionary(
+      fc.stringMatching(/^[a-z]{1,6}$/),
+      fc.record({ command: fc.string(), args: fc.array(fc.string()) }),
     );
-  }); // prettier-ignore
+    fc.assert(
+      fc.property(
+        fc.record({ mcpServers: servers, theme: fc.json() }, { requiredKeys: [] }),
+        fc.constantFrom(0, 2, "\t"),
+        (tree, indent) => {
+          const text = JSON.stringify(tree, null, indent);
+          const added = withEntry(json, text, ENTRY);
+          expect(JSON.parse(added)).toEqual({
+            ...tree,
+            mcpServers: { ...tree.mcpServers, ostiary: ENTRY },
+          });
+          expect(JSON.parse(withoutEntry(json, added))).toEqual({
+            ...tree,
+            mcpServers: tree.mcpServers ?? {},
+          });
+        },
+      ),
+    );
+  });
 });
 
 describe("one entry in TOML", () => {
@@ -72,22 +99,34 @@ describe("one entry in TOML", () => {
     expect(withEntry(toml, added, TABLE)).toBe(added);
     const without = withoutEntry(toml, added);
     expect(entryIn(toml, without)).toBeUndefined();
-    for (const line of text.split("\n").filter((one) => one !== "" && !/ostiary|old|A = /.test(one)))
+    for (const line of text
+      .split("\n")
+      .filter((one) => one !== "" && !/ostiary|old|A = /.test(one)))
       expect(without.split("\n")).toContain(line);
-  }); // prettier-ignore
+  });
 
   it("a file that is no TOML, or writes the entry in another form, is not touched", () => {
     expect(() => withEntry(toml, "a = = 1", TABLE)).toThrow(/not touched/);
-    expect(() => withEntry(toml, 'mcp_servers = { ostiary = { url = "x" } }', TABLE)).toThrow(/cannot be changed/); // prettier-ignore
+    expect(() => withEntry(toml, 'mcp_servers = { ostiary = { url = "x" } }', TABLE)).toThrow(
+      /cannot be changed/,
+    );
   });
 });
 
 describe("where the clients keep their configuration", () => {
   const machine = (platform: NodeJS.Platform): Machine =>
     platform === "win32"
-      ? { platform, home: "C:\\Users\\ada", env: { APPDATA: "C:\\Users\\ada\\AppData\\Roaming" }, cwd: "C:\\work" }
-      : { platform, home: "/home/ada", env: {}, cwd: "/project" }; // prettier-ignore
-  const user = (platform: NodeJS.Platform) => Object.fromEntries(CLIENTS.map((client) => [client.id, client.file(machine(platform), "user")])); // prettier-ignore
+      ? {
+          platform,
+          home: "C:\\Users\\ada",
+          env: { APPDATA: "C:\\Users\\ada\\AppData\\Roaming" },
+          cwd: "C:\\work",
+        }
+      : { platform, home: "/home/ada", env: {}, cwd: "/project" };
+  const user = (platform: NodeJS.Platform) =>
+    Object.fromEntries(
+      CLIENTS.map((client) => [client.id, client.file(machine(platform), "user")]),
+    );
 
   it("on Linux, macOS and Windows", () => {
     expect(user("linux")).toEqual({
@@ -111,8 +150,15 @@ describe("where the clients keep their configuration", () => {
   });
 
   it("in a project, where the client knows such a thing", () => {
-    const project = (platform: NodeJS.Platform) => CLIENTS.flatMap((client) => client.file(machine(platform), "project") ?? []); // prettier-ignore
-    expect(project("linux")).toEqual(["/project/.mcp.json", "/project/.cursor/mcp.json", "/project/.vscode/mcp.json"]); // prettier-ignore
-    expect(project("win32").every((path) => win32.isAbsolute(path) && !posix.isAbsolute(path))).toBe(true); // prettier-ignore
+    const project = (platform: NodeJS.Platform) =>
+      CLIENTS.flatMap((client) => client.file(machine(platform), "project") ?? []);
+    expect(project("linux")).toEqual([
+      "/project/.mcp.json",
+      "/project/.cursor/mcp.json",
+      "/project/.vscode/mcp.json",
+    ]);
+    expect(
+      project("win32").every((path) => win32.isAbsolute(path) && !posix.isAbsolute(path)),
+    ).toBe(true);
   });
 });

@@ -1,6 +1,15 @@
 // One entry in a file that belongs to somebody else: everything around it stays as it is, or the file is not touched.
 import { isDeepStrictEqual } from "node:util";
-import { applyEdits, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser"; // prettier-ignore
+import {
+  applyEdits,
+  findNodeAtLocation,
+  modify,
+  parse,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { failed } from "../fail.ts";
 import type { Client } from "./clients.ts";
@@ -14,13 +23,19 @@ export interface ConfigFile {
 
 /** The entry as it is now; undefined when there is none. Throws when the file cannot be read. */
 export function entryIn(file: ConfigFile, text: string): unknown {
-  return file.client.at.reduce<unknown>((tree, key) => isTree(tree) ? tree[key] : undefined, treeOf(file, text)); // prettier-ignore
+  return file.client.at.reduce<unknown>(
+    (tree, key) => (isTree(tree) ? tree[key] : undefined),
+    treeOf(file, text),
+  );
 }
 
 export function withEntry(file: ConfigFile, text: string, entry: Tree): string {
   const before = treeOf(file, text);
   const { format, at } = file.client;
-  const next = format === "toml" ? `${spaced(withoutTable(text, at))}${tableOf(at, entry)}` : jsonWith(text, at, entry); // prettier-ignore
+  const next =
+    format === "toml"
+      ? `${spaced(withoutTable(text, at))}${tableOf(at, entry)}`
+      : jsonWith(text, at, entry);
   return checked(file, next, changed(before, at, entry));
 }
 
@@ -39,8 +54,16 @@ function checked(file: ConfigFile, text: string, wanted: Tree): string {
   } catch {
     tree = null;
   }
-  if (tree !== null && isDeepStrictEqual(withoutEmpty(tree, file.client.at), withoutEmpty(wanted, file.client.at))) return text; // prettier-ignore
-  throw failed("not_editable", `${file.path} cannot be changed without touching the rest of it.`, "add the entry by hand: ostiary connect <client> --print"); // prettier-ignore
+  if (
+    tree !== null &&
+    isDeepStrictEqual(withoutEmpty(tree, file.client.at), withoutEmpty(wanted, file.client.at))
+  )
+    return text;
+  throw failed(
+    "not_editable",
+    `${file.path} cannot be changed without touching the rest of it.`,
+    "add the entry by hand: ostiary connect <client> --print",
+  );
 }
 
 /** The table around the entry may stay behind empty. */
@@ -49,13 +72,22 @@ function withoutEmpty(tree: Tree, [outer = ""]: readonly string[]): Tree {
   return isTree(inner) && Object.keys(inner).length > 0 ? { ...rest, [outer]: { ...inner } } : rest;
 }
 
-function changed(tree: Tree, [outer = "", name = ""]: readonly string[], entry: Tree | undefined): Tree {
+function changed(
+  tree: Tree,
+  [outer = "", name = ""]: readonly string[],
+  entry: Tree | undefined,
+): Tree {
   const { [name]: _former, ...others } = isTree(tree[outer]) ? tree[outer] : {};
   return { ...tree, [outer]: entry === undefined ? others : { ...others, [name]: entry } };
-} // prettier-ignore
+}
 
 function treeOf({ path, client }: ConfigFile, text: string): Tree {
-  const broken = (why: string) => failed("broken_file", `${path} is not ${client.format === "toml" ? "TOML" : "JSON"}: ${why}. It was not touched.`, "repair it, then connect again"); // prettier-ignore
+  const broken = (why: string) =>
+    failed(
+      "broken_file",
+      `${path} is not ${client.format === "toml" ? "TOML" : "JSON"}: ${why}. It was not touched.`,
+      "repair it, then connect again",
+    );
   if (text.trim() === "") return {};
   if (client.format === "toml") {
     try {
@@ -67,7 +99,10 @@ function treeOf({ path, client }: ConfigFile, text: string): Tree {
   const errors: ParseError[] = [];
   const tree: unknown = parse(text.replace(/^\ufeff/, ""), errors, { allowTrailingComma: true });
   const [error] = errors;
-  if (error) throw broken(`${printParseErrorCode(error.error)} in line ${text.slice(0, error.offset).split("\n").length}`); // prettier-ignore
+  if (error)
+    throw broken(
+      `${printParseErrorCode(error.error)} in line ${text.slice(0, error.offset).split("\n").length}`,
+    );
   if (!isTree(tree)) throw broken("expected an object");
   const outer = tree[client.at[0] ?? ""];
   if (outer !== undefined && !isTree(outer)) throw broken(`${client.at[0]}: expected an object`);
@@ -81,19 +116,25 @@ function jsonWith(text: string, at: readonly string[], entry: Tree | undefined):
   if (entry === undefined) return applyEdits(text, modify(text, path, undefined, {}));
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-  const written = (value: unknown, indent: string): string => JSON.stringify(value, null, unit).replaceAll("\n", `${eol}${indent}`);
+  const written = (value: unknown, indent: string): string =>
+    JSON.stringify(value, null, unit).replaceAll("\n", `${eol}${indent}`);
   if (!root) return `${written({ [at[0] ?? ""]: { [at[1] ?? ""]: entry } }, "")}${eol}`;
   const former = findNodeAtLocation(root, path);
-  if (former) return replaced(text, former, written(entry, indentAt(text, former.parent?.offset ?? 0)));
+  if (former)
+    return replaced(text, former, written(entry, indentAt(text, former.parent?.offset ?? 0)));
   const outer = findNodeAtLocation(root, path.slice(0, 1));
-  const [around, name, value] = outer ? [outer, at[1], entry] : [root, at[0], { [at[1] ?? ""]: entry }];
+  const [around, name, value] = outer
+    ? [outer, at[1], entry]
+    : [root, at[0], { [at[1] ?? ""]: entry }];
   const last = around.children?.at(-1);
   const indent = last ? indentAt(text, last.offset) : `${indentAt(text, around.offset)}${unit}`;
   const added = `${eol}${indent}${JSON.stringify(name)}: ${written(value, indent)}`;
   if (last) return inserted(text, last.offset + last.length, `,${added}`);
   const isBare = /^\{\s*\}$/.test(text.slice(around.offset, around.offset + around.length));
-  return isBare ? replaced(text, around, `{${added}${eol}${indentAt(text, around.offset)}}`) : inserted(text, around.offset + 1, added);
-} // prettier-ignore
+  return isBare
+    ? replaced(text, around, `{${added}${eol}${indentAt(text, around.offset)}}`)
+    : inserted(text, around.offset + 1, added);
+}
 
 const inserted = (text: string, at: number, more: string): string =>
   text.slice(0, at) + more + text.slice(at);
@@ -106,7 +147,16 @@ function indentAt(text: string, offset: number): string {
 }
 
 function tableOf(at: readonly string[], entry: Tree): string {
-  const lines = Object.entries(entry).map(([key, value]) => `${key} = ${isTree(value) ? `{ ${Object.entries(value).map(([name, text]) => `${JSON.stringify(name)} = ${JSON.stringify(text)}`).join(", ")} }` : JSON.stringify(value)}`); // prettier-ignore
+  const lines = Object.entries(entry).map(
+    ([key, value]) =>
+      `${key} = ${
+        isTree(value)
+          ? `{ ${Object.entries(value)
+              .map(([name, text]) => `${JSON.stringify(name)} = ${JSON.stringify(text)}`)
+              .join(", ")} }`
+          : JSON.stringify(value)
+      }`,
+  );
   return `[${at.join(".")}]\n${lines.join("\n")}\n`;
 }
 

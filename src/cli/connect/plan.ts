@@ -19,7 +19,12 @@ export interface Place extends ConfigFile {
 export const KEY_VARIABLE = "OSTIARY_KEY";
 
 export function machineOf(cli: Pick<Cli, "env">): Machine {
-  return { platform: process.platform, home: cli.env["HOME"] || homedir(), env: cli.env, cwd: process.cwd() }; // prettier-ignore
+  return {
+    platform: process.platform,
+    home: cli.env["HOME"] || homedir(),
+    env: cli.env,
+    cwd: process.cwd(),
+  };
 }
 
 export function clientCalled(id: string): Client {
@@ -27,28 +32,52 @@ export function clientCalled(id: string): Client {
   if (found) return found;
   const ids = CLIENTS.map((client) => client.id);
   const close = nearest(id, ids);
-  throw usage(`there is no client ${JSON.stringify(id)} here`, close ? `did you mean ${close}?` : `one of ${ids.join(", ")}`); // prettier-ignore
+  throw usage(
+    `there is no client ${JSON.stringify(id)} here`,
+    close ? `did you mean ${close}?` : `one of ${ids.join(", ")}`,
+  );
 }
 
 export async function placeOf(cli: Cli, id: string, scope: Scope): Promise<Place> {
   const client = clientCalled(id);
   const path = client.file(machineOf(cli), scope);
-  if (path === null) throw usage(`${client.title} has no configuration of a ${scope}`, "leave out --scope"); // prettier-ignore
+  if (path === null)
+    throw usage(`${client.title} has no configuration of a ${scope}`, "leave out --scope");
   const dataDir = await findDataDir(cli);
-  return { client, scope, path, dataDir, receipts: receiptsOf(dataDir, id, scope === "user" ? "user" : path) }; // prettier-ignore
+  return {
+    client,
+    scope,
+    path,
+    dataDir,
+    receipts: receiptsOf(dataDir, id, scope === "user" ? "user" : path),
+  };
 }
 
 /** Those whose folder or file is there. */
 export function installed(machine: Machine): readonly Client[] {
-  const files = (client: Client): string[] => [client.folder(machine), client.file(machine, "user") ?? ""]; // prettier-ignore
+  const files = (client: Client): string[] => [
+    client.folder(machine),
+    client.file(machine, "user") ?? "",
+  ];
   return CLIENTS.filter((client) => files(client).some((path) => existsSync(path)));
 }
 
 /** A file that others share refers to a variable, where its client can; else the key stands in it. */
-export function addressOf({ client, scope, receipts, dataDir }: Place, url: string, key: string, cli: Pick<Cli, "flags">): Address & { readonly isReferred: boolean } {
+export function addressOf(
+  { client, scope, receipts, dataDir }: Place,
+  url: string,
+  key: string,
+  cli: Pick<Cli, "flags">,
+): Address & { readonly isReferred: boolean } {
   const isReferred = scope === "project" && client.variable !== null;
   const value = isReferred && client.variable ? client.variable(KEY_VARIABLE) : key;
   const where = cli.flags.server === undefined ? ["--data-dir", dataDir] : ["--server", url];
-  const program = process.argv[1] === undefined ? ["ostiary"] : [process.execPath, realpathSync(process.argv[1])];
-  return { url: `${url}/mcp`, authorization: `Bearer ${value}`, command: [...program, "mcp", ...where, "--key", `file:${receipts.keyFile}`], isReferred };
-} // prettier-ignore
+  const program =
+    process.argv[1] === undefined ? ["ostiary"] : [process.execPath, realpathSync(process.argv[1])];
+  return {
+    url: `${url}/mcp`,
+    authorization: `Bearer ${value}`,
+    command: [...program, "mcp", ...where, "--key", `file:${receipts.keyFile}`],
+    isReferred,
+  };
+}

@@ -1,6 +1,16 @@
 // What was written where, so that it can be taken back: kept in the data directory, readable by its owner only.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 export interface Receipt {
@@ -28,7 +38,10 @@ export interface Receipts {
 /** One per client and place: a project has its own. */
 export function receiptsOf(dataDir: string, client: string, place: string): Receipts {
   const folder = join(dataDir, "connections");
-  const base = join(folder, place === "user" ? client : `${client}.${checksum(place).slice(0, 12)}`);
+  const base = join(
+    folder,
+    place === "user" ? client : `${client}.${checksum(place).slice(0, 12)}`,
+  );
   const [file, keyFile, backupFile] = [`${base}.json`, `${base}.key`, `${base}.backup`];
   const put = (path: string, text: string): void => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -42,7 +55,7 @@ export function receiptsOf(dataDir: string, client: string, place: string): Rece
     keep: (name, text) => put(name === "key" ? keyFile : backupFile, text),
     forget: () => [file, keyFile, backupFile].forEach((path) => rmSync(path, { force: true })),
   };
-} // prettier-ignore
+}
 
 export const checksum = (text: string): string => createHash("sha256").update(text).digest("hex");
 

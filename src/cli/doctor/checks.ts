@@ -28,7 +28,12 @@ function checkNode(): Finding {
   const name = "node";
   const major = Number.parseInt(process.versions.node, 10);
   if (major >= 24) return { name, status: "ok", detail: process.version };
-  return { name, status: "failed", detail: `${process.version}, but 24 or newer is needed`, fix: "install Node 24 from nodejs.org" }; // prettier-ignore
+  return {
+    name,
+    status: "failed",
+    detail: `${process.version}, but 24 or newer is needed`,
+    fix: "install Node 24 from nodejs.org",
+  };
 }
 
 function checkConfig({ faults }: Place): Finding | Finding[] {
@@ -46,17 +51,40 @@ function checkDataDir({ dataDir }: Place): Finding {
     return { name, status: "ok", detail: `${dataDir} will be created at the first start` };
   }
   const uid = process.getuid?.();
-  if (!stat.isDirectory()) return { name, status: "failed", detail: `${dataDir} is not a folder`, fix: "choose another: --data-dir" }; // prettier-ignore
+  if (!stat.isDirectory())
+    return {
+      name,
+      status: "failed",
+      detail: `${dataDir} is not a folder`,
+      fix: "choose another: --data-dir",
+    };
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
-    return { name, status: "failed", detail: `${dataDir} is not writable`, fix: `sudo chown "$(id -u)" '${dataDir}'` }; // prettier-ignore
+    return {
+      name,
+      status: "failed",
+      detail: `${dataDir} is not writable`,
+      fix: `sudo chown "$(id -u)" '${dataDir}'`,
+    };
   }
-  if (uid !== undefined && stat.uid !== uid) return { name, status: "warning", detail: `${dataDir} belongs to user ${stat.uid}`, fix: `sudo chown "$(id -u)" '${dataDir}'` }; // prettier-ignore
+  if (uid !== undefined && stat.uid !== uid)
+    return {
+      name,
+      status: "warning",
+      detail: `${dataDir} belongs to user ${stat.uid}`,
+      fix: `sudo chown "$(id -u)" '${dataDir}'`,
+    };
   const mode = stat.mode & 0o777;
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
     const detail = `${dataDir} can be entered by others (mode ${mode.toString(8)}), and it holds keys`;
-    return { name, status: "failed", detail, fix: `chmod 700 '${dataDir}'`, repair: () => chmodSync(dataDir, 0o700) }; // prettier-ignore
+    return {
+      name,
+      status: "failed",
+      detail,
+      fix: `chmod 700 '${dataDir}'`,
+      repair: () => chmodSync(dataDir, 0o700),
+    };
   }
   return { name, status: "ok", detail: dataDir };
 }
@@ -64,17 +92,31 @@ function checkDataDir({ dataDir }: Place): Finding {
 async function checkServer({ owner, config, portGiven }: Place): Promise<Finding> {
   const name = "server";
   if (owner?.url) {
-    const answer = await fetch(new URL("/readyz", owner.url), { signal: AbortSignal.timeout(3000) }).catch(() => null); // prettier-ignore
-    if (answer?.ok) return { name, status: "ok", detail: `running at ${owner.url} (process ${owner.pid})` }; // prettier-ignore
-    return { name, status: "failed", detail: `process ${owner.pid} at ${owner.url} ${answer ? `is not ready (${answer.status})` : "does not answer"}`, fix: `kill ${owner.pid} && ostiary serve` }; // prettier-ignore
+    const answer = await fetch(new URL("/readyz", owner.url), {
+      signal: AbortSignal.timeout(3000),
+    }).catch(() => null);
+    if (answer?.ok)
+      return { name, status: "ok", detail: `running at ${owner.url} (process ${owner.pid})` };
+    return {
+      name,
+      status: "failed",
+      detail: `process ${owner.pid} at ${owner.url} ${answer ? `is not ready (${answer.status})` : "does not answer"}`,
+      fix: `kill ${owner.pid} && ostiary serve`,
+    };
   }
   if (owner) return { name, status: "ok", detail: `process ${owner.pid} serves stdio` };
   if (!config) return { name, status: "warning", detail: "not running" };
   const { host, port } = config.server;
-  if (await isFree(host, port)) return { name, status: "ok", detail: `not running; port ${port} is free` }; // prettier-ignore
+  if (await isFree(host, port))
+    return { name, status: "ok", detail: `not running; port ${port} is free` };
   const holder = await portHolder(port);
   const taken = `port ${port} is taken${holder === null ? "" : ` by ${holder}`}`;
-  if (!portGiven) return { name, status: "warning", detail: `not running; ${taken}, the next free one would be used` }; // prettier-ignore
+  if (!portGiven)
+    return {
+      name,
+      status: "warning",
+      detail: `not running; ${taken}, the next free one would be used`,
+    };
   return {
     name,
     status: "failed",
@@ -93,20 +135,31 @@ function isFree(host: string, port: number): Promise<boolean> {
 
 async function checkStore({ config, dataDir, owner }: Place): Promise<Finding> {
   const name = "store";
-  if (!config) return { name, status: "warning", detail: "not checked: the configuration is not valid" }; // prettier-ignore
+  if (!config)
+    return { name, status: "warning", detail: "not checked: the configuration is not valid" };
   const address = config.store;
   if (!address.startsWith("sqlite:")) return checkAddress(name, new URL(address));
   const file = address.slice("sqlite:".length);
   const path = isAbsolute(file) ? file : join(dataDir, file);
   const size = sizeOf(path);
-  if (size === null) return { name, status: "ok", detail: "SQLite, will be created at the first start" }; // prettier-ignore
+  if (size === null)
+    return { name, status: "ok", detail: "SQLite, will be created at the first start" };
   try {
     using database = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     database.prepare("SELECT count(*) FROM sqlite_schema").get();
-    return { name, status: "ok", detail: `SQLite, ${(size / 1_048_576).toFixed(1)} MB${owner ? ", in use" : ""}` }; // prettier-ignore
+    return {
+      name,
+      status: "ok",
+      detail: `SQLite, ${(size / 1_048_576).toFixed(1)} MB${owner ? ", in use" : ""}`,
+    };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    return { name, status: "failed", detail: `${path} does not open: ${why}`, fix: "restore it from a backup, or move it away to start anew" }; // prettier-ignore
+    return {
+      name,
+      status: "failed",
+      detail: `${path} does not open: ${why}`,
+      fix: "restore it from a backup, or move it away to start anew",
+    };
   }
 }
 
@@ -118,7 +171,13 @@ function checkAddress(name: string, { hostname, port }: URL): Promise<Finding> {
       socket.destroy();
       resolve(finding);
     };
-    const refused = () => end({ name, status: "failed", detail: `PostgreSQL at ${at} does not answer`, fix: "start it, or correct OSTIARY_STORE" }); // prettier-ignore
+    const refused = () =>
+      end({
+        name,
+        status: "failed",
+        detail: `PostgreSQL at ${at} does not answer`,
+        fix: "start it, or correct OSTIARY_STORE",
+      });
     socket.once("connect", () =>
       end({ name, status: "ok", detail: `PostgreSQL at ${at} answers` }),
     );
@@ -147,7 +206,14 @@ function checkClock({ dataDir }: Place): Finding {
     }
   }
   const fix = "set the time: sudo timedatectl set-ntp true";
-  if (now < last - 60_000) return { name, status: "failed", detail: `${Math.round((last - now) / 1000)} s behind the last write to the data directory`, fix }; // prettier-ignore
-  if (now < Date.UTC(2025, 0, 1)) return { name, status: "failed", detail: `says ${new Date(now).toISOString()}`, fix }; // prettier-ignore
+  if (now < last - 60_000)
+    return {
+      name,
+      status: "failed",
+      detail: `${Math.round((last - now) / 1000)} s behind the last write to the data directory`,
+      fix,
+    };
+  if (now < Date.UTC(2025, 0, 1))
+    return { name, status: "failed", detail: `says ${new Date(now).toISOString()}`, fix };
   return { name, status: "ok", detail: new Date(now).toISOString() };
 }

@@ -15,15 +15,41 @@ interface Program {
 }
 
 const PROGRAMS: readonly Program[] = [
-  { name: "bubblewrap", commands: ["bwrap"], without: "tools that need a sandbox are refused", apt: "bubblewrap", brew: null },
-  { name: "ripgrep", commands: ["rg"], without: "searching files is slower", apt: "ripgrep", brew: "ripgrep" },
-  { name: "chromium", commands: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], without: "browser tools are not available", apt: "chromium", brew: "--cask chromium" },
-  { name: "git", commands: ["git"], without: "git tools are not available", apt: "git", brew: "git" },
-]; // prettier-ignore
+  {
+    name: "bubblewrap",
+    commands: ["bwrap"],
+    without: "tools that need a sandbox are refused",
+    apt: "bubblewrap",
+    brew: null,
+  },
+  {
+    name: "ripgrep",
+    commands: ["rg"],
+    without: "searching files is slower",
+    apt: "ripgrep",
+    brew: "ripgrep",
+  },
+  {
+    name: "chromium",
+    commands: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    without: "browser tools are not available",
+    apt: "chromium",
+    brew: "--cask chromium",
+  },
+  {
+    name: "git",
+    commands: ["git"],
+    without: "git tools are not available",
+    apt: "git",
+    brew: "git",
+  },
+];
 
 export async function checkPrograms(): Promise<Finding[]> {
   // On macOS the sandbox is part of the system.
-  const wanted = PROGRAMS.filter(({ name }) => name !== "bubblewrap" || process.platform === "linux"); // prettier-ignore
+  const wanted = PROGRAMS.filter(
+    ({ name }) => name !== "bubblewrap" || process.platform === "linux",
+  );
   const installer = await findInstaller();
   return Promise.all(wanted.map((program) => checkProgram(program, installer)));
 }

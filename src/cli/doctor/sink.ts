@@ -8,20 +8,30 @@ const LIMIT_MS = 10_000;
 
 export async function checkSink({ config, owner }: Place): Promise<Finding> {
   const name = "sink";
-  if (!config) return { name, status: "warning", detail: "not checked: the configuration is not valid" }; // prettier-ignore
+  if (!config)
+    return { name, status: "warning", detail: "not checked: the configuration is not valid" };
   if (config.sink === "none") return { name, status: "ok", detail: "none: events stay in the log" };
   const sink = await openSink(config.sink);
   const late = AbortSignal.timeout(LIMIT_MS);
   const tooLate = new Promise<never>((_resolve, reject) => {
-    late.addEventListener("abort", () => reject(new Error("Kafka does not answer")), { once: true }); // prettier-ignore
+    late.addEventListener("abort", () => reject(new Error("Kafka does not answer")), {
+      once: true,
+    });
   });
   try {
     await Promise.race([sink.ping(), tooLate]);
     return { name, status: "ok", detail: `Kafka answers${await told(owner?.url ?? null)}` };
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
-    const fix = (cause instanceof AppError ? cause.fault.remedy : undefined) ?? "start Kafka, or correct OSTIARY_SINK"; // prettier-ignore
-    return { name, status: "warning", detail: `${detail}; events wait in the log${await told(owner?.url ?? null)}`, fix }; // prettier-ignore
+    const fix =
+      (cause instanceof AppError ? cause.fault.remedy : undefined) ??
+      "start Kafka, or correct OSTIARY_SINK";
+    return {
+      name,
+      status: "warning",
+      detail: `${detail}; events wait in the log${await told(owner?.url ?? null)}`,
+      fix,
+    };
   } finally {
     await sink.close();
   }

@@ -1,6 +1,12 @@
 import { compile, explanationText, LoadFailure } from "../../policy/rego/index.ts";
 import { parseQuery } from "../../policy/rego/parse.ts";
-import type { Evaluation, Explanation, Policy, PreparedQuery, Value } from "../../policy/rego/index.ts"; // prettier-ignore
+import type {
+  Evaluation,
+  Explanation,
+  Policy,
+  PreparedQuery,
+  Value,
+} from "../../policy/rego/index.ts";
 import type { Cli } from "../cli.ts";
 import { failed, type CliError } from "../fail.ts";
 import { readDocument, readSources, readText } from "./files.ts";
@@ -51,7 +57,8 @@ function prepare(policy: Policy, query: string, { version }: Reading): PreparedQ
   const plainQuery = policy.prepare(query);
   const [only, ...more] = parseQuery("query", query, version);
   const kind = only?.node.kind;
-  if (!only || more.length > 0 || only.negated || (kind !== "term" && kind !== "call")) return plainQuery; // prettier-ignore
+  if (!only || more.length > 0 || only.negated || (kind !== "term" && kind !== "call"))
+    return plainQuery;
   try {
     return policy.prepare(`${VALUE} := ${query}`);
   } catch (cause) {
@@ -92,7 +99,9 @@ function show(
   }
   if (results.length === 0) cli.term.print("undefined");
   for (const { value, bindings } of results) {
-    const names = [...bindings].map(([name, each]) => `${name} = ${JSON.stringify(exactJson(each))}`); // prettier-ignore
+    const names = [...bindings].map(
+      ([name, each]) => `${name} = ${JSON.stringify(exactJson(each))}`,
+    );
     const text = value === undefined ? [] : [JSON.stringify(exactJson(value), null, 2)];
     cli.term.print([...text, ...names].join("\n") || "true");
   }

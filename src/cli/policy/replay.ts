@@ -27,8 +27,15 @@ interface Said {
 interface Answer {
   readonly tried: number;
   readonly left: number;
-  readonly changed: readonly { executionId: string; tool: string; userId: string; at: string; before: Said; after: Said }[];
-} // prettier-ignore
+  readonly changed: readonly {
+    executionId: string;
+    tool: string;
+    userId: string;
+    at: string;
+    before: Said;
+    after: Said;
+  }[];
+}
 
 export async function replay(cli: Cli, options: ReplayOptions): Promise<void> {
   const { policy, schema, governance, since, last } = options;
@@ -45,7 +52,13 @@ export async function replay(cli: Cli, options: ReplayOptions): Promise<void> {
   const answer = await api.post<Answer>("policies/replay", body);
   if (cli.flags.json) return cli.term.printJson(answer);
   const { term } = cli;
-  const rows = answer.changed.map((one) => [one.at, one.executionId, one.userId, one.tool, `${told(one.before)} → ${told(one.after)}`]); // prettier-ignore
+  const rows = answer.changed.map((one) => [
+    one.at,
+    one.executionId,
+    one.userId,
+    one.tool,
+    `${told(one.before)} → ${told(one.after)}`,
+  ]);
   for (const line of table(rows)) term.print(line);
   term.print(`${answer.changed.length} of ${counted(answer.tried, "call")} would change`);
   if (answer.left > 0) term.note(`${answer.left} left out: their tools do not exist any more`);
@@ -53,11 +66,14 @@ export async function replay(cli: Cli, options: ReplayOptions): Promise<void> {
 
 /** A folder, or one file under its own name. */
 function textsOf(path: string): Readonly<Record<string, string>> {
-  return orUsage(
-    () =>
-    statSync(path).isDirectory() ? readFolder(path) : { [basename(path)]: readFileSync(path, "utf8") }, // prettier-ignore
+  return orUsage(() =>
+    statSync(path).isDirectory()
+      ? readFolder(path)
+      : { [basename(path)]: readFileSync(path, "utf8") },
   );
 }
 
 const told = ({ verdict, stage, reason, rule }: Said): string =>
-  [verdict, stage && `(${[stage, reason, rule].filter(Boolean).join(" ")})`].filter(Boolean).join(" "); // prettier-ignore
+  [verdict, stage && `(${[stage, reason, rule].filter(Boolean).join(" ")})`]
+    .filter(Boolean)
+    .join(" ");

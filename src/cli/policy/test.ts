@@ -15,7 +15,12 @@ export interface TestOptions {
   readonly strictBuiltinErrors?: boolean;
 }
 
-const WORDS: Record<TestStatus, string> = { passed: "PASS", failed: "FAIL", errored: "ERROR", skipped: "SKIPPED" }; // prettier-ignore
+const WORDS: Record<TestStatus, string> = {
+  passed: "PASS",
+  failed: "FAIL",
+  errored: "ERROR",
+  skipped: "SKIPPED",
+};
 
 export function test(cli: Cli, paths: readonly string[], options: TestOptions & Reading): void {
   const pattern = options.run === undefined ? undefined : regExp(options.run);
@@ -30,7 +35,11 @@ export function test(cli: Cli, paths: readonly string[], options: TestOptions & 
     ...(pattern && { run: pattern }),
   });
   if (results.length === 0)
-    throw failed("no_tests", `there is no test in ${paths.join(", ")}`, "a test is a rule whose name starts with test_"); // prettier-ignore
+    throw failed(
+      "no_tests",
+      `there is no test in ${paths.join(", ")}`,
+      "a test is a rule whose name starts with test_",
+    );
   const coverage = options.coverage ? joined(results) : undefined;
   const count = (status: TestStatus) => results.filter((each) => each.status === status).length;
   if (count("failed") + count("errored") > 0) cli.exitCode = 1;
@@ -61,7 +70,8 @@ function regExp(source: string): RegExp {
 
 function showTest(cli: Cli, { explanation, error, output, ...result }: TestResult): void {
   const { out } = cli.term;
-  const paint = result.status === "passed" ? out.green : result.status === "skipped" ? out.yellow : out.red; // prettier-ignore
+  const paint =
+    result.status === "passed" ? out.green : result.status === "skipped" ? out.yellow : out.red;
   const took = result.status === "skipped" ? "" : ` (${milliseconds(result.durationMs)})`;
   cli.term.print(`${result.package}.${result.name}: ${paint(WORDS[result.status])}${took}`);
   if (result.status === "passed" || result.status === "skipped") return;
@@ -83,16 +93,20 @@ function joined(results: readonly TestResult[]): CoverageReport {
   const files: Record<string, { covered: number[]; notCovered: number[] }> = {};
   let hit = 0;
   let all = 0;
-  for (const file of new Set(results.flatMap(({ coverage }) => Object.keys(coverage?.files ?? {})))) {
+  for (const file of new Set(
+    results.flatMap(({ coverage }) => Object.keys(coverage?.files ?? {})),
+  )) {
     const parts = results.flatMap(({ coverage }) => coverage?.files[file] ?? []);
     const covered = new Set(parts.flatMap((part) => part.covered));
-    const missing = new Set(parts.flatMap((part) => part.notCovered).filter((line) => !covered.has(line)));
+    const missing = new Set(
+      parts.flatMap((part) => part.notCovered).filter((line) => !covered.has(line)),
+    );
     files[file] = { covered: ascending(covered), notCovered: ascending(missing) };
     hit += covered.size;
     all += covered.size + missing.size;
   }
   return { files, percent: all === 0 ? 100 : (hit / all) * 100 };
-} // prettier-ignore
+}
 
 const ascending = (lines: ReadonlySet<number>): number[] => [...lines].sort((a, b) => a - b);
 

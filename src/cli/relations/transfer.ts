@@ -16,7 +16,9 @@ export async function importFile(cli: Cli, file: string): Promise<void> {
   const api = await cli.connect("admin");
   const { schema: inForce } = await schemaOf(api);
   if (schema !== "" && squeezed(schema) !== squeezed(inForce))
-    cli.term.note("the schema in this file is not the one in force; only its relationships are imported"); // prettier-ignore
+    cli.term.note(
+      "the schema in this file is not the one in force; only its relationships are imported",
+    );
   let imported = 0;
   let revision = "";
   for (let i = 0; i < relationships.length; i += BATCH) {

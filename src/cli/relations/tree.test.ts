@@ -12,8 +12,17 @@ const leaf = (name: string, ...ids: string[]): RelationTree => ({
 });
 
 test("a tree shows operations, leaves with their subjects, and other things by their full name", () => {
-  const inner: RelationTree = { resource: tool, name: "execute", operation: "union", children: [leaf("owner"), leaf("executor", "ada", "*")], subjects: [] }; // prettier-ignore
-  const other: RelationTree = { ...leaf("admin", "bob"), resource: { type: "tenant", id: "local" } }; // prettier-ignore
+  const inner: RelationTree = {
+    resource: tool,
+    name: "execute",
+    operation: "union",
+    children: [leaf("owner"), leaf("executor", "ada", "*")],
+    subjects: [],
+  };
+  const other: RelationTree = {
+    ...leaf("admin", "bob"),
+    resource: { type: "tenant", id: "local" },
+  };
   const root: RelationTree = { ...inner, operation: "exclusion", children: [inner, other] };
   expect(treeLines(root)).toEqual([
     "tool:a#execute  exclusion",

@@ -36,35 +36,66 @@ const each = (text: string, before: string[] = []): string[] => [...before, text
 
 export function defineApiOptions(add: Command): Command {
   return add
-    .option("--openapi <file-or-url>", "an HTTP API instead of an MCP server: its OpenAPI 3 document; - for stdin")
-    .option("--choose <terms>", "with --openapi: getPet,tag:store,method:get,path:/v1; a+b both, !a not; repeatable", each)
+    .option(
+      "--openapi <file-or-url>",
+      "an HTTP API instead of an MCP server: its OpenAPI 3 document; - for stdin",
+    )
+    .option(
+      "--choose <terms>",
+      "with --openapi: getPet,tag:store,method:get,path:/v1; a+b both, !a not; repeatable",
+      each,
+    )
     .option("--outputs", "with --openapi: also the schemas of answers");
-} // prettier-ignore
+}
 
 export function defineEndpoints(command: Command, cli: Cli): void {
   command
     .command("add-endpoint <server>")
-    .description("a single endpoint of an HTTP API as a tool; makes the server where there is none yet")
+    .description(
+      "a single endpoint of an HTTP API as a tool; makes the server where there is none yet",
+    )
     .requiredOption("--name <name>", "what the tool is called")
     .requiredOption("--url <url>", "e.g. 'https://api.example.org/pets/{id}?lang=en&page={page}'")
     .option("--method <method>", "GET, POST, …", "GET")
     .option("--description <text>", "what it does, for whoever chooses a tool")
-    .option("--param <name:place[:type]>", "place: path, query or header; a ? behind the name: may be left out; repeatable", each)
+    .option(
+      "--param <name:place[:type]>",
+      "place: path, query or header; a ? behind the name: may be left out; repeatable",
+      each,
+    )
     .option("--body <schema>", "JSON Schema of a JSON body, or the file that holds it")
-    .option("--select <pointer>", "all that is handed on of an answer, e.g. /items/*/name; repeatable", each)
+    .option(
+      "--select <pointer>",
+      "all that is handed on of an answer, e.g. /items/*/name; repeatable",
+      each,
+    )
     .option("--max-items <n>", "of every list the first so many", Number)
     .action((server: string, options: EndpointOptions) => addEndpoint(cli, server, options));
-} // prettier-ignore
+}
 
 /** `settings` and `credentials` as `add` read them. */
-export async function addApi(cli: Cli, api: Api, name: string, target: readonly string[], options: ApiOptions, more: Readonly<Record<string, unknown>>): Promise<void> {
+export async function addApi(
+  cli: Cli,
+  api: Api,
+  name: string,
+  target: readonly string[],
+  options: ApiOptions,
+  more: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const { openapi = "", choose, outputs, header, description, dryRun } = options;
-  if (target.length > 1) throw usage("expected one address at most: where the API lives", "ostiary servers add <name> https://api… --openapi file.yaml");
+  if (target.length > 1)
+    throw usage(
+      "expected one address at most: where the API lives",
+      "ostiary servers add <name> https://api… --openapi file.yaml",
+    );
   cli.term.note(`reading ${openapi === "-" ? "stdin" : openapi} …`);
   const body = given({
     openapi: /^https?:\/\//i.test(openapi) ? openapi : textOf(openapi, "--openapi"),
     url: target[0],
-    choose: choose?.flatMap((terms) => terms.split(",")).map((term) => term.trim()).filter((term) => term !== ""),
+    choose: choose
+      ?.flatMap((terms) => terms.split(","))
+      .map((term) => term.trim())
+      .filter((term) => term !== ""),
     headers: header && Object.fromEntries(header.map(headerOf)),
     outputs,
     description,
@@ -74,16 +105,38 @@ export async function addApi(cli: Cli, api: Api, name: string, target: readonly 
   const made = (await api.request<TriedItem>("PUT", pathOf(name, "/api"), { body })).body;
   if (options.approve && !dryRun && made.fault === null) return approveAll(cli, api, made, options);
   told(cli, made, dryRun ? "was tried" : "imported", name, dryRun === true);
-} // prettier-ignore
+}
 
 async function addEndpoint(cli: Cli, server: string, options: EndpointOptions): Promise<void> {
-  const { name, method, url, description = `${method.toUpperCase()} ${url}`, param, body, select, maxItems } = options; // prettier-ignore
-  const endpoint = given({ name, method, url, description, parameters: param?.map(parameterOf), body: body === undefined ? undefined : { schema: schemaOf(body) }, select, maxItems }); // prettier-ignore
+  const {
+    name,
+    method,
+    url,
+    description = `${method.toUpperCase()} ${url}`,
+    param,
+    body,
+    select,
+    maxItems,
+  } = options;
+  const endpoint = given({
+    name,
+    method,
+    url,
+    description,
+    parameters: param?.map(parameterOf),
+    body: body === undefined ? undefined : { schema: schemaOf(body) },
+    select,
+    maxItems,
+  });
   const api = await cli.connect("admin");
   const { status } = await api.send("GET", pathOf(server));
   const made =
     status === 404
-      ? (await api.request<TriedItem>("PUT", pathOf(server, "/api"), { body: { endpoints: [endpoint] } })).body // prettier-ignore
+      ? (
+          await api.request<TriedItem>("PUT", pathOf(server, "/api"), {
+            body: { endpoints: [endpoint] },
+          })
+        ).body
       : await api.post<TriedItem>(pathOf(server, "/endpoints"), endpoint);
   told(cli, made, `has ${name} now`, server, false);
 }
@@ -96,20 +149,29 @@ function told(cli: Cli, made: TriedItem, did: string, name: string, dryRun: bool
   }
   tellTried(cli, made, did);
   for (const line of toolLines(made.tools)) cli.term.print(line);
-  if (!dryRun && made.tools.some(({ state }) => state === "pending")) cli.term.note(`   next     nobody can call them yet; read them (ostiary servers show ${name} <tool>), then: ostiary servers approve ${name}`); // prettier-ignore
+  if (!dryRun && made.tools.some(({ state }) => state === "pending"))
+    cli.term.note(
+      `   next     nobody can call them yet; read them (ostiary servers show ${name} <tool>), then: ostiary servers approve ${name}`,
+    );
 }
 
 /** `Name: value`, or `query:NAME: value` for what belongs into the address. */
 function headerOf(line: string): [string, string] {
   const [, name, value] = /^(query:[^:\s]+|[^:\s]+)\s*:(.*)$/s.exec(line) ?? [];
-  if (name === undefined || value === undefined) throw usage(`--header: expected 'Name: value', got ${JSON.stringify(line)}`); // prettier-ignore
+  if (name === undefined || value === undefined)
+    throw usage(`--header: expected 'Name: value', got ${JSON.stringify(line)}`);
   return [name, value.trim()];
 }
 
 /** `page?:query:integer`. */
 function parameterOf(text: string): Record<string, unknown> {
-  const [, name, optional, place, type = "string"] = /^([^:?]+)(\?)?:(path|query|header)(?::([a-z]+))?$/.exec(text) ?? []; // prettier-ignore
-  if (name === undefined) throw usage(`--param: expected name:place or name:place:type, got ${JSON.stringify(text)}`, "place is path, query or header; e.g. page?:query:integer"); // prettier-ignore
+  const [, name, optional, place, type = "string"] =
+    /^([^:?]+)(\?)?:(path|query|header)(?::([a-z]+))?$/.exec(text) ?? [];
+  if (name === undefined)
+    throw usage(
+      `--param: expected name:place or name:place:type, got ${JSON.stringify(text)}`,
+      "place is path, query or header; e.g. page?:query:integer",
+    );
   return { name, in: place, required: optional === undefined, schema: { type } };
 }
 

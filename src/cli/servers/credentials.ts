@@ -18,13 +18,15 @@ interface Listed {
 export function defineCredentials(command: Command, cli: Cli): void {
   command
     .command("credential <name> [credential]")
-    .description("store a secret (asked for, from stdin, or NAME=env:VARIABLE); without one list names")
+    .description(
+      "store a secret (asked for, from stdin, or NAME=env:VARIABLE); without one list names",
+    )
     .option("--mine", "your own, where everybody brings theirs")
     .option("--remove", "forget it")
     .action((name: string, credential: string | undefined, options: Options) =>
       credential === undefined ? list(cli, name) : change(cli, name, credential, options),
     );
-} // prettier-ignore
+}
 
 async function list(cli: Cli, name: string): Promise<void> {
   const api = await cli.connect("admin");
@@ -38,16 +40,27 @@ async function list(cli: Cli, name: string): Promise<void> {
   if (rows.length === 0) cli.term.note("nothing is stored for it");
 }
 
-async function change(cli: Cli, name: string, given: string, { mine = false, remove }: Options): Promise<void> {
+async function change(
+  cli: Cli,
+  name: string,
+  given: string,
+  { mine = false, remove }: Options,
+): Promise<void> {
   const credential = given.split("=", 1)[0] ?? given;
   const api = await cli.connect(mine ? "caller" : "admin");
   if (remove) {
-    const { body } = await api.request<{ removed: boolean }>("DELETE", pathOf(name, `/credentials/${encodeURIComponent(credential)}`), { query: { own: mine } });
+    const { body } = await api.request<{ removed: boolean }>(
+      "DELETE",
+      pathOf(name, `/credentials/${encodeURIComponent(credential)}`),
+      { query: { own: mine } },
+    );
     if (cli.flags.json) return cli.term.printJson(body);
-    return cli.term.note(body.removed ? `${credential} is forgotten` : `${credential} was not there`);
+    return cli.term.note(
+      body.removed ? `${credential} is forgotten` : `${credential} was not there`,
+    );
   }
   const value = (await credentialValues(cli, [given]))?.[credential];
   const answer = await api.post(pathOf(name, "/credentials"), { credential, value, own: mine });
   if (cli.flags.json) return cli.term.printJson(answer);
   cli.term.note(`${cli.term.err.green("✓")} ${credential} of ${name} is stored, sealed`);
-} // prettier-ignore
+}

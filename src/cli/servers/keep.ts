@@ -4,7 +4,16 @@ import type { Cli } from "../cli.ts";
 import { usage } from "../fail.ts";
 import { given } from "../nouns.ts";
 import { fields, short, table } from "../render.ts";
-import { countsOf, pathOf, placeOf, tellTried, toolLines, type ServerItem, type ToolItem, type TriedItem } from "./shapes.ts"; // prettier-ignore
+import {
+  countsOf,
+  pathOf,
+  placeOf,
+  tellTried,
+  toolLines,
+  type ServerItem,
+  type ToolItem,
+  type TriedItem,
+} from "./shapes.ts";
 
 interface SetOptions {
   description?: string;
@@ -36,11 +45,16 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .option("--look", "look at what it offers now first")
     .action(async (name: string, { state, look }: { state?: string; look?: boolean }) => {
       const api = await cli.connect("admin");
-      if (look) tellTried(cli, await api.post<TriedItem>(pathOf(name, "/look"), {}), "was looked at"); // prettier-ignore
-      const answer = await api.get<{ items: ToolItem[] }>(pathOf(name, "/tools"), given({ state }) as Record<string, string>); // prettier-ignore
+      if (look)
+        tellTried(cli, await api.post<TriedItem>(pathOf(name, "/look"), {}), "was looked at");
+      const answer = await api.get<{ items: ToolItem[] }>(
+        pathOf(name, "/tools"),
+        given({ state }) as Record<string, string>,
+      );
       if (cli.flags.json) return cli.term.printJson(answer);
       for (const line of toolLines(answer.items)) cli.term.print(line);
-      if (answer.items.length === 0) cli.term.note(state === undefined ? "it offers nothing" : `nothing is ${state}`); // prettier-ignore
+      if (answer.items.length === 0)
+        cli.term.note(state === undefined ? "it offers nothing" : `nothing is ${state}`);
     });
   command
     .command("logs <name>")
@@ -49,7 +63,9 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .action(async (name: string, { last }: { last: string }) => {
       const api = await cli.connect("admin");
       const { lines } = await api.get<{ lines: string[] }>(pathOf(name, "/logs"), { last });
-      for (const line of lines) if (cli.flags.json) cli.term.printJson({ line }, "line"); else cli.term.print(line); // prettier-ignore
+      for (const line of lines)
+        if (cli.flags.json) cli.term.printJson({ line }, "line");
+        else cli.term.print(line);
       if (lines.length === 0) cli.term.note("it has written nothing");
     });
   command
@@ -68,7 +84,11 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .option("--timeout <seconds>", "time limit of its calls", Number)
     .option("--max-concurrent <n>", "requests at once; more wait", Number)
     .option("--max-queued <n>", "how many may wait", Number)
-    .option("--recheck <seconds>", "how old a look at its definitions may be when a call goes out; 0: none", Number)
+    .option(
+      "--recheck <seconds>",
+      "how old a look at its definitions may be when a call goes out; 0: none",
+      Number,
+    )
     .option("--breaker-failures <n>", "so many failures in a row open the breaker", Number)
     .option("--breaker-reset <seconds>", "for so long", Number)
     .option("--max-result-bytes <n>", "larger answers are refused", Number)
@@ -87,15 +107,24 @@ export function defineKeeping(command: Command, cli: Cli): void {
       if (cli.flags.json) return cli.term.printJson(body);
       cli.term.note(`${cli.term.err.green("✓")} ${name} is gone, with ${countsOf(body.tools)}`);
     });
-} // prettier-ignore
+}
 
 async function list(cli: Cli): Promise<void> {
   const api = await cli.connect("admin");
   const answer = await api.get<{ items: ServerItem[] }>("servers");
   if (cli.flags.json) return cli.term.printJson(answer);
-  const rows = answer.items.map((item) => [item.name, item.enabled ? (item.health?.status ?? "unknown") : "off", item.transport.kind, countsOf(item.tools), short(item.health?.reason ?? placeOf(item), 90)]); // prettier-ignore
+  const rows = answer.items.map((item) => [
+    item.name,
+    item.enabled ? (item.health?.status ?? "unknown") : "off",
+    item.transport.kind,
+    countsOf(item.tools),
+    short(item.health?.reason ?? placeOf(item), 90),
+  ]);
   for (const line of table(rows)) cli.term.print(line);
-  if (rows.length === 0) cli.term.note("there are no servers yet; add one: ostiary servers add <name> <url>, or -- and a command line"); // prettier-ignore
+  if (rows.length === 0)
+    cli.term.note(
+      "there are no servers yet; add one: ostiary servers add <name> <url>, or -- and a command line",
+    );
 }
 
 async function show(cli: Cli, name: string, tool: string | undefined): Promise<void> {
@@ -107,24 +136,66 @@ async function show(cli: Cli, name: string, tool: string | undefined): Promise<v
     return;
   }
   const own = tool.startsWith(`${name}/`) ? tool.slice(name.length + 1) : tool;
-  const details = await api.get<Record<string, unknown> & { text: string; diff: string[] }>(pathOf(name, `/tools/${encodeURIComponent(own)}`)); // prettier-ignore
+  const details = await api.get<Record<string, unknown> & { text: string; diff: string[] }>(
+    pathOf(name, `/tools/${encodeURIComponent(own)}`),
+  );
   if (cli.flags.json) return cli.term.printJson(details);
-  const { text, diff, definition: _definition, description: _description, title: _title, versions, ...rest } = details; // prettier-ignore
+  const {
+    text,
+    diff,
+    definition: _definition,
+    description: _description,
+    title: _title,
+    versions,
+    ...rest
+  } = details;
   for (const line of fields(rest)) cli.term.print(line);
-  const kept = versions as { pin: string; firstSeenAt: string; approvedAt: string | null; approvedBy: string | null; isApproved: boolean; isOffered: boolean }[]; // prettier-ignore
+  const kept = versions as {
+    pin: string;
+    firstSeenAt: string;
+    approvedAt: string | null;
+    approvedBy: string | null;
+    isApproved: boolean;
+    isOffered: boolean;
+  }[];
   cli.term.print("");
-  for (const line of table(kept.map((one) => [one.pin.slice(0, 12), one.firstSeenAt, one.approvedBy === null ? "never approved" : `approved by ${one.approvedBy}`, [...(one.isApproved ? ["approved now"] : []), ...(one.isOffered ? ["offered now"] : [])].join(", ")]))) cli.term.print(line); // prettier-ignore
+  for (const line of table(
+    kept.map((one) => [
+      one.pin.slice(0, 12),
+      one.firstSeenAt,
+      one.approvedBy === null ? "never approved" : `approved by ${one.approvedBy}`,
+      [...(one.isApproved ? ["approved now"] : []), ...(one.isOffered ? ["offered now"] : [])].join(
+        ", ",
+      ),
+    ]),
+  ))
+    cli.term.print(line);
   cli.term.print(`\n${text.trimEnd()}`);
   if (diff.length > 0) cli.term.print(`\n${diff.join("\n")}`);
 }
 
 async function set(cli: Cli, name: string, o: SetOptions): Promise<void> {
   if (o.enable && o.disable) throw usage("--enable does not go with --disable");
-  const ms = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : Math.round(seconds * 1000)); // prettier-ignore
-  const settings = given({ timeoutMs: ms(o.timeout), maxConcurrent: o.maxConcurrent, maxQueued: o.maxQueued, recheckMs: ms(o.recheck), breakerFailures: o.breakerFailures, breakerResetMs: ms(o.breakerReset), maxResultBytes: o.maxResultBytes, credentials: o.credentials }); // prettier-ignore
+  const ms = (seconds: number | undefined): number | undefined =>
+    seconds === undefined ? undefined : Math.round(seconds * 1000);
+  const settings = given({
+    timeoutMs: ms(o.timeout),
+    maxConcurrent: o.maxConcurrent,
+    maxQueued: o.maxQueued,
+    recheckMs: ms(o.recheck),
+    breakerFailures: o.breakerFailures,
+    breakerResetMs: ms(o.breakerReset),
+    maxResultBytes: o.maxResultBytes,
+    credentials: o.credentials,
+  });
   const enabled = o.enable ? true : o.disable ? false : undefined;
-  const body = given({ description: o.description, enabled, settings: Object.keys(settings).length > 0 ? settings : undefined }); // prettier-ignore
-  if (Object.keys(body).length === 0) throw usage("nothing to change", "see ostiary servers set --help"); // prettier-ignore
+  const body = given({
+    description: o.description,
+    enabled,
+    settings: Object.keys(settings).length > 0 ? settings : undefined,
+  });
+  if (Object.keys(body).length === 0)
+    throw usage("nothing to change", "see ostiary servers set --help");
   const api = await cli.connect("admin");
   told(cli, (await api.request<TriedItem>("PATCH", pathOf(name), { body })).body, "changed");
 }

@@ -10,7 +10,9 @@ const LOOK_EVERY_MS = 1_000;
 export function defineLogin(command: Command, cli: Cli): void {
   command
     .command("login <name>")
-    .description("log in at a server that wants it: open the link that is printed; waits until you have")
+    .description(
+      "log in at a server that wants it: open the link that is printed; waits until you have",
+    )
     .option("--no-wait", "print the link and be done")
     .action((name: string, { wait }: { wait: boolean }) => logIn(cli, name, wait));
   command
@@ -18,17 +20,24 @@ export function defineLogin(command: Command, cli: Cli): void {
     .description("forget what the login at a server gave")
     .action(async (name: string) => {
       const api = await cli.connect();
-      const { removed, revoked } = (await api.request<{ removed: boolean; revoked: boolean }>("DELETE", pathOf(name, "/login"))).body;
+      const { removed, revoked } = (
+        await api.request<{ removed: boolean; revoked: boolean }>("DELETE", pathOf(name, "/login"))
+      ).body;
       if (cli.flags.json) return cli.term.printJson({ removed, revoked });
       if (!removed) return cli.term.note("there was no login");
-      cli.term.note(revoked ? "the login is forgotten, its tokens are revoked" : "the login is forgotten; its authorization server was not told, so the tokens end when their time is over");
+      cli.term.note(
+        revoked
+          ? "the login is forgotten, its tokens are revoked"
+          : "the login is forgotten; its authorization server was not told, so the tokens end when their time is over",
+      );
     });
-} // prettier-ignore
+}
 
 /** The link is a stranger's word: it is printed, and never given to a program that would open it. */
 async function logIn(cli: Cli, name: string, wait: boolean): Promise<void> {
   const api = await cli.connect();
-  const since = async (): Promise<string | null> => (await api.get<{ since: string | null }>(pathOf(name, "/login"))).since; // prettier-ignore
+  const since = async (): Promise<string | null> =>
+    (await api.get<{ since: string | null }>(pathOf(name, "/login"))).since;
   const before = await since();
   const { authorizationUrl } = await api.post<{ authorizationUrl: string }>(
     pathOf(name, "/login"),

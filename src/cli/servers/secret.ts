@@ -5,7 +5,10 @@ import { byReference } from "../client.ts";
 import { usage } from "../fail.ts";
 
 /** `NAME`, or `NAME=env:VARIABLE` and `NAME=file:PATH`. */
-export async function credentialValues(cli: Cli, given: readonly string[]): Promise<Record<string, string> | undefined> {
+export async function credentialValues(
+  cli: Cli,
+  given: readonly string[],
+): Promise<Record<string, string> | undefined> {
   if (given.length === 0) return undefined;
   const values: Record<string, string> = {};
   const asked: string[] = [];
@@ -13,11 +16,15 @@ export async function credentialValues(cli: Cli, given: readonly string[]): Prom
     const [name = "", ref] = text.split(/=(.*)/s, 2);
     if (ref === undefined) asked.push(name);
     else if (/^(?:\$\{)?(?:env|file):/.test(ref)) values[name] = byReference(ref, cli);
-    else throw usage(`--credential ${name}: a secret does not belong on the command line`, `leave the value out and be asked, or write ${name}=env:VARIABLE or ${name}=file:PATH`);
+    else
+      throw usage(
+        `--credential ${name}: a secret does not belong on the command line`,
+        `leave the value out and be asked, or write ${name}=env:VARIABLE or ${name}=file:PATH`,
+      );
   }
   if (asked.length > 0) Object.assign(values, await askedFor(cli, asked));
   return values;
-} // prettier-ignore
+}
 
 async function askedFor(cli: Cli, names: readonly string[]): Promise<Record<string, string>> {
   if (cli.term.interactive) {
@@ -25,10 +32,17 @@ async function askedFor(cli: Cli, names: readonly string[]): Promise<Record<stri
     for (const name of names) values[name] = await cli.term.askSecret(`Value of ${name}?`);
     return values;
   }
-  if (cli.stdin.isTTY) throw usage(`the value of ${names.join(", ")} cannot be asked for here`, `write ${names[0] ?? "NAME"}=env:VARIABLE, or pipe it in`); // prettier-ignore
+  if (cli.stdin.isTTY)
+    throw usage(
+      `the value of ${names.join(", ")} cannot be asked for here`,
+      `write ${names[0] ?? "NAME"}=env:VARIABLE, or pipe it in`,
+    );
   const text = readFileSync(0, "utf8").replace(/\r?\n$/, "");
   // One may have several lines, as a key in PEM has.
   const lines = names.length === 1 ? [text] : text.split(/\r?\n/);
-  if (lines.length < names.length || lines.some((line) => line === "")) throw usage(`expected ${names.length} ${names.length === 1 ? "value" : "lines"} on stdin, for ${names.join(", ")}`); // prettier-ignore
+  if (lines.length < names.length || lines.some((line) => line === ""))
+    throw usage(
+      `expected ${names.length} ${names.length === 1 ? "value" : "lines"} on stdin, for ${names.join(", ")}`,
+    );
   return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
 }

@@ -7,11 +7,22 @@ export interface ServerItem {
   readonly description: string;
   readonly enabled: boolean;
   readonly origin: string;
-  readonly transport: { readonly kind: string; readonly argv?: readonly string[]; readonly url?: string; readonly isolation?: string };
+  readonly transport: {
+    readonly kind: string;
+    readonly argv?: readonly string[];
+    readonly url?: string;
+    readonly isolation?: string;
+  };
   readonly settings: Readonly<Record<string, unknown>>;
-  readonly health: { readonly status: string; readonly reason: string | null; readonly protocolVersion: string | null; readonly breaker: string; readonly restarts: number } | null;
+  readonly health: {
+    readonly status: string;
+    readonly reason: string | null;
+    readonly protocolVersion: string | null;
+    readonly breaker: string;
+    readonly restarts: number;
+  } | null;
   readonly tools: Readonly<Record<string, number>>;
-} // prettier-ignore
+}
 
 export interface ToolItem {
   readonly name: string;
@@ -22,8 +33,13 @@ export interface ToolItem {
   readonly seenPin: string;
   readonly approvedPin: string | null;
   readonly terms: { readonly category: string; readonly risk: string; readonly effects: string };
-  readonly findings: readonly { readonly severity: string; readonly path: string; readonly message: string; readonly excerpt: string }[];
-} // prettier-ignore
+  readonly findings: readonly {
+    readonly severity: string;
+    readonly path: string;
+    readonly message: string;
+    readonly excerpt: string;
+  }[];
+}
 
 export interface FaultItem {
   readonly code: string;
@@ -49,7 +65,9 @@ export function placeOf({ transport }: ServerItem): string {
 /** `2 pending, 11 approved`; what there is none of is left out. */
 export function countsOf(tools: Readonly<Record<string, number>>): string {
   const some = Object.entries(tools).filter(([, count]) => count > 0);
-  return some.length === 0 ? "no tools" : some.map(([state, count]) => `${count} ${state}`).join(", "); // prettier-ignore
+  return some.length === 0
+    ? "no tools"
+    : some.map(([state, count]) => `${count} ${state}`).join(", ");
 }
 
 /** What came of a server that was reached, or was not: words to stderr, exit 1 when it was not. */
@@ -59,13 +77,19 @@ export function tellTried(cli: Cli, { server, fault, tools, notes }: TriedItem, 
   if (fault) {
     cli.exitCode = 1;
     term.warn(`${term.err.yellow("✗")} ${server.name} ${did}, but it does not answer`);
-    for (const line of [...row("why", fault.message), ...row("remedy", fault.remedy)]) term.warn(line); // prettier-ignore
+    for (const line of [...row("why", fault.message), ...row("remedy", fault.remedy)])
+      term.warn(line);
     return;
   }
   const { health } = server;
   const spoken = health?.protocolVersion ? `, protocol ${health.protocolVersion}` : "";
-  term.note(`${term.err.green("✓")} ${server.name} ${did} — ${server.transport.kind}${spoken}, ${health?.status ?? "off"}; ${countsOf(server.tools)}`); // prettier-ignore
-  tellFindings(cli, tools.filter(({ state }) => state === "pending" || state === "changed")); // prettier-ignore
+  term.note(
+    `${term.err.green("✓")} ${server.name} ${did} — ${server.transport.kind}${spoken}, ${health?.status ?? "off"}; ${countsOf(server.tools)}`,
+  );
+  tellFindings(
+    cli,
+    tools.filter(({ state }) => state === "pending" || state === "changed"),
+  );
 }
 
 export function tellFindings(cli: Cli, tools: readonly ToolItem[]): void {

@@ -5,16 +5,37 @@ import { unreadable } from "../fault.ts";
 
 const MAX_ROWS = 200_000;
 
-export function readCsv(text: string, input: Pick<DocumentInput, "format" | "name">, mime: string): ReadDocument {
+export function readCsv(
+  text: string,
+  input: Pick<DocumentInput, "format" | "name">,
+  mime: string,
+): ReadDocument {
   let rows: string[][];
   try {
-    rows = parse(text, { delimiter: delimiterOf(text, mime), bom: true, relaxColumnCount: true, relaxQuotes: true, skipEmptyLines: true, to: MAX_ROWS });
+    rows = parse(text, {
+      delimiter: delimiterOf(text, mime),
+      bom: true,
+      relaxColumnCount: true,
+      relaxQuotes: true,
+      skipEmptyLines: true,
+      to: MAX_ROWS,
+    });
   } catch {
     throw unreadable("table");
   }
   const name = input.name.split("/").at(-1) ?? "";
-  return { text: written(rows, input.format), title: null, byline: null, published: null, language: null, description: null, links: [], mime, sheets: [name === "" ? "table" : name] };
-} // prettier-ignore
+  return {
+    text: written(rows, input.format),
+    title: null,
+    byline: null,
+    published: null,
+    language: null,
+    description: null,
+    links: [],
+    mime,
+    sheets: [name === "" ? "table" : name],
+  };
+}
 
 /** The one that the first line has most of. */
 function delimiterOf(text: string, mime: string): string {
@@ -28,8 +49,12 @@ function written(rows: readonly string[][], format: DocumentInput["format"]): st
   if (format === "text") return rows.map((row) => row.join("\t")).join("\n");
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
   const wide = rows.map((row) => [...row, ...Array<string>(width - row.length).fill("")]);
-  if (format === "html") return `<table>${wide.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`).join("")}</table>`; // prettier-ignore
-  const lines = wide.map((row) => `| ${row.map((cell) => cell.replace(/\|/g, "\\|").replace(/\s*\n\s*/g, "<br>")).join(" | ")} |`); // prettier-ignore
+  if (format === "html")
+    return `<table>${wide.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`).join("")}</table>`;
+  const lines = wide.map(
+    (row) =>
+      `| ${row.map((cell) => cell.replace(/\|/g, "\\|").replace(/\s*\n\s*/g, "<br>")).join(" | ")} |`,
+  );
   if (lines.length > 0) lines.splice(1, 0, `|${" --- |".repeat(width)}`);
   return lines.join("\n");
 }

@@ -8,13 +8,21 @@ const MAX_LINKS = 1_000;
 /** The time of the parsers grows with the square of it. */
 const MAX_DEPTH = 3_000;
 /** Need no closing tag, or have none. */
-const OPEN_ENDED = new Set("area base body br col colgroup dd dt embed head hr html img input li link meta option p param source tbody td tfoot th thead tr track wbr".split(" ")); // prettier-ignore
+const OPEN_ENDED = new Set(
+  "area base body br col colgroup dd dt embed head hr html img input li link meta option p param source tbody td tfoot th thead tr track wbr".split(
+    " ",
+  ),
+);
 /** Nothing is fetched: inside the sandbox there is no network, and the extractors of single sites stay off. */
 const OFFLINE = { useAsync: false, fetch: () => Promise.reject(new Error("no network")) } as const;
 const WHOLE = {
-  contentSelector: "body", removeExactSelectors: false, removePartialSelectors: false, removeLowScoring: false,
-  removeContentPatterns: false, removeSmallImages: false,
-} as const; // prettier-ignore
+  contentSelector: "body",
+  removeExactSelectors: false,
+  removePartialSelectors: false,
+  removeLowScoring: false,
+  removeContentPatterns: false,
+  removeSmallImages: false,
+} as const;
 
 /** As much of a page as is used here. */
 interface TreeNode {
@@ -40,9 +48,16 @@ export async function readHtml(html: string, page: Page, mime: string): Promise<
   try {
     const article = page.mainContentOnly ? await extract(html, page, {}) : null;
     // A page without an article (a list, a form) is better read whole than not at all.
-    const found = article !== null && article.content.trim() !== "" ? article : await extract(html, page, WHOLE); // prettier-ignore
+    const found =
+      article !== null && article.content.trim() !== ""
+        ? article
+        : await extract(html, page, WHOLE);
     const plain = page.format === "html" ? found.content : null;
-    const content = page.format === "markdown" ? (await extract(html, page, { ...(found === article ? {} : WHOLE), markdown: true })).content : plain; // prettier-ignore
+    const content =
+      page.format === "markdown"
+        ? (await extract(html, page, { ...(found === article ? {} : WHOLE), markdown: true }))
+            .content
+        : plain;
     const body = bodyOf(found.content);
     return {
       text: (content ?? textFrom(body)).trim(),
@@ -67,16 +82,22 @@ const tooDeep = () => unreadable("page: it is nested too deeply");
 function depthOf(html: string): number {
   let depth = 0;
   let deepest = 0;
-  for (const [tag, closing, name = ""] of html.matchAll(/<(\/?)([a-z][a-z0-9]{0,20})[^<>]{0,2000}>?/gi)) {
+  for (const [tag, closing, name = ""] of html.matchAll(
+    /<(\/?)([a-z][a-z0-9]{0,20})[^<>]{0,2000}>?/gi,
+  )) {
     if (OPEN_ENDED.has(name.toLowerCase()) || tag.endsWith("/>")) continue;
     depth = closing === "/" ? Math.max(0, depth - 1) : depth + 1;
     deepest = Math.max(deepest, depth);
   }
   return deepest;
-} // prettier-ignore
+}
 
 async function extract(html: string, { url }: Page, options: object) {
-  const { document } = parse(/<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`); // prettier-ignore
+  const { document } = parse(
+    /<html[\s>]/i.test(html)
+      ? html
+      : `<!doctype html><html><head></head><body>${html}</body></html>`,
+  );
   return Defuddle(document, url ?? "", { ...OFFLINE, ...options });
 }
 
@@ -95,7 +116,11 @@ function linksIn(body: Body, base: string | undefined): DocumentLink[] {
   return [...links.values()];
 }
 
-const BLOCKS = new Set("ADDRESS ARTICLE ASIDE BLOCKQUOTE DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION TABLE TR UL".split(" ")); // prettier-ignore
+const BLOCKS = new Set(
+  "ADDRESS ARTICLE ASIDE BLOCKQUOTE DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION TABLE TR UL".split(
+    " ",
+  ),
+);
 const SILENT = new Set(["SCRIPT", "STYLE", "TEMPLATE", "NOSCRIPT", "HEAD"]);
 const TEXT_NODE = 3;
 
@@ -118,5 +143,9 @@ function textFrom(root: TreeNode): string {
     if (block) parts.push("\n");
   };
   visit(root, false);
-  return parts.join("").replace(/[ \t]+\n/g, "\n").replace(/\n /g, "\n").replace(/\n{3,}/g, "\n\n"); // prettier-ignore
+  return parts
+    .join("")
+    .replace(/[ \t]+\n/g, "\n")
+    .replace(/\n /g, "\n")
+    .replace(/\n{3,}/g, "\n\n");
 }

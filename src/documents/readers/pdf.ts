@@ -5,24 +5,48 @@ import { DocumentFault, encrypted, unreadable } from "../fault.ts";
 
 const MAX_PAGES = 5_000;
 
-export async function readPdf(bytes: Uint8Array, wanted: string | undefined): Promise<ReadDocument> {
+export async function readPdf(
+  bytes: Uint8Array,
+  wanted: string | undefined,
+): Promise<ReadDocument> {
   const pdf = await open(bytes);
   const pages = Math.min(pdf.numPages, MAX_PAGES);
   const texts: string[] = [];
   for (const number of pagesOf(wanted, pages)) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    texts.push(items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("").trim());
+    texts.push(
+      items
+        .map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : ""))
+        .join("")
+        .trim(),
+    );
     page.cleanup();
   }
-  const info: Readonly<Record<string, unknown>> = (await getMeta(pdf).catch(() => ({ info: {} }))).info;
-  const told = (key: string): string | null => (typeof info[key] === "string" && info[key].trim() !== "" ? info[key] : null);
-  return { text: texts.join("\n\n"), title: told("Title"), byline: told("Author"), published: dateOf(told("CreationDate")), language: told("Language"), description: told("Subject"), links: [], mime: "application/pdf", pages: pdf.numPages };
-} // prettier-ignore
+  const info: Readonly<Record<string, unknown>> = (await getMeta(pdf).catch(() => ({ info: {} })))
+    .info;
+  const told = (key: string): string | null =>
+    typeof info[key] === "string" && info[key].trim() !== "" ? info[key] : null;
+  return {
+    text: texts.join("\n\n"),
+    title: told("Title"),
+    byline: told("Author"),
+    published: dateOf(told("CreationDate")),
+    language: told("Language"),
+    description: told("Subject"),
+    links: [],
+    mime: "application/pdf",
+    pages: pdf.numPages,
+  };
+}
 
 async function open(bytes: Uint8Array): Promise<Awaited<ReturnType<typeof getDocumentProxy>>> {
   try {
-    return await getDocumentProxy(bytes, { disableFontFace: true, useSystemFonts: false, verbosity: 0 }); // prettier-ignore
+    return await getDocumentProxy(bytes, {
+      disableFontFace: true,
+      useSystemFonts: false,
+      verbosity: 0,
+    });
   } catch (cause) {
     if (cause instanceof Error && cause.name === "PasswordException") throw encrypted();
     throw unreadable("PDF");

@@ -10,8 +10,14 @@ import { cursorOf, idOfCursor, iso, isoOrNull, jsonObject, page, pageOf, time } 
 
 const handle = z.string().min(1).max(128);
 const STATES = [
-  "pending", "approved", "declined", "expired", "not_presented", "cancelled", "consumed",
-] as const satisfies readonly ApprovalNotice["state"][]; // prettier-ignore
+  "pending",
+  "approved",
+  "declined",
+  "expired",
+  "not_presented",
+  "cancelled",
+  "consumed",
+] as const satisfies readonly ApprovalNotice["state"][];
 const state = z.enum(STATES);
 
 const vote = z.object({
@@ -245,7 +251,8 @@ export const revokeApprovalRule = endpoint({
   summary: "End a standing rule; the next call asks again",
   input: z.strictObject({ id: handle }),
   output: rule,
-  run: async ({ id }, { caller, doors }) => ruleView(await doors.approvals.rules.revoke(caller, id)), // prettier-ignore
+  run: async ({ id }, { caller, doors }) =>
+    ruleView(await doors.approvals.rules.revoke(caller, id)),
 });
 
 /** What a caller learns of the approval its call waits, or waited, for. */

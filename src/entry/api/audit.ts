@@ -23,10 +23,13 @@ const event = z.object({
   executionId: z.string().nullable(),
   body: z.unknown(),
   instanceId: z.string().nullable(),
-  n: z.int().nullable().describe("Number in its chain; null in events that are older than the chain"),
+  n: z
+    .int()
+    .nullable()
+    .describe("Number in its chain; null in events that are older than the chain"),
   prevHash: hash.nullable(),
   hash: hash.nullable(),
-}); // prettier-ignore
+});
 
 export const searchEvents = endpoint({
   name: "audit.searchEvents",
@@ -34,28 +37,50 @@ export const searchEvents = endpoint({
   path: "/audit",
   access: "admin",
   summary: "Events of the ledger of the caller's tenant, newest first, filtered",
-  input: z.strictObject({
-    action: z.string().regex(/^[a-z_.]{1,64}\*?$/, "expected an action, perhaps with * at its end").optional().describe("`tool.execution.denied`, or `tool.*`"),
-    actor: z.string().min(1).max(256).optional(),
-    tool: toolName.optional(),
-    execution: executionId.optional(),
-    trace: z.string().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional().describe("Events that name this trace"),
-    since: moment.optional(),
-    until: moment.optional().describe("A date alone means its whole day"),
-    text: z.string().min(1).max(256).optional().describe("Anywhere in the event, in any case"),
-    order: z.enum(["newest", "oldest"]).default("newest"),
-    limit: z.int().min(1).max(100).default(50),
-    after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("`next` of the page before"),
-  }).refine(({ since, until }) => since === undefined || until === undefined || toMs(since) <= toMs(until, "end"), { path: ["until"], message: "lies before since" }),
+  input: z
+    .strictObject({
+      action: z
+        .string()
+        .regex(/^[a-z_.]{1,64}\*?$/, "expected an action, perhaps with * at its end")
+        .optional()
+        .describe("`tool.execution.denied`, or `tool.*`"),
+      actor: z.string().min(1).max(256).optional(),
+      tool: toolName.optional(),
+      execution: executionId.optional(),
+      trace: z
+        .string()
+        .regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits")
+        .optional()
+        .describe("Events that name this trace"),
+      since: moment.optional(),
+      until: moment.optional().describe("A date alone means its whole day"),
+      text: z.string().min(1).max(256).optional().describe("Anywhere in the event, in any case"),
+      order: z.enum(["newest", "oldest"]).default("newest"),
+      limit: z.int().min(1).max(100).default(50),
+      after: z
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe("`next` of the page before"),
+    })
+    .refine(
+      ({ since, until }) =>
+        since === undefined || until === undefined || toMs(since) <= toMs(until, "end"),
+      { path: ["until"], message: "lies before since" },
+    ),
   output: z.object({
     success: served,
     events: z.array(event),
     searched: z.int().describe("Events that were looked at; one request looks at 20,000 at most"),
     next: z.int().nullable().describe("There is more to look at: ask again with `after`"),
-    archivedTo: z.int().describe("Events up to this number lie in archived files and were not looked at"),
+    archivedTo: z
+      .int()
+      .describe("Events up to this number lie in archived files and were not looked at"),
   }),
   async run(input, { caller, doors }) {
-    const { action, actor, tool, execution, trace, since, until, text, order, limit, after } = input;
+    const { action, actor, tool, execution, trace, since, until, text, order, limit, after } =
+      input;
     const known = tool === undefined ? null : doors.registry.get(tool);
     const answer = await doors.ledger.search(
       {
@@ -73,11 +98,33 @@ export const searchEvents = endpoint({
     );
     return { success: true as const, ...answer, events: answer.events.map(eventView) };
   },
-}); // prettier-ignore
+});
 
 function eventView(row: LedgerRow): z.input<typeof event> {
-  const { seq: number, at, action, actor, executionId: id, body, instanceId, n, prevHash, hash: digest } = row; // prettier-ignore
-  return { seq: number, at: iso(at), action, actor, executionId: id, body: bodyOf(body), instanceId, n, prevHash, hash: digest }; // prettier-ignore
+  const {
+    seq: number,
+    at,
+    action,
+    actor,
+    executionId: id,
+    body,
+    instanceId,
+    n,
+    prevHash,
+    hash: digest,
+  } = row;
+  return {
+    seq: number,
+    at: iso(at),
+    action,
+    actor,
+    executionId: id,
+    body: bodyOf(body),
+    instanceId,
+    n,
+    prevHash,
+    hash: digest,
+  };
 }
 
 /** One that was changed by hand is shown as it is. */
@@ -106,7 +153,10 @@ export const getLedgerHead = endpoint({
     publicKey: z.string().describe("PEM"),
   }),
   async run(_input, { caller, doors }) {
-    const { events } = await doors.ledger.search({ tenantId: caller.tenantId }, { order: "newest", limit: 1 }); // prettier-ignore
+    const { events } = await doors.ledger.search(
+      { tenantId: caller.tenantId },
+      { order: "newest", limit: 1 },
+    );
     const [newest] = events;
     const { keyId, publicKeyPem: publicKey } = doors.ledger;
     return {
@@ -125,19 +175,38 @@ export const exportLedger = downloadEndpoint({
   method: "GET",
   path: "/audit/export",
   access: "admin",
-  summary: "The ledger as lines of JSON: a signed manifest, then events and checkpoints; it proves itself",
+  summary:
+    "The ledger as lines of JSON: a signed manifest, then events and checkpoints; it proves itself",
   contentType: "application/x-ndjson",
-  input: z.strictObject({
-    from: seq.optional().describe("First number; default: the beginning, archived files included"),
-    to: seq.optional().describe("Last number; default: the newest when the request came"),
-    since: moment.optional().describe("Begins with the first event that is not older"),
-    tenant: z.string().min(1).max(64).optional().describe("One tenant's chains alone; default: all that the caller may see"),
-    format: z.enum(FORMATS).default("ndjson"),
-    gzip: z.boolean().default(false),
-  }).refine(({ from, to }) => from === undefined || to === undefined || from <= to, { path: ["to"], message: "lies before from" }),
+  input: z
+    .strictObject({
+      from: seq
+        .optional()
+        .describe("First number; default: the beginning, archived files included"),
+      to: seq.optional().describe("Last number; default: the newest when the request came"),
+      since: moment.optional().describe("Begins with the first event that is not older"),
+      tenant: z
+        .string()
+        .min(1)
+        .max(64)
+        .optional()
+        .describe("One tenant's chains alone; default: all that the caller may see"),
+      format: z.enum(FORMATS).default("ndjson"),
+      gzip: z.boolean().default(false),
+    })
+    .refine(({ from, to }) => from === undefined || to === undefined || from <= to, {
+      path: ["to"],
+      message: "lies before from",
+    }),
   async download({ from, to, since, tenant, format, gzip }, { caller, doors }) {
     const tenantId = await scopeOf(doors, caller, tenant);
-    await doors.audit("audit.exported", caller, { from: from ?? null, to: to ?? null, since: since ?? null, tenant: tenantId, format });
+    await doors.audit("audit.exported", caller, {
+      from: from ?? null,
+      to: to ?? null,
+      since: since ?? null,
+      tenant: tenantId,
+      format,
+    });
     const { manifest, bytes } = await doors.ledger.export({
       tenantId,
       format,
@@ -147,20 +216,28 @@ export const exportLedger = downloadEndpoint({
     });
     const name = `ledger-${manifest.from}-${manifest.to}.ndjson${gzip ? ".gz" : ""}`;
     return {
-      headers: { "Content-Type": gzip ? "application/gzip" : "application/x-ndjson; charset=utf-8", "Content-Disposition": `attachment; filename="${name}"` },
+      headers: {
+        "Content-Type": gzip ? "application/gzip" : "application/x-ndjson; charset=utf-8",
+        "Content-Disposition": `attachment; filename="${name}"`,
+      },
       body: gzip ? Readable.from(bytes(), { objectMode: false }).pipe(createGzip()) : bytes(),
     };
   },
-}); // prettier-ignore
+});
 
 export const verifyLedger = endpoint({
   name: "audit.verifyLedger",
   method: "POST",
   path: "/audit/verify",
   access: "admin",
-  summary: "Read the whole ledger again, archived files and the checkpoints outside of the database included",
+  summary:
+    "Read the whole ledger again, archived files and the checkpoints outside of the database included",
   input: z.strictObject({
-    anchors: z.array(z.string().max(1_000_000)).max(1000).default([]).describe("Checkpoint lines that were kept elsewhere: what they name must be there"),
+    anchors: z
+      .array(z.string().max(1_000_000))
+      .max(1000)
+      .default([])
+      .describe("Checkpoint lines that were kept elsewhere: what they name must be there"),
   }),
   output: z.object({
     success: served,
@@ -168,29 +245,79 @@ export const verifyLedger = endpoint({
     events: z.int(),
     chains: z.int().optional(),
     checkpoints: z.int().optional(),
-    unchained: z.int().optional().describe("Events that are older than the chain: there, but not proven"),
+    unchained: z
+      .int()
+      .optional()
+      .describe("Events that are older than the chain: there, but not proven"),
     from: z.int().optional(),
     to: z.int().optional(),
     head: hash.nullable().optional().describe("Of the newest event"),
     keyIds: z.array(z.string()).optional().describe("Who signed"),
     anchored: z.int().optional().describe("Heads named by anchors that were found"),
-    unanchored: z.int().optional().describe("Heads named by anchors that lie outside of what was read"),
-    rollbacks: z.array(z.int()).optional().describe("Events that say that the database had been put back to an older state"),
+    unanchored: z
+      .int()
+      .optional()
+      .describe("Heads named by anchors that lie outside of what was read"),
+    rollbacks: z
+      .array(z.int())
+      .optional()
+      .describe("Events that say that the database had been put back to an older state"),
     segments: z.int().optional().describe("Archived stretches"),
-    segmentsElsewhere: z.int().optional().describe("Of these, those whose file is not on this machine"),
-    fault: z.object({ seq: z.int().nullable(), message: z.string() }).optional().describe("The first fault"),
+    segmentsElsewhere: z
+      .int()
+      .optional()
+      .describe("Of these, those whose file is not on this machine"),
+    fault: z
+      .object({ seq: z.int().nullable(), message: z.string() })
+      .optional()
+      .describe("The first fault"),
   }),
   async run({ anchors }, { caller, doors }) {
-    const verdict = await doors.ledger.verify({ tenantId: await scopeOf(doors, caller, undefined), anchors });
+    const verdict = await doors.ledger.verify({
+      tenantId: await scopeOf(doors, caller, undefined),
+      anchors,
+    });
     if (!verdict.ok) doors.log.error({ fault: verdict.fault }, "the ledger is broken");
     return { success: true as const, ...verdictView(verdict) };
   },
-}); // prettier-ignore
+});
 
 function verdictView(verdict: LiveVerdict) {
-  if (!verdict.ok) return { ok: false, events: verdict.events, fault: { seq: verdict.fault.seq, message: verdict.fault.message } }; // prettier-ignore
-  const { events, chains, checkpoints, unchained, from, to, head, keyIds, anchored, unanchored, rollbacks } = verdict.findings; // prettier-ignore
-  return { ok: true, events, chains, checkpoints, unchained, from, to, head, keyIds: [...keyIds], anchored, unanchored, rollbacks: [...rollbacks], segments: verdict.segments, segmentsElsewhere: verdict.segmentsElsewhere }; // prettier-ignore
+  if (!verdict.ok)
+    return {
+      ok: false,
+      events: verdict.events,
+      fault: { seq: verdict.fault.seq, message: verdict.fault.message },
+    };
+  const {
+    events,
+    chains,
+    checkpoints,
+    unchained,
+    from,
+    to,
+    head,
+    keyIds,
+    anchored,
+    unanchored,
+    rollbacks,
+  } = verdict.findings;
+  return {
+    ok: true,
+    events,
+    chains,
+    checkpoints,
+    unchained,
+    from,
+    to,
+    head,
+    keyIds: [...keyIds],
+    anchored,
+    unanchored,
+    rollbacks: [...rollbacks],
+    segments: verdict.segments,
+    segmentsElsewhere: verdict.segmentsElsewhere,
+  };
 }
 
 export const makeCheckpoint = endpoint({
@@ -207,7 +334,10 @@ export const makeCheckpoint = endpoint({
   async run(_input, { caller, doors }) {
     await wholeHouse(doors, caller);
     const line = await doors.ledger.checkpoint();
-    if (line === null) throw new AppError("UNAVAILABLE", "engine_unavailable", "the ledger is empty", { remedy: "try again after the first event" }); // prettier-ignore
+    if (line === null)
+      throw new AppError("UNAVAILABLE", "engine_unavailable", "the ledger is empty", {
+        remedy: "try again after the first event",
+      });
     return { success: true as const, line };
   },
 });
@@ -224,7 +354,10 @@ export const archiveEvents = endpoint({
       keepDays: z.int().min(1).max(36_500).optional().describe("Instead: keep so many days"),
       dryRun: z.boolean().default(false).describe("Only say what would be moved"),
     })
-    .refine(({ before, keepDays }) => (before === undefined) !== (keepDays === undefined), { path: ["before"], message: "give before or keepDays, one of them" }),
+    .refine(({ before, keepDays }) => (before === undefined) !== (keepDays === undefined), {
+      path: ["before"],
+      message: "give before or keepDays, one of them",
+    }),
   output: z.object({
     success: served,
     dryRun: z.boolean(),
@@ -240,16 +373,27 @@ export const archiveEvents = endpoint({
     const done = await doors.ledger.archive({ before: limit, dryRun });
     return { success: true as const, dryRun, ...done, files: [...done.files] };
   },
-}); // prettier-ignore
+});
 
 /** The only tenant's administrators have the whole ledger; those of one among several have their own chains. */
-async function scopeOf(doors: Doors, caller: Caller, tenant: string | undefined): Promise<string | null> {
+async function scopeOf(
+  doors: Doors,
+  caller: Caller,
+  tenant: string | undefined,
+): Promise<string | null> {
   if ((await doors.soleTenant()) === caller.tenantId) return tenant ?? null;
   if (tenant === undefined || tenant === caller.tenantId) return caller.tenantId;
-  throw new AppError("NOT_FOUND", "unknown", `there is no tenant ${JSON.stringify(tenant)} for this caller`, { remedy: "leave it out: then it is the caller's own" });
-} // prettier-ignore
+  throw new AppError(
+    "NOT_FOUND",
+    "unknown",
+    `there is no tenant ${JSON.stringify(tenant)} for this caller`,
+    { remedy: "leave it out: then it is the caller's own" },
+  );
+}
 
 async function wholeHouse(doors: Doors, caller: Caller): Promise<void> {
   if ((await scopeOf(doors, caller, undefined)) === null) return;
-  throw new AppError("FORBIDDEN", "admin_only", "this concerns the chains of all tenants", { remedy: "ask whoever runs the server: ostiary audit, on its machine" }); // prettier-ignore
+  throw new AppError("FORBIDDEN", "admin_only", "this concerns the chains of all tenants", {
+    remedy: "ask whoever runs the server: ostiary audit, on its machine",
+  });
 }

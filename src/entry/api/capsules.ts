@@ -15,7 +15,9 @@ const capabilities = z
 
 const listing = z
   .enum(LISTINGS)
-  .describe("What MCP clients are shown: every tool, or ostiary_find_tools and ostiary_call to reach them with"); // prettier-ignore
+  .describe(
+    "What MCP clients are shown: every tool, or ostiary_find_tools and ostiary_call to reach them with",
+  );
 
 const capsule = z.object({
   id: z.string(),

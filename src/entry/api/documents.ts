@@ -1,6 +1,11 @@
 // Versions of a governed set of texts over the API: the same seven endpoints for each kind. Administrators only.
 import { z } from "zod";
-import { DOCUMENT_STATES, type DocumentFault, type DocumentKind, type DocumentVersion } from "../../governance/governance.ts"; // prettier-ignore
+import {
+  DOCUMENT_STATES,
+  type DocumentFault,
+  type DocumentKind,
+  type DocumentVersion,
+} from "../../governance/governance.ts";
 import { endpoint } from "./endpoint.ts";
 import { iso, isoOrNull, time } from "./shapes.ts";
 
@@ -12,7 +17,7 @@ const files = z
   .record(
     z.string().max(200).regex(PATH, "expected a relative path of A-Z a-z 0-9 _ . - and /"),
     z.string(),
-  ) // prettier-ignore
+  )
   .refine((given) => Object.keys(given).length > 0, "at least one file is needed")
   .refine((given) => Object.keys(given).length <= MAX_FILES, `at most ${MAX_FILES} files`)
   .describe("Texts by their path");
@@ -36,10 +41,29 @@ const fault = z.object({
   severity: z.literal("warning").optional().describe("Absent: it cannot be published like this"),
 });
 
-const summaryOf = ({ version, state, note, createdBy, createdAt, enforcedAt, hash }: DocumentVersion): z.input<typeof summary> =>
-  ({ version, state, note, createdBy, createdAt: iso(createdAt), enforcedAt: isoOrNull(enforcedAt), hash }); // prettier-ignore
-const wholeOf = (document: DocumentVersion): z.input<typeof whole> => ({ ...summaryOf(document), files: { ...document.files } }); // prettier-ignore
-const faultsOf = (faults: readonly DocumentFault[]): z.input<typeof fault>[] => faults.map((each) => ({ ...each })); // prettier-ignore
+const summaryOf = ({
+  version,
+  state,
+  note,
+  createdBy,
+  createdAt,
+  enforcedAt,
+  hash,
+}: DocumentVersion): z.input<typeof summary> => ({
+  version,
+  state,
+  note,
+  createdBy,
+  createdAt: iso(createdAt),
+  enforcedAt: isoOrNull(enforcedAt),
+  hash,
+});
+const wholeOf = (document: DocumentVersion): z.input<typeof whole> => ({
+  ...summaryOf(document),
+  files: { ...document.files },
+});
+const faultsOf = (faults: readonly DocumentFault[]): z.input<typeof fault>[] =>
+  faults.map((each) => ({ ...each }));
 
 interface DocumentNoun {
   readonly kind: DocumentKind;
@@ -67,7 +91,10 @@ function documentEndpoints({ kind, group, word, path, text }: DocumentNoun) {
       }),
       output: z.object({ items: z.array(summary), next: z.int().nullable() }),
       async run({ limit, before }, { doors }) {
-        const rows = await doors.documents.list(kind, { limit: limit + 1, ...(before === undefined ? {} : { before }) }); // prettier-ignore
+        const rows = await doors.documents.list(kind, {
+          limit: limit + 1,
+          ...(before === undefined ? {} : { before }),
+        });
         const shown = rows.slice(0, limit);
         return {
           items: shown.map(summaryOf),
@@ -110,7 +137,10 @@ function documentEndpoints({ kind, group, word, path, text }: DocumentNoun) {
       output: z.object({ valid: z.boolean(), faults: z.array(fault) }),
       async run(input, { doors }) {
         const faults = await doors.documents.check(kind, input.files);
-        return { valid: faults.every(({ severity }) => severity === "warning"), faults: faultsOf(faults) }; // prettier-ignore
+        return {
+          valid: faults.every(({ severity }) => severity === "warning"),
+          faults: faultsOf(faults),
+        };
       },
     }),
     publish: endpoint({

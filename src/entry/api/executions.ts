@@ -7,7 +7,18 @@ import { noticeOf, noticeShape, noticeView } from "./approvals.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { round } from "./figures.ts";
 import { executionShape, executionView, present } from "./record.ts";
-import { executionId, executionNotFound, gatesView, iso, jsonObject, served, status, time, toolName, verdict } from "./shapes.ts"; // prettier-ignore
+import {
+  executionId,
+  executionNotFound,
+  gatesView,
+  iso,
+  jsonObject,
+  served,
+  status,
+  time,
+  toolName,
+  verdict,
+} from "./shapes.ts";
 
 export const executeTool = endpoint({
   name: "tools.executeTool",

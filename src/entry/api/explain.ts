@@ -4,7 +4,17 @@ import { MODES, type JsonObject } from "../../call.ts";
 import type { Explanation } from "../../engine.ts";
 import { AppError } from "../../errors.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
-import { executionId, executionNotFound, gatesView, jsonObject, moment, toMs, toolName, toolNotFound, verdict } from "./shapes.ts"; // prettier-ignore
+import {
+  executionId,
+  executionNotFound,
+  gatesView,
+  jsonObject,
+  moment,
+  toMs,
+  toolName,
+  toolNotFound,
+  verdict,
+} from "./shapes.ts";
 
 const explanation = z.object({
   tool: z.string(),
@@ -27,7 +37,9 @@ export const explainCall = endpoint({
       arguments: jsonObject.optional(),
       as: z.string().min(1).max(64).optional().describe("A user's id; administrators only"),
       mode: z.enum(MODES).optional().describe("As if this were the operating mode"),
-      at: moment.optional().describe("As if policies were asked then; relationships are those of now"), // prettier-ignore
+      at: moment
+        .optional()
+        .describe("As if policies were asked then; relationships are those of now"),
       executionId: executionId.optional().describe("A past execution instead of a tool"),
     })
     .superRefine((input, check) => {
@@ -84,7 +96,15 @@ export const explainMissing = endpoint({
   output: z.object({
     user: z.string(),
     visible: z.int(),
-    missing: z.array(z.object({ tool: z.string(), stage: z.string(), reason: z.string(), rule: z.string().optional(), remedy: z.string().optional() })),
+    missing: z.array(
+      z.object({
+        tool: z.string(),
+        stage: z.string(),
+        reason: z.string(),
+        rule: z.string().optional(),
+        remedy: z.string().optional(),
+      }),
+    ),
   }),
   async run({ as }, { caller, doors }) {
     const asked = as === undefined ? caller : await doors.directory.callerFor(caller, as);
@@ -94,17 +114,25 @@ export const explainMissing = endpoint({
       if (seen.has(name)) continue;
       const found = await doors.engine.explain(asked, { name }, caller);
       const gate = found?.gates.find(({ verdict: answer }) => answer !== "allow");
-      if (gate) missing.push({ tool: name, stage: gate.stage, reason: gate.reason ?? "unknown", ...(gate.rule === undefined ? {} : { rule: gate.rule }), ...(gate.remedy === undefined ? {} : { remedy: HOW[gate.stage] ?? gate.remedy }) });
+      if (gate)
+        missing.push({
+          tool: name,
+          stage: gate.stage,
+          reason: gate.reason ?? "unknown",
+          ...(gate.rule === undefined ? {} : { rule: gate.rule }),
+          ...(gate.remedy === undefined ? {} : { remedy: HOW[gate.stage] ?? gate.remedy }),
+        });
     }
     return { user: asked.userId, visible: seen.size, missing };
   },
-}); // prettier-ignore
+});
 
 /** To the caller a hidden tool has no remedy; an administrator wants to know what would show it. */
 const HOW: Readonly<Record<string, string>> = {
   registry: "switch the tool on: PATCH /api/v1/tools/{category}/{tool}",
   capsule: "link the tool to the capsule of the user's key: ostiary capsules edit",
-  relationship: "give the user a relation to it: ostiary relations write tool:<name>#executor@user:<id>", // prettier-ignore
+  relationship:
+    "give the user a relation to it: ostiary relations write tool:<name>#executor@user:<id>",
   policy: "change the policy: ostiary policy list",
 };
 

@@ -3,7 +3,14 @@ import { z } from "zod";
 import type { PartFigures } from "../../store/store.ts";
 import type { RebuildState } from "../../record/rebuild.ts";
 import { endpoint } from "./endpoint.ts";
-import { durationsShape, durationsView, figuresShape, filterFields, filterOf, rangeFault } from "./history.ts"; // prettier-ignore
+import {
+  durationsShape,
+  durationsView,
+  figuresShape,
+  filterFields,
+  filterOf,
+  rangeFault,
+} from "./history.ts";
 import { iso, isoOrNull, served, time } from "./shapes.ts";
 
 const TOP = 10;
@@ -15,7 +22,8 @@ export const getHistoryStats = endpoint({
   method: "GET",
   path: "/history/stats",
   access: "caller",
-  summary: "Figures of the caller's executions, per tool and per category; for administrators anybody's, and per user",
+  summary:
+    "Figures of the caller's executions, per tool and per category; for administrators anybody's, and per user",
   input: z.strictObject(filterFields).superRefine((input, check) => {
     const fault = rangeFault(input);
     if (fault !== null) check.addIssue({ code: "custom", path: ["endDate"], message: fault });
@@ -30,7 +38,10 @@ export const getHistoryStats = endpoint({
     users: z.array(part).optional().describe("With userId `*`"),
   }),
   async run(input, context) {
-    const { figures, durations, tools, categories, users } = await context.doors.history.stats(context.caller, await filterOf(input, context));
+    const { figures, durations, tools, categories, users } = await context.doors.history.stats(
+      context.caller,
+      await filterOf(input, context),
+    );
     return {
       success: true as const,
       stats: { ...figures },
@@ -41,9 +52,12 @@ export const getHistoryStats = endpoint({
       ...(input.userId === "*" ? { users: users.map(partView) } : {}),
     };
   },
-}); // prettier-ignore
+});
 
-const partView = ({ lastStart, ...figures }: PartFigures) => ({ ...figures, lastStart: iso(lastStart) }); // prettier-ignore
+const partView = ({ lastStart, ...figures }: PartFigures) => ({
+  ...figures,
+  lastStart: iso(lastStart),
+});
 
 const rebuildShape = z.object({
   success: served,

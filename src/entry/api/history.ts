@@ -14,8 +14,18 @@ export const filterFields = {
   startDate: moment.optional().describe("Started at or after"),
   endDate: moment.optional().describe("Started at or before; a date alone means its whole day"),
   sessionId: z.string().min(1).max(128).optional().describe("As it was given with the call"),
-  errorCode: z.string().min(1).max(64).optional().describe("Ended with this code: TIMEOUT, NOT_FOUND …"), // prettier-ignore
-  userId: z.string().min(1).max(64).optional().describe("Whose, for administrators; `*`: everybody's. Absent: your own"), // prettier-ignore
+  errorCode: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("Ended with this code: TIMEOUT, NOT_FOUND …"),
+  userId: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("Whose, for administrators; `*`: everybody's. Absent: your own"),
 };
 
 export const durationsShape = z
@@ -37,7 +47,9 @@ export const figuresShape = z.object({
 type FilterInput = z.output<z.ZodObject<typeof filterFields>>;
 
 export const rangeFault = ({ startDate, endDate }: FilterInput): string | null =>
-  startDate !== undefined && endDate !== undefined && toMs(startDate) > toMs(endDate, "end") ? "lies before startDate" : null; // prettier-ignore
+  startDate !== undefined && endDate !== undefined && toMs(startDate) > toMs(endDate, "end")
+    ? "lies before startDate"
+    : null;
 
 /** History holds canonical names; any name of a visible tool finds them. */
 export async function filterOf(input: FilterInput, { caller, doors }: ApiContext) {
@@ -67,19 +79,38 @@ export const getToolHistory = endpoint({
   input: z
     .strictObject({
       ...filterFields,
-      traceId: z.string().regex(/^[0-9a-f]{32}$/, "32 hexadecimal digits, in lower case").optional(),
-      errorText: z.string().min(1).max(200).optional().describe("Part of an error's message, code or reason, in any case of letters; looks at 10,000 unsuccessful executions at most, newest first"),
+      traceId: z
+        .string()
+        .regex(/^[0-9a-f]{32}$/, "32 hexadecimal digits, in lower case")
+        .optional(),
+      errorText: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe(
+          "Part of an error's message, code or reason, in any case of letters; looks at 10,000 unsuccessful executions at most, newest first",
+        ),
       limit: z.int().min(1).max(100).default(50),
       offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Default 0"),
-      after: z.string().min(1).max(512).optional().describe("`next` of the page before, instead of offset"),
+      after: z
+        .string()
+        .min(1)
+        .max(512)
+        .optional()
+        .describe("`next` of the page before, instead of offset"),
     })
     .superRefine((input, check) => {
       const fault = rangeFault(input);
       if (fault !== null) check.addIssue({ code: "custom", path: ["endDate"], message: fault });
       if (input.after !== undefined && input.offset !== undefined) {
-        check.addIssue({ code: "custom", path: ["after"], message: "give offset or after, not both" });
+        check.addIssue({
+          code: "custom",
+          path: ["after"],
+          message: "give offset or after, not both",
+        });
       }
-    }), // prettier-ignore
+    }),
   output: z.object({
     success: served,
     executions: z.array(executionShape),

@@ -1,8 +1,23 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
 import { createLoginLink, whoami } from "./account.ts";
 import * as apis from "./apis.ts";
-import { approve, deny, draftApprovalRule, getApproval, listApprovalRules, listApprovals, revokeApprovalRule } from "./approvals.ts"; // prettier-ignore
-import { archiveEvents, exportLedger, getLedgerHead, makeCheckpoint, searchEvents, verifyLedger } from "./audit.ts"; // prettier-ignore
+import {
+  approve,
+  deny,
+  draftApprovalRule,
+  getApproval,
+  listApprovalRules,
+  listApprovals,
+  revokeApprovalRule,
+} from "./approvals.ts";
+import {
+  archiveEvents,
+  exportLedger,
+  getLedgerHead,
+  makeCheckpoint,
+  searchEvents,
+  verifyLedger,
+} from "./audit.ts";
 import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
@@ -16,14 +31,32 @@ import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
 import { checkPermission, getPermissions } from "./permissions.ts";
 import { answerQuestion, listQuestions } from "./questions.ts";
-import { checkRelationship, expandRelationship, getRelationSchema, listRelationships, lookupResources, lookupSubjects, writeRelationships } from "./relationships.ts"; // prettier-ignore
+import {
+  checkRelationship,
+  expandRelationship,
+  getRelationSchema,
+  listRelationships,
+  lookupResources,
+  lookupSubjects,
+  writeRelationships,
+} from "./relationships.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
 import { replayCalls } from "./replay.ts";
 import * as serverLogin from "./server-login.ts";
 import * as servers from "./servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
-import { createWebhook, getWebhook, listWebhookDeliveries, listWebhooks, removeWebhook, retryWebhookDelivery, rotateWebhook, testWebhook, updateWebhook } from "./webhooks.ts"; // prettier-ignore
+import {
+  createWebhook,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  removeWebhook,
+  retryWebhookDelivery,
+  rotateWebhook,
+  testWebhook,
+  updateWebhook,
+} from "./webhooks.ts";
 
 export const endpoints: readonly AnyEndpoint[] = [
   listTools,

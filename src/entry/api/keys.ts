@@ -139,8 +139,12 @@ export const rotateKey = endpoint({
   statuses: [201],
   input: z.strictObject({
     id: chosenId,
-    overlapSeconds: z.int().min(0).max(30 * DAY).default(DAY),
-  }), // prettier-ignore
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(30 * DAY)
+      .default(DAY),
+  }),
   output: keyWithSecret,
   async run({ id, overlapSeconds }, { caller, doors, reply }) {
     const made = await doors.directory.rotateKey(caller, id, overlapSeconds);

@@ -10,7 +10,13 @@ import { getMode, switchMode } from "./mode.ts";
 
 const governance = governanceOf();
 const ada = testCaller();
-const registry = { all: () => [testTool(), testTool({ name: "file/x", effects: "system_write" }), testTool({ name: "shell/x", effects: "system_dangerous", risk: "dangerous" })] }; // prettier-ignore
+const registry = {
+  all: () => [
+    testTool(),
+    testTool({ name: "file/x", effects: "system_write" }),
+    testTool({ name: "shell/x", effects: "system_dangerous", risk: "dangerous" }),
+  ],
+};
 
 let ground: ModeGround;
 let mode: ModeAuthority;
@@ -23,7 +29,8 @@ beforeEach(async () => {
 
 const context = (caller: Caller) => ({ caller, doors: { mode, governance, registry } }) as never;
 const look = (caller: Caller) => getMode.run({}, context(caller));
-const put = async (body: object) => switchMode.run(parseInput(switchMode, body), context(moderator)); // prettier-ignore
+const put = async (body: object) =>
+  switchMode.run(parseInput(switchMode, body), context(moderator));
 
 test("everybody sees the mode, why, since and until when; administrators also sensors and rules", async () => {
   expect(await look(ada)).toEqual({
@@ -40,7 +47,13 @@ test("everybody sees the mode, why, since and until when; administrators also se
   });
   const seen = await look(moderator);
   expect(seen.sensors?.map(({ name, action }) => `${name} ${action}`)).toContain("disk act");
-  expect(seen.rules?.map((each) => [each.mode, each.callsPerMinute])).toEqual([["NORMAL", null], ["ALERT", 15], ["DEGRADED", 5], ["LOCKDOWN", 0], ["RECOVERY", 10]]); // prettier-ignore
+  expect(seen.rules?.map((each) => [each.mode, each.callsPerMinute])).toEqual([
+    ["NORMAL", null],
+    ["ALERT", 15],
+    ["DEGRADED", 5],
+    ["LOCKDOWN", 0],
+    ["RECOVERY", 10],
+  ]);
   const lockdown = seen.rules?.find((each) => each.mode === "LOCKDOWN")?.classes;
   expect(lockdown).toContainEqual({ class: "read_only", run: 0, approval: 1, no: 0 });
   expect(lockdown).toContainEqual({ class: "system_dangerous", run: 0, approval: 0, no: 1 });
@@ -49,7 +62,14 @@ test("everybody sees the mode, why, since and until when; administrators also se
 describe("switching", () => {
   test("answers with the new mode and its end", async () => {
     const until = new Date(ground.at + 1_800_000).toISOString();
-    expect(await put({ mode: "ALERT", reason: " drill ", forSeconds: 1800 })).toMatchObject({ mode: "ALERT", reason: "drill", by: "mia", until, revertTo: "NORMAL", callsPerMinute: 15 }); // prettier-ignore
+    expect(await put({ mode: "ALERT", reason: " drill ", forSeconds: 1800 })).toMatchObject({
+      mode: "ALERT",
+      reason: "drill",
+      by: "mia",
+      until,
+      revertTo: "NORMAL",
+      callsPerMinute: 15,
+    });
     expect(await look(ada)).toMatchObject({ mode: "ALERT", until });
     expect(switchMode.access).toBe("admin");
   });
@@ -63,7 +83,9 @@ describe("switching", () => {
     [{ mode: "ALERT", reason: "x", forSeconds: 604_801 }, "/forSeconds"],
     [{ mode: "ALERT", reason: "x", until: "tomorrow" }, "/until"],
   ])("%j is refused at %s", async (body, path) => {
-    await expect(put(body)).rejects.toMatchObject({ fault: { code: "BAD_REQUEST", errors: [{ path }] } }); // prettier-ignore
+    await expect(put(body)).rejects.toMatchObject({
+      fault: { code: "BAD_REQUEST", errors: [{ path }] },
+    });
   });
 
   test("says when it holds but is not stored yet; and a mode nobody can confirm is no answer", async () => {
@@ -83,13 +105,23 @@ describe("the shipped table", () => {
     expect(await look(ada)).toMatchObject({ mode: "DEGRADED", by: "sensor:disk" });
     ground.machine = { cpu: 10, memory: 10, disk: 50 };
     await ground.pass(390);
-    expect(await look(ada)).toMatchObject({ mode: "DEGRADED", proposal: { mode: "NORMAL", at: expect.any(String) as string } }); // prettier-ignore
+    expect(await look(ada)).toMatchObject({
+      mode: "DEGRADED",
+      proposal: { mode: "NORMAL", at: expect.any(String) as string },
+    });
     expect(await put({ mode: "NORMAL", reason: "disk cleaned" })).toMatchObject({ proposal: null });
   });
 
   test("one caller that is refused again and again is slowed down alone and told so; the house stays NORMAL", async () => {
-    const verdict = { stage: "policy", verdict: "deny", ms: 0, code: "FORBIDDEN", reason: "policy_denied" } as const; // prettier-ignore
-    for (let i = 0; i < 3; i++) mode.signal({ kind: "denied", caller: ada, dangerous: false, verdict }); // prettier-ignore
+    const verdict = {
+      stage: "policy",
+      verdict: "deny",
+      ms: 0,
+      code: "FORBIDDEN",
+      reason: "policy_denied",
+    } as const;
+    for (let i = 0; i < 3; i++)
+      mode.signal({ kind: "denied", caller: ada, dangerous: false, verdict });
     await ground.pass(30);
     expect(await look(ada)).toMatchObject({ mode: "NORMAL", throttle: 30 });
     expect(await look(moderator)).toMatchObject({ throttle: null });

@@ -74,11 +74,19 @@ export const getPermissions = endpoint({
   async run(input, context) {
     const { doors } = context;
     const asked = await callerOf(input.as, context);
-    const [tools, limits] = await Promise.all([doors.engine.discover(asked), limitsOf(asked, context)]); // prettier-ignore
+    const [tools, limits] = await Promise.all([
+      doors.engine.discover(asked),
+      limitsOf(asked, context),
+    ]);
     const byRisk: Record<Risk, number> = { safe: 0, moderate: 0, dangerous: 0 };
     for (const tool of tools) byRisk[doors.governance.asGoverned(tool, null).risk]++;
     const who = await whoami.run({}, { ...context, caller: asked });
-    return { permissionLevel: asked.level, context: who, limits, summary: { tools: tools.length, byRisk } }; // prettier-ignore
+    return {
+      permissionLevel: asked.level,
+      context: who,
+      limits,
+      summary: { tools: tools.length, byRisk },
+    };
   },
 });
 
@@ -92,8 +100,17 @@ async function limitsOf(asked: Caller, { doors }: ApiContext) {
   }));
   const callsPerMinute = doors.governance.limits.ofPlan(asked.plan);
   const calls = budgets.find(({ metric }) => metric === "tool_calls");
-  const reason = !doors.settings.toolsOn ? "tools_off" : calls?.left === 0 ? "budget_tool_calls" : null; // prettier-ignore
-  return { canExecute: reason === null, ...(reason === null ? {} : { reason }), callsPerMinute, budgets }; // prettier-ignore
+  const reason = !doors.settings.toolsOn
+    ? "tools_off"
+    : calls?.left === 0
+      ? "budget_tool_calls"
+      : null;
+  return {
+    canExecute: reason === null,
+    ...(reason === null ? {} : { reason }),
+    callsPerMinute,
+    budgets,
+  };
 }
 
 async function callerOf(user: string | undefined, { caller, doors }: ApiContext): Promise<Caller> {

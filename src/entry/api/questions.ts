@@ -62,7 +62,8 @@ export const answerQuestion = endpoint({
   }),
   output: question,
   async run({ id, answer, decline = false }, { caller, doors }) {
-    if ((answer === undefined) !== decline) throw fieldFault("/answer", "give an answer, or decline: true"); // prettier-ignore
+    if ((answer === undefined) !== decline)
+      throw fieldFault("/answer", "give an answer, or decline: true");
     return view(await doors.questions.decide(caller, id, answer ?? null));
   },
 });

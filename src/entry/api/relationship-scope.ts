@@ -1,19 +1,33 @@
 // Whose relationships an administrator may touch and see: those of their own tenant. Tools, groups and roles are anybody's.
 import { AppError } from "../../errors.ts";
-import type { FoundSubject, ObjectRef, Precondition, RelationChange, Relationship, RelationTree, SubjectRef } from "../../relation/relation.ts"; // prettier-ignore
+import type {
+  FoundSubject,
+  ObjectRef,
+  Precondition,
+  RelationChange,
+  Relationship,
+  RelationTree,
+  SubjectRef,
+} from "../../relation/relation.ts";
 import type { RequestContext } from "../doors.ts";
 import { fieldFault } from "./endpoint.ts";
 
 export interface Scope {
   /** Throws with the field that reaches beyond the tenant. */
-  assertWritable(changes: readonly RelationChange[], preconditions: readonly Precondition[]): Promise<void>;
+  assertWritable(
+    changes: readonly RelationChange[],
+    preconditions: readonly Precondition[],
+  ): Promise<void>;
   mayName(ref: ObjectRef): Promise<boolean>;
   visible(relationships: readonly Relationship[]): Promise<Relationship[]>;
   visibleSubjects(type: string, found: readonly FoundSubject[]): Promise<FoundSubject[]>;
   visibleTree(tree: RelationTree): Promise<RelationTree>;
-} // prettier-ignore
+}
 
-export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" | "doors">): Promise<Scope> {
+export async function scopeOf({
+  caller,
+  doors,
+}: Pick<RequestContext, "caller" | "doors">): Promise<Scope> {
   // Where there is but one tenant, everything is its own, names that were never users included.
   const alone = (await doors.soleTenant()) === caller.tenantId;
   const asked = new Map<string, Promise<boolean>>();
@@ -26,13 +40,19 @@ export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" |
     if (type === "tenant") return id === caller.tenantId;
     if (type === "user" && id === "*") return alone;
     if (type === "user") return once(`user:${id}`, () => doors.directory.getUser(caller, id));
-    if (type === "capsule") return once(`capsule:${id}`, () => doors.directory.getCapsule(caller, id));
+    if (type === "capsule")
+      return once(`capsule:${id}`, () => doors.directory.getCapsule(caller, id));
     return true;
   };
   const mayName = async (ref: ObjectRef): Promise<boolean> => alone || isOurs(ref);
-  const keep = async <T>(items: readonly T[], refsOf: (item: T) => readonly ObjectRef[]): Promise<T[]> => {
+  const keep = async <T>(
+    items: readonly T[],
+    refsOf: (item: T) => readonly ObjectRef[],
+  ): Promise<T[]> => {
     if (alone) return [...items];
-    const kept = await Promise.all(items.map(async (item) => (await Promise.all(refsOf(item).map(isOurs))).every(Boolean)));
+    const kept = await Promise.all(
+      items.map(async (item) => (await Promise.all(refsOf(item).map(isOurs))).every(Boolean)),
+    );
     return items.filter((_, i) => kept[i]);
   };
   const visibleTree = async (tree: RelationTree): Promise<RelationTree> => ({
@@ -45,7 +65,13 @@ export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" |
     visible: (relationships) => keep(relationships, ({ resource, subject }) => [resource, subject]),
     async visibleSubjects(type, found) {
       const kept = await keep(found, ({ id }) => [{ type, id }]);
-      return Promise.all(kept.map(async (one) => one.except === undefined ? one : { ...one, except: await keep(one.except, (id) => [{ type, id }]) }));
+      return Promise.all(
+        kept.map(async (one) =>
+          one.except === undefined
+            ? one
+            : { ...one, except: await keep(one.except, (id) => [{ type, id }]) },
+        ),
+      );
     },
     visibleTree,
     async assertWritable(changes, preconditions) {
@@ -53,20 +79,26 @@ export async function scopeOf({ caller, doors }: Pick<RequestContext, "caller" |
         for (const side of ["resource", "subject"] as const) {
           const ref: SubjectRef = relationship[side];
           // What was once written about a name that is gone must be removable.
-          const fine = operation === "delete" && ref.type !== "tenant" ? await mayName(ref) : await isOurs(ref);
+          const fine =
+            operation === "delete" && ref.type !== "tenant"
+              ? await mayName(ref)
+              : await isOurs(ref);
           if (!fine) throw beyond(`/changes/${i}/relationship/${side}`, ref);
         }
       }
       for (const [i, { filter }] of preconditions.entries()) {
         const { resourceType, resourceId, subjectType, subjectId } = filter;
-        const sides = { resource: [resourceType, resourceId], subject: [subjectType, subjectId] } as const;
+        const sides = {
+          resource: [resourceType, resourceId],
+          subject: [subjectType, subjectId],
+        } as const;
         for (const [side, [type, id]] of Object.entries(sides))
           if (type !== undefined && id !== undefined && !(await mayName({ type, id })))
             throw beyond(`/preconditions/${i}/filter/${side}`, { type, id });
       }
     },
   };
-} // prettier-ignore
+}
 
 async function exists(found: Promise<unknown>): Promise<boolean> {
   try {
@@ -79,7 +111,21 @@ async function exists(found: Promise<unknown>): Promise<boolean> {
 }
 
 function beyond(path: string, { type, id }: ObjectRef): AppError {
-  if (type === "tenant") return fieldFault(path, `tenant '${id}' is not yours`, "name your own tenant: GET /api/v1/whoami"); // prettier-ignore
-  if (id === "*") return fieldFault(path, "user:* would reach the users of other tenants", "grant it to a group: group:<name>#member"); // prettier-ignore
-  return fieldFault(path, `there is no ${type} '${id}'`, `create the ${type} first, or correct the name`); // prettier-ignore
+  if (type === "tenant")
+    return fieldFault(
+      path,
+      `tenant '${id}' is not yours`,
+      "name your own tenant: GET /api/v1/whoami",
+    );
+  if (id === "*")
+    return fieldFault(
+      path,
+      "user:* would reach the users of other tenants",
+      "grant it to a group: group:<name>#member",
+    );
+  return fieldFault(
+    path,
+    `there is no ${type} '${id}'`,
+    `create the ${type} first, or correct the name`,
+  );
 }

@@ -2,8 +2,19 @@
 import { z } from "zod";
 import type { JsonObject } from "../../call.ts";
 import { AppError } from "../../errors.ts";
-import type { Precondition, Relationship, RelationshipFilter, SubjectRef } from "../../relation/relation.ts"; // prettier-ignore
-import { parseObject, parsePattern, parseRelationship, parseSubject, relationshipText } from "../../relation/text.ts"; // prettier-ignore
+import type {
+  Precondition,
+  Relationship,
+  RelationshipFilter,
+  SubjectRef,
+} from "../../relation/relation.ts";
+import {
+  parseObject,
+  parsePattern,
+  parseRelationship,
+  parseSubject,
+  relationshipText,
+} from "../../relation/text.ts";
 import { iso, jsonObject, moment, time, toMs } from "./shapes.ts";
 
 const name = z.string().min(1).max(128);
@@ -33,8 +44,10 @@ export const object = z.union([parsed(parseObject, "tool:system/echo"), objectPa
 
 export const subject = z.union([
   parsed(parseSubject, "user:ada, user:* or group:eng#member"),
-  subjectParts.transform(({ relation, ...rest }): SubjectRef => (relation === undefined ? rest : { ...rest, relation })),
-]); // prettier-ignore
+  subjectParts.transform(({ relation, ...rest }): SubjectRef =>
+    relation === undefined ? rest : { ...rest, relation },
+  ),
+]);
 
 const relationshipParts = z.strictObject({
   resource: object,
@@ -48,10 +61,15 @@ export const relationship = z.union([
   parsed(parseRelationship, "tool:system/echo#executor@user:ada"),
   relationshipParts.transform(({ caveat, expiresAt, ...rest }): Relationship => ({
     ...rest,
-    ...(caveat && { caveat: { name: caveat.name, ...(caveat.context && { context: caveat.context as JsonObject }) } }),
+    ...(caveat && {
+      caveat: {
+        name: caveat.name,
+        ...(caveat.context && { context: caveat.context as JsonObject }),
+      },
+    }),
     ...(expiresAt !== undefined && { expiresAt: toMs(expiresAt, "end") }),
   })),
-]); // prettier-ignore
+]);
 
 const pattern = (example: string) => parsed(parsePattern, example);
 const filterFields = {
@@ -82,13 +100,24 @@ export const precondition = z.strictObject({
   }),
 });
 
-export function filterOf({ resource, relation, subject: who }: z.output<typeof filter>): RelationshipFilter {
+export function filterOf({
+  resource,
+  relation,
+  subject: who,
+}: z.output<typeof filter>): RelationshipFilter {
   return {
-    ...(resource && { resourceType: resource.type, ...(resource.id !== undefined && { resourceId: resource.id }) }),
+    ...(resource && {
+      resourceType: resource.type,
+      ...(resource.id !== undefined && { resourceId: resource.id }),
+    }),
     ...(relation !== undefined && { relation }),
-    ...(who && { subjectType: who.type, ...(who.id !== undefined && { subjectId: who.id }), ...(who.relation !== undefined && { subjectRelation: who.relation }) }),
+    ...(who && {
+      subjectType: who.type,
+      ...(who.id !== undefined && { subjectId: who.id }),
+      ...(who.relation !== undefined && { subjectRelation: who.relation }),
+    }),
   };
-} // prettier-ignore
+}
 
 export const preconditionOf = (given: z.output<typeof precondition>): Precondition => ({
   operation: given.operation,

@@ -5,7 +5,18 @@ import type { CheckResult, Found, FoundSubject, RelationTree } from "../../relat
 import { relationshipText } from "../../relation/text.ts";
 import { endpoint } from "./endpoint.ts";
 import { scopeOf } from "./relationship-scope.ts";
-import { change, filterOf, object, precondition, preconditionOf, relationshipPage, relationshipView, subject, subjectReference, viewOf } from "./relationship-shapes.ts"; // prettier-ignore
+import {
+  change,
+  filterOf,
+  object,
+  precondition,
+  preconditionOf,
+  relationshipPage,
+  relationshipView,
+  subject,
+  subjectReference,
+  viewOf,
+} from "./relationship-shapes.ts";
 import { jsonObject } from "./shapes.ts";
 
 const memberName = z.string().min(1).max(128);
@@ -47,7 +58,9 @@ export const writeRelationships = endpoint({
     const { revision } = await doors.relations.write(changes, conditions);
     await doors.audit("relations.changed", caller, {
       revision,
-      changes: changes.map(({ operation, relationship }) => `${operation} ${relationshipText(relationship)}`), // prettier-ignore
+      changes: changes.map(
+        ({ operation, relationship }) => `${operation} ${relationshipText(relationship)}`,
+      ),
     });
     return { revision, changed: changes.length };
   },
@@ -86,9 +99,11 @@ export const expandRelationship = endpoint({
   }),
   async run({ resource, permission }, request) {
     const scope = await scopeOf(request);
-    return nodeOf(await scope.visibleTree(await request.doors.relations.expand(resource, permission)));
+    return nodeOf(
+      await scope.visibleTree(await request.doors.relations.expand(resource, permission)),
+    );
   },
-}); // prettier-ignore
+});
 
 export const lookupResources = endpoint({
   name: "relationships.lookupResources",
@@ -101,10 +116,13 @@ export const lookupResources = endpoint({
   async run({ context: values, ...question }, request) {
     const scope = await scopeOf(request);
     if (!(await scope.mayName(question.subject))) return { items: [] };
-    const found = await request.doors.relations.lookupResources({ ...question, ...contextOf(values) });
+    const found = await request.doors.relations.lookupResources({
+      ...question,
+      ...contextOf(values),
+    });
     return { items: (await scope.visibleSubjects(question.type, found)).map(foundOf) };
   },
-}); // prettier-ignore
+});
 
 export const lookupSubjects = endpoint({
   name: "relationships.lookupSubjects",
@@ -158,7 +176,10 @@ export const getRelationSchema = endpoint({
 const contextOf = (values: Record<string, unknown> | undefined): { context?: JsonObject } =>
   values === undefined ? {} : { context: values as JsonObject };
 
-const answerOf = ({ has: answer, missing: words = [] }: CheckResult) => ({ has: answer, missing: [...words] }); // prettier-ignore
+const answerOf = ({ has: answer, missing: words = [] }: CheckResult) => ({
+  has: answer,
+  missing: [...words],
+});
 const foundOf = (found: Found | FoundSubject) => ({ id: found.id, ...answerOf(found) });
 
 interface Node {

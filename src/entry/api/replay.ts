@@ -32,12 +32,23 @@ export const replayCalls = endpoint({
     tried: z.int().describe("Calls that were asked again"),
     left: z.int().describe("Calls of tools that do not exist any more"),
     changed: z.array(
-      z.object({ executionId: z.string(), tool: z.string(), userId: z.string(), at: time, before: said, after: said }),
+      z.object({
+        executionId: z.string(),
+        tool: z.string(),
+        userId: z.string(),
+        at: time,
+        before: said,
+        after: said,
+      }),
     ),
   }),
   async run({ policy, governance, schema, since, last }, { caller, doors }) {
     if (!policy && !governance && schema === undefined)
-      throw fieldFault("/policy", "there is nothing to try out", "give policy, governance or schema");
+      throw fieldFault(
+        "/policy",
+        "there is nothing to try out",
+        "give policy, governance or schema",
+      );
     const drafts = {
       ...(policy ? { policy } : {}),
       ...(governance ? { governance } : {}),
@@ -45,6 +56,15 @@ export const replayCalls = endpoint({
     };
     const from = since === undefined ? doors.now() - 7 * DAY_MS : toMs(since);
     const found = await doors.replay(caller, { files: drafts, from, last });
-    return { tried: found.tried, left: found.left, changed: found.changed.map((one) => ({ ...one, at: iso(one.at), before: { ...one.before }, after: { ...one.after } })) };
+    return {
+      tried: found.tried,
+      left: found.left,
+      changed: found.changed.map((one) => ({
+        ...one,
+        at: iso(one.at),
+        before: { ...one.before },
+        after: { ...one.after },
+      })),
+    };
   },
-}); // prettier-ignore
+});

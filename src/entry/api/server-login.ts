@@ -21,7 +21,8 @@ export const beginServerLogin = endpoint({
   input: named,
   output: z.object({ authorizationUrl: z.string() }),
   run: async ({ name }, context) => ({
-    authorizationUrl: (await context.doors.logins.begin(context.caller, name, sees(name, context))).href, // prettier-ignore
+    authorizationUrl: (await context.doors.logins.begin(context.caller, name, sees(name, context)))
+      .href,
   }),
 });
 

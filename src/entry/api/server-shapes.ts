@@ -20,7 +20,11 @@ const oauth = z.strictObject({
   grant: z.enum(["authorization_code", "client_credentials"]).optional(),
   clientId: word.optional(),
   clientSecret: word.optional().describe("Sealed unless it is a reference"),
-  privateKey: z.string().max(16_384).optional().describe("PKCS #8 in PEM; sealed unless it is a reference"), // prettier-ignore
+  privateKey: z
+    .string()
+    .max(16_384)
+    .optional()
+    .describe("PKCS #8 in PEM; sealed unless it is a reference"),
   algorithm: word.optional(),
   issuer: word.optional(),
   scope: word.optional(),
@@ -52,27 +56,54 @@ const operations = z.array(definition).max(1_000);
 
 /** As it is given. */
 export const transportInput = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("stdio"), ...z.object(stdio).partial().required({ argv: true }).shape, cwd: word.optional().describe("Relative paths of argv start here") }),
-  z.strictObject({ kind: z.enum(["http", "sse"]), url, headers: texts.optional(), auth: auth.optional(), oauth: oauth.optional() }),
+  z.strictObject({
+    kind: z.literal("stdio"),
+    ...z.object(stdio).partial().required({ argv: true }).shape,
+    cwd: word.optional().describe("Relative paths of argv start here"),
+  }),
+  z.strictObject({
+    kind: z.enum(["http", "sse"]),
+    url,
+    headers: texts.optional(),
+    auth: auth.optional(),
+    oauth: oauth.optional(),
+  }),
   z.strictObject({ kind: z.literal("api"), url, headers: texts.optional(), operations }),
-]); // prettier-ignore
+]);
 
 const transport = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("stdio"), ...stdio }),
   z.object({ kind: z.enum(["http", "sse"]), url, headers: texts, auth, oauth: oauth.optional() }),
-  z.object({ kind: z.literal("api"), url, headers: texts, operations: z.int().describe("How many") }), // prettier-ignore
+  z.object({
+    kind: z.literal("api"),
+    url,
+    headers: texts,
+    operations: z.int().describe("How many"),
+  }),
 ]);
 
 const limits = {
-  timeoutMs: z.int().min(1_000).max(300_000).describe("Of a call, where neither caller nor tool says another"),
+  timeoutMs: z
+    .int()
+    .min(1_000)
+    .max(300_000)
+    .describe("Of a call, where neither caller nor tool says another"),
   maxConcurrent: z.int().min(1).max(10_000).describe("Requests at once; more wait"),
   maxQueued: z.int().min(0).max(100_000).describe("How many may wait; more are refused"),
-  recheckMs: z.int().min(0).max(3_600_000).describe("How old a look at its definitions may be when a call goes out; 0: each call is preceded by one"),
+  recheckMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .describe(
+      "How old a look at its definitions may be when a call goes out; 0: each call is preceded by one",
+    ),
   breakerFailures: z.int().min(1).max(1_000).describe("So many failures in a row open the breaker"),
   breakerResetMs: z.int().min(100).max(3_600_000).describe("For so long"),
   maxResultBytes: z.int().min(1_024).max(104_857_600).describe("Larger answers are refused"),
-  credentials: z.enum(["shared", "user"]).describe("user: everybody brings a credential of their own"),
-}; // prettier-ignore
+  credentials: z
+    .enum(["shared", "user"])
+    .describe("user: everybody brings a credential of their own"),
+};
 export const settingsInput = z.strictObject(limits).partial();
 
 export const faultShape = z.object({
@@ -110,7 +141,14 @@ export const server = z.object({
   createdAt: time,
   updatedAt: time,
   health: health.nullable(),
-  tools: z.object({ pending: count, approved: count, changed: count, removed: count, rejected: count, refused: count }), // prettier-ignore
+  tools: z.object({
+    pending: count,
+    approved: count,
+    changed: count,
+    removed: count,
+    rejected: count,
+    refused: count,
+  }),
 });
 
 export const terms = z.object({
@@ -164,7 +202,16 @@ export const details = serverTool.extend({
   definition,
   diff: z.array(z.string()).describe("Against the approved one"),
   proposed: terms,
-  versions: z.array(z.object({ pin, firstSeenAt: time, approvedAt: time.nullable(), approvedBy: z.string().nullable(), isApproved: z.boolean(), isOffered: z.boolean() })), // prettier-ignore
+  versions: z.array(
+    z.object({
+      pin,
+      firstSeenAt: time,
+      approvedAt: time.nullable(),
+      approvedBy: z.string().nullable(),
+      isApproved: z.boolean(),
+      isOffered: z.boolean(),
+    }),
+  ),
   capsules: z.array(z.string()),
 });
 
@@ -172,19 +219,53 @@ export function serverShown(view: ServerView): z.input<typeof server> {
   const { transport: reach, health: state, ...row } = view;
   return {
     ...row,
-    transport: reach.kind === "stdio" ? { ...reach, argv: [...reach.argv], folders: [...reach.folders], network: reach.network === "none" ? "none" : { hosts: [...reach.network.hosts] } } : reach.kind === "api" ? { ...reach, operations: reach.operations.length } : reach,
+    transport:
+      reach.kind === "stdio"
+        ? {
+            ...reach,
+            argv: [...reach.argv],
+            folders: [...reach.folders],
+            network: reach.network === "none" ? "none" : { hosts: [...reach.network.hosts] },
+          }
+        : reach.kind === "api"
+          ? { ...reach, operations: reach.operations.length }
+          : reach,
     createdAt: iso(row.createdAt),
     updatedAt: iso(row.updatedAt),
-    health: state === null ? null : { ...state, serverInfo: state.serverInfo && { ...state.serverInfo }, since: iso(state.since) },
+    health:
+      state === null
+        ? null
+        : {
+            ...state,
+            serverInfo: state.serverInfo && { ...state.serverInfo },
+            since: iso(state.since),
+          },
   };
-} // prettier-ignore
+}
 
-export function toolShown({ findings, firstSeenAt, seenAt, decidedAt, ...view }: ServerToolView): z.input<typeof serverTool> {
-  return { ...view, findings: [...findings], firstSeenAt: iso(firstSeenAt), seenAt: iso(seenAt), decidedAt: isoOrNull(decidedAt) };
-} // prettier-ignore
+export function toolShown({
+  findings,
+  firstSeenAt,
+  seenAt,
+  decidedAt,
+  ...view
+}: ServerToolView): z.input<typeof serverTool> {
+  return {
+    ...view,
+    findings: [...findings],
+    firstSeenAt: iso(firstSeenAt),
+    seenAt: iso(seenAt),
+    decidedAt: isoOrNull(decidedAt),
+  };
+}
 
 export function triedShown(made: Tried): z.input<typeof tried> {
-  return { server: serverShown(made.server), fault: faultShown(made.fault), tools: made.tools.map(toolShown), notes: [...made.notes] }; // prettier-ignore
+  return {
+    server: serverShown(made.server),
+    fault: faultShown(made.fault),
+    tools: made.tools.map(toolShown),
+    notes: [...made.notes],
+  };
 }
 
 export function faultShown(given: Fault | null): z.input<typeof faultShape> | null {

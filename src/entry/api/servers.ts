@@ -2,7 +2,22 @@
 import { z } from "zod";
 import type { TransportInput } from "../../upstream/servers.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
-import { details, faultShape, faultShown, riskInput, server, serverName, serverShown, serverTool, settingsInput, terms, toolShown, transportInput, tried, triedShown } from "./server-shapes.ts"; // prettier-ignore
+import {
+  details,
+  faultShape,
+  faultShown,
+  riskInput,
+  server,
+  serverName,
+  serverShown,
+  serverTool,
+  settingsInput,
+  terms,
+  toolShown,
+  transportInput,
+  tried,
+  triedShown,
+} from "./server-shapes.ts";
 import { chosenId, fieldFaultShape, iso, isoOrNull, jsonObject, time } from "./shapes.ts";
 
 const named = z.strictObject({ name: serverName });
@@ -28,17 +43,24 @@ export const addServer = endpoint({
     transport: transportInput,
     settings: settingsInput.optional(),
     enabled: z.boolean().optional(),
-    credentials: z.record(credential, z.string().min(1).max(16_384)).optional().describe("Values for ${credential:NAME}; sealed at once, never shown again"),
+    credentials: z
+      .record(credential, z.string().min(1).max(16_384))
+      .optional()
+      .describe("Values for ${credential:NAME}; sealed at once, never shown again"),
     dryRun: z.boolean().default(false).describe("Connects and lists, keeps nothing"),
   }),
   output: tried,
   async run(input, { caller, doors, reply, signal }) {
-    const made = await doors.servers.add(caller, { ...input, transport: given(input.transport) }, signal);
+    const made = await doors.servers.add(
+      caller,
+      { ...input, transport: given(input.transport) },
+      signal,
+    );
     if (input.dryRun) reply.status = 200;
     else reply.headers["Location"] = `/api/v1/servers/${input.name}`;
     return triedShown(made);
   },
-}); // prettier-ignore
+});
 
 export const listServers = endpoint({
   name: "servers.listServers",
@@ -159,18 +181,23 @@ export const getServerTool = endpoint({
   input: named.extend({ tool }),
   output: details,
   async run({ name, tool: wanted }, { caller, doors }) {
-    const { text, definition, diff, proposed, versions, capsules, ...view } = await doors.servers.tool(caller, name, wanted);
+    const { text, definition, diff, proposed, versions, capsules, ...view } =
+      await doors.servers.tool(caller, name, wanted);
     return {
       ...toolShown(view),
       text,
       definition,
       diff: [...diff],
       proposed,
-      versions: versions.map((version) => ({ ...version, firstSeenAt: iso(version.firstSeenAt), approvedAt: isoOrNull(version.approvedAt) })),
+      versions: versions.map((version) => ({
+        ...version,
+        firstSeenAt: iso(version.firstSeenAt),
+        approvedAt: isoOrNull(version.approvedAt),
+      })),
       capsules: [...capsules],
     };
   },
-}); // prettier-ignore
+});
 
 export const approveServerTools = endpoint({
   name: "servers.approveServerTools",
@@ -180,18 +207,38 @@ export const approveServerTools = endpoint({
   summary: "Agree to tools as they are offered now, so that they can be called",
   input: named.extend({
     tools: tools.optional().describe("Left out: all that are pending"),
-    terms: z.strictObject({ ...terms.shape, risk: riskInput }).partial().optional().describe("Over what was proposed, for each of them"),
-    capsules: z.array(chosenId).max(100).optional().describe("Capsules that get them; left out: those with every native tool, and the default one"),
-    grant: z.enum(["members", "none"]).default("members").describe("Who may execute them at once: every member of the tenant, or nobody"),
-    expectedPins: z.record(tool, z.string().min(8).max(64)).optional().describe("By name; refused when something else is offered by now"),
+    terms: z
+      .strictObject({ ...terms.shape, risk: riskInput })
+      .partial()
+      .optional()
+      .describe("Over what was proposed, for each of them"),
+    capsules: z
+      .array(chosenId)
+      .max(100)
+      .optional()
+      .describe(
+        "Capsules that get them; left out: those with every native tool, and the default one",
+      ),
+    grant: z
+      .enum(["members", "none"])
+      .default("members")
+      .describe("Who may execute them at once: every member of the tenant, or nobody"),
+    expectedPins: z
+      .record(tool, z.string().min(8).max(64))
+      .optional()
+      .describe("By name; refused when something else is offered by now"),
     evenWithFindings: z.boolean().default(false).describe("Also where a finding is a danger"),
   }),
-  output: z.object({ tools: z.array(serverTool), capsules: z.array(z.string()), grant: z.enum(["members", "none"]) }),
+  output: z.object({
+    tools: z.array(serverTool),
+    capsules: z.array(z.string()),
+    grant: z.enum(["members", "none"]),
+  }),
   async run({ name, ...approval }, { caller, doors }) {
     const made = await doors.servers.approve(caller, name, approval);
     return { tools: made.tools.map(toolShown), capsules: [...made.capsules], grant: made.grant };
   },
-}); // prettier-ignore
+});
 
 export const rejectServerTools = endpoint({
   name: "servers.rejectServerTools",
@@ -214,7 +261,10 @@ export const rollbackServerTool = endpoint({
   access: "admin",
   summary:
     "An earlier definition is the approved one again; callable while exactly that is offered",
-  input: named.extend({ tool, pin: z.string().regex(/^[0-9a-f]{8,64}$/, "expected 8 to 64 characters of a pin") }), // prettier-ignore
+  input: named.extend({
+    tool,
+    pin: z.string().regex(/^[0-9a-f]{8,64}$/, "expected 8 to 64 characters of a pin"),
+  }),
   output: serverTool,
   run: async ({ name, tool: wanted, pin }, { caller, doors }) =>
     toolShown(await doors.servers.rollback(caller, name, wanted, pin)),
@@ -227,23 +277,50 @@ export const importServers = endpoint({
   access: "admin",
   summary: "Add the servers of an AI client's configuration; secrets in it are sealed",
   input: z.strictObject({
-    config: jsonObject.optional().describe("An object with mcpServers, or with servers as VS Code has it"),
+    config: jsonObject
+      .optional()
+      .describe("An object with mcpServers, or with servers as VS Code has it"),
     text: z.string().max(1_000_000).optional().describe("The same as text; comments are fine"),
     only: z.array(z.string().min(1).max(256)).max(200).optional().describe("Of these names alone"),
   }),
   output: z.object({
-    servers: z.array(z.object({ name: z.string(), called: z.string(), tried: tried.nullable(), fault: faultShape.nullable(), needs: z.array(z.string()), ignored: z.array(z.string()) })),
+    servers: z.array(
+      z.object({
+        name: z.string(),
+        called: z.string(),
+        tried: tried.nullable(),
+        fault: faultShape.nullable(),
+        needs: z.array(z.string()),
+        ignored: z.array(z.string()),
+      }),
+    ),
     faults: z.array(fieldFaultShape).describe("Entries that cannot be taken, each with its place"),
   }),
   async run({ config, text, only }, { caller, doors, signal }) {
-    if ((config === undefined) === (text === undefined)) throw fieldFault("/config", "expected either config or text", "send the file of your AI client as text");
-    const done = await doors.servers.import(caller, text ?? JSON.stringify(config), only ?? null, signal);
+    if ((config === undefined) === (text === undefined))
+      throw fieldFault(
+        "/config",
+        "expected either config or text",
+        "send the file of your AI client as text",
+      );
+    const done = await doors.servers.import(
+      caller,
+      text ?? JSON.stringify(config),
+      only ?? null,
+      signal,
+    );
     return {
-      servers: done.servers.map((one) => ({ ...one, tried: one.tried && triedShown(one.tried), fault: faultShown(one.fault), needs: [...one.needs], ignored: [...one.ignored] })),
+      servers: done.servers.map((one) => ({
+        ...one,
+        tried: one.tried && triedShown(one.tried),
+        fault: faultShown(one.fault),
+        needs: [...one.needs],
+        ignored: [...one.ignored],
+      })),
       faults: done.faults.map((one) => ({ ...one })),
     };
   },
-}); // prettier-ignore
+});
 
 const kept = z.object({ name: z.string(), updatedAt: time });
 
@@ -267,9 +344,14 @@ export const putServerCredential = endpoint({
   method: "POST",
   path: "/servers/{name}/credentials",
   access: "caller",
-  summary: "Store a credential, everybody's (administrators) or the caller's own; sealed, never shown again", // prettier-ignore
+  summary:
+    "Store a credential, everybody's (administrators) or the caller's own; sealed, never shown again",
   statuses: [201],
-  input: named.extend({ credential, value: z.string().min(1).max(16_384), own: z.boolean().default(false) }), // prettier-ignore
+  input: named.extend({
+    credential,
+    value: z.string().min(1).max(16_384),
+    own: z.boolean().default(false),
+  }),
   output: z.object({ server: z.string(), credential: z.string(), own: z.boolean() }),
   async run({ name, credential: as, value, own }, { caller, doors }) {
     await doors.servers.putCredential(caller, name, { name: as, value, own });

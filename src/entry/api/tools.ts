@@ -47,7 +47,9 @@ export const listTools = endpoint({
   async run(input, { caller, doors }) {
     const { mode, ...filter } = input;
     const runs = (tool: Tool): boolean => mode === undefined || ruleOf(tool, mode, doors) !== "no";
-    const tools = filterTools(await doors.engine.discover(caller), filter as ToolFilter).filter(runs); // prettier-ignore
+    const tools = filterTools(await doors.engine.discover(caller), filter as ToolFilter).filter(
+      runs,
+    );
     const categorizedTools: Record<string, z.input<typeof listed>[]> = {};
     for (const tool of tools) (categorizedTools[tool.category] ??= []).push(listView(tool));
     return {
@@ -131,7 +133,10 @@ const detailView = (tool: Tool, doors: Doors): z.input<typeof detailed> => ({
   examples: tool.examples.map((example) => ({ ...example })),
   parameters: parametersOf(tool),
   functionDefinition: { ...functionDefinition(tool) },
-  rulesByMode: Object.fromEntries(MODES.map((mode) => [mode, ruleOf(tool, mode, doors)])) as Record<Mode, ModeRule["verdict"]>, // prettier-ignore
+  rulesByMode: Object.fromEntries(MODES.map((mode) => [mode, ruleOf(tool, mode, doors)])) as Record<
+    Mode,
+    ModeRule["verdict"]
+  >,
 });
 
 export const getToolDetails = endpoint({

@@ -69,6 +69,8 @@ export const listPlans = endpoint({
     ),
   }),
   run: (_input, { doors }) => ({
-    items: doors.budgets.plans().map(({ budgets, ...plan }) => ({ ...plan, budgets: { ...budgets } })),
+    items: doors.budgets
+      .plans()
+      .map(({ budgets, ...plan }) => ({ ...plan, budgets: { ...budgets } })),
   }),
-}); // prettier-ignore
+});

@@ -7,7 +7,11 @@ import { chosenId, cursorOf, idOfCursor, iso, isoOrNull, page, pageOf, time } fr
 
 const DAY = 86_400;
 
-const url = z.string().min(1).max(2_000).describe("https; a private place only where the operator named it"); // prettier-ignore
+const url = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .describe("https; a private place only where the operator named it");
 const events = z
   .array(z.string().min(1).max(100))
   .min(1)
@@ -160,8 +164,12 @@ export const rotateWebhook = endpoint({
   summary: "A new signing secret; messages carry both signatures for the overlap",
   input: z.strictObject({
     id: chosenId,
-    overlapSeconds: z.int().min(0).max(30 * DAY).default(DAY),
-  }), // prettier-ignore
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(30 * DAY)
+      .default(DAY),
+  }),
   output: withSecret,
   async run({ id, overlapSeconds }, { caller, doors }) {
     const made = await doors.webhooks.rotate(caller, id, overlapSeconds);

@@ -5,7 +5,11 @@ import { plainRequest, type PlainRequest } from "./request.ts";
 
 export interface LanePowers {
   /** Null: node:http has to answer it. Never runs a call that node:http would run again. */
-  serve(request: PlainRequest, socket: Socket, whenGone: (cancel: () => void) => void): Promise<LaneReply | null>; // prettier-ignore
+  serve(
+    request: PlainRequest,
+    socket: Socket,
+    whenGone: (cancel: () => void) => void,
+  ): Promise<LaneReply | null>;
   counted(end: "answered" | "handed_over"): void;
 }
 
@@ -161,10 +165,12 @@ export class Connection {
     socket.setTimeout(0);
     // Given back while nobody listens, the bytes come out again, before any others, when the socket flows.
     socket.pause();
-    socket.unshift(this.#kept.length === 0 ? this.#asked : Buffer.concat([this.#asked, this.#kept]));
+    socket.unshift(
+      this.#kept.length === 0 ? this.#asked : Buffer.concat([this.#asked, this.#kept]),
+    );
     this.#lane.toHttp(socket);
     socket.resume();
-  } // prettier-ignore
+  }
 }
 
 /** A socket with an error is closed, which is heard. */

@@ -21,7 +21,11 @@ let gone: string[];
 let release: () => void;
 
 /** `slow…` waits to be released, `leave…` is for node:http, `fail` throws, `late` finds its client gone, `large` is more than a client takes at once. */
-async function serve(body: string, socket: Socket, whenGone: (cancel: () => void) => void): Promise<LaneReply | null> {
+async function serve(
+  body: string,
+  socket: Socket,
+  whenGone: (cancel: () => void) => void,
+): Promise<LaneReply | null> {
   served.push(body);
   if (body === "late") socket.destroy();
   if (body.startsWith("slow") || body === "late") {
@@ -31,8 +35,13 @@ async function serve(body: string, socket: Socket, whenGone: (cancel: () => void
   if (body.includes("leave")) return null;
   if (body === "fail") throw new Error("by accident");
   const text = body === "large" ? "x".repeat(8_000_000) : `lane ${body}`;
-  return { status: 200, headers: ["X-By", "lane", "Content-Length", String(text.length)], text, encoding: "latin1" };
-} // prettier-ignore
+  return {
+    status: 200,
+    headers: ["X-By", "lane", "Content-Length", String(text.length)],
+    text,
+    encoding: "latin1",
+  };
+}
 
 function overHttp(req: IncomingMessage, res: ServerResponse): void {
   const parts: Buffer[] = [];
@@ -51,7 +60,15 @@ function overHttp(req: IncomingMessage, res: ServerResponse): void {
 
 beforeEach(async () => {
   [wires, counts, served, gone] = [[], {}, [], []];
-  server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 600, keepAliveTimeout: KEEP_MS, connectionsCheckingInterval: 50 }, overHttp); // prettier-ignore
+  server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: 600,
+      keepAliveTimeout: KEEP_MS,
+      connectionsCheckingInterval: 50,
+    },
+    overHttp,
+  );
   lane = openLane(server, {
     serve: ({ body }, socket, whenGone) => serve(body.toString("latin1"), socket, whenGone),
     counted: (end) => void (counts[end] = (counts[end] ?? 0) + 1),
@@ -89,7 +106,11 @@ describe("plain requests", () => {
       const { status, headers, lines, body: said } = await wire.send(asked(body)).answer();
       expect([status, said]).toEqual([200, `lane ${body}`]);
       expect(lines[0]).toBe("HTTP/1.1 200 OK");
-      expect(headers).toMatchObject({ "x-by": "lane", connection: "keep-alive", "keep-alive": "timeout=0" }); // prettier-ignore
+      expect(headers).toMatchObject({
+        "x-by": "lane",
+        connection: "keep-alive",
+        "keep-alive": "timeout=0",
+      });
       expect(Math.abs(Date.parse(headers["date"] ?? "") - Date.now())).toBeLessThan(3_000);
     }
     expect(counts).toEqual({ answered: 3 });
@@ -111,7 +132,8 @@ describe("plain requests", () => {
     wire.send(asked("slow"));
     await until(() => served.length === 1);
     let taken = 0;
-    for (let round = 0; round < 600; round++) wire.socket.write(Buffer.alloc(65_536, "x"), () => (taken += 65_536)); // prettier-ignore
+    for (let round = 0; round < 600; round++)
+      wire.socket.write(Buffer.alloc(65_536, "x"), () => (taken += 65_536));
     await wait(300);
     const before = taken;
     await wait(100);
@@ -145,21 +167,39 @@ describe("all others go to node:http, whole", () => {
     "another method": [["GET / HTTP/1.1\r\nHost: x\r\n\r\n"], ["http GET / 1.1 "]],
     "an older version": [["GET / HTTP/1.0\r\n\r\n"], ["http GET / 1.0 "]],
     "a body in two pieces": [[asked("hello").slice(0, -3), "llo"], ["http POST /mcp 1.1 hello"]],
-    "a head in two pieces": [["POST /mcp HTTP/1.1\r\nHo", asked("hello").slice(22)], ["http POST /mcp 1.1 hello"]],
+    "a head in two pieces": [
+      ["POST /mcp HTTP/1.1\r\nHo", asked("hello").slice(22)],
+      ["http POST /mcp 1.1 hello"],
+    ],
     "byte by byte": [[...asked("hello")], ["http POST /mcp 1.1 hello"]],
     "a large body": [[asked("x".repeat(5_000_000))], ["http POST /mcp 1.1 5000000 bytes"]],
-    "chunks": [["POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"], ["http POST /mcp 1.1 hello"]],
-    "two at once": [[asked("one") + asked("two")], ["http POST /mcp 1.1 one", "http POST /mcp 1.1 two"]],
-    "many at once": [[asked("one").repeat(200)], Array.from({ length: 200 }, () => "http POST /mcp 1.1 one")],
+    chunks: [
+      [
+        "POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+      ],
+      ["http POST /mcp 1.1 hello"],
+    ],
+    "two at once": [
+      [asked("one") + asked("two")],
+      ["http POST /mcp 1.1 one", "http POST /mcp 1.1 two"],
+    ],
+    "many at once": [
+      [asked("one").repeat(200)],
+      Array.from({ length: 200 }, () => "http POST /mcp 1.1 one"),
+    ],
     "what the lane does not want": [[asked("leave")], ["http POST /mcp 1.1 leave"]],
     "a stream as answer": [["GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"], ["data: 1\n\ndata: 2\n\n"]],
-    "no more than half a line": [["P", "OST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"], ["http POST /mcp 1.1 "]],
-  }; // prettier-ignore
+    "no more than half a line": [
+      ["P", "OST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"],
+      ["http POST /mcp 1.1 "],
+    ],
+  };
 
   test.each(Object.entries(cases))("%s", async (_name, [pieces, answers]) => {
     for (const before of [0, 3]) {
       const wire = await dial();
-      for (let round = 0; round < before; round++) expect(await bodyOf(wire.send(asked("plain")))).toBe("lane plain"); // prettier-ignore
+      for (let round = 0; round < before; round++)
+        expect(await bodyOf(wire.send(asked("plain")))).toBe("lane plain");
       if (pieces.length > 10) for (const piece of pieces) wire.send(piece);
       else await wire.sendPieces(...pieces);
       for (const answer of answers) expect(await bodyOf(wire)).toBe(answer);
@@ -180,7 +220,8 @@ describe("all others go to node:http, whole", () => {
     await until(() => served.length === 1);
     await wire.sendPieces(asked("two"), asked("three"), asked("y".repeat(200_000)));
     release();
-    for (const body of ["slow leave", "two", "three", "200000 bytes"]) expect(await bodyOf(wire)).toBe(`http POST /mcp 1.1 ${body}`); // prettier-ignore
+    for (const body of ["slow leave", "two", "three", "200000 bytes"])
+      expect(await bodyOf(wire)).toBe(`http POST /mcp 1.1 ${body}`);
     expect(served).toEqual(["slow leave"]);
   });
 
@@ -190,7 +231,11 @@ describe("all others go to node:http, whole", () => {
     const two = asked("x", { extra: "Content-Length: 2\r\n" });
     expect(await (await dial()).send(two).rest()).toMatch(/^HTTP\/1\.1 400 /);
     const last = await dial();
-    expect((await last.send(asked("x", { extra: "Connection: close\r\n" })).answer()).headers["connection"]).toBe("close"); // prettier-ignore
+    expect(
+      (await last.send(asked("x", { extra: "Connection: close\r\n" })).answer()).headers[
+        "connection"
+      ],
+    ).toBe("close");
     expect(await last.rest()).toBe("");
   });
 
@@ -206,7 +251,9 @@ describe("all others go to node:http, whole", () => {
 describe("time", () => {
   test("a connection that says nothing is told that it is late", async () => {
     const began = performance.now();
-    expect(await (await dial()).rest()).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n"); // prettier-ignore
+    expect(await (await dial()).rest()).toBe(
+      "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n",
+    );
     expect(performance.now() - began).toBeGreaterThan(HEADERS_MS - 50);
   });
 
@@ -250,17 +297,20 @@ describe("time", () => {
 });
 
 describe("going away", () => {
-  test.each(["closes", "resets", "closes only its side"])("a client that %s cancels its call", async (how) => {
-    const wire = await dial();
-    wire.send(asked("slow"));
-    await until(() => served.length === 1);
-    if (how === "closes") wire.close();
-    else if (how === "resets") wire.socket.resetAndDestroy();
-    else wire.socket.end();
-    await until(() => gone.length === 1);
-    release();
-    expect(how === "closes only its side" ? await wire.rest() : "").toBe("");
-  }); // prettier-ignore
+  test.each(["closes", "resets", "closes only its side"])(
+    "a client that %s cancels its call",
+    async (how) => {
+      const wire = await dial();
+      wire.send(asked("slow"));
+      await until(() => served.length === 1);
+      if (how === "closes") wire.close();
+      else if (how === "resets") wire.socket.resetAndDestroy();
+      else wire.socket.end();
+      await until(() => gone.length === 1);
+      release();
+      expect(how === "closes only its side" ? await wire.rest() : "").toBe("");
+    },
+  );
 
   test("and is not handed over any more", async () => {
     const wire = await dial();

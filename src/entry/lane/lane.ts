@@ -2,7 +2,13 @@
 // second HTTP server: what it does not know as plain, node:http reads from the first byte.
 import { STATUS_CODES, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { Connection, type Crossing, type LaneLimits, type LanePowers, type LaneReply } from "./connection.ts"; // prettier-ignore
+import {
+  Connection,
+  type Crossing,
+  type LaneLimits,
+  type LanePowers,
+  type LaneReply,
+} from "./connection.ts";
 
 export interface Lane {
   /** Answers under way are finished; connections without one are closed. */

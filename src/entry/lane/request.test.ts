@@ -11,7 +11,13 @@ const server: Server = createServer((req, res) => {
   const parts: Buffer[] = [];
   req.on("data", (part: Buffer) => parts.push(part));
   req.on("end", () => {
-    heard.push(reading(`${req.method} HTTP/${req.httpVersion} ${req.url}`, req.headers, Buffer.concat(parts))); // prettier-ignore
+    heard.push(
+      reading(
+        `${req.method} HTTP/${req.httpVersion} ${req.url}`,
+        req.headers,
+        Buffer.concat(parts),
+      ),
+    );
     res.end();
   });
 });
@@ -66,7 +72,8 @@ describe("plain", () => {
 
   test("a head as large as node:http takes, and no larger", async () => {
     const fixed = PLAIN.length - BODY.length - 4 + "X: \r\n".length;
-    const of = (size: number) => bytesOf(PLAIN.replace(HOST, `${HOST}X: ${"x".repeat(size - fixed)}\r\n`)); // prettier-ignore
+    const of = (size: number) =>
+      bytesOf(PLAIN.replace(HOST, `${HOST}X: ${"x".repeat(size - fixed)}\r\n`));
     expect(plainRequest(of(maxHeaderSize + 1))).toBeNull();
     const largest = of(maxHeaderSize);
     expect(await nodes(largest)).toEqual([ours(largest)]);
@@ -122,7 +129,21 @@ describe("left to node:http", () => {
     lines("content-length: 1\r\n"),
     // How long it is.
     PLAIN.replace(LENGTH, ""),
-    ...["+9", "-9", "09", "9,9", "9, 9", "9 9", "0x9", "9.0", "9e0", "8", "10", "", "99999999999999999999"].map((length) => PLAIN.replace(LENGTH, `Content-Length: ${length}\r\n`)),
+    ...[
+      "+9",
+      "-9",
+      "09",
+      "9,9",
+      "9, 9",
+      "9 9",
+      "0x9",
+      "9.0",
+      "9e0",
+      "8",
+      "10",
+      "",
+      "99999999999999999999",
+    ].map((length) => PLAIN.replace(LENGTH, `Content-Length: ${length}\r\n`)),
     PLAIN.replace(LENGTH, "Content-Length: \t9\r\n"),
     PLAIN.replace(LENGTH, "Content-Length : 9\r\n"),
     PLAIN.replace(LENGTH, "Content_Length: 9\r\n"),
@@ -131,26 +152,119 @@ describe("left to node:http", () => {
     lines("Transfer-Encoding:\r\n"),
     `${LINE}${HOST}Transfer-Encoding: chunked\r\n\r\n9\r\n${BODY}\r\n0\r\n\r\n`,
     // What else may come.
-    ...["Expect: 100-continue", "Upgrade: h2c", "TE: trailers", "Trailer: x", "Content-Encoding: gzip", "Connection: close", "Connection: upgrade", "Connection: keep-alive, te", "Connection:", "Proxy-Connection: close", "Set-Cookie: a=b"].map((line) => lines(`${line}\r\n`)),
+    ...[
+      "Expect: 100-continue",
+      "Upgrade: h2c",
+      "TE: trailers",
+      "Trailer: x",
+      "Content-Encoding: gzip",
+      "Connection: close",
+      "Connection: upgrade",
+      "Connection: keep-alive, te",
+      "Connection:",
+      "Proxy-Connection: close",
+      "Set-Cookie: a=b",
+    ].map((line) => lines(`${line}\r\n`)),
     // The first line.
-    ...["GET /mcp HTTP/1.1", "post /mcp HTTP/1.1", "POST  /mcp HTTP/1.1", "POST /mcp  HTTP/1.1", "POST\t/mcp HTTP/1.1", "POST /mcp HTTP/1.0", "POST /mcp HTTP/1.2", "POST /mcp HTTP/2.0", "POST /mcp http/1.1", "POST /mcp HTTP/1.1 ", "POST /mcp", "POST /mcp?a=b HTTP/1.1", "POST /mcp#a HTTP/1.1", "POST /m%63p HTTP/1.1", "POST /./mcp HTTP/1.1", "POST mcp HTTP/1.1", "POST http://127.0.0.1/mcp HTTP/1.1", "POST * HTTP/1.1", "POST /mcp\\x HTTP/1.1", "POST /\xe9 HTTP/1.1", "POST /mcp\0 HTTP/1.1", " POST /mcp HTTP/1.1"].map((line) => PLAIN.replace("POST /mcp HTTP/1.1", line)),
+    ...[
+      "GET /mcp HTTP/1.1",
+      "post /mcp HTTP/1.1",
+      "POST  /mcp HTTP/1.1",
+      "POST /mcp  HTTP/1.1",
+      "POST\t/mcp HTTP/1.1",
+      "POST /mcp HTTP/1.0",
+      "POST /mcp HTTP/1.2",
+      "POST /mcp HTTP/2.0",
+      "POST /mcp http/1.1",
+      "POST /mcp HTTP/1.1 ",
+      "POST /mcp",
+      "POST /mcp?a=b HTTP/1.1",
+      "POST /mcp#a HTTP/1.1",
+      "POST /m%63p HTTP/1.1",
+      "POST /./mcp HTTP/1.1",
+      "POST mcp HTTP/1.1",
+      "POST http://127.0.0.1/mcp HTTP/1.1",
+      "POST * HTTP/1.1",
+      "POST /mcp\\x HTTP/1.1",
+      "POST /\xe9 HTTP/1.1",
+      "POST /mcp\0 HTTP/1.1",
+      " POST /mcp HTTP/1.1",
+    ].map((line) => PLAIN.replace("POST /mcp HTTP/1.1", line)),
     `${LINE}\r\n${BODY}`,
   ])("%j", (text) => {
     expect(plainRequest(bytesOf(text))).toBeNull();
-  }); // prettier-ignore
+  });
 });
 
-const PIECES = ["\r", "\n", "\r\n", "\r\n\r\n", " ", "\t", "\0", ":", ": ", ",", "-", "+", "0", "1", "9", "a", "x", "_", "/", "?", "%", "\x7f", "\xe9", "\xff", "POST", "HTTP/1.1", "HTTP/1.0", "/mcp", "chunked", "close", "keep-alive", HOST, LENGTH, "content-length: 9\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "Connection: keep-alive\r\n", "Upgrade: x\r\n", "Expect: 100-continue\r\n", "x-a: b\r\n", "x-a:\r\n", "__proto__: x\r\n", "set-cookie: a\r\n", "cookie: a\r\n", BODY, LINE]; // prettier-ignore
+const PIECES = [
+  "\r",
+  "\n",
+  "\r\n",
+  "\r\n\r\n",
+  " ",
+  "\t",
+  "\0",
+  ":",
+  ": ",
+  ",",
+  "-",
+  "+",
+  "0",
+  "1",
+  "9",
+  "a",
+  "x",
+  "_",
+  "/",
+  "?",
+  "%",
+  "\x7f",
+  "\xe9",
+  "\xff",
+  "POST",
+  "HTTP/1.1",
+  "HTTP/1.0",
+  "/mcp",
+  "chunked",
+  "close",
+  "keep-alive",
+  HOST,
+  LENGTH,
+  "content-length: 9\r\n",
+  "Transfer-Encoding: chunked\r\n",
+  "Connection: close\r\n",
+  "Connection: keep-alive\r\n",
+  "Upgrade: x\r\n",
+  "Expect: 100-continue\r\n",
+  "x-a: b\r\n",
+  "x-a:\r\n",
+  "__proto__: x\r\n",
+  "set-cookie: a\r\n",
+  "cookie: a\r\n",
+  BODY,
+  LINE,
+];
 
 /** A piece put in, taken out or put in the place of others. */
-const edits = fc.array(fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), cut: fc.nat({ max: 6 }), put: fc.constantFrom("", ...PIECES) }), { maxLength: 3 }); // prettier-ignore
+const edits = fc.array(
+  fc.record({
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    cut: fc.nat({ max: 6 }),
+    put: fc.constantFrom("", ...PIECES),
+  }),
+  { maxLength: 3 },
+);
 const edited = edits.map((list) =>
   list.reduce((text, { at, cut, put }) => {
     const from = Math.floor(at * text.length);
     return text.slice(0, from) + put + text.slice(from + cut);
   }, PLAIN),
 );
-const token = fc.string({ unit: fc.constantFrom(..."!#$%&'*+-.^_`|~019azAZ"), minLength: 1, maxLength: 12 }); // prettier-ignore
+const token = fc.string({
+  unit: fc.constantFrom(..."!#$%&'*+-.^_`|~019azAZ"),
+  minLength: 1,
+  maxLength: 12,
+});
 const value = fc.string({ unit: fc.constantFrom(...' \t!~:,;="()aZ09'), maxLength: 20 });
 const built = fc
   .record({

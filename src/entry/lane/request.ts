@@ -13,7 +13,16 @@ const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
 /** Less than HTTP allows: no tabs, no bytes beyond ASCII, only `POST`, and a path that needs no decoding. */
 const HEAD = /^POST (\/[\w/-]*) HTTP\/1\.1(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\x20-\x7e]*)+$/;
 /** They change how the request ends, what comes after it, or (the last one) how node:http gives them. */
-const UNUSUAL = new Set(["transfer-encoding", "content-encoding", "expect", "upgrade", "te", "trailer", "proxy-connection", "set-cookie"]); // prettier-ignore
+const UNUSUAL = new Set([
+  "transfer-encoding",
+  "content-encoding",
+  "expect",
+  "upgrade",
+  "te",
+  "trailer",
+  "proxy-connection",
+  "set-cookie",
+]);
 const SPACE = 32;
 
 export function plainRequest(bytes: Buffer): PlainRequest | null {
@@ -26,7 +35,8 @@ export function plainRequest(bytes: Buffer): PlainRequest | null {
   const bodyAt = end + END_OF_HEAD.length;
   // As a number is printed, and no other way: no zeros before it, no sign, no list.
   if (headers["content-length"] !== String(bytes.length - bodyAt)) return null;
-  if (headers.connection !== undefined && headers.connection.toLowerCase() !== "keep-alive") return null; // prettier-ignore
+  if (headers.connection !== undefined && headers.connection.toLowerCase() !== "keep-alive")
+    return null;
   return { path, headers, body: bytes.subarray(bodyAt) };
 }
 

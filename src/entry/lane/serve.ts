@@ -29,7 +29,10 @@ export function createServe({ doors, names, guard, run, begun }: ServePowers): L
     try {
       guard().check({ headers });
       // Agents bring a key. The console's cookie would travel with requests of other local pages too.
-      const known = identity.identify({ authorization: headers.authorization, cookie: undefined }, socket); // prettier-ignore
+      const known = identity.identify(
+        { authorization: headers.authorization, cookie: undefined },
+        socket,
+      );
       caller = known instanceof Promise ? await known : known;
       fast = fastCall({ headers }, parseStrict(body), names, server);
     } catch {
@@ -37,7 +40,13 @@ export function createServe({ doors, names, guard, run, begun }: ServePowers): L
     }
     if (fast === null || socket.destroyed) return null;
     const requestId = ids.next("req", now());
-    const ending = run(fast, caller, { requestId, server, span: NO_REQUEST_SPAN, ip: socket.remoteAddress, whenGone }); // prettier-ignore
+    const ending = run(fast, caller, {
+      requestId,
+      server,
+      span: NO_REQUEST_SPAN,
+      ip: socket.remoteAddress,
+      whenGone,
+    });
     try {
       const end = await ending;
       if (typeof end !== "string") return end;

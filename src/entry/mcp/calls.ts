@@ -4,10 +4,25 @@ import type {
   InputRequiredResult,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Caller, CallRequest, ClientSide, InputQuestions, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
+import type {
+  Caller,
+  CallRequest,
+  ClientSide,
+  InputQuestions,
+  JsonObject,
+  Outcome,
+  Progress,
+} from "../../call.ts";
 import { canonicalJson } from "../../util/json.ts";
 import type { TraceContext } from "../../util/trace.ts";
-import { comesBackTo, linkToApproval, opensLinks, stateCodec, waitForEnd, type CallState } from "./held.ts"; // prettier-ignore
+import {
+  comesBackTo,
+  linkToApproval,
+  opensLinks,
+  stateCodec,
+  waitForEnd,
+  type CallState,
+} from "./held.ts";
 import type { Ongoing, Waiter } from "./ongoing.ts";
 import { answersTo, askable, presented } from "./questions.ts";
 import { Refusal } from "./refusal.ts";
@@ -63,21 +78,39 @@ export async function callEngine(
   return settled(face, ctx, talk, exchange, progress, waiter, ongoing);
 }
 
-async function settled(face: Face, ctx: ServerContext, talk: Conversation, exchange: Exchange, progress: ProgressSink | null, waiter: Waiter, ongoing: Ongoing): Promise<Outcome | InputRequiredResult> {
+async function settled(
+  face: Face,
+  ctx: ServerContext,
+  talk: Conversation,
+  exchange: Exchange,
+  progress: ProgressSink | null,
+  waiter: Waiter,
+  ongoing: Ongoing,
+): Promise<Outcome | InputRequiredResult> {
   const next = await ongoing.next(waiter).catch((cause: unknown) => {
     if (cause instanceof NotRecorded) exchange.notRecorded?.();
     throw cause;
   });
-  if (next.kind === "ended") return waited(face, ctx, talk, exchange, progress, waiter.signal, next.outcome, false);
+  if (next.kind === "ended")
+    return waited(face, ctx, talk, exchange, progress, waiter.signal, next.outcome, false);
   await progress?.end();
   return question(face, ctx, ongoing, next.questions);
-} // prettier-ignore
+}
 
 /** The record could not be written. */
 class NotRecorded extends Refusal {}
 
 /** Of one that waits for a person: kept waiting as long as the client can be, or shown the way. */
-async function waited(face: Face, ctx: ServerContext, talk: Conversation, exchange: Exchange, progress: ProgressSink | null, signal: AbortSignal, first: Outcome, isBack: boolean): Promise<Outcome | InputRequiredResult> {
+async function waited(
+  face: Face,
+  ctx: ServerContext,
+  talk: Conversation,
+  exchange: Exchange,
+  progress: ProgressSink | null,
+  signal: AbortSignal,
+  first: Outcome,
+  isBack: boolean,
+): Promise<Outcome | InputRequiredResult> {
   let outcome = first;
   const link = opensLinks(face, ctx, talk.capabilities());
   // A link is shown at once; whoever comes back, or can show none, is kept waiting.
@@ -93,7 +126,7 @@ async function waited(face: Face, ctx: ServerContext, talk: Conversation, exchan
   // Without a hold to slow them down, rounds of links would be over in a moment.
   const again = asked || (link && approval.state === "pending" && approval.holdSeconds > 0);
   return again ? linkToApproval(face, ctx, outcome, approval) : outcome;
-} // prettier-ignore
+}
 
 function requestOf(face: Face, ctx: ServerContext, exchange: Exchange, asked: Asked): CallRequest {
   return {
@@ -119,14 +152,20 @@ function declaredBy(face: Face, ctx: ServerContext): JsonObject | null {
   return envelope?.[face.sdk.server.CLIENT_CAPABILITIES_META_KEY] ?? null;
 }
 
-function clientSide(face: Face, ctx: ServerContext, talk: Conversation, ongoing: Ongoing): ClientSide {
+function clientSide(
+  face: Face,
+  ctx: ServerContext,
+  talk: Conversation,
+  ongoing: Ongoing,
+): ClientSide {
   const modern = declaredBy(face, ctx);
   const capabilities = askable(modern ?? talk.capabilities());
   let given: unknown = ctx.mcpReq.inputResponses;
   return {
     capabilities,
     logLevel: levelOf(face, ctx, talk),
-    notify: (method, params) => (method === "notifications/message" ? ongoing.message(params) : undefined),
+    notify: (method, params) =>
+      method === "notifications/message" ? ongoing.message(params) : undefined,
     async ask(questions, { server, signal }) {
       const shown = presented(questions, server, capabilities);
       if (modern === null) return sent(ctx, shown, signal);
@@ -136,7 +175,7 @@ function clientSide(face: Face, ctx: ServerContext, talk: Conversation, ongoing:
       return known ?? ongoing.ask(shown, signal);
     },
   };
-} // prettier-ignore
+}
 
 /** The older era: requests of the server on the stream of this very call. */
 async function sent(ctx: ServerContext, questions: InputQuestions, signal: AbortSignal) {
@@ -158,7 +197,11 @@ function parkedFor(face: Face, ctx: ServerContext, asked: Asked): Ongoing | null
   if (state === undefined || !("ongoing" in state)) return null;
   const found = face.parking.find(state.ongoing, state.round, fingerprintOf(face, ctx, asked));
   if (found?.questions) return found;
-  throw new Refusal({ code: -32602, message: "No call waits for this answer: it was given, it came too late, or it belongs to another call" }); // prettier-ignore
+  throw new Refusal({
+    code: -32602,
+    message:
+      "No call waits for this answer: it was given, it came too late, or it belongs to another call",
+  });
 }
 
 /** Goes on with the answers; else what has still to be answered. */
@@ -170,12 +213,17 @@ function resumed(ongoing: Ongoing, ctx: ServerContext): InputQuestions | null {
   return null;
 }
 
-async function question(face: Face, ctx: ServerContext, ongoing: Ongoing, questions: InputQuestions): Promise<InputRequiredResult> {
+async function question(
+  face: Face,
+  ctx: ServerContext,
+  ongoing: Ongoing,
+  questions: InputQuestions,
+): Promise<InputRequiredResult> {
   const { id, round } = ongoing;
   const requestState = await stateCodec(face, ANSWER_MS / 1000).mint({ ongoing: id, round }, ctx);
   const inputRequests = questions as unknown as InputRequests; // as the server upstream wrote them
   return { resultType: "input_required", inputRequests, requestState };
-} // prettier-ignore
+}
 
 /** The client's cancel, and the end of its connection: streams are not resumed, so nobody would get the answer. */
 function signalOf(ctx: ServerContext): AbortSignal {
@@ -187,7 +235,10 @@ function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: Exchange
   if (span?.context) return span.context;
   const inBody = metaContext((ctx.mcpReq._meta ?? {}) as JsonObject);
   if (inBody.traceparent !== undefined) return inBody;
-  return { ...(traceparent === undefined ? {} : { traceparent }), ...(tracestate === undefined ? {} : { tracestate }) }; // prettier-ignore
+  return {
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(tracestate === undefined ? {} : { tracestate }),
+  };
 }
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];

@@ -26,7 +26,11 @@ export interface FastFacts {
 }
 
 /** An id: the call waits for a person under it, and the SDK's way knows how the client can wait. Throws NoSuchServer only. */
-export type FastRun = (fast: FastCall, caller: Caller, facts: FastFacts) => Promise<FastReply | string>; // prettier-ignore
+export type FastRun = (
+  fast: FastCall,
+  caller: Caller,
+  facts: FastFacts,
+) => Promise<FastReply | string>;
 
 export function createFastRun(doors: Doors, views: Views): FastRun {
   return async (fast, caller, { requestId, server, span, ip, whenGone }) => {
@@ -35,12 +39,19 @@ export function createFastRun(doors: Doors, views: Views): FastRun {
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     let answer: FastAnswer;
     try {
-      const outcome = await doors.engine.execute(caller, { ...request, within: span.context?.within, ip, whenGone });
+      const outcome = await doors.engine.execute(caller, {
+        ...request,
+        within: span.context?.within,
+        ip,
+        whenGone,
+      });
       if (doors.tracing.on) tellOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
-      if (outcome.rate.length > 0) headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
+      if (outcome.rate.length > 0)
+        headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       // Whoever sees nothing of a server learns nothing of it: its face is as absent as any other.
-      if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server)) throw noSuchServer();
+      if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server))
+        throw noSuchServer();
       answer = fastAnswer(fast, outcome, doors.settings.version, server);
     } catch (cause) {
       if (cause instanceof NoSuchServer) throw cause;
@@ -53,10 +64,12 @@ export function createFastRun(doors: Doors, views: Views): FastRun {
     headers.push("Content-Length", String(bytes));
     return { status, headers, text, encoding: bytes === text.length ? "latin1" : "utf8" };
   };
-} // prettier-ignore
+}
 
 class NoSuchServer extends AppError {}
 
 /** The same whether there is none or it is not for this caller. */
 export const noSuchServer = (): AppError =>
-  new NoSuchServer("NOT_FOUND", "unknown", "There is no server of this name for this caller", { remedy: "see what there is at /mcp, or ask an administrator" }); // prettier-ignore
+  new NoSuchServer("NOT_FOUND", "unknown", "There is no server of this name for this caller", {
+    remedy: "see what there is at /mcp, or ask an administrator",
+  });

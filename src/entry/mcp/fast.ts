@@ -3,7 +3,14 @@
 import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../call.ts";
 import { declaresHeaders } from "./param-headers.ts";
-import { EXECUTION_KEY, notRecorded, rpcErrorOf, serverInfo, statusOf, toolResult } from "./result.ts"; // prettier-ignore
+import {
+  EXECUTION_KEY,
+  notRecorded,
+  rpcErrorOf,
+  serverInfo,
+  statusOf,
+  toolResult,
+} from "./result.ts";
 import type { Names } from "./views.ts";
 
 const VERSION = "2026-07-28";
@@ -26,7 +33,6 @@ export function fastCall(
   names: Names,
   server: string | null,
 ): FastCall | null {
-  // prettier-ignore
   const { headers } = req;
   if (
     headers["mcp-protocol-version"] !== VERSION ||
@@ -70,7 +76,10 @@ export function fastCall(
 
 function canAnswer(meta: JsonObject): boolean {
   const declared = meta[`${PREFIX}clientCapabilities`];
-  return isObject(declared) && ("elicitation" in declared || "sampling" in declared || "roots" in declared); // prettier-ignore
+  return (
+    isObject(declared) &&
+    ("elicitation" in declared || "sampling" in declared || "roots" in declared)
+  );
 }
 
 /** Needs no decoding in a header; any other name goes the long way. */
@@ -79,9 +88,17 @@ const PLAIN_NAME = /^[A-Za-z0-9_./-]{1,128}$/;
 function isPlainMeta(meta: JsonObject): boolean {
   if (meta[`${PREFIX}protocolVersion`] !== VERSION) return false;
   for (const key of Object.keys(meta)) {
-    if (key === "progressToken" || key === EXECUTION_KEY || (key.startsWith(PREFIX) && !PLAIN_META.has(key))) return false; // prettier-ignore
+    if (
+      key === "progressToken" ||
+      key === EXECUTION_KEY ||
+      (key.startsWith(PREFIX) && !PLAIN_META.has(key))
+    )
+      return false;
   }
-  return isPlainClient(meta[`${PREFIX}clientInfo`]) && isPlainCapabilities(meta[`${PREFIX}clientCapabilities`]); // prettier-ignore
+  return (
+    isPlainClient(meta[`${PREFIX}clientInfo`]) &&
+    isPlainCapabilities(meta[`${PREFIX}clientCapabilities`])
+  );
 }
 
 /** Words only; pictures and the like are for the SDK's schema. */
@@ -123,9 +140,15 @@ export interface FastAnswer {
 }
 
 /** The answer; the same result the SDK path would send. */
-export function fastAnswer({ id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">, outcome: Outcome, version: string, server: string | null): FastAnswer {
+export function fastAnswer(
+  { id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">,
+  outcome: Outcome,
+  version: string,
+  server: string | null,
+): FastAnswer {
   const error = rpcErrorOf(outcome, nameAsSent);
-  if (error) return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
+  if (error)
+    return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
   const result = toolResult(outcome, server);
   const text = JSON.stringify({
     jsonrpc: "2.0",
@@ -139,7 +162,7 @@ export function fastAnswer({ id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent
     },
   });
   return { status: 200, text };
-} // prettier-ignore
+}
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -44,23 +44,36 @@ export async function gather(
   return { entries: lists.flat(), away };
 }
 
-async function pages(upstreams: Doors["upstreams"], caller: Caller, server: string, method: ListMethod, signal: AbortSignal): Promise<readonly Found[]> {
+async function pages(
+  upstreams: Doors["upstreams"],
+  caller: Caller,
+  server: string,
+  method: ListMethod,
+  signal: AbortSignal,
+): Promise<readonly Found[]> {
   if (!upstreams) return [];
   const { list, keys } = FIELDS[method];
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]);
   const found: Found[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && found.length < MAX_ENTRIES; page++) {
-    const result = await upstreams.request(server, caller.userId, method, cursor === undefined ? {} : { cursor }, { signal: limit, timeoutMs: WAIT_MS });
+    const result = await upstreams.request(
+      server,
+      caller.userId,
+      method,
+      cursor === undefined ? {} : { cursor },
+      { signal: limit, timeoutMs: WAIT_MS },
+    );
     const entries = result[list];
     if (Array.isArray(entries)) {
       // What lacks what every entry must have would make a client refuse the whole list.
       for (const entry of entries as readonly JsonObject[])
-        if (isObject(entry) && keys.every((key) => typeof entry[key] === "string")) found.push({ server, entry });
+        if (isObject(entry) && keys.every((key) => typeof entry[key] === "string"))
+          found.push({ server, entry });
     }
     const { nextCursor } = result;
     if (typeof nextCursor !== "string" || nextCursor === cursor) break;
     cursor = nextCursor;
   }
   return found.slice(0, MAX_ENTRIES);
-} // prettier-ignore
+}

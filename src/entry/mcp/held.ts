@@ -1,7 +1,15 @@
 // A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
 // arrives here can turn it to approved, it only shows the way to whoever may.
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
-import type { ApprovalNotice, Caller, CallRequest, Json, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
+import type {
+  ApprovalNotice,
+  Caller,
+  CallRequest,
+  Json,
+  JsonObject,
+  Outcome,
+  Progress,
+} from "../../call.ts";
 import type { ExecutionRecord } from "../../store/store.ts";
 import { canonicalJson } from "../../util/json.ts";
 import type { Doors } from "../doors.ts";
@@ -43,14 +51,23 @@ export async function comesBackTo(
   const { caller } = face.exchangeOf(ctx);
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
-  if (record?.toolName === tool && sameText(await askedFor(doors, caller, record), doors.masker.value(args))) return record.id;
-  throw new Refusal({ code: -32602, message: "The state or execution id does not belong to this call: call again without it" });
-} // prettier-ignore
+  if (
+    record?.toolName === tool &&
+    sameText(await askedFor(doors, caller, record), doors.masker.value(args))
+  )
+    return record.id;
+  throw new Refusal({
+    code: -32602,
+    message: "The state or execution id does not belong to this call: call again without it",
+  });
+}
 
 /** The arguments as the caller gave them: an approver may have had others run. */
 async function askedFor(doors: Doors, caller: Caller, record: ExecutionRecord): Promise<Json> {
   const { approvalId } = record;
-  return approvalId === null ? record.arguments : (await doors.approvals.show(caller, approvalId)).arguments; // prettier-ignore
+  return approvalId === null
+    ? record.arguments
+    : (await doors.approvals.show(caller, approvalId)).arguments;
 }
 
 const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);
@@ -64,8 +81,12 @@ export async function waitForEnd(
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
   const { executionId, timeoutMs } = open;
-  const follow = (ms: number) => face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) }); // prettier-ignore
-  const held = open.approval?.state === "pending" ? await holdOpen(follow, open.approval.holdSeconds, report) : open; // prettier-ignore
+  const follow = (ms: number) =>
+    face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
+  const held =
+    open.approval?.state === "pending"
+      ? await holdOpen(follow, open.approval.holdSeconds, report)
+      : open;
   if (held.endedAt !== null || held.approval?.state === "pending" || signal?.aborted) return held;
   return follow(timeoutMs + LATEST_START_MS);
 }
@@ -77,7 +98,8 @@ async function holdOpen(
 ): Promise<Outcome> {
   const began = performance.now();
   const passed = (): number => Math.round((performance.now() - began) / 1000);
-  const tell = (): void => report?.({ progress: passed(), total: seconds, message: "waiting for approval" }); // prettier-ignore
+  const tell = (): void =>
+    report?.({ progress: passed(), total: seconds, message: "waiting for approval" });
   tell();
   const timer = setInterval(tell, PROGRESS_EVERY_MS);
   try {
@@ -88,7 +110,11 @@ async function holdOpen(
 }
 
 /** Can this client open a link for its user? Only then may it be asked: else the model would see a protocol error. */
-export function opensLinks(face: Face, ctx: ServerContext, legacy: JsonObject | undefined): boolean {
+export function opensLinks(
+  face: Face,
+  ctx: ServerContext,
+  legacy: JsonObject | undefined,
+): boolean {
   const { CLIENT_CAPABILITIES_META_KEY } = face.sdk.server;
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
@@ -96,7 +122,7 @@ export function opensLinks(face: Face, ctx: ServerContext, legacy: JsonObject | 
   const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
   return elicitation?.["url"] !== undefined && hasPages(face);
-} // prettier-ignore
+}
 
 /** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
 export async function linkToApproval(
@@ -125,18 +151,25 @@ export async function linkToApproval(
 export function notEnded(face: Face, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
-  const lines = waits ? pendingLines(face, waits) : [
-    `${status.toUpperCase()}: it has not ended yet.`,
-    `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
-  ];
-  const told = waits && { id: waits.id, state: waits.state, expiresAt: new Date(waits.expiresAt).toISOString(), ...(hasPages(face) && { url: urlOf(face, waits) }) };
+  const lines = waits
+    ? pendingLines(face, waits)
+    : [
+        `${status.toUpperCase()}: it has not ended yet.`,
+        `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
+      ];
+  const told = waits && {
+    id: waits.id,
+    state: waits.state,
+    expiresAt: new Date(waits.expiresAt).toISOString(),
+    ...(hasPages(face) && { url: urlOf(face, waits) }),
+  };
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
     structuredContent: { executionId, status, ...(told && { approval: told }) },
     isError: true as const,
     _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
   };
-} // prettier-ignore
+}
 
 function pendingLines(face: Face, approval: ApprovalNotice): string[] {
   const until = new Date(approval.expiresAt).toISOString();

@@ -57,9 +57,21 @@ export function openLegacyLeg(
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => {
-        const member = notices.join({ caller, server: face.server, tell: (notice) => void told(server, notice).catch(onError) }); // prettier-ignore
+        const member = notices.join({
+          caller,
+          server: face.server,
+          tell: (notice) => void told(server, notice).catch(onError),
+        });
         talk.member = member;
-        const session = { caller, route: face.server, transport, server, member, open: 0, idleSince: doors.now() }; // prettier-ignore
+        const session = {
+          caller,
+          route: face.server,
+          transport,
+          server,
+          member,
+          open: 0,
+          idleSince: doors.now(),
+        };
         sessions.add(id, session);
         exchange.release = sessions.hold(session);
       },
@@ -74,7 +86,8 @@ export function openLegacyLeg(
   return {
     async answer(face, offer, request, options) {
       const exchange = exchangeOf(options.authInfo);
-      if (isInitialize(options.parsedBody as Json)) return initialize(face, offer, request, options, exchange); // prettier-ignore
+      if (isInitialize(options.parsedBody as Json))
+        return initialize(face, offer, request, options, exchange);
       const id = request.headers.get("mcp-session-id");
       if (id === null) return null;
       const session = sessions.get(id, exchange.caller, face.server);

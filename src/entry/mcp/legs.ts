@@ -70,24 +70,48 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
   };
   const listening = new Set<McpHttpHandler>();
 
-  async function listen(face: Face, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+  async function listen(
+    face: Face,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
     const { caller } = exchangeOf(options.authInfo);
-    const bus = listenerBus({ face, caller, notices, body: options.parsedBody as Json, onerror, left: () => listening.delete(handler) });
+    const bus = listenerBus({
+      face,
+      caller,
+      notices,
+      body: options.parsedBody as Json,
+      onerror,
+      left: () => listening.delete(handler),
+    });
     const handler = handlerOf(face, bus);
     const response = await handler.fetch(request, options);
-    if (bus.state === "full") return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "Subscription limit reached" } });
+    if (bus.state === "full")
+      return Response.json({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32603, message: "Subscription limit reached" },
+      });
     if (bus.state === "open") listening.add(handler);
     return response;
-  } // prettier-ignore
+  }
 
-  async function answer(server: string | null, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+  async function answer(
+    server: string | null,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
     const response = await answerOf(server, request, options);
     const headers = rateHeaders(exchangeOf(options.authInfo).rate);
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
-  } // prettier-ignore
+  }
 
-  async function answerOf(server: string | null, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+  async function answerOf(
+    server: string | null,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
     const { face, handler } = routeOf(server);
     const exchange = exchangeOf(options.authInfo);
     const body = options.parsedBody as Json | undefined;
@@ -101,7 +125,7 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
     const response = await handler.fetch(request, options);
     if (!exchange.unrecorded) return response;
     return new Response(response.body, { status: 503, headers: response.headers });
-  } // prettier-ignore
+  }
 
   const respond = (server: string | null) =>
     sdk.node.toNodeHandler(

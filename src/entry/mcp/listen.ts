@@ -44,14 +44,20 @@ export function listenerBus(p: ListenerParts): ListenerBus {
   };
 }
 
-async function watch({ face, caller }: ListenerParts, member: Member | null, uri: string): Promise<void> {
+async function watch(
+  { face, caller }: ListenerParts,
+  member: Member | null,
+  uri: string,
+): Promise<void> {
   await resourceOf(face, caller, uri); // what the caller may not see is not watched
   await member?.subscribe(uri);
-} // prettier-ignore
+}
 
 function urisOf(body: Json | undefined): string[] {
   const params = isObject(body) ? body["params"] : undefined;
   const wanted = isObject(params) ? params["notifications"] : undefined;
   const uris = isObject(wanted) ? wanted["resourceSubscriptions"] : undefined;
-  return Array.isArray(uris) ? (uris as readonly Json[]).filter((uri) => typeof uri === "string") : []; // prettier-ignore
+  return Array.isArray(uris)
+    ? (uris as readonly Json[]).filter((uri) => typeof uri === "string")
+    : [];
 }

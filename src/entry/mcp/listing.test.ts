@@ -115,12 +115,25 @@ describe("pages", () => {
   });
 
   it("a search is listed instead of the tools, and only where it was chosen", () => {
-    const all = ["system/call_tool", "system/run_code", "test/a"].map((name) => ({ ...tool("a"), name })); // prettier-ignore
+    const all = ["system/call_tool", "system/run_code", "test/a"].map((name) => ({
+      ...tool("a"),
+      name,
+    }));
     expect(listable(all).map(({ name }) => name)).toEqual(["test/a"]);
-    expect(listable(all, "search").map(({ name }) => name)).toEqual(["system/call_tool", "system/run_code"]); // prettier-ignore
-    expect(all.map((one) => listedTool(one).annotations.destructiveHint)).toEqual([false, false, false]); // prettier-ignore
+    expect(listable(all, "search").map(({ name }) => name)).toEqual([
+      "system/call_tool",
+      "system/run_code",
+    ]);
+    expect(all.map((one) => listedTool(one).annotations.destructiveHint)).toEqual([
+      false,
+      false,
+      false,
+    ]);
     const relay = { ...tool("a"), name: "system/call_tool", effects: "network" as const };
-    expect(listedTool(relay).annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true }); // prettier-ignore
+    expect(listedTool(relay).annotations).toMatchObject({
+      readOnlyHint: false,
+      destructiveHint: true,
+    });
   });
 
   it("leave out what is deprecated", () => {

@@ -31,7 +31,10 @@ export interface Page {
 
 /** Deprecated tools still answer, but nobody new should find them. A search is shown instead of the tools, never beside them. */
 export const listable = (tools: readonly Tool[], listing: Listing = "full"): Tool[] =>
-  tools.filter(({ deprecated, name }) => deprecated === null && WAYS_TO_TOOLS.includes(name) === (listing === "search")); // prettier-ignore
+  tools.filter(
+    ({ deprecated, name }) =>
+      deprecated === null && WAYS_TO_TOOLS.includes(name) === (listing === "search"),
+  );
 
 export function listedTool(tool: Tool, server: string | null = null): ListedTool {
   const readOnly = tool.effects === "read_only" || tool.effects === "essential_health_check";
@@ -45,7 +48,11 @@ export function listedTool(tool: Tool, server: string | null = null): ListedTool
     annotations: {
       readOnlyHint: readOnly,
       // What calls others can do whatever they do.
-      destructiveHint: !readOnly && (tool.risk === "dangerous" || tool.effects === "system_dangerous" || WAYS_TO_TOOLS.includes(tool.name)), // prettier-ignore
+      destructiveHint:
+        !readOnly &&
+        (tool.risk === "dangerous" ||
+          tool.effects === "system_dangerous" ||
+          WAYS_TO_TOOLS.includes(tool.name)),
       idempotentHint: tool.idempotent,
       openWorldHint: tool.openWorld,
     },

@@ -42,11 +42,25 @@ const [DELAY_MS, AT_ONCE] = [50, 2_000];
 const CHANGED = "notifications/";
 const UPDATED = `${CHANGED}resources/updated`;
 const CONNECTED = "ostiary/connected";
-const KINDS: Readonly<Record<string, { readonly kind: Exclude<Notice["kind"], "resource_updated">; readonly sees: (view: ServerView) => boolean }>> = {
+const KINDS: Readonly<
+  Record<
+    string,
+    {
+      readonly kind: Exclude<Notice["kind"], "resource_updated">;
+      readonly sees: (view: ServerView) => boolean;
+    }
+  >
+> = {
   [`${CHANGED}tools/list_changed`]: { kind: "tools_list_changed", sees: () => true },
-  [`${CHANGED}prompts/list_changed`]: { kind: "prompts_list_changed", sees: ({ prompts }) => prompts !== null },
-  [`${CHANGED}resources/list_changed`]: { kind: "resources_list_changed", sees: ({ resources }) => resources !== null },
-}; // prettier-ignore
+  [`${CHANGED}prompts/list_changed`]: {
+    kind: "prompts_list_changed",
+    sees: ({ prompts }) => prompts !== null,
+  },
+  [`${CHANGED}resources/list_changed`]: {
+    kind: "resources_list_changed",
+    sees: ({ resources }) => resources !== null,
+  },
+};
 
 export function openNotices(doors: Doors, views: Views): Notices {
   const entries = new Set<Entry>();
@@ -100,7 +114,9 @@ export function openNotices(doors: Doors, views: Views): Notices {
 
   return {
     join(listener) {
-      const mine = [...entries].filter(({ listener: other }) => isSame(other.caller, listener.caller)); // prettier-ignore
+      const mine = [...entries].filter(({ listener: other }) =>
+        isSame(other.caller, listener.caller),
+      );
       if (mine.length >= PER_CALLER || entries.size >= IN_TOTAL) return null;
       const uris: Entry["uris"] = new Map();
       const { caller, server } = listener;
@@ -125,7 +141,8 @@ export function openNotices(doors: Doors, views: Views): Notices {
         },
         leave() {
           entries.delete(entry);
-          for (const { server: of, uri } of uris.values()) subscriptions.remove(of, uri).catch(unheard); // prettier-ignore
+          for (const { server: of, uri } of uris.values())
+            subscriptions.remove(of, uri).catch(unheard);
           uris.clear();
         },
       };

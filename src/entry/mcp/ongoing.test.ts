@@ -8,7 +8,11 @@ const QUESTION: InputQuestions = { name: { method: "elicitation/create", params:
 const ANSWER: InputAnswers = { name: { action: "accept" } };
 
 const callerOf = (userId: string): Caller => ({ tenantId: "t", userId, keyId: "k" }) as Caller;
-const waiter = (signal = new AbortController().signal): Waiter => ({ signal, report: null, message: () => undefined }); // prettier-ignore
+const waiter = (signal = new AbortController().signal): Waiter => ({
+  signal,
+  report: null,
+  message: () => undefined,
+});
 
 let parking: Parking;
 beforeEach(() => {
@@ -60,7 +64,10 @@ describe("a call that may outlive its request", () => {
     expect(call.signal.aborted).toBe(false);
     call.answer(ANSWER);
     const other = new AbortController();
-    const never = parking.begin({ caller: callerOf("anna"), fingerprint: "f" }, () => new Promise(() => undefined)); // prettier-ignore
+    const never = parking.begin(
+      { caller: callerOf("anna"), fingerprint: "f" },
+      () => new Promise(() => undefined),
+    );
     const next = never.next(waiter(other.signal));
     other.abort();
     expect(never.signal.reason).toBe("user");
@@ -74,7 +81,9 @@ describe("a call that may outlive its request", () => {
     expect(call.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(call.signal.reason).toBe("timeout");
-    await expect(call.next(waiter())).rejects.toMatchObject({ fault: { reason: "client_cannot_be_asked" } }); // prettier-ignore
+    await expect(call.next(waiter())).rejects.toMatchObject({
+      fault: { reason: "client_cannot_be_asked" },
+    });
     expect(parking.find(call.id, 1, "f")).toBeNull();
   });
 

@@ -1,7 +1,14 @@
 // A call that can outlive the request that began it: a server upstream asks something, the client of the modern era comes
 // back with the answer under a new request, and the call has waited in memory meanwhile.
 import { randomUUID } from "node:crypto";
-import type { Caller, InputAnswers, InputQuestions, JsonObject, Outcome, Progress } from "../../call.ts"; // prettier-ignore
+import type {
+  Caller,
+  InputAnswers,
+  InputQuestions,
+  JsonObject,
+  Outcome,
+  Progress,
+} from "../../call.ts";
 import { cannotAsk } from "./questions.ts";
 
 /** What becomes of it next. */
@@ -23,11 +30,14 @@ interface Question {
 
 export interface Parking {
   /** Begins one; `start` is called at once. */
-  begin(facts: Pick<Ongoing, "caller" | "fingerprint">, start: (ongoing: Ongoing) => Promise<Outcome>): Ongoing;
+  begin(
+    facts: Pick<Ongoing, "caller" | "fingerprint">,
+    start: (ongoing: Ongoing) => Promise<Outcome>,
+  ): Ongoing;
   /** The one that waits for an answer under this id and in this round, and for the very same request. */
   find(id: string, round: number, fingerprint: string): Ongoing | null;
   close(): void;
-} // prettier-ignore
+}
 
 export interface ParkingLimits {
   readonly perCaller: number;
@@ -39,7 +49,8 @@ export function createParking(limits: ParkingLimits): Parking {
   const waiting = new Map<string, Ongoing>();
   const enter = (ongoing: Ongoing): (() => void) => {
     const mine = [...waiting.values()].filter((one) => isSame(one.caller, ongoing.caller)).length;
-    if (mine >= limits.perCaller || waiting.size >= limits.total) throw cannotAsk("too many calls wait for an answer of their client already"); // prettier-ignore
+    if (mine >= limits.perCaller || waiting.size >= limits.total)
+      throw cannotAsk("too many calls wait for an answer of their client already");
     waiting.set(ongoing.id, ongoing);
     return () => void waiting.delete(ongoing.id);
   };
@@ -86,7 +97,6 @@ export class Ongoing {
     { caller, fingerprint }: Pick<Ongoing, "caller" | "fingerprint">,
     powers: OngoingPowers,
   ) {
-    // prettier-ignore
     this.caller = caller;
     this.fingerprint = fingerprint;
     this.#powers = powers;

@@ -2,13 +2,20 @@ import { describe, expect, it } from "vitest";
 import { answersTo, askable, presented } from "./questions.ts";
 
 const form = { method: "elicitation/create", params: { message: "Who?", requestedSchema: {} } };
-const link = { method: "elicitation/create", params: { mode: "url", message: "Go", url: "https://example.org" } }; // prettier-ignore
+const link = {
+  method: "elicitation/create",
+  params: { mode: "url", message: "Go", url: "https://example.org" },
+};
 const sample = { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } };
 
 describe("questions of a server to the caller's client", () => {
   it("carry the server's name", () => {
     const { q } = presented({ q: form }, "notes", { elicitation: {} });
-    expect(q?.params).toMatchObject({ message: "notes asks: Who?", requestedSchema: {}, _meta: { "ostiary/server": "notes" } }); // prettier-ignore
+    expect(q?.params).toMatchObject({
+      message: "notes asks: Who?",
+      requestedSchema: {},
+      _meta: { "ostiary/server": "notes" },
+    });
   });
 
   it.each([
@@ -30,11 +37,15 @@ describe("questions of a server to the caller's client", () => {
   });
 
   it("give a link the id that the older era wants", () => {
-    expect(presented({ q: link }, "notes", { elicitation: { url: {} } })["q"]?.params).toHaveProperty("elicitationId"); // prettier-ignore
+    expect(
+      presented({ q: link }, "notes", { elicitation: { url: {} } })["q"]?.params,
+    ).toHaveProperty("elicitationId");
   });
 
   it("tell servers nothing of a client but what it can be asked", () => {
-    expect(askable({ elicitation: { form: {} }, experimental: { secret: {} }, roots: {} })).toEqual({ elicitation: { form: {} }, roots: {} }); // prettier-ignore
+    expect(askable({ elicitation: { form: {} }, experimental: { secret: {} }, roots: {} })).toEqual(
+      { elicitation: { form: {} }, roots: {} },
+    );
     expect(askable(undefined)).toEqual({});
   });
 });

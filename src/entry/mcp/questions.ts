@@ -12,12 +12,16 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** Of what a client declared, the part that servers upstream may know. */
 export function askable(declared: JsonObject | undefined): JsonObject {
-  const known = Object.entries(declared ?? {}).filter(([kind]) => Object.values(KINDS).includes(kind)); // prettier-ignore
+  const known = Object.entries(declared ?? {}).filter(([kind]) =>
+    Object.values(KINDS).includes(kind),
+  );
   return Object.fromEntries(known);
 }
 
 export const cannotAsk = (why: string): AppError =>
-  new AppError("UNAVAILABLE", "client_cannot_be_asked", why, { remedy: "use a client that can answer, or a call that asks nothing" }); // prettier-ignore
+  new AppError("UNAVAILABLE", "client_cannot_be_asked", why, {
+    remedy: "use a client that can answer, or a call that asks nothing",
+  });
 
 /** The questions as the client is shown them; throws when one is of a kind that it did not declare. */
 export function presented(
@@ -26,7 +30,10 @@ export function presented(
   capabilities: JsonObject,
 ): InputQuestions {
   const entries = Object.entries(questions).map(([key, { method, params }]) => {
-    if (!isDeclared(method, params, capabilities)) throw cannotAsk(`the server ${server} asks ${JSON.stringify(method)} of a client that did not declare it`); // prettier-ignore
+    if (!isDeclared(method, params, capabilities))
+      throw cannotAsk(
+        `the server ${server} asks ${JSON.stringify(method)} of a client that did not declare it`,
+      );
     return [key, { method, params: signed(method, params, server) }] as const;
   });
   return Object.fromEntries(entries);
@@ -46,7 +53,12 @@ function signed(method: string, params: JsonObject, server: string): JsonObject 
   const meta = { ...(isObject(_meta) ? _meta : {}), "ostiary/server": server };
   const told = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
   const url = method === "elicitation/create" && params["mode"] === "url";
-  return { ...rest, ...told, ...(url && params["elicitationId"] === undefined ? { elicitationId: randomUUID() } : {}), _meta: meta }; // prettier-ignore
+  return {
+    ...rest,
+    ...told,
+    ...(url && params["elicitationId"] === undefined ? { elicitationId: randomUUID() } : {}),
+    _meta: meta,
+  };
 }
 
 /** The answers to these questions, nothing else of what came; null: one is missing. */

@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import type { Json, Outcome } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import { packError, packResult } from "../../util/mcp-output.ts";
-import { contentError, isUnknown, notRecorded, rpcErrorOf, statusOf, toolResult, unknownTool } from "./result.ts"; // prettier-ignore
+import {
+  contentError,
+  isUnknown,
+  notRecorded,
+  rpcErrorOf,
+  statusOf,
+  toolResult,
+  unknownTool,
+} from "./result.ts";
 
 const outcome = (facts: Partial<Outcome>): Outcome => ({
   executionId: "exec_1",
@@ -103,14 +111,24 @@ describe("the result of a call that did not succeed", () => {
   });
 
   it("names the seconds to wait", () => {
-    const error = { code: "TOO_MANY_REQUESTS", reason: "rate_user", message: "too many", retryAfterSeconds: 7 } as const; // prettier-ignore
+    const error = {
+      code: "TOO_MANY_REQUESTS",
+      reason: "rate_user",
+      message: "too many",
+      retryAfterSeconds: 7,
+    } as const;
     expect(failure({ error }).content[0]).toMatchObject({
       text: expect.stringContaining("Wait 7 s") as string,
     });
   });
 
   it("keeps what happened inside the server to itself", () => {
-    const error = { code: "INTERNAL_SERVER_ERROR", reason: "internal", message: "/etc/secret broke", remedy: "see /etc" } as const; // prettier-ignore
+    const error = {
+      code: "INTERNAL_SERVER_ERROR",
+      reason: "internal",
+      message: "/etc/secret broke",
+      remedy: "see /etc",
+    } as const;
     expect(JSON.stringify(failure({ error }))).not.toContain("/etc");
   });
 
@@ -152,23 +170,43 @@ describe("answers of servers upstream", () => {
   const error = { code: "EXECUTION_FAILED", reason: "tool_error", message: "no" } as const;
 
   it("keep a tool's own words for its failure, marked as one", () => {
-    const output = packResult({ content: [{ type: "text", text: "the disk is full" }], isError: true, _meta: { "a.b/c": 1 } }); // prettier-ignore
+    const output = packResult({
+      content: [{ type: "text", text: "the disk is full" }],
+      isError: true,
+      _meta: { "a.b/c": 1 },
+    });
     const result = failure({ output, error });
-    expect(result).toMatchObject({ content: [{ type: "text", text: "the disk is full" }], isError: true }); // prettier-ignore
+    expect(result).toMatchObject({
+      content: [{ type: "text", text: "the disk is full" }],
+      isError: true,
+    });
     expect(result.structuredContent).toBeUndefined();
-    expect(result._meta).toMatchObject({ "a.b/c": 1, "ostiary/error": { code: "EXECUTION_FAILED" } }); // prettier-ignore
+    expect(result._meta).toMatchObject({
+      "a.b/c": 1,
+      "ostiary/error": { code: "EXECUTION_FAILED" },
+    });
   });
 
   it("name resources in the union by their server, and as they are at its own face", () => {
-    const output = packResult({ content: [{ type: "resource_link", uri: "a:1", name: "a" }, { type: "resource", resource: { uri: "a:2", text: "x" } }] }); // prettier-ignore
+    const output = packResult({
+      content: [
+        { type: "resource_link", uri: "a:1", name: "a" },
+        { type: "resource", resource: { uri: "a:2", text: "x" } },
+      ],
+    });
     const from = outcome({ output, metadata: { server: "notes" } });
-    const uris = (route: string | null) => JSON.stringify(toolResult(from, route).content).match(/"uri":"[^"]*"/g); // prettier-ignore
+    const uris = (route: string | null) =>
+      JSON.stringify(toolResult(from, route).content).match(/"uri":"[^"]*"/g);
     expect(uris(null)).toEqual(['"uri":"notes+a:1"', '"uri":"notes+a:2"']);
     expect(uris("notes")).toEqual(['"uri":"a:1"', '"uri":"a:2"']);
   });
 
   it("are an error of the protocol where the client lacks a capability, and only there", () => {
-    const lacking = packError({ code: -32021, message: "m", data: { requiredCapabilities: { sampling: {} } } }); // prettier-ignore
+    const lacking = packError({
+      code: -32021,
+      message: "m",
+      data: { requiredCapabilities: { sampling: {} } },
+    });
     const told = rpcErrorOf(outcome({ ...failed, error, output: lacking }), "x");
     expect(told).toMatchObject({ code: -32021, data: { requiredCapabilities: { sampling: {} } } });
     expect(told && statusOf(told)).toBe(400);
@@ -182,12 +220,22 @@ describe("answers of servers upstream", () => {
   it("of what has no results but errors carry the server's own, else ours without inner text", () => {
     const absent = { code: -32602, message: "Resource not found", data: { uri: "a:1" } };
     const output = packError({ code: -32602, message: "no such note", data: { uri: "a:1" } });
-    expect(contentError(outcome({ ...failed, error, output }), absent)).toEqual({ code: -32602, message: "no such note", data: { uri: "a:1" } }); // prettier-ignore
-    const inner = { code: "INTERNAL_SERVER_ERROR", reason: "internal", message: "password hunter2" } as const; // prettier-ignore
+    expect(contentError(outcome({ ...failed, error, output }), absent)).toEqual({
+      code: -32602,
+      message: "no such note",
+      data: { uri: "a:1" },
+    });
+    const inner = {
+      code: "INTERNAL_SERVER_ERROR",
+      reason: "internal",
+      message: "password hunter2",
+    } as const;
     const told = contentError(outcome({ ...failed, error: inner }), absent);
     expect(told).toMatchObject({ code: -32603, data: { executionId: "exec_1" } });
     expect(JSON.stringify(told)).not.toContain("hunter2");
     const unknown = { code: "NOT_FOUND", reason: "unknown", message: "x" } as const;
-    expect(contentError(outcome({ ...failed, visible: false, error: unknown }), absent)).toBe(absent); // prettier-ignore
+    expect(contentError(outcome({ ...failed, visible: false, error: unknown }), absent)).toBe(
+      absent,
+    );
   });
 });

@@ -47,11 +47,14 @@ export const isUnknown = (outcome: Outcome): boolean =>
   !outcome.visible && outcome.error?.code === "NOT_FOUND";
 
 /** Always ours: whose server stands behind it is in the title. */
-export const serverInfo = (version: string, server: string | null = null): { name: string; title: string; version: string } => ({
+export const serverInfo = (
+  version: string,
+  server: string | null = null,
+): { name: string; title: string; version: string } => ({
   name: "ostiary",
   title: server === null ? "Ostiary" : `Ostiary in front of ${server}`,
   version,
-}); // prettier-ignore
+});
 
 /** What a server upstream calls its resources, as all servers together have it. A server's name has no plus. */
 export const prefixed = (server: string, uri: string): string => `${server}+${uri}`;
@@ -98,7 +101,9 @@ function resultOf(outcome: Outcome): ToolResult {
 function shown(output: Json, meta: JsonObject): ToolResult {
   const { content, structuredContent, rest } = unpackResult(output);
   const _meta = rest._meta ? { ...rest._meta, ...meta } : meta;
-  return structuredContent === undefined ? { content, _meta } : { content, structuredContent, _meta }; // prettier-ignore
+  return structuredContent === undefined
+    ? { content, _meta }
+    : { content, structuredContent, _meta };
 }
 
 /** Of the specification: the client did not declare what the server needs of it. It must reach the client as such. */
@@ -128,9 +133,14 @@ export function contentError(outcome: Outcome, absent: RpcError): RpcError {
   return {
     code: CODES[code].rpc,
     message: `${code} (${reason}): ${message}`,
-    data: { code, reason, executionId: outcome.executionId, ...(remedy === undefined ? {} : { remedy }) },
+    data: {
+      code,
+      reason,
+      executionId: outcome.executionId,
+      ...(remedy === undefined ? {} : { remedy }),
+    },
   };
-} // prettier-ignore
+}
 
 function faultOfOutcome(outcome: Outcome): Fault {
   const fault: Fault = outcome.error ?? {

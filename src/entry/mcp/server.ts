@@ -76,12 +76,25 @@ export interface Conversation {
 
 const TTL_MS = 30_000;
 const CACHE = { ttlMs: TTL_MS, cacheScope: "private" } as const;
-const CACHED = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "server/discover"] as const; // prettier-ignore
+const CACHED = [
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "server/discover",
+] as const;
 
 /** What this caller may be offered on this route. Null: the route is nobody's, or not for this caller. */
-export async function offerOf(face: Pick<Face, "views" | "server">, caller: Caller): Promise<Offer | null> {
+export async function offerOf(
+  face: Pick<Face, "views" | "server">,
+  caller: Caller,
+): Promise<Offer | null> {
   const { servers } = await face.views.of(caller);
-  const own = face.server === null ? [...servers.values()] : [servers.get(face.server)].filter((view) => view !== undefined);
+  const own =
+    face.server === null
+      ? [...servers.values()]
+      : [servers.get(face.server)].filter((view) => view !== undefined);
   if (face.server !== null && own.length === 0) return null;
   return {
     resources: own.some(({ resources }) => resources !== null),
@@ -89,7 +102,7 @@ export async function offerOf(face: Pick<Face, "views" | "server">, caller: Call
     completions: own.some(({ completions }) => completions !== null),
     logging: own.length > 0,
   };
-} // prettier-ignore
+}
 
 export interface Built {
   readonly server: Server;
@@ -126,12 +139,16 @@ function identity(face: Face, offer: Offer) {
         ...(offer.completions ? { completions: {} } : {}),
         ...(offer.logging ? { logging: {} } : {}),
       },
-      ...(server === null ? {} : { instructions: `Ostiary stands in front of the server "${server}": what is listed here is what this caller may use of it. Every call is judged and recorded.` }),
+      ...(server === null
+        ? {}
+        : {
+            instructions: `Ostiary stands in front of the server "${server}": what is listed here is what this caller may use of it. Every call is judged and recorded.`,
+          }),
       requestState: { verify: stateCodec(face).verify },
       cacheHints: Object.fromEntries(CACHED.map((method) => [method, CACHE])),
     },
   ] as const;
-} // prettier-ignore
+}
 
 function install(server: Server, face: Face, offer: Offer): Built {
   const talk: Conversation = {
@@ -193,18 +210,34 @@ async function listTools(
 export type Traced = typeof traced;
 
 /** Over HTTP the door has opened the span; on stdin the message is all there is. */
-async function traced<T>(face: Face, ctx: ServerContext, method: string, params: { readonly name?: string }, work: (exchange: Exchange) => Promise<T>): Promise<T> {
+async function traced<T>(
+  face: Face,
+  ctx: ServerContext,
+  method: string,
+  params: { readonly name?: string },
+  work: (exchange: Exchange) => Promise<T>,
+): Promise<T> {
   const exchange = face.exchangeOf(ctx);
   if (face.entry !== "stdio") return guarded(face, exchange.span, () => work(exchange));
-  const message = { id: ctx.mcpReq.id, method, params: { ...params, _meta: (ctx.mcpReq._meta ?? {}) as JsonObject } };
-  const span = mcpSpan(face.doors, message, { entry: "stdio", at: performance.now(), transport: "pipe", outside: {}, attributes: {} });
+  const message = {
+    id: ctx.mcpReq.id,
+    method,
+    params: { ...params, _meta: (ctx.mcpReq._meta ?? {}) as JsonObject },
+  };
+  const span = mcpSpan(face.doors, message, {
+    entry: "stdio",
+    at: performance.now(),
+    transport: "pipe",
+    outside: {},
+    attributes: {},
+  });
   span.caller(exchange.caller);
   try {
     return await guarded(face, span, () => work({ ...exchange, span }));
   } finally {
     span.end();
   }
-} // prettier-ignore
+}
 
 /** The SDK would put the text of any exception on the wire: only errors made here may leave. */
 async function guarded<T>(

@@ -19,7 +19,12 @@ const NO_ATTRIBUTES: Attributes = Object.freeze({});
 type Spans = Pick<Doors, "tracing" | "registry">;
 
 /** A message that is no single request (a notice, an answer, a batch) has none. */
-export function httpMcpSpan(doors: Spans, body: Json | undefined, req: IncomingMessage, facts: { readonly at: number; readonly requestId: string; readonly caller: Caller }): RequestSpan {
+export function httpMcpSpan(
+  doors: Spans,
+  body: Json | undefined,
+  req: IncomingMessage,
+  facts: { readonly at: number; readonly requestId: string; readonly caller: Caller },
+): RequestSpan {
   const { headers, socket } = req;
   const span = mcpSpan(doors, body, {
     entry: "mcp",
@@ -29,17 +34,23 @@ export function httpMcpSpan(doors: Spans, body: Json | undefined, req: IncomingM
     requestId: facts.requestId,
     attributes: NO_ATTRIBUTES,
     pairs: [
-      ATTR.protocol, "http",
-      ATTR.mcpProtocol, one(headers["mcp-protocol-version"]),
-      ATTR.mcpSession, one(headers["mcp-session-id"]),
-      ATTR.clientAddress, socket.remoteAddress,
-      ATTR.serverAddress, socket.localAddress,
-      ATTR.serverPort, socket.localPort,
+      ATTR.protocol,
+      "http",
+      ATTR.mcpProtocol,
+      one(headers["mcp-protocol-version"]),
+      ATTR.mcpSession,
+      one(headers["mcp-session-id"]),
+      ATTR.clientAddress,
+      socket.remoteAddress,
+      ATTR.serverAddress,
+      socket.localAddress,
+      ATTR.serverPort,
+      socket.localPort,
     ],
   });
   span.caller(facts.caller);
   return span;
-} // prettier-ignore
+}
 
 export interface McpSpanFacts {
   readonly entry: "mcp" | "stdio";
@@ -55,9 +66,11 @@ export interface McpSpanFacts {
 export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFacts): RequestSpan {
   if (!doors.tracing.on || !isObject(body)) return NO_REQUEST_SPAN;
   const { id, method: said, params } = body;
-  if (typeof said !== "string" || (typeof id !== "string" && typeof id !== "number")) return NO_REQUEST_SPAN; // prettier-ignore
+  if (typeof said !== "string" || (typeof id !== "string" && typeof id !== "number"))
+    return NO_REQUEST_SPAN;
   const method = MCP_METHODS.has(said) ? said : OTHER;
-  const target = method === "tools/call" && isObject(params) ? wireName(doors, params["name"]) : null; // prettier-ignore
+  const target =
+    method === "tools/call" && isObject(params) ? wireName(doors, params["name"]) : null;
   const inside = contextIn(params);
   const within = parentOf(inside.traceparent, inside.tracestate);
   return doors.tracing.request({

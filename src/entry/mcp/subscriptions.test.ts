@@ -9,7 +9,12 @@ function recorder(refuses: (method: string) => boolean = () => false) {
     asked.push(`${method} ${server} ${String(params.uri)} ${userId}`);
     return refuses(method) ? Promise.reject(new Error("no")) : Promise.resolve({});
   };
-  return { asked, subscriptions: createSubscriptions({ upstreams: { request } as unknown as NonNullable<Doors["upstreams"]> }) }; // prettier-ignore
+  return {
+    asked,
+    subscriptions: createSubscriptions({
+      upstreams: { request } as unknown as NonNullable<Doors["upstreams"]>,
+    }),
+  };
 }
 
 describe("subscriptions at servers", () => {
@@ -20,7 +25,10 @@ describe("subscriptions at servers", () => {
     await subscriptions.remove("notes", "a:1");
     expect(asked).toEqual(["resources/subscribe notes a:1 anna"]);
     await subscriptions.remove("notes", "a:1");
-    expect(asked).toEqual(["resources/subscribe notes a:1 anna", "resources/unsubscribe notes a:1 anna"]); // prettier-ignore
+    expect(asked).toEqual([
+      "resources/subscribe notes a:1 anna",
+      "resources/unsubscribe notes a:1 anna",
+    ]);
     await subscriptions.remove("notes", "a:1");
     expect(asked).toHaveLength(2);
   });

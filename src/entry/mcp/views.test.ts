@@ -18,7 +18,11 @@ describe("what a caller sees of servers", () => {
     const view = viewOf(ALL);
     expect(view.tools).toEqual([native, b, a, other]);
     expect([...view.servers.keys()]).toEqual(["notes", "other"]);
-    expect(view.servers.get("notes")).toMatchObject({ tools: [a, b], resources: read, prompts: null }); // prettier-ignore
+    expect(view.servers.get("notes")).toMatchObject({
+      tools: [a, b],
+      resources: read,
+      prompts: null,
+    });
     expect(nameOf(b, "notes")).toBe("b.x");
     expect(nameOf(b, null)).toBe("notes_b_x");
   });
@@ -35,7 +39,8 @@ describe("names on a route", () => {
     revision: 1,
     tools: ALL,
     all: () => registry.tools,
-    get: (name: string) => registry.tools.find((tool) => tool.name === name || tool.wireName === name) ?? null, // prettier-ignore
+    get: (name: string) =>
+      registry.tools.find((tool) => tool.name === name || tool.wireName === name) ?? null,
   };
   const names = createNames(registry);
 

@@ -55,7 +55,9 @@ export function viewOf(visible: readonly Tool[]): View {
         name,
         {
           name,
-          tools: tools.filter(isListed).sort((a, b) => (nameOf(a, name) < nameOf(b, name) ? -1 : 1)), // prettier-ignore
+          tools: tools
+            .filter(isListed)
+            .sort((a, b) => (nameOf(a, name) < nameOf(b, name) ? -1 : 1)),
           resources: kind(tools, "resources/read"),
           prompts: kind(tools, "prompts/get"),
           completions: kind(tools, "completion/complete"),

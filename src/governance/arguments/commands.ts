@@ -9,10 +9,17 @@ import type { SimpleCommand, Word } from "./shell.ts";
 
 const MAX_WORDS = 1_000;
 const PARSED: RuleSource = { at: "built in", text: "a command that is not understood is refused" };
-const WORKSPACE: RuleSource = { at: "built in", text: "rm -r never takes the workspace itself or anything outside it" }; // prettier-ignore
+const WORKSPACE: RuleSource = {
+  at: "built in",
+  text: "rm -r never takes the workspace itself or anything outside it",
+};
 
 /** True when nobody need be asked about it. */
-export async function judgeCommandLine(j: Judging, text: string, programs: Programs): Promise<boolean> {
+export async function judgeCommandLine(
+  j: Judging,
+  text: string,
+  programs: Programs,
+): Promise<boolean> {
   // The parser is loaded for the first command that is judged: most servers see none for long.
   const { takeApart } = await import("./shell.ts");
   const { commands, notUnderstood, beyondPlain } = takeApart(text);
@@ -29,30 +36,52 @@ export async function judgeCommandLine(j: Judging, text: string, programs: Progr
     return false;
   }
   const free = await judgeAll(j, commands, programs);
-  if (free && beyondPlain !== null) ask(j, text, `it is more than plain commands (${beyondPlain})`, programs.rules.rule);
+  if (free && beyondPlain !== null)
+    ask(j, text, `it is more than plain commands (${beyondPlain})`, programs.rules.rule);
   return finish(j, text, free && beyondPlain === null, programs);
-} // prettier-ignore
+}
 
 /** A program and its arguments without a shell. */
-export async function judgeArgv(j: Judging, argv: readonly string[], programs: Programs): Promise<boolean> {
+export async function judgeArgv(
+  j: Judging,
+  argv: readonly string[],
+  programs: Programs,
+): Promise<boolean> {
   const [name = "", ...args] = argv;
   const text = argv.join(" ");
-  const why = name === "" ? "it names no program" : argv.some((word) => word.includes("\0")) ? "it holds NUL" : args.length > MAX_WORDS ? `it has more than ${MAX_WORDS} words` : null;
+  const why =
+    name === ""
+      ? "it names no program"
+      : argv.some((word) => word.includes("\0"))
+        ? "it holds NUL"
+        : args.length > MAX_WORDS
+          ? `it has more than ${MAX_WORDS} words`
+          : null;
   if (why !== null) {
     const message = `command ${quote(text)} is not understood: ${why}`;
-    denied(j, { reason: "command_forbidden", value: text, message, suggestion: "give the program first, then its arguments", rule: PARSED });
+    denied(j, {
+      reason: "command_forbidden",
+      value: text,
+      message,
+      suggestion: "give the program first, then its arguments",
+      rule: PARSED,
+    });
     return false;
   }
   const plain = (word: string): Word => ({ text: word, value: word });
   const command = { text, name: plain(name), args: args.map(plain), variables: [], redirects: [] };
   return finish(j, text, await judgeAll(j, [command], programs), programs);
-} // prettier-ignore
+}
 
-async function judgeAll(j: Judging, commands: readonly SimpleCommand[], programs: Programs): Promise<boolean> {
+async function judgeAll(
+  j: Judging,
+  commands: readonly SimpleCommand[],
+  programs: Programs,
+): Promise<boolean> {
   let free = true;
   for (const command of commands) free = (await judgeOne(j, command, programs)) && free;
   return free;
-} // prettier-ignore
+}
 
 /** The lists speak of what is asked about because it starts programs, not of other classes. */
 function finish(j: Judging, text: string, free: boolean, programs: Programs): boolean {
@@ -78,7 +107,8 @@ function judgeVariables(j: Judging, { variables, text }: SimpleCommand, programs
     // http_proxy works like HTTP_PROXY.
     const rule = match(never, name.toUpperCase());
     if (rule) deny(j, text, `the variable ${name} may not be set`, rule, "leave the variable out");
-    else if (match(free, name) === null) ask(j, text, `it sets the variable ${name}`, programs.rules.rule); // prettier-ignore
+    else if (match(free, name) === null)
+      ask(j, text, `it sets the variable ${name}`, programs.rules.rule);
   }
 }
 
@@ -90,13 +120,31 @@ export function judgeEnvironment(j: Judging, value: Json, programs: Programs): b
     const at = { ...j, at: `${j.at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
     // http_proxy works like HTTP_PROXY.
     const rule = match(never, name.toUpperCase());
-    if (rule) denied(at, { reason: "env_forbidden", value: name, message: `the variable ${quote(name)} may not be set`, suggestion: "leave the variable out; this rule has no exception", rule });
-    else if (match(free, name) === null) asked(at, { reason: "command_asks", value: name, message: `it sets the variable ${quote(name)}`, suggestion: "leave the variable out", rule: programs.rules.rule });
+    if (rule)
+      denied(at, {
+        reason: "env_forbidden",
+        value: name,
+        message: `the variable ${quote(name)} may not be set`,
+        suggestion: "leave the variable out; this rule has no exception",
+        rule,
+      });
+    else if (match(free, name) === null)
+      asked(at, {
+        reason: "command_asks",
+        value: name,
+        message: `it sets the variable ${quote(name)}`,
+        suggestion: "leave the variable out",
+        rule: programs.rules.rule,
+      });
   }
   return j.findings.length === before;
-} // prettier-ignore
+}
 
-async function judgeRedirects(j: Judging, { redirects, text }: SimpleCommand, programs: Programs): Promise<void> {
+async function judgeRedirects(
+  j: Judging,
+  { redirects, text }: SimpleCommand,
+  programs: Programs,
+): Promise<void> {
   for (const { access, target } of redirects) {
     if (target.value === null) {
       ask(j, text, `where ${target.text} leads is not written out`, programs.rules.rule);
@@ -105,17 +153,38 @@ async function judgeRedirects(j: Judging, { redirects, text }: SimpleCommand, pr
     const territory = await j.territory();
     const found = await territory.locate(placed(j, target.value), access);
     if (!found.ok) refusePath(j, target.value, found);
-    else if (access === "write" && !(j.subject.mode === "NORMAL" && territory.unattended(found.path)))
+    else if (
+      access === "write" &&
+      !(j.subject.mode === "NORMAL" && territory.unattended(found.path))
+    )
       ask(j, text, `it writes ${quote(found.shown)}`, programs.rules.rule);
   }
-} // prettier-ignore
+}
 
-async function judgeProgram(j: Judging, command: SimpleCommand, name: Word, programs: Programs): Promise<void> {
+async function judgeProgram(
+  j: Judging,
+  command: SimpleCommand,
+  name: Word,
+  programs: Programs,
+): Promise<void> {
   const { text, args } = command;
   if (name.value === null)
-    return deny(j, text, `which program ${name.text} is, is not written out`, PARSED, "write the program's name"); // prettier-ignore
+    return deny(
+      j,
+      text,
+      `which program ${name.text} is, is not written out`,
+      PARSED,
+      "write the program's name",
+    );
   const never = programs.deniedBy(basename(name.value));
-  if (never) return deny(j, text, `${basename(name.value)} is never run`, never, "use a program that needs no other rights"); // prettier-ignore
+  if (never)
+    return deny(
+      j,
+      text,
+      `${basename(name.value)} is never run`,
+      never,
+      "use a program that needs no other rights",
+    );
   if (refusesArguments(j, command, basename(name.value), programs)) return;
   const listName = programs.listName(name.value);
   const list = programs.listOf(j.subject.mode);
@@ -124,22 +193,39 @@ async function judgeProgram(j: Judging, command: SimpleCommand, name: Word, prog
   const reachesOut = await judgeOperands(j, command, basename(name.value), programs);
   if (j.findings.length > before) return;
   const rule = list?.rule ?? programs.rules.rule;
-  if (!listed) return ask(j, text, `${name.value} is not on the run list of ${j.subject.mode}`, rule);
+  if (!listed)
+    return ask(j, text, `${name.value} is not on the run list of ${j.subject.mode}`, rule);
   const real = await programs.realName(listName);
   const realDenied = real === null ? null : programs.deniedBy(real);
-  if (realDenied) return deny(j, text, `${listName} leads to ${real}, which is never run`, realDenied, "use another program"); // prettier-ignore
-  if (real === null) return ask(j, text, `${listName} is in none of ${programs.rules.path.join(", ")}`, rule); // prettier-ignore
-  if (!list?.names.has(real)) return ask(j, text, `${listName} leads to ${real}, which is not on the run list`, rule); // prettier-ignore
+  if (realDenied)
+    return deny(
+      j,
+      text,
+      `${listName} leads to ${real}, which is never run`,
+      realDenied,
+      "use another program",
+    );
+  if (real === null)
+    return ask(j, text, `${listName} is in none of ${programs.rules.path.join(", ")}`, rule);
+  if (!list?.names.has(real))
+    return ask(j, text, `${listName} leads to ${real}, which is not on the run list`, rule);
   const open = args.find(({ value }) => value === null);
   if (open) return ask(j, text, `what ${open.text} becomes is not written out`, rule);
-  if (reachesOut !== null) return ask(j, text, `${quote(reachesOut)} leads outside the workspace`, rule); // prettier-ignore
+  if (reachesOut !== null)
+    return ask(j, text, `${quote(reachesOut)} leads outside the workspace`, rule);
   const most = programs.rules.maxOperands.get(listName);
   const operands = args.filter(({ value }) => value !== null && !/^-./.test(value)).length;
-  if (most !== undefined && operands > most) ask(j, text, `${listName} with more than ${most} operands may write`, rule); // prettier-ignore
-} // prettier-ignore
+  if (most !== undefined && operands > most)
+    ask(j, text, `${listName} with more than ${most} operands may write`, rule);
+}
 
 /** Options and started programs that are refused whatever the lists say. */
-function refusesArguments(j: Judging, { text, args }: SimpleCommand, name: string, programs: Programs): boolean {
+function refusesArguments(
+  j: Judging,
+  { text, args }: SimpleCommand,
+  name: string,
+  programs: Programs,
+): boolean {
   const end = args.findIndex(({ value }) => value === "--");
   const options = end < 0 ? args : args.slice(0, end);
   for (const { value: option, rule } of programs.rules.deniedOptions.get(name) ?? []) {
@@ -153,11 +239,17 @@ function refusesArguments(j: Judging, { text, args }: SimpleCommand, name: strin
     const program = value === null ? "" : basename(value);
     const rule = programs.deniedBy(program);
     if (!rule) continue;
-    deny(j, text, `${name} would start ${program}, which is never run`, rule, "use another program");
+    deny(
+      j,
+      text,
+      `${name} would start ${program}, which is never run`,
+      rule,
+      "use another program",
+    );
     return true;
   }
   return false;
-} // prettier-ignore
+}
 
 /** `--out` is short for `--output`, and `-nofile` holds `-o`: what might be the option counts as it. */
 function isOption(word: string, option: string): boolean {
@@ -167,14 +259,31 @@ function isOption(word: string, option: string): boolean {
 }
 
 /** Finds forbidden paths among the operands of programs that take files; answers one that is merely not allowed. */
-async function judgeOperands(j: Judging, { text, args }: SimpleCommand, name: string, programs: Programs): Promise<string | null> {
+async function judgeOperands(
+  j: Judging,
+  { text, args }: SimpleCommand,
+  name: string,
+  programs: Programs,
+): Promise<string | null> {
   if (!programs.isListed(name) && !programs.rules.fileOperands.has(name)) return null;
-  const recursive = name === "rm" && args.some(({ value }) => value !== null && (isOption(value, "-r") || isOption(value, "-R") || isOption(value, "--recursive")));
+  const recursive =
+    name === "rm" &&
+    args.some(
+      ({ value }) =>
+        value !== null &&
+        (isOption(value, "-r") || isOption(value, "-R") || isOption(value, "--recursive")),
+    );
   let outside: string | null = null;
   for (const path of args.flatMap(({ value }) => (value === null ? [] : pathsIn(value)))) {
     const found = await (await j.territory()).locate(placed(j, path), "read");
     if (recursive && takesTooMuch(found)) {
-      deny(j, text, `${quote(path)} is not below the workspace`, WORKSPACE, "name what is to be removed inside the workspace");
+      deny(
+        j,
+        text,
+        `${quote(path)} is not below the workspace`,
+        WORKSPACE,
+        "name what is to be removed inside the workspace",
+      );
       return null;
     }
     if (!found.ok && found.reason === "path_forbidden") {
@@ -184,7 +293,7 @@ async function judgeOperands(j: Judging, { text, args }: SimpleCommand, name: st
     if (!found.ok) outside ??= path;
   }
   return outside;
-} // prettier-ignore
+}
 
 /** Relative paths start from the folder that the program is started in. */
 function placed({ from }: Judging, path: string): string {
@@ -206,7 +315,13 @@ function pathsIn(word: string): string[] {
 }
 
 function refusePath(j: Judging, value: string, { reason, message, remedy, rule }: Refused): void {
-  denied(j, { reason: reason === "path_not_found" ? "path_not_allowed" : reason, value, message, suggestion: remedy, rule }); // prettier-ignore
+  denied(j, {
+    reason: reason === "path_not_found" ? "path_not_allowed" : reason,
+    value,
+    message,
+    suggestion: remedy,
+    rule,
+  });
 }
 
 function deny(
@@ -216,11 +331,22 @@ function deny(
   rule: RuleSource,
   suggestion: string,
 ): void {
-  // prettier-ignore
-  denied(j, { reason: "command_forbidden", value: text, message: `command ${quote(text)}: ${message}`, suggestion, rule }); // prettier-ignore
+  denied(j, {
+    reason: "command_forbidden",
+    value: text,
+    message: `command ${quote(text)}: ${message}`,
+    suggestion,
+    rule,
+  });
 }
 
 function ask(j: Judging, text: string, why: string, rule: RuleSource): void {
   const suggestion = "use a program of the run list, with its arguments written out";
-  asked(j, { reason: "command_asks", value: text, message: `command ${quote(text)}: ${why}`, suggestion, rule }); // prettier-ignore
+  asked(j, {
+    reason: "command_asks",
+    value: text,
+    message: `command ${quote(text)}: ${why}`,
+    suggestion,
+    rule,
+  });
 }

@@ -48,7 +48,13 @@ async function judgeTouches(
   for (const touch of tool.touches) {
     for (const { at, value } of valuesAt(subject.arguments, touch)) {
       const from = touch.from === undefined ? undefined : valueAt(subject.arguments, touch.from);
-      const judging = { subject, at, territory, findings, ...(typeof from === "string" ? { from } : {}) }; // prettier-ignore
+      const judging = {
+        subject,
+        at,
+        territory,
+        findings,
+        ...(typeof from === "string" ? { from } : {}),
+      };
       free = (await judge(judging, touch, value, tool)) && free;
     }
   }
@@ -59,7 +65,9 @@ async function judgeTouches(
 /** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */
 export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRules {
   const judged = judgedHosts(tool.hosts, tool.touches, (touch) => valuesAt(given, touch));
-  const reachesOut = tool.touches.some((touch) => touch.kind === "network" && valueAt(given, touch.argument) === true); // prettier-ignore
+  const reachesOut = tool.touches.some(
+    (touch) => touch.kind === "network" && valueAt(given, touch.argument) === true,
+  );
   return { ...(reachesOut ? asAgreed(tool.hosts) : tool.hosts), judged };
 }
 
@@ -102,7 +110,8 @@ async function judgePath(
   }
   if (access === "read") {
     const stat = await lstat(found.path).catch(() => null);
-    if (stat?.isFile() && stat.size > maxReadBytes.value) tooLarge(j, found.shown, stat.size, maxReadBytes); // prettier-ignore
+    if (stat?.isFile() && stat.size > maxReadBytes.value)
+      tooLarge(j, found.shown, stat.size, maxReadBytes);
     return true;
   }
   const rule = territory.unattended(found.path);
@@ -125,7 +134,6 @@ function tooLarge(
   bytes: number,
   { value: limit, rule }: Ruled<number>,
 ): void {
-  // prettier-ignore
   denied(j, {
     reason: "size_exceeded",
     value: `${bytes} bytes`,
@@ -135,7 +143,12 @@ function tooLarge(
   });
 }
 
-const REFUSED_AS = { path: "path_forbidden", command: "command_forbidden", argv: "command_forbidden", url: "egress_blocked" } as const; // prettier-ignore
+const REFUSED_AS = {
+  path: "path_forbidden",
+  command: "command_forbidden",
+  argv: "command_forbidden",
+  url: "egress_blocked",
+} as const;
 
 function wrongType(j: Judging, kind: keyof typeof REFUSED_AS, value: Json): void {
   const expected = kind === "argv" ? "a list of texts" : "text";

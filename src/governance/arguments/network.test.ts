@@ -15,13 +15,30 @@ const TOOL = testTool({
   ],
 });
 const governed = (policy?: string): Governance =>
-  governanceOf({ tools: ["shell/probe"] }, shippedFiles(policy === undefined ? {} : { "tools:\n": `tools:\n  shell/probe: { hosts: { policy: ${policy} } }\n` })); // prettier-ignore
+  governanceOf(
+    { tools: ["shell/probe"] },
+    shippedFiles(
+      policy === undefined
+        ? {}
+        : { "tools:\n": `tools:\n  shell/probe: { hosts: { policy: ${policy} } }\n` },
+    ),
+  );
 const judge = async (given: JsonObject, governance = governed()) =>
-  (await governance.judgeArguments({ caller: testCaller(), tool: TOOL, arguments: { command: ["ls"], ...given }, sessionId: null, mode: "NORMAL" })).map(({ kind, reason, path }) => `${kind} ${reason} ${path}`); // prettier-ignore
+  (
+    await governance.judgeArguments({
+      caller: testCaller(),
+      tool: TOOL,
+      arguments: { command: ["ls"], ...given },
+      sessionId: null,
+      mode: "NORMAL",
+    })
+  ).map(({ kind, reason, path }) => `${kind} ${reason} ${path}`);
 
 test("a listed command without anything beside it asks nobody", async () => {
   expect(await judge({})).toEqual(["waive listed_command /command"]);
-  expect(await judge({ env: { LANG: "C", LC_ALL: "C" }, network: false })).toEqual(["waive listed_command /command"]); // prettier-ignore
+  expect(await judge({ env: { LANG: "C", LC_ALL: "C" }, network: false })).toEqual([
+    "waive listed_command /command",
+  ]);
 });
 
 test("a list of programs does not cover variables; denied ones are refused whatever their case", async () => {
@@ -40,12 +57,24 @@ test("network is asked about, refused or left to the list of hosts, as the polic
 });
 
 test("what a person agreed to is what the guard goes by: any public host, and only when it was asked", () => {
-  const hosts = (network: boolean, policy?: string) => governed(policy).hostsFor({ tool: TOOL, arguments: { network } }).policy; // prettier-ignore
-  expect([hosts(true), hosts(false), hosts(true, "list"), hosts(true, "none")]).toEqual(["public", "ask_new", "list", "none"]); // prettier-ignore
+  const hosts = (network: boolean, policy?: string) =>
+    governed(policy).hostsFor({ tool: TOOL, arguments: { network } }).policy;
+  expect([hosts(true), hosts(false), hosts(true, "list"), hosts(true, "none")]).toEqual([
+    "public",
+    "ask_new",
+    "list",
+    "none",
+  ]);
 });
 
 test("relative paths of a command start from its folder", async () => {
-  expect(await judge({ command: ["cat", "../x"], cwd: "a/b" })).toEqual(["waive listed_command /command"]); // prettier-ignore
-  expect(await judge({ command: ["cat", "../../../x"], cwd: "a/b" })).toEqual(["ask command_asks /command"]); // prettier-ignore
-  expect(await judge({ command: ["cat", "/etc/passwd"], cwd: "a/b" })).toEqual(["deny path_forbidden /command"]); // prettier-ignore
+  expect(await judge({ command: ["cat", "../x"], cwd: "a/b" })).toEqual([
+    "waive listed_command /command",
+  ]);
+  expect(await judge({ command: ["cat", "../../../x"], cwd: "a/b" })).toEqual([
+    "ask command_asks /command",
+  ]);
+  expect(await judge({ command: ["cat", "/etc/passwd"], cwd: "a/b" })).toEqual([
+    "deny path_forbidden /command",
+  ]);
 });

@@ -11,9 +11,21 @@ export function judgeNetwork(j: Judging, value: Json, hosts: EgressRules): boole
   const rule = hosts.ruleOf?.("policy", "") ?? BUILT_IN;
   const suggestion = "leave it out when the program needs no network";
   if (hosts.policy === "none")
-    denied(j, { reason: "egress_blocked", value: "network", message: "this tool may not reach out", suggestion, rule }); // prettier-ignore
+    denied(j, {
+      reason: "egress_blocked",
+      value: "network",
+      message: "this tool may not reach out",
+      suggestion,
+      rule,
+    });
   else if (hosts.policy === "ask_new")
-    asked(j, { reason: "host_asks", value: "network", message: "its program may reach any public host", suggestion, rule }); // prettier-ignore
+    asked(j, {
+      reason: "host_asks",
+      value: "network",
+      message: "its program may reach any public host",
+      suggestion,
+      rule,
+    });
   return false;
 }
 

@@ -35,7 +35,9 @@ export function programsOf(rules: CommandRules, override: CommandOverride | null
     isListed: (name) => Object.values(lists).some((list) => list.names.has(name)),
     listName(given) {
       if (!given.includes("/")) return given;
-      return folders.has(dirname(given)) && join(dirname(given), basename(given)) === given ? basename(given) : null; // prettier-ignore
+      return folders.has(dirname(given)) && join(dirname(given), basename(given)) === given
+        ? basename(given)
+        : null;
     },
     async realName(name) {
       for (const folder of rules.path) {

@@ -1,5 +1,13 @@
 // Takes a line of shell apart into the simple commands that it would run. Nothing is decided here.
-import { forEachChild, parse, type Assignment, type Command, type Redirection, type SyntaxNode, type Word as ShellWord } from "unbash"; // prettier-ignore
+import {
+  forEachChild,
+  parse,
+  type Assignment,
+  type Command,
+  type Redirection,
+  type SyntaxNode,
+  type Word as ShellWord,
+} from "unbash";
 import { assignedText, isLiteral } from "../../util/shell-words.ts";
 
 /** A word of a command; `value` is null when only the shell could say what it becomes. */
@@ -36,11 +44,26 @@ const MAX_CHARS = 8_192;
 /** Deeper nesting than anybody writes. */
 const MAX_DEPTH = 200;
 const PLAIN: ReadonlySet<string> = new Set([
-  "Script", "Statement", "AndOr", "Pipeline", "Command", "Word", "Literal", "SingleQuoted", "DoubleQuoted", "Redirect",
-  "FileDescriptor", "Assignment",
-]); // prettier-ignore
+  "Script",
+  "Statement",
+  "AndOr",
+  "Pipeline",
+  "Command",
+  "Word",
+  "Literal",
+  "SingleQuoted",
+  "DoubleQuoted",
+  "Redirect",
+  "FileDescriptor",
+  "Assignment",
+]);
 /** Targets of redirections that are no files. */
-const HARMLESS: ReadonlySet<string> = new Set(["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"]); // prettier-ignore
+const HARMLESS: ReadonlySet<string> = new Set([
+  "/dev/null",
+  "/dev/stdin",
+  "/dev/stdout",
+  "/dev/stderr",
+]);
 
 export function takeApart(text: string): ShellText {
   if (text.length > MAX_CHARS) return refused(`it is longer than ${MAX_CHARS} characters`);
@@ -48,16 +71,22 @@ export function takeApart(text: string): ShellText {
   if (/[\p{Cc}--[\n\t]]/v.test(text)) return refused("it holds control characters");
   const walk = new Walk(text);
   walk.visit(parse(text), 0);
-  if (walk.notUnderstood === null && walk.commands.length === 0) return refused("it holds no command"); // prettier-ignore
+  if (walk.notUnderstood === null && walk.commands.length === 0)
+    return refused("it holds no command");
   const selfCall = walk.notUnderstood ?? callsItself(walk);
   return { commands: walk.commands, notUnderstood: selfCall, beyondPlain: walk.beyondPlain };
 }
 
-const refused = (notUnderstood: string): ShellText => ({ commands: [], notUnderstood, beyondPlain: null }); // prettier-ignore
+const refused = (notUnderstood: string): ShellText => ({
+  commands: [],
+  notUnderstood,
+  beyondPlain: null,
+});
 
 class Walk {
   readonly commands: SimpleCommand[] = [];
-  readonly functions: { readonly name: string; readonly first: number; readonly last: number }[] = []; // prettier-ignore
+  readonly functions: { readonly name: string; readonly first: number; readonly last: number }[] =
+    [];
   notUnderstood: string | null = null;
   beyondPlain: string | null = null;
   /** Positions of a nested script count in its own text. */
@@ -81,10 +110,12 @@ class Walk {
     else if (isSubstitution(node) && node.script === undefined)
       this.notUnderstood ??= `${node.text} cannot be read`;
     else if (node.type === "Command") this.commands.push(this.#simple(node));
-    else if (node.type === "Redirected") this.#redirected(node.redirects, this.#source.slice(node.pos, node.end)); // prettier-ignore
+    else if (node.type === "Redirected")
+      this.#redirected(node.redirects, this.#source.slice(node.pos, node.end));
     const first = this.commands.length;
     forEachChild(node, (child) => this.visit(child, depth + 1));
-    if (node.type === "Function") this.functions.push({ name: node.name.value, first, last: this.commands.length }); // prettier-ignore
+    if (node.type === "Function")
+      this.functions.push({ name: node.name.value, first, last: this.commands.length });
     this.#source = outer;
   }
 
@@ -104,7 +135,13 @@ class Walk {
 
   /** Redirections of a whole block: a command without a name. */
   #redirected(redirections: readonly Redirection[], text: string): void {
-    this.commands.push({ text, name: null, args: [], variables: [], redirects: this.#redirects(redirections) }); // prettier-ignore
+    this.commands.push({
+      text,
+      name: null,
+      args: [],
+      variables: [],
+      redirects: this.#redirects(redirections),
+    });
   }
 
   #redirects(redirections: readonly Redirection[]): Redirect[] {
@@ -116,7 +153,8 @@ class Walk {
         return [];
       }
       const target = wordOf(redirection.target);
-      const isDescriptor = operator.includes("&") && target.value !== null && /^(\d+-?|-)$/.test(target.value); // prettier-ignore
+      const isDescriptor =
+        operator.includes("&") && target.value !== null && /^(\d+-?|-)$/.test(target.value);
       if (isDescriptor || (target.value !== null && HARMLESS.has(target.value))) return [];
       return [{ access: operator === "<" ? "read" : "write", target } as const];
     });
@@ -124,7 +162,11 @@ class Walk {
 }
 
 function isSubstitution(node: SyntaxNode): node is SyntaxNode & { script: unknown; text: string } {
-  return node.type === "CommandExpansion" || node.type === "ProcessSubstitution" || node.type === "ArithmeticCommandExpansion"; // prettier-ignore
+  return (
+    node.type === "CommandExpansion" ||
+    node.type === "ProcessSubstitution" ||
+    node.type === "ArithmeticCommandExpansion"
+  );
 }
 
 function wordOf(word: ShellWord): Word {
@@ -140,7 +182,8 @@ function callsItself({ commands, functions }: Walk): string | null {
   const names = new Set(functions.map(({ name }) => name));
   for (const { name, first, last } of functions) {
     for (const command of commands.slice(first, last))
-      if (command.name && names.has(command.name.value ?? command.name.text)) return `the function ${name} calls ${command.name.text}`; // prettier-ignore
+      if (command.name && names.has(command.name.value ?? command.name.text))
+        return `the function ${name} calls ${command.name.text}`;
   }
   return null;
 }

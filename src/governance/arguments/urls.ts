@@ -9,13 +9,19 @@ import type { HostOverride, HostRules } from "../hosts-file.ts";
 import { asked, denied, type Judging } from "./finding.ts";
 
 /** The general rules with those of one tool. */
-export function hostsOf(rules: HostRules, override: HostOverride | null, effects: Effects): EgressRules {
+export function hostsOf(
+  rules: HostRules,
+  override: HostOverride | null,
+  effects: Effects,
+): EgressRules {
   const ports = override?.ports ?? rules.ports;
   const policy = override?.policy ?? rules.policy[effects];
   const allowed = override?.allowed ?? rules.allowed;
   const own = override?.blocked ?? [];
   const blocked = [...rules.blocked, ...own];
-  const excepted = new Set([...rules.private, ...(override?.private ?? [])].map(({ value }) => value));
+  const excepted = new Set(
+    [...rules.private, ...(override?.private ?? [])].map(({ value }) => value),
+  );
   const blockedBy = (host: string) => blocked.find(({ value }) => hostMatches(value, host));
   return Object.freeze<EgressRules>({
     schemes: [...rules.schemes],
@@ -24,7 +30,8 @@ export function hostsOf(rules: HostRules, override: HostOverride | null, effects
     isBlocked: (host) => blockedBy(host) !== undefined,
     isAllowed: (host) => allowed.some(({ value }) => hostMatches(value, host)),
     // What a tool's own line blocks, no general exception opens.
-    isExcepted: (host, port) => excepted.has(`${host}:${port}`) && !own.some(({ value }) => hostMatches(value, host)),
+    isExcepted: (host, port) =>
+      excepted.has(`${host}:${port}`) && !own.some(({ value }) => hostMatches(value, host)),
     judged: new Set(),
     ruleOf(what, host) {
       if (what === "ports") return ports.rule;
@@ -32,15 +39,27 @@ export function hostsOf(rules: HostRules, override: HostOverride | null, effects
       return (what === "blocked" ? blockedBy(host)?.rule : undefined) ?? rules.rule;
     },
   });
-} // prettier-ignore
+}
 
 export function judgeUrl(j: Judging, given: string, rules: EgressRules): void {
   const verdict = decide(given, rules);
   const { why, rule } = verdict;
   if (verdict.kind === "deny")
-    denied(j, { reason: "egress_blocked", value: given, message: `url ${quote(given)}: ${why}`, suggestion: verdict.remedy, rule }); // prettier-ignore
+    denied(j, {
+      reason: "egress_blocked",
+      value: given,
+      message: `url ${quote(given)}: ${why}`,
+      suggestion: verdict.remedy,
+      rule,
+    });
   else if (verdict.kind === "ask")
-    asked(j, { reason: "host_asks", value: given, message: why, suggestion: "use a host of the list", rule }); // prettier-ignore
+    asked(j, {
+      reason: "host_asks",
+      value: given,
+      message: why,
+      suggestion: "use a host of the list",
+      rule,
+    });
 }
 
 /** The canonical hosts of the URLs a call names: what the gate has judged, and a person may have agreed to. */
@@ -50,6 +69,12 @@ export function judgedHosts(
   values: (touch: Touch) => readonly { value: Json }[],
 ): ReadonlySet<string> {
   const urls = touches.filter(({ kind }) => kind === "url").flatMap(values);
-  const verdicts = urls.map(({ value }) => (typeof value === "string" ? decide(value, rules) : null)); // prettier-ignore
-  return new Set(verdicts.flatMap((verdict) => (verdict === null || verdict.kind === "deny" ? [] : [verdict.place.host]))); // prettier-ignore
+  const verdicts = urls.map(({ value }) =>
+    typeof value === "string" ? decide(value, rules) : null,
+  );
+  return new Set(
+    verdicts.flatMap((verdict) =>
+      verdict === null || verdict.kind === "deny" ? [] : [verdict.place.host],
+    ),
+  );
 }

@@ -280,7 +280,8 @@ function canBind(pattern: Term, other: Term, isLeft: boolean): boolean {
         return other.kind === "arrayComprehension";
       return !["scalar", "array", "object", "set"].includes(other.kind);
     case "object":
-      if (other.kind.endsWith("omprehension")) return !isLeft && other.kind === "objectComprehension"; // prettier-ignore
+      if (other.kind.endsWith("omprehension"))
+        return !isLeft && other.kind === "objectComprehension";
       return !["scalar", "array", "object", "set"].includes(other.kind);
     default:
       return false;

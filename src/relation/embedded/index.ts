@@ -280,9 +280,15 @@ class EmbeddedRelations implements Relations {
   /** A refusal changed nothing. After any other error it is not known what the store holds. */
   #refusal(cause: unknown): unknown {
     if (cause instanceof AlreadyExists)
-      return new AppError("CONFLICT", "already_exists", "the relationship exists already", { remedy: "use touch to write it either way", cause }); // prettier-ignore
+      return new AppError("CONFLICT", "already_exists", "the relationship exists already", {
+        remedy: "use touch to write it either way",
+        cause,
+      });
     if (cause instanceof PreconditionFailed)
-      return new AppError("CONFLICT", "stale", "a precondition does not hold", { remedy: "read again, then decide anew", cause }); // prettier-ignore
+      return new AppError("CONFLICT", "stale", "a precondition does not hold", {
+        remedy: "read again, then decide anew",
+        cause,
+      });
     this.#behind = true;
     return cause;
   }

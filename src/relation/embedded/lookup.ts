@@ -140,11 +140,23 @@ function* live(at: Moment, type: string, id: string, relation: string): Generato
 }
 
 export function expandTree(at: Moment, member: Member, id: string, depth = 1): RelationTree {
-  if (depth > MAX_DEPTH) throw invalid(`the tree is deeper than ${MAX_DEPTH} steps: look for a cycle among the relationships`);
+  if (depth > MAX_DEPTH)
+    throw invalid(
+      `the tree is deeper than ${MAX_DEPTH} steps: look for a cycle among the relationships`,
+    );
   const { type, name } = member;
   const resource = { type, id };
-  const leaf = (subjects: RelationTree["subjects"]): RelationTree => ({ resource, name, operation: "leaf", children: [], subjects });
-  const branch = (operation: "union" | "intersection" | "exclusion", children: RelationTree[]): RelationTree => ({ resource, name, operation, children, subjects: [] });
+  const leaf = (subjects: RelationTree["subjects"]): RelationTree => ({
+    resource,
+    name,
+    operation: "leaf",
+    children: [],
+    subjects,
+  });
+  const branch = (
+    operation: "union" | "intersection" | "exclusion",
+    children: RelationTree[],
+  ): RelationTree => ({ resource, name, operation, children, subjects: [] });
   const expandNode = (node: Node): RelationTree => {
     switch (node.kind) {
       case "member":
@@ -171,7 +183,7 @@ export function expandTree(at: Moment, member: Member, id: string, depth = 1): R
   const tree = expandNode(member.body);
   // A permission that is one other thing still shows as a step of its own.
   return member.body.kind === "member" ? branch("union", [tree]) : tree;
-} // prettier-ignore
+}
 
 /** One page of relationships, in the order of their keys. */
 export function readPage(

@@ -16,10 +16,20 @@ export interface SubjectTypeSyntax {
 }
 
 export type ExpressionSyntax =
-  | { readonly kind: "union" | "intersection" | "exclusion"; readonly left: ExpressionSyntax; readonly right: ExpressionSyntax }
-  | { readonly kind: "arrow"; readonly at: Position; readonly relation: string; readonly target: string; readonly all: boolean }
+  | {
+      readonly kind: "union" | "intersection" | "exclusion";
+      readonly left: ExpressionSyntax;
+      readonly right: ExpressionSyntax;
+    }
+  | {
+      readonly kind: "arrow";
+      readonly at: Position;
+      readonly relation: string;
+      readonly target: string;
+      readonly all: boolean;
+    }
   | { readonly kind: "reference"; readonly at: Position; readonly name: string }
-  | { readonly kind: "nil" | "self" }; // prettier-ignore
+  | { readonly kind: "nil" | "self" };
 
 export interface RelationSyntax {
   readonly kind: "relation";
@@ -57,10 +67,14 @@ export interface CaveatSyntax {
   readonly kind: "caveat";
   readonly at: Position;
   readonly name: string;
-  readonly parameters: readonly { readonly at: Position; readonly name: string; readonly type: ParameterTypeSyntax }[];
+  readonly parameters: readonly {
+    readonly at: Position;
+    readonly name: string;
+    readonly type: ParameterTypeSyntax;
+  }[];
   readonly expression: string;
   readonly expressionAt: Position;
-} // prettier-ignore
+}
 
 export interface SchemaSyntax {
   readonly flags: ReadonlySet<string>;

@@ -1,7 +1,14 @@
 // Requests and relationships against the schema: the same refusals as SpiceDB's.
 import type { JsonObject } from "../../call.ts";
 import type { TupleChange, TupleKey, TupleRow } from "../../store/store.ts";
-import type { ObjectRef, Precondition, RelationChange, Relationship, RelationshipFilter, SubjectRef } from "../relation.ts"; // prettier-ignore
+import type {
+  ObjectRef,
+  Precondition,
+  RelationChange,
+  Relationship,
+  RelationshipFilter,
+  SubjectRef,
+} from "../relation.ts";
 import { isObjectId, relationshipText } from "../text.ts";
 import type { Subject } from "./evaluate.ts";
 import { invalid } from "./fault.ts";

@@ -40,7 +40,13 @@ function decoded(part: string): string {
 }
 
 function unusable(why: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", `the address of SpiceDB cannot be used: ${why}`, {
-    remedy: "relations: spicedb://:<preshared key>@host:port, or spicedb+insecure://… without TLS",
-  });
-} // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    `the address of SpiceDB cannot be used: ${why}`,
+    {
+      remedy:
+        "relations: spicedb://:<preshared key>@host:port, or spicedb+insecure://… without TLS",
+    },
+  );
+}

@@ -9,12 +9,14 @@ export interface SpicedbClient {
   lookupSubjects(request: v1.LookupSubjectsRequest): Promise<v1.LookupSubjectsResponse[]>;
   read(request: v1.ReadRelationshipsRequest): Promise<v1.ReadRelationshipsResponse[]>;
   /** The first two parts: the second only shows that there is more. */
-  readAll(request: v1.ExportBulkRelationshipsRequest): Promise<v1.ExportBulkRelationshipsResponse[]>;
+  readAll(
+    request: v1.ExportBulkRelationshipsRequest,
+  ): Promise<v1.ExportBulkRelationshipsResponse[]>;
   write(request: v1.WriteRelationshipsRequest): Promise<v1.WriteRelationshipsResponse>;
   readSchema(): Promise<v1.ReadSchemaResponse>;
   writeSchema(request: v1.WriteSchemaRequest): Promise<v1.WriteSchemaResponse>;
   close(): void;
-} // prettier-ignore
+}
 
 /** Below the gate's own limit, so that it is told what was wrong. */
 const CHECK_MS = 400;

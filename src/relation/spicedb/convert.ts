@@ -1,7 +1,19 @@
 // Our words to the server's messages and back.
 import { v1 } from "@authzed/authzed-node";
 import type { JsonObject } from "../../call.ts";
-import type { CheckRequest, CheckResult, Found, FoundSubject, ObjectRef, Precondition, RelationChange, Relationship, RelationshipFilter, RelationTree, SubjectRef } from "../relation.ts"; // prettier-ignore
+import type {
+  CheckRequest,
+  CheckResult,
+  Found,
+  FoundSubject,
+  ObjectRef,
+  Precondition,
+  RelationChange,
+  Relationship,
+  RelationshipFilter,
+  RelationTree,
+  SubjectRef,
+} from "../relation.ts";
 
 export const objectMessage = ({ type, id }: ObjectRef): v1.ObjectReference => ({
   objectType: type,
@@ -25,7 +37,8 @@ export const checkMessage = (request: CheckRequest): v1.CheckBulkPermissionsRequ
 
 export function filterMessage(filter: RelationshipFilter): v1.RelationshipFilter {
   const { subjectType, subjectId, subjectRelation } = filter;
-  const bySubject = subjectType !== undefined || subjectId !== undefined || subjectRelation !== undefined; // prettier-ignore
+  const bySubject =
+    subjectType !== undefined || subjectId !== undefined || subjectRelation !== undefined;
   return {
     resourceType: filter.resourceType ?? "",
     optionalResourceId: filter.resourceId ?? "",
@@ -55,7 +68,9 @@ export function changeMessage({ operation, relationship }: RelationChange): v1.R
       resource: objectMessage(resource),
       relation,
       subject: subjectMessage(subject),
-      ...(caveat && { optionalCaveat: { caveatName: caveat.name, ...contextMessage(caveat.context) } }), // prettier-ignore
+      ...(caveat && {
+        optionalCaveat: { caveatName: caveat.name, ...contextMessage(caveat.context) },
+      }),
       ...(expiresAt !== undefined && { optionalExpiresAt: timestamp(expiresAt) }),
     },
   };
@@ -110,10 +125,14 @@ interface Answered {
   readonly partialCaveatInfo?: v1.PartialCaveatInfo;
 }
 
-function missingOf({ partialCaveatInfo: info }: Pick<Answered, "partialCaveatInfo">): { missing?: readonly string[] } {
+function missingOf({ partialCaveatInfo: info }: Pick<Answered, "partialCaveatInfo">): {
+  missing?: readonly string[];
+} {
   // A caveat that names a parameter twice has it twice.
-  return info && info.missingRequiredContext.length > 0 ? { missing: [...new Set(info.missingRequiredContext)] } : {};
-} // prettier-ignore
+  return info && info.missingRequiredContext.length > 0
+    ? { missing: [...new Set(info.missingRequiredContext)] }
+    : {};
+}
 
 const found = (id: string, answer: Answered): Found =>
   answer.permissionship === v1.LookupPermissionship.HAS_PERMISSION
@@ -130,24 +149,33 @@ export function merged<A extends Found>(answers: readonly A[]): A[] {
 export const foundResource = (answer: v1.LookupResourcesResponse): Found =>
   found(answer.resourceObjectId, answer);
 
-export function foundSubject({ subject, excludedSubjects }: v1.LookupSubjectsResponse): FoundSubject {
+export function foundSubject({
+  subject,
+  excludedSubjects,
+}: v1.LookupSubjectsResponse): FoundSubject {
   if (!subject) throw new Error("SpiceDB answered a lookup without a subject");
   const except = excludedSubjects.map((one) => one.subjectObjectId);
   return { ...found(subject.subjectObjectId, subject), ...(except.length > 0 && { except }) };
-} // prettier-ignore
+}
 
 export function relationshipOf(message: v1.Relationship | undefined): Relationship {
   const { resource, subject, optionalCaveat: caveat, optionalExpiresAt: expires } = message ?? {};
-  if (!message || !resource || !subject?.object) throw new Error("SpiceDB answered half a relationship"); // prettier-ignore
+  if (!message || !resource || !subject?.object)
+    throw new Error("SpiceDB answered half a relationship");
   const context = caveat?.context && (v1.PbStruct.toJson(caveat.context) as JsonObject);
   return {
     resource: objectOf(resource),
     relation: message.relation,
     subject: subjectOf(subject),
-    ...(caveat && { caveat: { name: caveat.caveatName, ...(context && Object.keys(context).length > 0 && { context }) } }),
+    ...(caveat && {
+      caveat: {
+        name: caveat.caveatName,
+        ...(context && Object.keys(context).length > 0 && { context }),
+      },
+    }),
     ...(expires && { expiresAt: Number(expires.seconds) * 1000 + Math.floor(expires.nanos / 1e6) }),
   };
-} // prettier-ignore
+}
 
 const objectOf = ({ objectType, objectId }: v1.ObjectReference): ObjectRef => ({
   type: objectType,
@@ -179,7 +207,12 @@ export function treeOf(
   };
   if (kind.oneofKind === "intermediate") {
     const { operation, children } = kind.intermediate;
-    return { ...here, operation: OPERATIONS[operation], children: children.map((child) => treeOf(child, here)), subjects: [] }; // prettier-ignore
+    return {
+      ...here,
+      operation: OPERATIONS[operation],
+      children: children.map((child) => treeOf(child, here)),
+      subjects: [],
+    };
   }
   const subjects = kind.oneofKind === "leaf" ? kind.leaf.subjects.map(subjectOf) : [];
   return { ...here, operation: "leaf", children: [], subjects };

@@ -45,13 +45,22 @@ export function faultOfServer(fault: ServerFault | null, cause: unknown): AppErr
   if (fault === null || tokenRefused(fault)) return engineOut(fault, cause);
   const { code, text, detail } = fault;
   if (code === ALREADY_EXISTS)
-    return new AppError("CONFLICT", "already_exists", text, { remedy: "use touch to write it either way", cause }); // prettier-ignore
+    return new AppError("CONFLICT", "already_exists", text, {
+      remedy: "use touch to write it either way",
+      cause,
+    });
   if (code === FAILED_PRECONDITION && detail.includes(PRECONDITION))
-    return new AppError("CONFLICT", "stale", text, { remedy: "read again, then decide anew", cause }); // prettier-ignore
+    return new AppError("CONFLICT", "stale", text, {
+      remedy: "read again, then decide anew",
+      cause,
+    });
   // The server has no code of its own for some refusals.
   const badInput = code === UNKNOWN && REFUSED_WITHOUT_CODE.test(text);
   if (code === INVALID_ARGUMENT || code === FAILED_PRECONDITION || badInput)
-    return new AppError("BAD_REQUEST", "invalid_input", text, { remedy: "compare it with the schema: GET /api/v1/relationships/schema", cause }); // prettier-ignore
+    return new AppError("BAD_REQUEST", "invalid_input", text, {
+      remedy: "compare it with the schema: GET /api/v1/relationships/schema",
+      cause,
+    });
   return engineOut(fault, cause);
 }
 
@@ -59,5 +68,9 @@ export function faultOfServer(fault: ServerFault | null, cause: unknown): AppErr
 function engineOut(fault: ServerFault | null, cause: unknown): AppError {
   const locked = fault !== null && KEY_REFUSED.includes(fault.code);
   const why = locked ? "refuses our preshared key" : "does not answer";
-  return new AppError("UNAVAILABLE", "engine_unavailable", `the relation engine SpiceDB ${why}`, { remedy: "check the server and the address in the setting relations; see /readyz", retryAfterSeconds: 1, cause }); // prettier-ignore
+  return new AppError("UNAVAILABLE", "engine_unavailable", `the relation engine SpiceDB ${why}`, {
+    remedy: "check the server and the address in the setting relations; see /readyz",
+    retryAfterSeconds: 1,
+    cause,
+  });
 }

@@ -13,7 +13,9 @@ export interface DatabaseSettings {
 
 export function databasePower({ databases }: DatabaseSettings) {
   return (call: Call, signal: AbortSignal): DatabasePower => {
-    const own = databases.all.filter(({ config }) => config.tenants?.includes(call.caller.tenantId) ?? true); // prettier-ignore
+    const own = databases.all.filter(
+      ({ config }) => config.tenants?.includes(call.caller.tenantId) ?? true,
+    );
     const limits = ({ config }: Connection): Limits => ({
       signal,
       timeoutMs: Math.min(config.statementTimeoutMs, call.timeoutMs),
@@ -79,16 +81,27 @@ function find(own: readonly Connection[], name?: string): Connection {
   const found = name === undefined ? defaultOf(own) : own.find((one) => one.name === name);
   if (found) return found;
   const names = own.map((one) => one.name);
-  const known = names.length === 0 ? "the administrator must name one under databases" : `known: ${names.join(", ")}`; // prettier-ignore
+  const known =
+    names.length === 0
+      ? "the administrator must name one under databases"
+      : `known: ${names.join(", ")}`;
   const near = name === undefined ? null : nearest(name, names);
-  const message = name === undefined ? "no connection is the default one" : `there is no connection ${quote(name)}`; // prettier-ignore
+  const message =
+    name === undefined
+      ? "no connection is the default one"
+      : `there is no connection ${quote(name)}`;
   throw new AppError("EXECUTION_FAILED", "connection_unknown", message, {
     remedy: near === null ? `name a connection; ${known}` : `did you mean ${quote(near)}? ${known}`,
   });
 }
 
 function readOnly(name: string): AppError {
-  return new AppError("FORBIDDEN", "connection_read_only", `connection ${quote(name)} is read-only`, {
-    remedy: "use a connection that may write, or ask the administrator to set readOnly: false",
-  }); // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "connection_read_only",
+    `connection ${quote(name)} is read-only`,
+    {
+      remedy: "use a connection that may write, or ask the administrator to set readOnly: false",
+    },
+  );
 }

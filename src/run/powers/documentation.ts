@@ -14,8 +14,11 @@ export interface Section {
 }
 
 export interface Documentation {
-  search(query: string, options: { topK: number; categories: readonly string[] }): Promise<(Section & { score: number })[]>;
-} // prettier-ignore
+  search(
+    query: string,
+    options: { topK: number; categories: readonly string[] },
+  ): Promise<(Section & { score: number })[]>;
+}
 
 interface Indexed extends Section {
   readonly counts: ReadonlyMap<string, number>;
@@ -49,7 +52,10 @@ const pageOf = (id: string): string => id.slice(0, id.indexOf(".md"));
 // Okapi BM25 with the usual constants; a word of the heading counts as several.
 const [K, B, HEADING] = [1.2, 0.75, 3];
 
-function ranked(sections: readonly Indexed[], words: readonly string[]): (Section & { score: number })[] {
+function ranked(
+  sections: readonly Indexed[],
+  words: readonly string[],
+): (Section & { score: number })[] {
   const average = sections.reduce((sum, one) => sum + one.length, 0) / Math.max(1, sections.length);
   const rarity = words.map((word) => {
     const having = sections.filter(({ counts }) => counts.has(word)).length;
@@ -59,17 +65,22 @@ function ranked(sections: readonly Indexed[], words: readonly string[]): (Sectio
     .map(({ counts, length, ...section }) => {
       const score = words.reduce((sum, word, at) => {
         const count = counts.get(word) ?? 0;
-        return sum + (rarity[at] ?? 0) * ((count * (K + 1)) / (count + K * (1 - B + (B * length) / average)));
+        return (
+          sum +
+          (rarity[at] ?? 0) * ((count * (K + 1)) / (count + K * (1 - B + (B * length) / average)))
+        );
       }, 0);
       return { ...section, score: Math.round(score * 1_000) / 1_000 };
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
-} // prettier-ignore
+}
 
 async function load(folder: string): Promise<Indexed[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith(".md")).sort();
-  const pages = await Promise.all(files.map(async (file) => sectionsOf(file, await readFile(join(folder, file), "utf8")))); // prettier-ignore
+  const pages = await Promise.all(
+    files.map(async (file) => sectionsOf(file, await readFile(join(folder, file), "utf8"))),
+  );
   return pages.flat().map((section) => {
     const heading = wordsOf(`${section.title} ${section.section}`);
     const words = [...Array<string[]>(HEADING).fill(heading).flat(), ...wordsOf(section.text)];
@@ -87,7 +98,10 @@ export function sectionsOf(file: string, page: string): Section[] {
     if (line.startsWith("```")) fenced = !fenced;
     const heading = fenced ? null : /^#{1,3} (.+)$/.exec(line)?.[1]?.trim();
     if (heading !== undefined && heading !== null) sections.push({ section: heading, lines: [] });
-    else (sections.at(-1) ?? sections[sections.push({ section: file, lines: [] }) - 1])?.lines.push(line); // prettier-ignore
+    else
+      (sections.at(-1) ?? sections[sections.push({ section: file, lines: [] }) - 1])?.lines.push(
+        line,
+      );
   }
   const title = sections[0]?.section ?? file;
   return sections
@@ -96,10 +110,14 @@ export function sectionsOf(file: string, page: string): Section[] {
       title,
       section,
       text: lines.join("\n").trim(),
-    })) // prettier-ignore
+    }))
     .filter(({ text }) => text !== "");
 }
 
 function slugOf(heading: string): string {
-  return heading.toLowerCase().replace(/[^\p{L}\p{N} -]/gu, "").trim().replaceAll(" ", "-"); // prettier-ignore
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} -]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
 }

@@ -8,8 +8,13 @@ import { defineTool } from "../../tools/tool.ts";
 
 const outer = defineTool({
   name: "workflow/outer",
-  description: "Calls another tool and tells how that went, for the tests of the engine as a power.",
-  input: z.strictObject({ name: z.string(), arguments: z.unknown(), timeoutMs: z.number().optional() }),
+  description:
+    "Calls another tool and tells how that went, for the tests of the engine as a power.",
+  input: z.strictObject({
+    name: z.string(),
+    arguments: z.unknown(),
+    timeoutMs: z.number().optional(),
+  }),
   output: z.unknown(),
   risk: "safe",
   effects: "read_only",
@@ -17,11 +22,23 @@ const outer = defineTool({
   timeoutMs: 20_000,
   examples: [{ name: "system/echo", arguments: { text: "hi" } }],
   async run({ name, arguments: args, timeoutMs }, { engine }) {
-    const outcome = await engine.execute({ name, arguments: args as JsonObject, ...(timeoutMs ? { timeoutMs } : {}), metadata: { step: 1 } });
+    const outcome = await engine.execute({
+      name,
+      arguments: args as JsonObject,
+      ...(timeoutMs ? { timeoutMs } : {}),
+      metadata: { step: 1 },
+    });
     const { executionId, status, output, error } = outcome;
-    return { executionId, status, output, reason: error?.reason ?? null, cancelReason: outcome.cancelReason, sees: (await engine.visible()).map((tool) => tool.name) };
+    return {
+      executionId,
+      status,
+      output,
+      reason: error?.reason ?? null,
+      cancelReason: outcome.cancelReason,
+      sees: (await engine.visible()).map((tool) => tool.name),
+    };
   },
-}); // prettier-ignore
+});
 
 const observer: SlowObserver = { runs: [] };
 let house: StartedApp;
@@ -31,22 +48,39 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const call = async (args: JsonObject, more: JsonObject = {}): Promise<Json> =>
-  (await house.api("POST", "/executions", { body: { name: "workflow/outer", arguments: args, ...more } })).body; // prettier-ignore
+  (
+    await house.api("POST", "/executions", {
+      body: { name: "workflow/outer", arguments: args, ...more },
+    })
+  ).body;
 const record = async (id: string) => (await house.api("GET", `/executions/${id}`)).body;
 
 test("an inner call is an execution of its own, of the same caller and session, and names its parent", async () => {
-  const answer = (await call({ name: "system_echo", arguments: { text: "hi" } }, { context: { sessionId: "s1", metadata: { depth: 7 } } })) as { executionId: string; result: { executionId: string; sees: string[] } }; // prettier-ignore
+  const answer = (await call(
+    { name: "system_echo", arguments: { text: "hi" } },
+    { context: { sessionId: "s1", metadata: { depth: 7 } } },
+  )) as { executionId: string; result: { executionId: string; sees: string[] } };
   expect(answer.result).toMatchObject({ status: "success", output: { text: "hi" } });
   expect(answer.result.sees).toContain("system/echo");
   const { execution: inner } = await record(answer.result.executionId);
   const { execution: parent } = await record(answer.executionId);
-  expect(inner).toMatchObject({ toolName: "system/echo", entry: "workflow", sessionId: "s1", userId: parent.userId, metadata: { step: 1, parentExecutionId: answer.executionId, depth: 1 } }); // prettier-ignore
+  expect(inner).toMatchObject({
+    toolName: "system/echo",
+    entry: "workflow",
+    sessionId: "s1",
+    userId: parent.userId,
+    metadata: { step: 1, parentExecutionId: answer.executionId, depth: 1 },
+  });
   expect(inner.traceId).toBe(parent.traceId);
 });
 
 test("what the caller may not do, its tool may not do either", async () => {
-  expect(await call({ name: "no/such", arguments: {} })).toMatchObject({ result: { status: "failed", reason: "unknown" } }); // prettier-ignore
-  expect(await call({ name: "system/echo", arguments: { texts: 1 } })).toMatchObject({ result: { reason: expect.stringMatching(/unknown_parameter|invalid_arguments/) as string } }); // prettier-ignore
+  expect(await call({ name: "no/such", arguments: {} })).toMatchObject({
+    result: { status: "failed", reason: "unknown" },
+  });
+  expect(await call({ name: "system/echo", arguments: { texts: 1 } })).toMatchObject({
+    result: { reason: expect.stringMatching(/unknown_parameter|invalid_arguments/) as string },
+  });
 });
 
 test("calls within calls end at a depth, whatever the caller says about it", async () => {

@@ -1,5 +1,12 @@
 // A tool asks the engine as its own caller: it learns no more, and may do no more, than the caller.
-import { innerRequest, type Call, type Caller, type CallRequest, type InnerEntry, type Outcome } from "../../call.ts"; // prettier-ignore
+import {
+  innerRequest,
+  type Call,
+  type Caller,
+  type CallRequest,
+  type InnerEntry,
+  type Outcome,
+} from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { EnginePower, Explained } from "../../tools/powers.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -7,14 +14,21 @@ import { rankTools, WAYS_TO_TOOLS, wordsOfTool, type ToolWords } from "../../uti
 
 /** The part of the engine that tools reach; given late, since the engine runs the tools. */
 export interface EngineSettings {
-  explain(caller: Caller, request: { name: string; arguments?: Call["arguments"] }): Promise<Explained | null>;
+  explain(
+    caller: Caller,
+    request: { name: string; arguments?: Call["arguments"] },
+  ): Promise<Explained | null>;
   explainPast(caller: Caller, executionId: string): Promise<Explained | null>;
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
   discover(caller: Caller): Promise<readonly Tool[]>;
   /** Waits for what becomes of a call that a person must agree to. */
-  follow(caller: Caller, executionId: string, wait: { ms: number; signal?: AbortSignal }): Promise<Outcome>;
+  follow(
+    caller: Caller,
+    executionId: string,
+    wait: { ms: number; signal?: AbortSignal },
+  ): Promise<Outcome>;
   cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
-} // prettier-ignore
+}
 
 const MIN_TIMEOUT_MS = 1_000;
 /** Left of a call's time to tell that what it waited for is still not there. */
@@ -31,7 +45,10 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
   return (call: Call, signal: AbortSignal): EnginePower => {
     const left = (): number => call.startedAt + call.timeoutMs - now();
     const follow = (executionId: string, ms: number): Promise<Outcome> =>
-      engine().follow(call.caller, executionId, { ms: Math.max(0, Math.min(ms, left() - LAST_WORDS_MS)), signal }); // prettier-ignore
+      engine().follow(call.caller, executionId, {
+        ms: Math.max(0, Math.min(ms, left() - LAST_WORDS_MS)),
+        signal,
+      });
     return {
       explain: (question) =>
         "executionId" in question
@@ -79,13 +96,19 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
       },
       async find(query, { limit, category }) {
         const seen = (await engine().discover(call.caller)).filter(isFound);
-        const asked = category === undefined ? seen : seen.filter((tool) => tool.category === category); // prettier-ignore
+        const asked =
+          category === undefined ? seen : seen.filter((tool) => tool.category === category);
         const ranked = rankTools(asked, wordsFor, query);
         return { total: ranked.length, tools: ranked.slice(0, limit).map(foundOf) };
       },
       async visible() {
         const tools = await engine().discover(call.caller);
-        return tools.map(({ name, description, risk, inputSchema }) => ({ name, description, risk, inputSchema })); // prettier-ignore
+        return tools.map(({ name, description, risk, inputSchema }) => ({
+          name,
+          description,
+          risk,
+          inputSchema,
+        }));
       },
     };
   };
@@ -95,7 +118,9 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
 function named(name: string, outcome: Outcome): Outcome {
   const { toolName, requestedName, executionId } = outcome;
   if ([toolName, toolName.replace("/", "_"), requestedName].includes(name)) return outcome;
-  throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' of ${name} not found`, { remedy: "name the tool that was called under this id" }); // prettier-ignore
+  throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' of ${name} not found`, {
+    remedy: "name the tool that was called under this id",
+  });
 }
 
 /** What a list would show: neither old tools nor what stands for another method of a server, nor the way to the others itself. */
@@ -112,5 +137,10 @@ function foundOf({ tool, score }: { tool: Tool; score: number }) {
 const entryOf = ({ tool }: Call): InnerEntry => (tool?.category === "agent" ? "agent" : "workflow");
 
 function outOfTime(): AppError {
-  return new AppError("TIMEOUT", "timeout", "too little of the call's time is left to make another call", { remedy: "call with a longer timeout" }); // prettier-ignore
+  return new AppError(
+    "TIMEOUT",
+    "timeout",
+    "too little of the call's time is left to make another call",
+    { remedy: "call with a longer timeout" },
+  );
 }

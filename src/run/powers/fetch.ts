@@ -58,7 +58,13 @@ export function fetchPower(settings: FetchSettings) {
         return { ...headOf(sent), body: withinLimit(sent.response, request.maxBytes) };
       },
       async readable(response, options) {
-        if (!settings.documents) throw new AppError("UNAVAILABLE", "provider_not_configured", "documents cannot be read here", { remedy: "use web/get for the raw text" }); // prettier-ignore
+        if (!settings.documents)
+          throw new AppError(
+            "UNAVAILABLE",
+            "provider_not_configured",
+            "documents cannot be read here",
+            { remedy: "use web/get for the raw text" },
+          );
         const { finalUrl: url, body: bytes } = response;
         const mime = mimeOf(response);
         const name = new URL(url).pathname.split("/").at(-1) ?? "";
@@ -94,7 +100,11 @@ function requireOwnHosts(
   const port = Number(target.port || (target.protocol === "http:" ? 80 : 443));
   for (const { name, hosts } of used)
     if (!hosts.some((pattern) => hostMatches(pattern, host)))
-      throw forbidden(header, `the secret ${JSON.stringify(name)} is not meant for ${host}`, "use it with its own hosts, or ask an administrator to add this one"); // prettier-ignore
+      throw forbidden(
+        header,
+        `the secret ${JSON.stringify(name)} is not meant for ${host}`,
+        "use it with its own hosts, or ask an administrator to add this one",
+      );
   if (target.protocol !== "https:" && !rules.isExcepted(host, port))
     throw forbidden(header, "a secret is not sent in the clear", "use https");
 }
@@ -102,12 +112,19 @@ function requireOwnHosts(
 function requireFitting(body: string | Uint8Array | undefined): void {
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   if (bytes > MAX_REQUEST_BYTES)
-    throw new AppError("FORBIDDEN", "size_exceeded", `the request body has ${bytes} bytes; at most ${MAX_REQUEST_BYTES} are allowed`, { remedy: "send less, or in parts" }); // prettier-ignore
+    throw new AppError(
+      "FORBIDDEN",
+      "size_exceeded",
+      `the request body has ${bytes} bytes; at most ${MAX_REQUEST_BYTES} are allowed`,
+      { remedy: "send less, or in parts" },
+    );
 }
 
 /** Added as text: what the gate judged stays as it was written. */
 function withQuery(url: string, query: JsonObject | undefined): string {
-  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, textOf(one)] as [string, string])); // prettier-ignore
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, textOf(one)] as [string, string]),
+  );
   if (pairs.length === 0) return url;
   const [whole = "", fragment] = url.split("#", 2);
   const joined = `${whole}${whole.includes("?") ? "&" : "?"}${new URLSearchParams(pairs).toString()}`;
@@ -117,7 +134,10 @@ function withQuery(url: string, query: JsonObject | undefined): string {
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 function headOf({ response, began, url, headers }: Sent): WebHead {
-  const clean = Object.entries(response.headers).map(([name, value]) => [name, cleaned(value, headers)]); // prettier-ignore
+  const clean = Object.entries(response.headers).map(([name, value]) => [
+    name,
+    cleaned(value, headers),
+  ]);
   return {
     status: response.status,
     url,
@@ -134,7 +154,16 @@ const cleaned = (text: string, { used }: OpenedHeaders): string =>
 /** A server that echoes what it was sent does not bring a secret before a model. */
 function withoutSecrets(body: Buffer, headers: OpenedHeaders): Buffer {
   if (!headers.used.some(({ value }) => body.includes(value))) return body;
-  return Buffer.from(cleaned(body.toString("latin1"), { ...headers, used: headers.used.map((one) => ({ ...one, value: Buffer.from(one.value).toString("latin1") })) }), "latin1"); // prettier-ignore
+  return Buffer.from(
+    cleaned(body.toString("latin1"), {
+      ...headers,
+      used: headers.used.map((one) => ({
+        ...one,
+        value: Buffer.from(one.value).toString("latin1"),
+      })),
+    }),
+    "latin1",
+  );
 }
 
 /** More than the limit is an error; leaving the body unread gives the connection up. */
@@ -147,7 +176,12 @@ function withinLimit({ body }: EgressResponse, limit: number): AsyncIterableIter
       left -= next.done === true ? 0 : next.value.length;
       if (left >= 0) return next;
       await chunks.return?.();
-      throw new AppError("EXECUTION_FAILED", "body_too_large", `the answer is larger than ${limit} bytes`, { remedy: "raise maxBytes, or ask for less" }); // prettier-ignore
+      throw new AppError(
+        "EXECUTION_FAILED",
+        "body_too_large",
+        `the answer is larger than ${limit} bytes`,
+        { remedy: "raise maxBytes, or ask for less" },
+      );
     },
     async return() {
       await chunks.return?.();

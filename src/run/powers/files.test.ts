@@ -1,6 +1,16 @@
 // The escape suite of the files power, run through the tools that use it.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -37,7 +47,6 @@ beforeAll(async () => {
     "windows/system32/drivers/etc/hosts",
     "{FILE}",
   ])
-    // prettier-ignore
     put(name, CANARY);
 });
 afterAll(() => bench.close());
@@ -74,7 +83,9 @@ describe("traversal", () => {
   /** Once percent-decoded, as leniently as a careless server would. */
   const decode = (text: string): string => {
     const bytes = Buffer.from(text, "utf8").toString("latin1");
-    const raw = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))); // prettier-ignore
+    const raw = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
     return Buffer.from(raw, "latin1").toString("utf8");
   };
 
@@ -100,7 +111,9 @@ describe("traversal", () => {
     "no line of the corpus leads out, raw, once or twice decoded",
     { timeout: 120_000 },
     async () => {
-      const lines = readFileSync(CORPUS, "utf8").split("\n").filter((line) => line !== "" && !line.startsWith("#")); // prettier-ignore
+      const lines = readFileSync(CORPUS, "utf8")
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"));
       const escaped: string[] = [];
       let tried = 0;
       for (const line of lines) {
@@ -116,7 +129,9 @@ describe("traversal", () => {
           if (await escapes(list, path)) escaped.push(`list ${path}`);
         }
       }
-      console.info(`traversal corpus: ${lines.length} lines, ${tried} calls (${refusedBySchema} refused by the schema), ${escaped.length} escaped`); // prettier-ignore
+      console.info(
+        `traversal corpus: ${lines.length} lines, ${tried} calls (${refusedBySchema} refused by the schema), ${escaped.length} escaped`,
+      );
       expect(escaped).toEqual([]);
       expect(lines.length).toBeGreaterThan(1_000);
       expect(refusedBySchema).toBeLessThan(tried / 100);
@@ -124,9 +139,11 @@ describe("traversal", () => {
   );
 
   test("the control inside the root is read and listed", async () => {
-    expect(await bench.run(read, { path: "dir/../inside.txt" })).toMatchObject({ content: "inside" });
+    expect(await bench.run(read, { path: "dir/../inside.txt" })).toMatchObject({
+      content: "inside",
+    });
     expect(await bench.run(list, { path: "dir/.." })).toMatchObject({ path: "." });
-  }); // prettier-ignore
+  });
 
   test("a canary would be noticed", async () => {
     put("workspace/planted.txt", CANARY);
@@ -135,18 +152,39 @@ describe("traversal", () => {
   });
 
   test.each([
-    "..", "../", "../outside/secret.txt", "dir/../../outside/secret.txt", "./../outside/secret.txt", "dir/./../../outside",
-    "../workspace-evil/secret.txt", "missing/../../outside/secret.txt", "....//outside", "/", "//", "/tmp/..", "~", "$HOME",
-    "${HOME}/x", "~/../outside/secret.txt", "inside.txt/../../outside/secret.txt",
+    "..",
+    "../",
+    "../outside/secret.txt",
+    "dir/../../outside/secret.txt",
+    "./../outside/secret.txt",
+    "dir/./../../outside",
+    "../workspace-evil/secret.txt",
+    "missing/../../outside/secret.txt",
+    "....//outside",
+    "/",
+    "//",
+    "/tmp/..",
+    "~",
+    "$HOME",
+    "${HOME}/x",
+    "~/../outside/secret.txt",
+    "inside.txt/../../outside/secret.txt",
   ])("%s does not lead out", async (path) => {
     expect(await escapes(read, path)).toBe(false);
     expect(await escapes(list, path)).toBe(false);
-  }); // prettier-ignore
+  });
 
   test("~user, $HOMER and encoded dots are plain names", async () => {
-    for (const path of ["~root/x", "$HOMER", "%2e%2e/outside", "..%2foutside", "\u2025/x", "．．/outside"])
+    for (const path of [
+      "~root/x",
+      "$HOMER",
+      "%2e%2e/outside",
+      "..%2foutside",
+      "\u2025/x",
+      "．．/outside",
+    ])
       expect(await readFault(path)).toMatchObject({ reason: "path_not_found" });
-  }); // prettier-ignore
+  });
 
   test("control characters are refused before anything else", async () => {
     for (const path of [
@@ -200,7 +238,8 @@ describe("what is refused says nothing about what is there", () => {
       for (const tool of [read, list]) {
         const one = await bench.fault(tool, { path: there });
         const other = await bench.fault(tool, { path: absent });
-        const text = (fault: Fault, path: string) => JSON.stringify(fault).replaceAll(JSON.stringify(path).slice(1, -1), "PATH"); // prettier-ignore
+        const text = (fault: Fault, path: string) =>
+          JSON.stringify(fault).replaceAll(JSON.stringify(path).slice(1, -1), "PATH");
         expect(text(one, there)).toBe(text(other, absent));
         expect(one.code).toBe("FORBIDDEN");
       }
@@ -236,11 +275,16 @@ describe("links", () => {
     link("dir", "alias");
     link("alias/inside.txt", "chain");
     link(join(bench.workspace, "inside.txt"), "absolute");
-    expect(await bench.run(read, { path: "alias/inside.txt" })).toMatchObject({ path: "dir/inside.txt" });
-    expect(await bench.run(read, { path: "chain" })).toMatchObject({ path: "dir/inside.txt", content: "inside" });
+    expect(await bench.run(read, { path: "alias/inside.txt" })).toMatchObject({
+      path: "dir/inside.txt",
+    });
+    expect(await bench.run(read, { path: "chain" })).toMatchObject({
+      path: "dir/inside.txt",
+      content: "inside",
+    });
     expect(await bench.run(read, { path: "absolute" })).toMatchObject({ path: "inside.txt" });
     expect(await bench.run(list, { path: "alias" })).toMatchObject({ path: "dir", total: 1 });
-  }); // prettier-ignore
+  });
 
   test.each([
     ["../outside/secret.txt", "path_not_allowed"],
@@ -297,7 +341,9 @@ describe("links", () => {
       join(bench.workspace, "inside.txt"),
     ])
       expect((await files.read(path, { maxBytes: 100 })).path).toBe("inside.txt");
-    expect(await faultOf(files.read("../outside/secret.txt", { maxBytes: 100 }))).toMatchObject({ code: "FORBIDDEN" }); // prettier-ignore
+    expect(await faultOf(files.read("../outside/secret.txt", { maxBytes: 100 }))).toMatchObject({
+      code: "FORBIDDEN",
+    });
   });
 });
 
@@ -313,9 +359,14 @@ describe("kinds", () => {
     } catch {
       console.info("device not tested: making one needs privileges");
     }
-    for (const path of kinds) expect(await readFault(path)).toMatchObject({ code: "EXECUTION_FAILED", reason: "not_a_file" }); // prettier-ignore
+    for (const path of kinds)
+      expect(await readFault(path)).toMatchObject({
+        code: "EXECUTION_FAILED",
+        reason: "not_a_file",
+      });
     const { entries } = await bench.run(list, { path: "." });
-    for (const name of kinds.slice(1)) expect(entries).toContainEqual(expect.objectContaining({ name, type: "other" })); // prettier-ignore
+    for (const name of kinds.slice(1))
+      expect(entries).toContainEqual(expect.objectContaining({ name, type: "other" }));
     server.close();
   });
 
@@ -358,7 +409,16 @@ describe("C11: forbidden beats allowed", () => {
         expect(fault.message).toContain(rule);
       }
     }
-    expect(forbidden).toEqual(expect.arrayContaining(["$HOME/.ssh", "$HOME/.aws", "$HOME/.bashrc", "/etc", "/proc", "/dev"])); // prettier-ignore
+    expect(forbidden).toEqual(
+      expect.arrayContaining([
+        "$HOME/.ssh",
+        "$HOME/.aws",
+        "$HOME/.bashrc",
+        "/etc",
+        "/proc",
+        "/dev",
+      ]),
+    );
   });
 
   test("components are compared: .sshx and .ssh.txt are not .ssh", async () => {
@@ -382,24 +442,34 @@ describe("C11: forbidden beats allowed", () => {
   test("case is folded where the file system does", async () => {
     const folded = power({ workspace: bench.home, caseInsensitive: true });
     for (const path of [".SSH/id_ed25519", "~/.Ssh/x", "/ETC/passwd", "/Proc/self/environ"])
-      expect(await faultOf(folded.read(path, { maxBytes: 100 }))).toMatchObject({ reason: "path_forbidden" }); // prettier-ignore
+      expect(await faultOf(folded.read(path, { maxBytes: 100 }))).toMatchObject({
+        reason: "path_forbidden",
+      });
     const shouted = join(bench.root.toUpperCase(), "HOME/.sshx/a");
     expect((await folded.read(shouted, { maxBytes: 100 })).path).toBe(".sshx/a");
     const exact = power({ workspace: bench.home, caseInsensitive: false });
-    expect(await faultOf(exact.read(".SSH/x", { maxBytes: 100 }))).toMatchObject({ reason: "path_not_found" }); // prettier-ignore
+    expect(await faultOf(exact.read(".SSH/x", { maxBytes: 100 }))).toMatchObject({
+      reason: "path_not_found",
+    });
   });
 
   test("the data directory is forbidden inside a workspace, and a workspace inside it is allowed", async () => {
     const above = power({ workspace: bench.root });
-    expect(await faultOf(above.read("data/store.db", { maxBytes: 1e7 }))).toMatchObject({ reason: "path_forbidden" }); // prettier-ignore
+    expect(await faultOf(above.read("data/store.db", { maxBytes: 1e7 }))).toMatchObject({
+      reason: "path_forbidden",
+    });
     put("data/workspaces/one/note.txt", "fine");
     put("data/workspaces/two/note.txt", CANARY);
     const within = power({ workspace: join(bench.dataDir, "workspaces/one") });
     expect((await within.read("note.txt", { maxBytes: 100 })).path).toBe("note.txt");
     for (const path of ["../../store.db", "../two/note.txt", "..", join(bench.dataDir, "store.db")])
-      expect(await faultOf(within.read(path, { maxBytes: 100 }))).toMatchObject({ reason: "path_forbidden" }); // prettier-ignore
+      expect(await faultOf(within.read(path, { maxBytes: 100 }))).toMatchObject({
+        reason: "path_forbidden",
+      });
     const same = power({ workspace: bench.dataDir });
-    expect(await faultOf(same.read("store.db", { maxBytes: 100 }))).toMatchObject({ reason: "path_forbidden" }); // prettier-ignore
+    expect(await faultOf(same.read("store.db", { maxBytes: 100 }))).toMatchObject({
+      reason: "path_forbidden",
+    });
   });
 
   test("the configuration is forbidden inside the workspace, by any of its names", async () => {
@@ -409,7 +479,9 @@ describe("C11: forbidden beats allowed", () => {
     for (const path of ["ostiary.yaml", config, "settings", "later.yaml"]) {
       const fault = await faultOf(files.read(path, { maxBytes: 100 }));
       expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "path_forbidden" });
-      expect(fault.message).toBe(`path ${JSON.stringify(path)}: the server's own configuration is forbidden`); // prettier-ignore
+      expect(fault.message).toBe(
+        `path ${JSON.stringify(path)}: the server's own configuration is forbidden`,
+      );
     }
     rmSync(config);
   });
@@ -422,15 +494,24 @@ describe("C11: forbidden beats allowed", () => {
     );
     const file = await files.read("../outside/secret.txt", { maxBytes: 100 });
     expect(file.path).toBe(join(realpathSync(outside), "secret.txt"));
-    expect(await faultOf(files.read("../workspace-evil/secret.txt", { maxBytes: 100 }))).toMatchObject({ reason: "path_not_allowed" }); // prettier-ignore
+    expect(
+      await faultOf(files.read("../workspace-evil/secret.txt", { maxBytes: 100 })),
+    ).toMatchObject({ reason: "path_not_allowed" });
   });
 
   test("the limits of the rules hold whatever the tool asks", async () => {
-    const files = power({}, {
-      "read_mb: 10, write_mb: 10, list_entries: 10000, visited_entries: 200000": "read_mb: 0.001, write_mb: 10, list_entries: 2, visited_entries: 3",
-    }); // prettier-ignore
+    const files = power(
+      {},
+      {
+        "read_mb: 10, write_mb: 10, list_entries: 10000, visited_entries: 200000":
+          "read_mb: 0.001, write_mb: 10, list_entries: 2, visited_entries: 3",
+      },
+    );
     put("workspace/kilobytes.txt", "x".repeat(1_049));
-    expect(await faultOf(files.read("kilobytes.txt", { maxBytes: 10_000 }))).toMatchObject({ code: "FORBIDDEN", reason: "size_exceeded" }); // prettier-ignore
+    expect(await faultOf(files.read("kilobytes.txt", { maxBytes: 10_000 }))).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "size_exceeded",
+    });
     const listing = await files.list(".", { depth: 5, includeHidden: true, maxEntries: 100 });
     expect(listing.entries.length).toBeLessThanOrEqual(2);
     expect(listing.truncated).toBe(true);
@@ -449,7 +530,10 @@ describe("C11: races", () => {
         renameSync(w.path, w.path + ".real"); renameSync(w.path + ".link", w.path);
         renameSync(w.path, w.path + ".link"); renameSync(w.path + ".real", w.path);
       }`;
-    const worker = new Worker(code, { eval: true, workerData: { path, twin: join(bench.root, "twin", name) } }); // prettier-ignore
+    const worker = new Worker(code, {
+      eval: true,
+      workerData: { path, twin: join(bench.root, "twin", name) },
+    });
     return { stop: () => worker.terminate() };
   }
 
@@ -476,19 +560,27 @@ describe("C11: races", () => {
   test("the file is swapped for a link", { timeout: 60_000 }, async () => {
     put("workspace/raced.txt", "inside");
     put("twin/raced.txt", CANARY);
-    await attack("raced.txt", async () => (await bench.run(read, { path: "raced.txt" }))["content"] as string); // prettier-ignore
+    await attack(
+      "raced.txt",
+      async () => (await bench.run(read, { path: "raced.txt" }))["content"] as string,
+    );
   });
 
   test("a folder above is swapped for a link", { timeout: 60_000 }, async () => {
     put("workspace/raced/sub/file.txt", "inside");
     put("twin/raced/sub/file.txt", CANARY);
-    await attack("raced", async () => (await bench.run(read, { path: "raced/sub/file.txt" }))["content"] as string); // prettier-ignore
+    await attack(
+      "raced",
+      async () => (await bench.run(read, { path: "raced/sub/file.txt" }))["content"] as string,
+    );
   });
 
   test("a listed folder is swapped for a link", { timeout: 60_000 }, async () => {
     put("workspace/listed/sub/file.txt", "inside");
     put(`twin/listed/sub/${CANARY}.txt`, CANARY);
-    await attack("listed", async () => JSON.stringify((await bench.run(list, { path: "listed/sub", recursive: true }))["entries"])); // prettier-ignore
+    await attack("listed", async () =>
+      JSON.stringify((await bench.run(list, { path: "listed/sub", recursive: true }))["entries"]),
+    );
   });
 
   test("a folder below the listed one is swapped for a link", { timeout: 60_000 }, async () => {

@@ -23,14 +23,25 @@ export interface FilesSettings extends Partial<SearchSettings> {
 
 const NARROW_FROM = 4_194_304;
 
-export function filesPower({ rulesFor, threads = searchThreads(), sandbox = null, narrowFrom = NARROW_FROM }: FilesSettings) {
+export function filesPower({
+  rulesFor,
+  threads = searchThreads(),
+  sandbox = null,
+  narrowFrom = NARROW_FROM,
+}: FilesSettings) {
   const inTurn = turns();
   const searching = { threads, sandbox, narrowFrom };
   return (call: Call, signal: AbortSignal): FilesPower => {
     let known: Promise<Scene> | null = null;
     const scene = (): Promise<Scene> => {
       signal.throwIfAborted();
-      return (known ??= rulesFor(call).then((rules) => ({ rules, area: rules.territory, signal, inTurn, requireUnguarded: guardOf(rules.territory) })));
+      return (known ??= rulesFor(call).then((rules) => ({
+        rules,
+        area: rules.territory,
+        signal,
+        inTurn,
+        requireUnguarded: guardOf(rules.territory),
+      })));
     };
     return {
       read: async (path, { maxBytes }) => {
@@ -49,7 +60,7 @@ export function filesPower({ rulesFor, threads = searchThreads(), sandbox = null
       keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
     };
   };
-} // prettier-ignore
+}
 
 /** Work that is done one after the other. */
 function turns(): Scene["inTurn"] {

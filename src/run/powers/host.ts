@@ -12,7 +12,10 @@ export interface HostSettings {
   readonly version: string;
   /** The operating mode at the moment of the call. */
   readonly mode: () => string;
-  readonly health: () => Promise<{ ready: boolean; checks: { name: string; ok: boolean; ms: number; reason?: string }[] }>;
+  readonly health: () => Promise<{
+    ready: boolean;
+    checks: { name: string; ok: boolean; ms: number; reason?: string }[];
+  }>;
   readonly rulesFor: (call: Call) => Promise<FileRules>;
   readonly dataDir: string;
   /** What this process logged lately. */
@@ -20,7 +23,7 @@ export interface HostSettings {
   /** Names of variables that may be told. */
   readonly visibleEnv: readonly string[];
   readonly now: () => number;
-} // prettier-ignore
+}
 
 export const hostPower =
   (p: HostSettings) =>

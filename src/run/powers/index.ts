@@ -20,7 +20,12 @@ const NO_POWERS: Partial<ToolPowers> = Object.freeze({});
 export function nativePowers(sources: Partial<PowerSources>): PowersFor {
   const build = (name: PowerName, call: Call, signal: AbortSignal): ToolPowers[PowerName] => {
     const source = sources[name];
-    if (!source) throw new AppError("UNAVAILABLE", "provider_not_configured", `the power ${name} is not available here`); // prettier-ignore
+    if (!source)
+      throw new AppError(
+        "UNAVAILABLE",
+        "provider_not_configured",
+        `the power ${name} is not available here`,
+      );
     return source(call, signal);
   };
   return (needs, call, signal = call.signal) =>

@@ -31,18 +31,33 @@ const MAX_ANSWER_BYTES = 104_857_600;
 export function modelPower({ models, egress, rulesFor, tracing }: ModelPowerSettings) {
   return (call: Call, signal: AbortSignal): ModelPower => {
     const exchange: Exchange = async ({ url, method, headers, body }) => {
-      const request = { url, method, headers, maxRedirects: 0, maxBytes: MAX_ANSWER_BYTES, ...(body === undefined ? {} : { body }) };
+      const request = {
+        url,
+        method,
+        headers,
+        maxRedirects: 0,
+        maxBytes: MAX_ANSWER_BYTES,
+        ...(body === undefined ? {} : { body }),
+      };
       const response = await egress.request(request, { rules: rulesFor(url), signal });
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body) chunks.push(chunk);
       return { status: response.status, headers: response.headers, bytes: Buffer.concat(chunks) };
     };
-    async function asked<A extends Ability>(ability: A, request: Parameters<ModelPower[A]>[0], wanted?: string): Promise<Awaited<ReturnType<ModelPower[A]>>> {
+    async function asked<A extends Ability>(
+      ability: A,
+      request: Parameters<ModelPower[A]>[0],
+      wanted?: string,
+    ): Promise<Awaited<ReturnType<ModelPower[A]>>> {
       const { name, provider, adapter } = await models.choose(ability, wanted, exchange);
       const operation = OPERATIONS[ability];
       const span = tracing.client(call, {
         name: SPAN.model(operation, name),
-        attributes: { [ATTR.operation]: operation, [ATTR.provider]: provider, [ATTR.requestModel]: name },
+        attributes: {
+          [ATTR.operation]: operation,
+          [ATTR.provider]: provider,
+          [ATTR.requestModel]: name,
+        },
       });
       try {
         // The adapter has it, or `choose` has thrown.
@@ -64,7 +79,7 @@ export function modelPower({ models, egress, rulesFor, tracing }: ModelPowerSett
       speak: (request) => asked("speak", request),
     };
   };
-} // prettier-ignore
+}
 
 /** What the provider says it was: its own name for the model, and what it counted. */
 function usageOf(answer: object): Attributes {

@@ -1,5 +1,16 @@
 // The process power on a workspace that belongs to an ordinary user: the folder itself is in the box, no copy.
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -55,9 +66,18 @@ describe.skipIf(!CAN)("a workspace of an ordinary user", { timeout: 60_000 }, ()
 
   test("T36: protected paths cannot be written, replaced or made, existing or not", async () => {
     const tries = [
-      "echo x > .git/hooks/pre-commit", "echo x >> .git/config", "mv .git old", "rm -rf .git/hooks", "echo x > .env", "mkdir .husky",
-      "ln -s /tmp .vscode", "echo x > .npmrc", "mv .git/hooks .git/h2 && mkdir .git/hooks", "echo x > .mcp.json", "echo x > t && ln t .gitmodules",
-    ]; // prettier-ignore
+      "echo x > .git/hooks/pre-commit",
+      "echo x >> .git/config",
+      "mv .git old",
+      "rm -rf .git/hooks",
+      "echo x > .env",
+      "mkdir .husky",
+      "ln -s /tmp .vscode",
+      "echo x > .npmrc",
+      "mv .git/hooks .git/h2 && mkdir .git/hooks",
+      "echo x > .mcp.json",
+      "echo x > t && ln t .gitmodules",
+    ];
     for (const one of tries) await sh(one);
     expect(readFileSync(at(".git/config"), "utf8")).toBe("[core]\n");
     expect(readdirSync(at(".git/hooks"))).toEqual([]);
@@ -67,9 +87,20 @@ describe.skipIf(!CAN)("a workspace of an ordinary user", { timeout: 60_000 }, ()
   });
 
   test("T36: what is planted deeper is taken away afterwards and told", async () => {
-    const ended = await sh("mkdir -p deep/.git/hooks deep/ok; echo x > deep/.git/hooks/x; echo y > deep/ok/y; echo z > deep/.env"); // prettier-ignore
-    expect(ended.refused).toEqual(expect.arrayContaining([{ path: "deep/.git/hooks", reason: "path_forbidden" }, { path: "deep/.env", reason: "path_forbidden" }])); // prettier-ignore
-    expect([existsSync(at("deep/.git/hooks")), existsSync(at("deep/.env")), existsSync(at("deep/ok/y"))]).toEqual([false, false, true]); // prettier-ignore
+    const ended = await sh(
+      "mkdir -p deep/.git/hooks deep/ok; echo x > deep/.git/hooks/x; echo y > deep/ok/y; echo z > deep/.env",
+    );
+    expect(ended.refused).toEqual(
+      expect.arrayContaining([
+        { path: "deep/.git/hooks", reason: "path_forbidden" },
+        { path: "deep/.env", reason: "path_forbidden" },
+      ]),
+    );
+    expect([
+      existsSync(at("deep/.git/hooks")),
+      existsSync(at("deep/.env")),
+      existsSync(at("deep/ok/y")),
+    ]).toEqual([false, false, true]);
   });
 
   test("T37: setuid and new execute bits are cleared", async () => {
@@ -86,25 +117,36 @@ describe.skipIf(!CAN)("a workspace of an ordinary user", { timeout: 60_000 }, ()
 
   test("read-only is read-only; a copy is thrown away", async () => {
     expect(await sh("echo x > ro.txt", { workspace: "ro" })).toMatchObject({ exitCode: 2 });
-    expect(await sh("echo x > copy.txt; cat copy.txt", { workspace: "copy" })).toMatchObject({ stdout: "x\n", filesWritten: [] }); // prettier-ignore
+    expect(await sh("echo x > copy.txt; cat copy.txt", { workspace: "copy" })).toMatchObject({
+      stdout: "x\n",
+      filesWritten: [],
+    });
     expect(await sh("ls /workspace", { workspace: "none" })).toMatchObject({ stdout: "" });
     expect([existsSync(at("ro.txt")), existsSync(at("copy.txt"))]).toEqual([false, false]);
   });
 
   test("a job's own files are in its private folder", async () => {
-    const ended = await sh("cat /job/note.txt; pwd; echo $HOME", { workspace: "none", files: { "note.txt": "hi\n" } }); // prettier-ignore
+    const ended = await sh("cat /job/note.txt; pwd; echo $HOME", {
+      workspace: "none",
+      files: { "note.txt": "hi\n" },
+    });
     expect(ended.stdout).toBe("hi\n/job\n/job\n");
   });
 });
 
 describe.skipIf(!CAN)("a workspace of root's", { timeout: 60_000 }, () => {
   test("no copy is left behind", async () => {
-    const copies = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("ostiary-runs-")); // prettier-ignore
+    const copies = (): string[] =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith("ostiary-runs-"));
     const bench = await openBench();
     const before = new Set(copies());
     writeFileSync(join(bench.workspace, "canary.txt"), "x");
     await powerOf(bench).run({ argv: ["true"], workspace: "rw" });
-    const [own] = copies().filter((name) => !before.has(name) && readFileSync(join(bench.dataDir, "runs/elsewhere"), "utf8").endsWith(name)); // prettier-ignore
+    const [own] = copies().filter(
+      (name) =>
+        !before.has(name) &&
+        readFileSync(join(bench.dataDir, "runs/elsewhere"), "utf8").endsWith(name),
+    );
     expect(own).toBeDefined();
     await bench.close();
     expect(existsSync(join(tmpdir(), own ?? ""))).toBe(false);
@@ -112,10 +154,21 @@ describe.skipIf(!CAN)("a workspace of root's", { timeout: 60_000 }, () => {
 });
 
 test("one that is too large to copy is refused with the way out, before anything is copied", async () => {
-  const [from, to] = ["from-", "to-"].map((name) => mkdtempSync(join(tmpdir(), name))) as [string, string]; // prettier-ignore
+  const [from, to] = ["from-", "to-"].map((name) => mkdtempSync(join(tmpdir(), name))) as [
+    string,
+    string,
+  ];
   for (let file = 0; file < 12; file++) writeFileSync(join(from, String(file)), "12345");
-  const copy = (limits: CopyLimits) => copyTree(from, to, { user: null, limits, mayRead: () => true, signal: new AbortController().signal }); // prettier-ignore
-  const refused = { fault: { reason: "workspace_too_large", remedy: expect.stringContaining("chown") as string } }; // prettier-ignore
+  const copy = (limits: CopyLimits) =>
+    copyTree(from, to, {
+      user: null,
+      limits,
+      mayRead: () => true,
+      signal: new AbortController().signal,
+    });
+  const refused = {
+    fault: { reason: "workspace_too_large", remedy: expect.stringContaining("chown") as string },
+  };
   await expect(copy({ files: 11, bytes: 1_000 })).rejects.toMatchObject(refused);
   await expect(copy({ files: 12, bytes: 59 })).rejects.toMatchObject(refused);
   expect(readdirSync(to)).toEqual([]);
@@ -126,14 +179,22 @@ test("one that is too large to copy is refused with the way out, before anything
 test("T38: a job can have no more than the profile its tool was judged by", async () => {
   const bench = await openBench();
   const refused: [Tool | null, Partial<ProcessJob>][] = [
-    [null, { workspace: "none" }], [echo, { workspace: "none" }], [gitStatus, { workspace: "rw" }],
-    [gitStatus, { workspace: "ro", network: true }], [exec, { workspace: "rw", network: true }], [fetch, { workspace: "ro" }],
-  ]; // prettier-ignore
+    [null, { workspace: "none" }],
+    [echo, { workspace: "none" }],
+    [gitStatus, { workspace: "rw" }],
+    [gitStatus, { workspace: "ro", network: true }],
+    [exec, { workspace: "rw", network: true }],
+    [fetch, { workspace: "ro" }],
+  ];
   for (const [tool, job] of refused)
-    await expect(powerOf(bench, tool).run({ argv: ["true"], workspace: "none", ...job })).rejects.toThrow(/asked for a workspace/); // prettier-ignore
+    await expect(
+      powerOf(bench, tool).run({ argv: ["true"], workspace: "none", ...job }),
+    ).rejects.toThrow(/asked for a workspace/);
   // The same call once its arguments have raised the profile: only then is the box asked for.
   const raised = bench.governance.asGoverned(exec, { command: ["true"], network: true });
-  const ran = await powerOf(bench, raised).run({ argv: ["true"], workspace: "rw", network: true }).catch((cause: unknown) => cause); // prettier-ignore
+  const ran = await powerOf(bench, raised)
+    .run({ argv: ["true"], workspace: "rw", network: true })
+    .catch((cause: unknown) => cause);
   expect(String(ran)).not.toContain("asked for a workspace");
   await bench.close();
 });

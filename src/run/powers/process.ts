@@ -55,10 +55,16 @@ async function findProgram(program: string): Promise<string | null> {
   if (program.includes("/") || program.includes("\0")) return null;
   for (const folder of FOLDERS) {
     const path = join(folder, program);
-    if (await access(path, constants.X_OK).then(() => true, () => false)) return path;
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
   }
   return null;
-} // prettier-ignore
+}
 
 async function run(
   job: ProcessJob,
@@ -74,9 +80,21 @@ async function run(
   const cwd = await cwdOf(job, rules);
   const files = s.files(call, signal);
   const hosts = new Set<string>();
-  const placed = await placeWorkspace({ access: job.workspace, rules, files, staging: s.staging, limits: s.limits, signal }); // prettier-ignore
+  const placed = await placeWorkspace({
+    access: job.workspace,
+    rules,
+    files,
+    staging: s.staging,
+    limits: s.limits,
+    signal,
+  });
   try {
-    const packages = await s.packages.place(job.packages ?? null, call.caller.tenantId, placed.owner, signal); // prettier-ignore
+    const packages = await s.packages.place(
+      job.packages ?? null,
+      call.caller.tenantId,
+      placed.owner,
+      signal,
+    );
     try {
       const limit = job.timeoutMs === undefined ? null : AbortSignal.timeout(job.timeoutMs);
       const stop = limit ? AbortSignal.any([signal, limit]) : signal;
@@ -96,7 +114,13 @@ async function run(
       requireStarted(job.argv[0] ?? "", result);
       const changes = await takeOver(placed, stop);
       if (!stop.aborted && result.exitCode === 0) await packages.collect();
-      const told = await resultOf(job, result, changes, { hosts, files, timedOut: timedOut(signal, limit), stopped: stop.aborted, lost: placed.isCopy && job.workspace === "rw" }); // prettier-ignore
+      const told = await resultOf(job, result, changes, {
+        hosts,
+        files,
+        timedOut: timedOut(signal, limit),
+        stopped: stop.aborted,
+        lost: placed.isCopy && job.workspace === "rw",
+      });
       release(result.stdout);
       release(result.stderr);
       return told;
@@ -109,12 +133,14 @@ async function run(
 }
 
 /** What each profile lets a job have; a copy that is thrown away is as good as reading. */
-const PROFILES: Readonly<Record<SandboxProfile, { workspace: readonly ProcessJob["workspace"][]; network: boolean }>> = {
+const PROFILES: Readonly<
+  Record<SandboxProfile, { workspace: readonly ProcessJob["workspace"][]; network: boolean }>
+> = {
   ro: { workspace: ["none", "ro", "copy"], network: false },
   rw: { workspace: ["none", "ro", "copy", "rw"], network: false },
   net: { workspace: ["none"], network: true },
   "rw+net": { workspace: ["none", "ro", "copy", "rw"], network: true },
-}; // prettier-ignore
+};
 
 /** The gate judged the call by the tool's profile, so a job can have no more than it says: a tool without one, nothing. */
 function requireProfile(tool: Tool | null, { workspace, network = false }: ProcessJob): void {
@@ -122,26 +148,44 @@ function requireProfile(tool: Tool | null, { workspace, network = false }: Proce
   if (profile?.workspace.includes(workspace) && (profile.network || !network)) return;
   const wanted = `${workspace}${network ? " with network" : ""}`;
   // A fault of the tool's own, so it is logged and told as unexpected.
-  throw new TypeError(`${tool?.name ?? "a tool"} (profile ${tool?.sandbox ?? "none"}) asked for a workspace ${wanted}`); // prettier-ignore
+  throw new TypeError(
+    `${tool?.name ?? "a tool"} (profile ${tool?.sandbox ?? "none"}) asked for a workspace ${wanted}`,
+  );
 }
 
 /** Decided by the name's place in fixed folders, not by what PATH might say inside. */
 async function argvOf(argv: readonly string[]): Promise<string[]> {
   const [program = "", ...args] = argv;
   const total = argv.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0);
-  const wrong = program === "" ? "expected a program" : argv.some((word) => word.includes("\0")) ? "expected no NUL byte" : argv.some((word) => Buffer.byteLength(word) > MAX_ARGUMENT_BYTES) || total > MAX_ARGUMENTS_BYTES ? `expected at most ${MAX_ARGUMENT_BYTES} bytes per argument and ${MAX_ARGUMENTS_BYTES} in all, got ${total}` : null;
-  if (wrong !== null) throw new AppError("BAD_REQUEST", "invalid_arguments", `command: ${wrong}`, { remedy: "give long texts on stdin or in a file" });
+  const wrong =
+    program === ""
+      ? "expected a program"
+      : argv.some((word) => word.includes("\0"))
+        ? "expected no NUL byte"
+        : argv.some((word) => Buffer.byteLength(word) > MAX_ARGUMENT_BYTES) ||
+            total > MAX_ARGUMENTS_BYTES
+          ? `expected at most ${MAX_ARGUMENT_BYTES} bytes per argument and ${MAX_ARGUMENTS_BYTES} in all, got ${total}`
+          : null;
+  if (wrong !== null)
+    throw new AppError("BAD_REQUEST", "invalid_arguments", `command: ${wrong}`, {
+      remedy: "give long texts on stdin or in a file",
+    });
   if (program.includes("/")) return [program, ...args];
   const found = await findProgram(program);
   if (found === null) throw notFound(program);
   return [found, ...args];
-} // prettier-ignore
+}
 
 function notFound(program: string): AppError {
-  return new AppError("EXECUTION_FAILED", "command_not_found", `there is no program ${quote(program)} in the sandbox`, {
-    remedy: `use one that is installed in ${FOLDERS.join(", ")}, or a path below the workspace`,
-  });
-} // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "command_not_found",
+    `there is no program ${quote(program)} in the sandbox`,
+    {
+      remedy: `use one that is installed in ${FOLDERS.join(", ")}, or a path below the workspace`,
+    },
+  );
+}
 
 /** A program named by a path is looked for inside only, when it is started. */
 function requireStarted(program: string, { exitCode, stdout, stderr }: SandboxResult): void {
@@ -149,47 +193,95 @@ function requireStarted(program: string, { exitCode, stdout, stderr }: SandboxRe
   const said = new TextDecoder().decode(stderr).trim();
   if (exitCode === 127 && said === `${program}: No such file or directory`) throw notFound(program);
   if (exitCode === 126 && said.startsWith(`${program}: `))
-    throw new AppError("EXECUTION_FAILED", "permission_denied", `${quote(program)} cannot be executed`, {
-      remedy: "name a program, or run the file with its interpreter (shell/script)",
-    });
-} // prettier-ignore
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "permission_denied",
+      `${quote(program)} cannot be executed`,
+      {
+        remedy: "name a program, or run the file with its interpreter (shell/script)",
+      },
+    );
+}
 
 function envOf({ env = {}, ownEnv = {} }: ProcessJob, s: ProcessSettings): Record<string, string> {
   for (const [name, value] of Object.entries(env)) {
     if (!VARIABLE.test(name) || value.includes("\0"))
-      throw new AppError("BAD_REQUEST", "invalid_arguments", `env: expected a name of letters, digits and _ and a value without NUL, got ${quote(name)}`, { remedy: "correct the variable" });
+      throw new AppError(
+        "BAD_REQUEST",
+        "invalid_arguments",
+        `env: expected a name of letters, digits and _ and a value without NUL, got ${quote(name)}`,
+        { remedy: "correct the variable" },
+      );
     if (s.isVariableDenied(name) || name === "HOME" || name === "TMPDIR")
-      throw new AppError("FORBIDDEN", "env_forbidden", `the variable ${quote(name)} may not be set`, { remedy: "leave the variable out; this rule has no exception" });
+      throw new AppError(
+        "FORBIDDEN",
+        "env_forbidden",
+        `the variable ${quote(name)} may not be set`,
+        { remedy: "leave the variable out; this rule has no exception" },
+      );
   }
   const { LANG, ...others } = env;
   // The box sets LANG itself; LC_ALL says the same and comes first.
-  return { TZ: "UTC", TERM: "dumb", ...(LANG === undefined ? {} : { LC_ALL: LANG }), ...others, ...ownEnv };
-} // prettier-ignore
+  return {
+    TZ: "UTC",
+    TERM: "dumb",
+    ...(LANG === undefined ? {} : { LC_ALL: LANG }),
+    ...others,
+    ...ownEnv,
+  };
+}
 
 async function cwdOf({ cwd, workspace }: ProcessJob, rules: FileRules): Promise<string> {
   if (workspace === "none") return "/job";
   if (cwd === undefined) return INSIDE;
   const found = await rules.territory.locate(cwd, "read");
-  if (!found.ok) throw new AppError(found.reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN", found.reason, found.message, { remedy: found.remedy });
+  if (!found.ok)
+    throw new AppError(
+      found.reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN",
+      found.reason,
+      found.message,
+      { remedy: found.remedy },
+    );
   const folder = await lstat(found.path).catch(() => null);
-  if (!folder) throw new AppError("EXECUTION_FAILED", "path_not_found", `path ${quote(cwd)}: does not exist`, { remedy: "list the directory to see what is there" });
-  if (!folder.isDirectory()) throw new AppError("EXECUTION_FAILED", "not_a_directory", `path ${quote(cwd)}: is not a directory`, { remedy: "name a folder of the workspace" });
+  if (!folder)
+    throw new AppError("EXECUTION_FAILED", "path_not_found", `path ${quote(cwd)}: does not exist`, {
+      remedy: "list the directory to see what is there",
+    });
+  if (!folder.isDirectory())
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "not_a_directory",
+      `path ${quote(cwd)}: is not a directory`,
+      { remedy: "name a folder of the workspace" },
+    );
   const within = relative(await rootOf(rules), found.path);
   if (within === ".." || within.startsWith("../"))
-    throw new AppError("FORBIDDEN", "path_not_allowed", `path ${quote(cwd)} is not below the workspace`, { remedy: "use a folder of the workspace" });
+    throw new AppError(
+      "FORBIDDEN",
+      "path_not_allowed",
+      `path ${quote(cwd)} is not below the workspace`,
+      { remedy: "use a folder of the workspace" },
+    );
   return within === "" ? INSIDE : `${INSIDE}/${within}`;
-} // prettier-ignore
+}
 
 const nodeMount = (host: string): SandboxMount => ({ host, at: NODE, access: "ro" });
 
-const bytesOf = (value: string | Uint8Array): Uint8Array => typeof value === "string" ? new TextEncoder().encode(value) : value; // prettier-ignore
+const bytesOf = (value: string | Uint8Array): Uint8Array =>
+  typeof value === "string" ? new TextEncoder().encode(value) : value;
 
 function filesOf(files: NonNullable<ProcessJob["files"]>): Record<string, Uint8Array> {
-  return Object.fromEntries(Object.entries(files).map(([name, value]) => [`/job/${name}`, bytesOf(value)])); // prettier-ignore
+  return Object.fromEntries(
+    Object.entries(files).map(([name, value]) => [`/job/${name}`, bytesOf(value)]),
+  );
 }
 
 function networkOf(call: Call, signal: AbortSignal, hosts: Set<string>, s: ProcessSettings) {
-  const subject = { rules: s.hostsFor(call), signal, onHost: (host: string) => void hosts.add(host) }; // prettier-ignore
+  const subject = {
+    rules: s.hostsFor(call),
+    signal,
+    onHost: (host: string) => void hosts.add(host),
+  };
   return (connection: Parameters<Egress["serve"]>[0]): void => s.egress.serve(connection, subject);
 }
 
@@ -225,12 +317,18 @@ async function resultOf(
   const truncated = out.cut || err.cut || result.overflowed;
   const seconds = Math.round(result.durationMs / 100) / 10;
   const notes = [
-    ending.timedOut ? `stopped after ${seconds} s: its time was up` : ending.stopped ? `stopped after ${seconds} s` : null,
-    ending.stopped && ending.lost ? "what it had written to a copy of the workspace was not taken over" : null,
+    ending.timedOut
+      ? `stopped after ${seconds} s: its time was up`
+      : ending.stopped
+        ? `stopped after ${seconds} s`
+        : null,
+    ending.stopped && ending.lost
+      ? "what it had written to a copy of the workspace was not taken over"
+      : null,
     result.oom ? "killed: it used more memory than a program may" : null,
     result.overflowed ? `killed: it wrote more than ${OUTPUT_BYTES} bytes` : null,
     ...refusedNotes(changes),
-  ].filter((note) => note !== null); // prettier-ignore
+  ].filter((note) => note !== null);
   const ended = !ending.stopped && !result.overflowed && result.exitCode !== null;
   return {
     stdout: out.text,
@@ -240,7 +338,10 @@ async function resultOf(
     timedOut: ending.timedOut,
     oom: result.oom,
     truncated,
-    overflowPath: truncated && !ending.stopped ? await ending.files.keep("output.txt", whole(result.stdout, result.stderr, inline)) : null, // prettier-ignore
+    overflowPath:
+      truncated && !ending.stopped
+        ? await ending.files.keep("output.txt", whole(result.stdout, result.stderr, inline))
+        : null,
     durationMs: Math.round(result.durationMs),
     filesWritten: changes.written,
     filesRemoved: changes.removed,
@@ -252,7 +353,9 @@ async function resultOf(
 const MAX_NOTED = 20;
 
 function refusedNotes({ refused }: Changes): string[] {
-  const told = refused.slice(0, MAX_NOTED).map(({ path, reason }) => `not taken over: ${path} (${reason})`); // prettier-ignore
+  const told = refused
+    .slice(0, MAX_NOTED)
+    .map(({ path, reason }) => `not taken over: ${path} (${reason})`);
   const more = refused.length - told.length;
   return more > 0 ? [...told, `not taken over: ${more} more`] : told;
 }

@@ -26,8 +26,10 @@ export interface Vault {
 const REFERENCE = /\$\{secret:([^}]*)\}/g;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** Of the connection or of proxies: ours to set. */
-const RESERVED = /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|expect|via|http2-settings)$/i; // prettier-ignore
-const CREDENTIALS = /^(authorization|cookie|.*(api|access|auth|secret)[-_]?(key|token|secret)|private-token|.*-auth(orization)?|x-auth.*)$/i; // prettier-ignore
+const RESERVED =
+  /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|expect|via|http2-settings)$/i;
+const CREDENTIALS =
+  /^(authorization|cookie|.*(api|access|auth|secret)[-_]?(key|token|secret)|private-token|.*-auth(orization)?|x-auth.*)$/i;
 const MAX_VALUE = 8_192;
 
 export function openVault(secrets: Readonly<Record<string, Secret>>): Vault {
@@ -56,20 +58,35 @@ function resolved(
   const secret: Record<string, string> = {};
   const used = new Map<string, Secret & { name: string }>();
   for (const [name, given] of Object.entries(headers)) {
-    if (!TOKEN.test(name)) throw forbidden(name, "is no valid header name", "use letters, digits and -"); // prettier-ignore
-    if (RESERVED.test(name)) throw forbidden(name, "is set by the connection itself", "leave it out"); // prettier-ignore
+    if (!TOKEN.test(name))
+      throw forbidden(name, "is no valid header name", "use letters, digits and -");
+    if (RESERVED.test(name))
+      throw forbidden(name, "is set by the connection itself", "leave it out");
     const value = given.replace(REFERENCE, (_whole, key: string) => {
       const found = Object.hasOwn(secrets, key) ? secrets[key] : undefined;
-      if (!found) throw forbidden(name, `there is no secret ${quote(key)} for it`, "ask an administrator to add it under secrets"); // prettier-ignore
+      if (!found)
+        throw forbidden(
+          name,
+          `there is no secret ${quote(key)} for it`,
+          "ask an administrator to add it under secrets",
+        );
       used.set(key, { ...found, name: key });
       return found.value;
     });
     const hasSecret = given.includes("${secret:");
     // The value itself is not told: it may be a secret.
     if (value.length > MAX_VALUE || !/^[\t\x20-\x7e\xa0-\xff]*$/.test(value))
-      throw forbidden(name, "holds control characters or is too long", `use at most ${MAX_VALUE} visible characters`); // prettier-ignore
+      throw forbidden(
+        name,
+        "holds control characters or is too long",
+        `use at most ${MAX_VALUE} visible characters`,
+      );
     if (!hasSecret && CREDENTIALS.test(name))
-      throw forbidden(name, "takes no credential in plain text", "write it as ${secret:name} and have an administrator add the secret"); // prettier-ignore
+      throw forbidden(
+        name,
+        "takes no credential in plain text",
+        "write it as ${secret:name} and have an administrator add the secret",
+      );
     (hasSecret ? secret : plain)[name.toLowerCase()] = value;
   }
   return { plain, secret, used: [...used.values()] };

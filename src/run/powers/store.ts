@@ -21,62 +21,92 @@ export function storePower({
   documentation,
   now,
 }: StoreSettings): (call: Call, signal: AbortSignal) => StorePower {
-  return (call, signal) => untilAborted<StorePower>({
-    async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
-      const place = placeOf(call, namespace);
-      requireSize(value);
-      const at = now();
-      const expiresAt = ttlSeconds === undefined ? null : at + ttlSeconds * 1_000;
-      const stored = await memory.put({
-        tenantId: call.caller.tenantId,
-        namespace: place.stored,
-        key,
-        value,
-        tags,
-        at,
-        expiresAt,
-        ...(ifVersion !== undefined && { ifVersion }),
-      });
-      if (!stored) {
-        throw new AppError("CONFLICT", "stale", `key ${JSON.stringify(key)} does not have version ${ifVersion ?? 0}`, {
-          remedy: "retrieve the entry and repeat with its version",
-        }); // prettier-ignore
-      }
-      return { namespace: place.shown, ...stored, expiresAt };
-    },
-    async memoryGet(key, namespace) {
-      const place = placeOf(call, namespace);
-      const row = await memory.get(call.caller.tenantId, place.stored, key, now());
-      return row && { ...row, tags: [...row.tags], namespace: place.shown };
-    },
-    async memorySearch({ query, namespace, tags, limit, offset }) {
-      const place = placeOf(call, namespace);
-      const parsed = parseTextQuery(query);
-      if (typeof parsed === "string") throw queryInvalid(parsed);
-      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
-      const { rows, total } = await memory.search({ ...filter, query: parsed }, { limit, offset });
-      const results = rows.map(({ value, score, ...row }) => ({
-        ...row,
-        tags: [...row.tags],
-        namespace: place.shown,
-        snippet: snippetOf(textOfJson(value), parsed.all),
-        score: Math.round(score * 1e6) / 1e6,
-      }));
-      return { results, total };
-    },
-    async memoryList({ namespace, prefix, tags, limit, offset }) {
-      const place = placeOf(call, namespace);
-      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
-      const { rows, total } = await memory.list({ ...filter, prefix }, { limit, offset });
-      return { entries: rows.map((row) => ({ ...row, tags: [...row.tags] })), total };
-    },
-    async memoryClear({ namespace, key, tags, dryRun }) {
-      const place = placeOf(call, namespace);
-      const filter = { tenantId: call.caller.tenantId, namespace: place.stored, tags, now: now() };
-      return memory.clear({ ...filter, dryRun, ...(key === undefined ? {} : { key }) }, MAX_SHOWN_KEYS); // prettier-ignore
-    },
-    documentation: (query, options) => documentation.search(query, options),
-  }, signal); // prettier-ignore
+  return (call, signal) =>
+    untilAborted<StorePower>(
+      {
+        async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
+          const place = placeOf(call, namespace);
+          requireSize(value);
+          const at = now();
+          const expiresAt = ttlSeconds === undefined ? null : at + ttlSeconds * 1_000;
+          const stored = await memory.put({
+            tenantId: call.caller.tenantId,
+            namespace: place.stored,
+            key,
+            value,
+            tags,
+            at,
+            expiresAt,
+            ...(ifVersion !== undefined && { ifVersion }),
+          });
+          if (!stored) {
+            throw new AppError(
+              "CONFLICT",
+              "stale",
+              `key ${JSON.stringify(key)} does not have version ${ifVersion ?? 0}`,
+              {
+                remedy: "retrieve the entry and repeat with its version",
+              },
+            );
+          }
+          return { namespace: place.shown, ...stored, expiresAt };
+        },
+        async memoryGet(key, namespace) {
+          const place = placeOf(call, namespace);
+          const row = await memory.get(call.caller.tenantId, place.stored, key, now());
+          return row && { ...row, tags: [...row.tags], namespace: place.shown };
+        },
+        async memorySearch({ query, namespace, tags, limit, offset }) {
+          const place = placeOf(call, namespace);
+          const parsed = parseTextQuery(query);
+          if (typeof parsed === "string") throw queryInvalid(parsed);
+          const filter = {
+            tenantId: call.caller.tenantId,
+            namespace: place.stored,
+            tags,
+            now: now(),
+          };
+          const { rows, total } = await memory.search(
+            { ...filter, query: parsed },
+            { limit, offset },
+          );
+          const results = rows.map(({ value, score, ...row }) => ({
+            ...row,
+            tags: [...row.tags],
+            namespace: place.shown,
+            snippet: snippetOf(textOfJson(value), parsed.all),
+            score: Math.round(score * 1e6) / 1e6,
+          }));
+          return { results, total };
+        },
+        async memoryList({ namespace, prefix, tags, limit, offset }) {
+          const place = placeOf(call, namespace);
+          const filter = {
+            tenantId: call.caller.tenantId,
+            namespace: place.stored,
+            tags,
+            now: now(),
+          };
+          const { rows, total } = await memory.list({ ...filter, prefix }, { limit, offset });
+          return { entries: rows.map((row) => ({ ...row, tags: [...row.tags] })), total };
+        },
+        async memoryClear({ namespace, key, tags, dryRun }) {
+          const place = placeOf(call, namespace);
+          const filter = {
+            tenantId: call.caller.tenantId,
+            namespace: place.stored,
+            tags,
+            now: now(),
+          };
+          return memory.clear(
+            { ...filter, dryRun, ...(key === undefined ? {} : { key }) },
+            MAX_SHOWN_KEYS,
+          );
+        },
+        documentation: (query, options) => documentation.search(query, options),
+      },
+      signal,
+    );
 }
 
 /** The tenant is a column of its own; the rest is one unambiguous text. Session ids come from the caller, so the user is part of them. */
@@ -90,7 +120,8 @@ function placeOf({ caller, sessionId }: Call, wanted?: string): { shown: string;
     case "user":
       return place("user", caller.userId);
     case "capsule":
-      if (caller.capsuleId === null) throw missing("capsule", "use a key that is bound to a capsule"); // prettier-ignore
+      if (caller.capsuleId === null)
+        throw missing("capsule", "use a key that is bound to a capsule");
       return place("capsule", caller.capsuleId);
     case "tenant":
       return place("tenant");
@@ -100,22 +131,37 @@ function placeOf({ caller, sessionId }: Call, wanted?: string): { shown: string;
 }
 
 function missing(namespace: string, remedy: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_arguments", `namespace ${namespace}: the call has no ${namespace}`, {
-    remedy: `${remedy}, or choose the namespace user`,
-    errors: [{ path: "/namespace", message: `the call has no ${namespace}` }],
-  }); // prettier-ignore
+  return new AppError(
+    "BAD_REQUEST",
+    "invalid_arguments",
+    `namespace ${namespace}: the call has no ${namespace}`,
+    {
+      remedy: `${remedy}, or choose the namespace user`,
+      errors: [{ path: "/namespace", message: `the call has no ${namespace}` }],
+    },
+  );
 }
 
 function queryInvalid(why: string): AppError {
-  return new AppError("EXECUTION_FAILED", "query_invalid", `the query cannot be understood: ${why}`, {
-    remedy: 'write words, "a phrase", -word to leave out, or begin* for a beginning',
-  }); // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "query_invalid",
+    `the query cannot be understood: ${why}`,
+    {
+      remedy: 'write words, "a phrase", -word to leave out, or begin* for a beginning',
+    },
+  );
 }
 
 function requireSize(value: Json): void {
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= MAX_VALUE_BYTES) return;
-  throw new AppError("EXECUTION_FAILED", "size_exceeded", `the value takes ${bytes} bytes as JSON, at most ${MAX_VALUE_BYTES} are kept`, {
-    remedy: "store less, or split it over several keys",
-  }); // prettier-ignore
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "size_exceeded",
+    `the value takes ${bytes} bytes as JSON, at most ${MAX_VALUE_BYTES} are kept`,
+    {
+      remedy: "store less, or split it over several keys",
+    },
+  );
 }

@@ -80,7 +80,12 @@ test("T38: whatever a job says, the list differs in its declared places only", (
   const words = boxArguments(plan);
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (value, at, cwd) => {
-      const list = boxArguments({ ...plan, env: { TZ: value }, cwd, mounts: [{ host: "/srv/work", at: `/${at}`, access: "ro" }] }); // prettier-ignore
+      const list = boxArguments({
+        ...plan,
+        env: { TZ: value },
+        cwd,
+        mounts: [{ host: "/srv/work", at: `/${at}`, access: "ro" }],
+      });
       if (`/${at}` === "/job") return;
       expect(list).toHaveLength(words.length);
       const changed = list.filter((word, index) => word !== words[index]);

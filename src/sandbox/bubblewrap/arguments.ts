@@ -33,7 +33,13 @@ export const JOB = "/job";
 export const PATH = "/usr/local/bin:/usr/bin:/bin";
 const SHM_BYTES = 16_777_216;
 /** What programs of a distribution need below /etc; nothing there names the host or holds a secret. */
-const ETC = ["/etc/ssl/certs", "/etc/ca-certificates", "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts"]; // prettier-ignore
+const ETC = [
+  "/etc/ssl/certs",
+  "/etc/ca-certificates",
+  "/etc/alternatives",
+  "/etc/ld.so.cache",
+  "/etc/fonts",
+];
 
 export function boxArguments(plan: BoxPlan): string[] {
   const { limits } = plan;

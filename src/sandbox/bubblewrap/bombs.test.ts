@@ -32,14 +32,20 @@ describe.skipIf(missing)("T44: bombs", { timeout: 120_000 }, () => {
     expect((await tryJob(sandbox, ["/bin/echo", "here"])).out).toBe("here\n");
     return performance.now() - began;
   };
-  const median = (times: readonly number[]): number => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0; // prettier-ignore
+  const median = (times: readonly number[]): number =>
+    [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
   const measured = async (): Promise<number> => {
     const times: number[] = [];
     for (let i = 0; i < 5; i += 1) times.push(await neighbour());
     return median(times);
   };
   /** Runs for `lastsMs` at most, with neighbours at work; nothing of it is left. */
-  async function bomb(mark: string, argv: readonly string[], job: Partial<SandboxJob>, lastsMs: number): Promise<Tried> {
+  async function bomb(
+    mark: string,
+    argv: readonly string[],
+    job: Partial<SandboxJob>,
+    lastsMs: number,
+  ): Promise<Tried> {
     const peace = await measured();
     const controller = new AbortController();
     const running = tryJob(sandbox, argv, { ...job, signal: controller.signal });
@@ -51,19 +57,29 @@ describe.skipIf(missing)("T44: bombs", { timeout: 120_000 }, () => {
     expect(withWord(mark)).toEqual([]);
     expect(await measured()).toBeGreaterThan(0);
     return result;
-  } // prettier-ignore
+  }
 
   test("a fork bomb", async () => {
     const mark = "BOMB_FORK";
     const code = `import os # ${mark}\nwhile True:\n    try: os.fork()\n    except OSError: pass`;
-    const result = await bomb(mark, [PYTHON, "-c", code], { limits: { processes: 64, cpus: 0.5 } }, 5_000); // prettier-ignore
+    const result = await bomb(
+      mark,
+      [PYTHON, "-c", code],
+      { limits: { processes: 64, cpus: 0.5 } },
+      5_000,
+    );
     expect(result).toMatchObject({ exitCode: null, signal: "SIGKILL" });
   });
 
   test("ten gigabytes of memory", async () => {
     const mark = "BOMB_MEMORY";
     const code = `x = [] # ${mark}\nfor i in range(10_000): x.append(bytearray(1_048_576))\nprint("ALL")`;
-    const result = await bomb(mark, [PYTHON, "-c", code], { limits: { memoryBytes: 128 * MIB } }, 30_000); // prettier-ignore
+    const result = await bomb(
+      mark,
+      [PYTHON, "-c", code],
+      { limits: { memoryBytes: 128 * MIB } },
+      30_000,
+    );
     expect(result.out).toBe("");
     if (sandbox.status.limits !== "weak")
       expect(result).toMatchObject({ oom: true, exitCode: 137 });
@@ -72,7 +88,12 @@ describe.skipIf(missing)("T44: bombs", { timeout: 120_000 }, () => {
   test("ten gigabytes of output", async () => {
     const mark = "BOMB_OUTPUT";
     const before = process.memoryUsage().rss;
-    const result = await bomb(mark, ["/bin/sh", "-c", `head -c 10000000000 /dev/zero # ${mark}`], {}, 60_000); // prettier-ignore
+    const result = await bomb(
+      mark,
+      ["/bin/sh", "-c", `head -c 10000000000 /dev/zero # ${mark}`],
+      {},
+      60_000,
+    );
     expect(result).toMatchObject({ overflowed: true, signal: "SIGKILL" });
     expect(result.out).toHaveLength(10 * MIB);
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * MIB);
@@ -87,7 +108,12 @@ try:
         os.close(os.open('/tmp/f%d' % i, os.O_CREAT)); made += 1
 except OSError: pass
 print('MADE', made)`;
-    const result = await bomb(mark, [PYTHON, "-c", code], { limits: { memoryBytes: 96 * MIB, cpus: 0.5 } }, 20_000); // prettier-ignore
+    const result = await bomb(
+      mark,
+      [PYTHON, "-c", code],
+      { limits: { memoryBytes: 96 * MIB, cpus: 0.5 } },
+      20_000,
+    );
     const made = Number(/MADE (\d+)/.exec(result.out)?.[1] ?? 0);
     expect(made).toBeLessThan(1_000_000);
   });
@@ -105,13 +131,19 @@ try:
     while True: total += os.write(f, bytes(1_048_576))
 except OSError: pass
 print(total)`;
-    const result = await tryJob(sandbox, [PYTHON, "-c", code], { limits: { openFiles: 64, fileBytes: 4 * MIB } }); // prettier-ignore
+    const result = await tryJob(sandbox, [PYTHON, "-c", code], {
+      limits: { openFiles: 64, fileBytes: 4 * MIB },
+    });
     expect(result.out).toBe(`True\n${4 * MIB}\n`);
   });
 
   test("R152: cancelled boxes leave no process, no control group and no user taken", async () => {
     const controller = new AbortController();
-    const many = Array.from({ length: 20 }, () => tryJob(sandbox, ["/bin/sh", "-c", "sleep 77661 & sleep 77661"], { signal: controller.signal })); // prettier-ignore
+    const many = Array.from({ length: 20 }, () =>
+      tryJob(sandbox, ["/bin/sh", "-c", "sleep 77661 & sleep 77661"], {
+        signal: controller.signal,
+      }),
+    );
     await expect.poll(() => withWord("77661").length, { timeout: 60_000 }).toBeGreaterThan(20);
     controller.abort();
     for (const { signal } of await Promise.all(many)) expect(signal).toBe("SIGKILL");

@@ -72,7 +72,10 @@ export async function startBox(order: BoxOrder): Promise<Box> {
   const planned = boxArguments({ ...order.plan, env, files: inner, fds });
   const args = tamper?.args?.(planned) ?? planned;
   const command = [programs.bwrap, "--args", String(fds.args), "--", ...argv];
-  const limited = tamper?.prlimit === false ? command : [programs.prlimit, ...rlimits(order.plan.limits, owner !== null), "--", ...command]; // prettier-ignore
+  const limited =
+    tamper?.prlimit === false
+      ? command
+      : [programs.prlimit, ...rlimits(order.plan.limits, owner !== null), "--", ...command];
   const [program = "", ...rest] = limited;
   const stdio: StdioOptions = [
     ...order.stdio,
@@ -167,8 +170,18 @@ function rlimits(limits: SandboxLimits, ownUser: boolean): string[] {
 function unstarted(cause: unknown): AppError {
   const code = (cause as NodeJS.ErrnoException | null)?.code;
   if (code === "E2BIG")
-    return new AppError("BAD_REQUEST", "invalid_arguments", "The arguments of the program are longer than the system takes.", { remedy: "pass less, or pass it by a file or on stdin", cause }); // prettier-ignore
-  return new AppError("UNAVAILABLE", "sandbox_unavailable", `The sandbox did not start${code === undefined ? "" : ` (${code})`}.`, { remedy: "see `ostiary doctor`; try again when the machine has room", cause }); // prettier-ignore
+    return new AppError(
+      "BAD_REQUEST",
+      "invalid_arguments",
+      "The arguments of the program are longer than the system takes.",
+      { remedy: "pass less, or pass it by a file or on stdin", cause },
+    );
+  return new AppError(
+    "UNAVAILABLE",
+    "sandbox_unavailable",
+    `The sandbox did not start${code === undefined ? "" : ` (${code})`}.`,
+    { remedy: "see `ostiary doctor`; try again when the machine has room", cause },
+  );
 }
 
 interface Status {
@@ -205,7 +218,10 @@ async function lastOneGone(cage: Cage | null, childPid: () => number | null): Pr
     wait = Math.min(wait * 2, LAST_POLL_MS)
   ) {
     if (cage !== null) {
-      const removed = await cage.remove().then(() => true, () => false); // prettier-ignore
+      const removed = await cage.remove().then(
+        () => true,
+        () => false,
+      );
       if (removed) return;
       // They are dying; one that is not was missed by all signals before.
       if (wait === LAST_POLL_MS) for (const pid of await cage.members()) signal(pid, "SIGKILL");

@@ -1,5 +1,14 @@
 // Limits that hold for a whole tree of processes: a control group per run, on version 1 or 2, whichever the host has.
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxLimits, SandboxStatus } from "../sandbox.ts";
@@ -109,7 +118,10 @@ function versionTwo(name: string, own: string, mounts: string): Cages | null {
     }
     sweep(home);
     mkdirSync(folder);
-    writeFileSync(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((controller) => `+${controller}`).join(" ")); // prettier-ignore
+    writeFileSync(
+      join(folder, "cgroup.subtree_control"),
+      CONTROLLERS.map((controller) => `+${controller}`).join(" "),
+    );
   } catch {
     removed(folder);
     return null;
@@ -179,7 +191,11 @@ function placeOfOne(controller: Controller, own: string, mounts: string): string
   });
   const mount = line?.split(" ")[4];
   if (mount === undefined) return null;
-  const path = own.split("\n").map((one) => one.split(":")).find(([, names = ""]) => names.split(",").includes(controller))?.[2] ?? "/"; // prettier-ignore
+  const path =
+    own
+      .split("\n")
+      .map((one) => one.split(":"))
+      .find(([, names = ""]) => names.split(",").includes(controller))?.[2] ?? "/";
   const inner = join(mount, path);
   return [inner, mount].find(writable) ?? null;
 }

@@ -25,14 +25,24 @@ describe.skipIf(missing)("launcher", { timeout: 90_000 }, () => {
     await sandbox.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const start = (file: string, args: string[]) => spawn(file, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"], detached: true }); // prettier-ignore
-  const text = async (stream: Readable): Promise<string> => (await stream.setEncoding("utf8").toArray()).join(""); // prettier-ignore
+  const start = (file: string, args: string[]) =>
+    spawn(file, args, { stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"], detached: true });
+  const text = async (stream: Readable): Promise<string> =>
+    (await stream.setEncoding("utf8").toArray()).join("");
 
   test("passes arguments and descriptors 3 and 4 into a box, and ends with it", async () => {
     const launcher = await sandbox.launcher({ ...job, program: "/bin/sh" });
-    const child = start(launcher.path, ["-c", 'hostname; echo "$1" >&2; read line <&3; echo "back: $line" >&4', "sh", "a b'\"\n"]); // prettier-ignore
+    const child = start(launcher.path, [
+      "-c",
+      'hostname; echo "$1" >&2; read line <&3; echo "back: $line" >&4',
+      "sh",
+      "a b'\"\n",
+    ]);
     (child.stdio[3] as Writable).end("over there\n");
-    const [back, logs] = await Promise.all([text(child.stdio[4] as Readable), text(child.stderr as Readable)]); // prettier-ignore
+    const [back, logs] = await Promise.all([
+      text(child.stdio[4] as Readable),
+      text(child.stderr as Readable),
+    ]);
     expect(back).toBe("back: over there\n");
     expect(logs).toBe("job\na b'\"\n\n");
     await launcher.close();
@@ -50,7 +60,10 @@ describe.skipIf(missing)("launcher", { timeout: 90_000 }, () => {
           socket.on("close", () => (gone += 1)).resume();
         },
       });
-      const child = start(launcher.path, ["-c", "exec 5<>/dev/tcp/127.0.0.1/3128; trap '' TERM; sleep 600"]); // prettier-ignore
+      const child = start(launcher.path, [
+        "-c",
+        "exec 5<>/dev/tcp/127.0.0.1/3128; trap '' TERM; sleep 600",
+      ]);
       child.on("error", () => undefined);
       await expect.poll(() => connected, { timeout: 30_000 }).toBe(1);
       if (way === "kill") process.kill(-(child.pid ?? 0), "SIGKILL");
@@ -83,10 +96,26 @@ describe.skipIf(missing)("launcher", { timeout: 90_000 }, () => {
         asked.push(request.url ?? "");
         response.setHeader("content-type", "text/html").end("<title>Seen</title>");
       });
-      const limits = { memoryBytes: 1_500_000_000, processes: 1024, tmpBytes: 256_000_000, openFiles: 4096, cpus: 2 }; // prettier-ignore
-      const launcher = await sandbox.launcher({ ...job, program: CHROMIUM, localSockets: true, limits, network: (socket) => void web.emit("connection", socket) }); // prettier-ignore
+      const limits = {
+        memoryBytes: 1_500_000_000,
+        processes: 1024,
+        tmpBytes: 256_000_000,
+        openFiles: 4096,
+        cpus: 2,
+      };
+      const launcher = await sandbox.launcher({
+        ...job,
+        program: CHROMIUM,
+        localSockets: true,
+        limits,
+        network: (socket) => void web.emit("connection", socket),
+      });
       const { chromium } = await import("playwright-core");
-      const args = ["--no-sandbox", "--proxy-server=http://127.0.0.1:3128", "--proxy-bypass-list=<-loopback>"]; // prettier-ignore
+      const args = [
+        "--no-sandbox",
+        "--proxy-server=http://127.0.0.1:3128",
+        "--proxy-bypass-list=<-loopback>",
+      ];
       const browser = await chromium.launch({
         executablePath: launcher.path,
         args,

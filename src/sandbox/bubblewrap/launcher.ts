@@ -1,7 +1,16 @@
 // A program file for a client that insists on starting its browser itself. The file starts nothing: it tells the server
 // that it was called, and carries bytes between its descriptors and the box that the server then starts.
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs"; // prettier-ignore
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 // eslint-disable-next-line @typescript-eslint/no-restricted-imports -- reads a named pipe; connects to nothing
 import { Socket } from "node:net";
 import { join } from "node:path";
@@ -37,7 +46,9 @@ export async function openLauncher(shop: Workshop, job: LauncherJob): Promise<Sa
   await promisify(execFile)("mkfifo", ["-m", "600", ...PIPES.map(at)]);
   writeFileSync(path, script(folder), { mode: 0o700 });
   // Both ends at once: whoever opens one later does not have to wait for the other.
-  const both = new Map<Pipe, number>(PIPES.map((name) => [name, openSync(at(name), constants.O_RDWR | constants.O_NONBLOCK)])); // prettier-ignore
+  const both = new Map<Pipe, number>(
+    PIPES.map((name) => [name, openSync(at(name), constants.O_RDWR | constants.O_NONBLOCK)]),
+  );
   const letGo = (): void => {
     for (const fd of both.values()) closeSync(fd);
     both.clear();
@@ -50,11 +61,21 @@ export async function openLauncher(shop: Workshop, job: LauncherJob): Promise<Sa
   let box: Box | null = null;
   let closed = false;
   const start = async (): Promise<void> => {
-    const opened = { in: openSync(at("in"), "r"), out: openSync(at("out"), "w"), err: openSync(at("err"), "w") }; // prettier-ignore
+    const opened = {
+      in: openSync(at("in"), "r"),
+      out: openSync(at("out"), "w"),
+      err: openSync(at("err"), "w"),
+    };
     letGo();
     try {
       const argv = [job.program, ...readFileSync(at("arguments"), "utf8").split("\0").slice(0, -1)];
-      ({ box } = await buildBox(shop, { ...job, argv }, ["ignore", opened.err, opened.err, opened.in, opened.out])); // prettier-ignore
+      ({ box } = await buildBox(shop, { ...job, argv }, [
+        "ignore",
+        opened.err,
+        opened.err,
+        opened.in,
+        opened.out,
+      ]));
       if (closed) box.kill();
     } catch (cause) {
       writeSync(opened.err, `${faultOf(cause).message}\n`);

@@ -11,8 +11,13 @@ const PROXY = "http://127.0.0.1:3128";
 /** Open at once; a box that wants more waits. */
 const MAX_CONNECTIONS = 256;
 export const NODE_AT = "/opt/ostiary/node";
-const source = new URL(import.meta.url.endsWith(".ts") ? "./inside.ts" : "./inside.js", import.meta.url); // prettier-ignore
-const SCRIPT_AT = import.meta.url.endsWith(".ts") ? "/opt/ostiary/inside.mts" : "/opt/ostiary/inside.mjs"; // prettier-ignore
+const source = new URL(
+  import.meta.url.endsWith(".ts") ? "./inside.ts" : "./inside.js",
+  import.meta.url,
+);
+const SCRIPT_AT = import.meta.url.endsWith(".ts")
+  ? "/opt/ostiary/inside.mts"
+  : "/opt/ostiary/inside.mjs";
 
 type Networked = Pick<SandboxJob, "argv" | "env" | "mounts" | "files">;
 
@@ -21,8 +26,19 @@ type Networked = Pick<SandboxJob, "argv" | "env" | "mounts" | "files">;
  * which may name code to load, come only then.
  */
 export function withDoor<J extends Networked>(job: J): J {
-  const proxies = Object.fromEntries(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map((name) => [name, PROXY])); // prettier-ignore
-  const env = { ...proxies, NO_PROXY: "", no_proxy: "", ...job.env, PATH, HOME: JOB, TMPDIR: "/tmp", LANG: "C.UTF-8" }; // prettier-ignore
+  const proxies = Object.fromEntries(
+    ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map((name) => [name, PROXY]),
+  );
+  const env = {
+    ...proxies,
+    NO_PROXY: "",
+    no_proxy: "",
+    ...job.env,
+    PATH,
+    HOME: JOB,
+    TMPDIR: "/tmp",
+    LANG: "C.UTF-8",
+  };
   const node: SandboxMount = { host: process.execPath, at: NODE_AT, access: "ro" };
   const first = `${NODE_AT} --no-warnings ${SCRIPT_AT} 3>&- 4>&- || exit 125; exec ${CHANNEL_FD}>&-; exec "$@"`;
   // `env` takes a word with = for a variable.

@@ -50,13 +50,14 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
 function endOf({ exitCode, oom, unbuilt }: Ended, stopped: boolean, said: string): SandboxEnd {
   if (stopped) return { exitCode: null, oom, reason: "it was stopped" };
   if (oom) return { exitCode, oom, reason: "it used more memory than it may" };
-  if (!unbuilt) return { exitCode, oom, reason: `it ended with exit code ${exitCode ?? "unknown"}` };
+  if (!unbuilt)
+    return { exitCode, oom, reason: `it ended with exit code ${exitCode ?? "unknown"}` };
   // Only the launcher can end without an exit code, so its words are not those of a program inside.
   const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
   const reason =
     program === undefined ? `the sandbox could not be built: ${said.trim()}` : `${program}: ${why}`;
   return { exitCode: null, oom, reason };
-} // prettier-ignore
+}
 
 /** Passes everything on and remembers how it began. */
 function keepFirst(): { readonly stream: Transform; text(): string } {

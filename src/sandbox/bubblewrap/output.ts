@@ -24,7 +24,10 @@ export class Output {
   }
 
   #grow(needed: number): void {
-    const size = Math.max(needed, Math.min(this.#maxBytes, Math.max(FIRST_BYTES, this.#held.length * 2))); // prettier-ignore
+    const size = Math.max(
+      needed,
+      Math.min(this.#maxBytes, Math.max(FIRST_BYTES, this.#held.length * 2)),
+    );
     const larger = new Uint8Array(size);
     larger.set(this.bytes);
     release(this.#held);

@@ -20,20 +20,29 @@ const missing = findProgram("bwrap", path) === null || !existsSync(PYTHON);
 const owner = { uid: 5123, gid: 5123 };
 
 /** The list without one option and what belongs to it. */
-const without = (...options: readonly string[]) => (args: readonly string[]): string[] => {
-  const left = [...args];
-  for (const option of options) {
-    const words = option.split(" ");
-    const at = left.findIndex((_one, index) => words.every((word, offset) => left[index + offset] === word)); // prettier-ignore
-    if (at < 0) throw new Error(`not in the list: ${option}`);
-    left.splice(at, words.length);
-  }
-  return left;
-}; // prettier-ignore
+const without =
+  (...options: readonly string[]) =>
+  (args: readonly string[]): string[] => {
+    const left = [...args];
+    for (const option of options) {
+      const words = option.split(" ");
+      const at = left.findIndex((_one, index) =>
+        words.every((word, offset) => left[index + offset] === word),
+      );
+      if (at < 0) throw new Error(`not in the list: ${option}`);
+      left.splice(at, words.length);
+    }
+    return left;
+  };
 /** --seccomp and its descriptor, whose number is not known here. */
-const noFilter = (args: readonly string[]): string[] => args.filter((one, index) => one !== "--seccomp" && args[index - 1] !== "--seccomp"); // prettier-ignore
-const noSizes = (args: readonly string[]): string[] => args.filter((one, index) => one !== "--size" && args[index - 1] !== "--size"); // prettier-ignore
-const both = (...steps: ((args: readonly string[]) => readonly string[])[]) => (args: readonly string[]): readonly string[] => steps.reduce((list, step) => step(list), args); // prettier-ignore
+const noFilter = (args: readonly string[]): string[] =>
+  args.filter((one, index) => one !== "--seccomp" && args[index - 1] !== "--seccomp");
+const noSizes = (args: readonly string[]): string[] =>
+  args.filter((one, index) => one !== "--size" && args[index - 1] !== "--size");
+const both =
+  (...steps: ((args: readonly string[]) => readonly string[])[]) =>
+  (args: readonly string[]): readonly string[] =>
+    steps.reduce((list, step) => step(list), args);
 
 const CALLS = `import ctypes, os, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -87,13 +96,28 @@ describe.skipIf(missing)("walls of the box", { timeout: 60_000 }, () => {
   test.skipIf(!isRoot)("real uid: a file of root that is bound in cannot be read", async () => {
     const file = join(folder, "secret");
     writeFileSync(file, "of-root", { mode: 0o600 });
-    await proves({ argv: ["/bin/cat", "/secret"], job: { mounts: [{ host: file, at: "/secret", access: "ro" }] }, held: /Permission denied/, off: { asRoot: true }, escaped: "of-root" }); // prettier-ignore
+    await proves({
+      argv: ["/bin/cat", "/secret"],
+      job: { mounts: [{ host: file, at: "/secret", access: "ro" }] },
+      held: /Permission denied/,
+      off: { asRoot: true },
+      escaped: "of-root",
+    });
   });
 
   test("--unshare-user by name: where there is no namespace to be had, nothing starts", () => {
     const limited = (option: string): number => {
       try {
-        execFileSync("unshare", ["-Ur", "/bin/sh", "-c", `echo 0 > /proc/sys/user/max_user_namespaces; exec bwrap ${option} --ro-bind / / /bin/true`], { stdio: "ignore" }); // prettier-ignore
+        execFileSync(
+          "unshare",
+          [
+            "-Ur",
+            "/bin/sh",
+            "-c",
+            `echo 0 > /proc/sys/user/max_user_namespaces; exec bwrap ${option} --ro-bind / / /bin/true`,
+          ],
+          { stdio: "ignore" },
+        );
         return 0;
       } catch (cause) {
         return (cause as { status: number }).status;
@@ -109,14 +133,26 @@ describe.skipIf(missing)("walls of the box", { timeout: 60_000 }, () => {
       const victim = spawn("sleep", ["300"], { ...owner });
       children.push(victim);
       const code = `import os\ntry:\n    os.kill(${victim.pid}, 0); print('DELIVERED')\nexcept OSError as e: print(type(e).__name__)`;
-      await proves({ argv: python(code), job: { owner }, held: "ProcessLookupError", off: { args: without("--unshare-pid", "--proc /proc") }, escaped: "DELIVERED" }); // prettier-ignore
+      await proves({
+        argv: python(code),
+        job: { owner },
+        held: "ProcessLookupError",
+        off: { args: without("--unshare-pid", "--proc /proc") },
+        escaped: "DELIVERED",
+      });
     },
   );
 
   test("T42 --unshare-net: no port and no abstract socket of the host", async () => {
-    const server = (at: string | { host: string; port: number }): Promise<Server> => new Promise((resolve) => { const one = createServer((socket) => socket.end("HELLO")).listen(at, () => resolve(one)); }); // prettier-ignore
+    const server = (at: string | { host: string; port: number }): Promise<Server> =>
+      new Promise((resolve) => {
+        const one = createServer((socket) => socket.end("HELLO")).listen(at, () => resolve(one));
+      });
     const abstract = `ostiary-test-${process.pid}`;
-    const [tcp, unix] = await Promise.all([server({ host: "127.0.0.1", port: 0 }), server(`\0${abstract}`)]); // prettier-ignore
+    const [tcp, unix] = await Promise.all([
+      server({ host: "127.0.0.1", port: 0 }),
+      server(`\0${abstract}`),
+    ]);
     const { port } = tcp.address() as AddressInfo;
     const code = `import socket
 def probe(family, address):
@@ -126,36 +162,68 @@ def probe(family, address):
     except OSError as e: print(type(e).__name__)
 probe(socket.AF_INET, ('127.0.0.1', ${port}))
 probe(socket.AF_UNIX, '\\0${abstract}')`;
-    await proves({ argv: python(code), job: { localSockets: true }, held: /^ConnectionRefusedError\nConnectionRefusedError\n$/, off: { args: without("--unshare-net") }, escaped: /REACHED.*\nREACHED/ }); // prettier-ignore
+    await proves({
+      argv: python(code),
+      job: { localSockets: true },
+      held: /^ConnectionRefusedError\nConnectionRefusedError\n$/,
+      off: { args: without("--unshare-net") },
+      escaped: /REACHED.*\nREACHED/,
+    });
     for (const one of [tcp, unix]) one.close();
   });
 
   test("--unshare-ipc: shared memory of the host is not there", async () => {
     const made = execFileSync("ipcmk", ["-M", "4096", "-p", "0666"], { encoding: "utf8" });
     const id = /(\d+)\s*$/.exec(made)?.[1] ?? "";
-    const key = execFileSync("ipcs", ["-m"], { encoding: "utf8" }).split("\n").find((line) => line.split(/\s+/)[1] === id)?.split(/\s+/)[0]; // prettier-ignore
+    const key = execFileSync("ipcs", ["-m"], { encoding: "utf8" })
+      .split("\n")
+      .find((line) => line.split(/\s+/)[1] === id)
+      ?.split(/\s+/)[0];
     const code = `${CALLS}libc.shmget.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_int]
 ctypes.set_errno(0)
 print('ATTACHED' if libc.shmget(${key}, 0, 0) >= 0 else errno.errorcode[ctypes.get_errno()])`;
     try {
-      await proves({ argv: python(code), held: "ENOENT", off: { args: without("--unshare-ipc") }, escaped: "ATTACHED" }); // prettier-ignore
+      await proves({
+        argv: python(code),
+        held: "ENOENT",
+        off: { args: without("--unshare-ipc") },
+        escaped: "ATTACHED",
+      });
     } finally {
       execFileSync("ipcrm", ["-m", id]);
     }
   });
 
   test("--unshare-uts and --hostname: the host's name is not told", async () => {
-    await proves({ argv: ["/bin/uname", "-n"], held: /^job\n$/, off: { args: without("--unshare-uts", "--hostname job") }, escaped: new RegExp(`^${hostname()}\n$`) }); // prettier-ignore
+    await proves({
+      argv: ["/bin/uname", "-n"],
+      held: /^job\n$/,
+      off: { args: without("--unshare-uts", "--hostname job") },
+      escaped: new RegExp(`^${hostname()}\n$`),
+    });
   });
 
   test("T45 --disable-userns: no further user namespace, also without the filter", async () => {
-    await proves({ argv: python(`${CALLS}print('USERNS', 'OK' if libc.unshare(0x10000000) == 0 else errno.errorcode[ctypes.get_errno()])`), base: { args: noFilter }, held: "USERNS ENOSPC", off: { args: both(noFilter, without("--disable-userns", "--assert-userns-disabled")) }, escaped: "USERNS OK" }); // prettier-ignore
+    await proves({
+      argv: python(
+        `${CALLS}print('USERNS', 'OK' if libc.unshare(0x10000000) == 0 else errno.errorcode[ctypes.get_errno()])`,
+      ),
+      base: { args: noFilter },
+      held: "USERNS ENOSPC",
+      off: { args: both(noFilter, without("--disable-userns", "--assert-userns-disabled")) },
+      escaped: "USERNS OK",
+    });
   });
 
   test("--assert-userns-disabled: a list without --disable-userns does not start at all", async () => {
     const weaker = open({ args: without("--disable-userns") });
-    expect(await weaker.probed).toMatchObject({ ready: false, reason: expect.stringContaining("could not be built") }); // prettier-ignore
-    await expect(tryJob(weaker, ["/bin/true"])).rejects.toMatchObject({ fault: { code: "UNAVAILABLE", reason: "sandbox_unavailable" } }); // prettier-ignore
+    expect(await weaker.probed).toMatchObject({
+      ready: false,
+      reason: expect.stringContaining("could not be built"),
+    });
+    await expect(tryJob(weaker, ["/bin/true"])).rejects.toMatchObject({
+      fault: { code: "UNAVAILABLE", reason: "sandbox_unavailable" },
+    });
   });
 
   test.skipIf(!isRoot)(
@@ -163,9 +231,21 @@ print('ATTACHED' if libc.shmget(${key}, 0, 0) >= 0 else errno.errorcode[ctypes.g
     async () => {
       const work = join(folder, "remount");
       mkdirSync(work);
-      const noUser = without("--unshare-user", "--disable-userns", "--assert-userns-disabled", "--uid 1000 --gid 1000"); // prettier-ignore
+      const noUser = without(
+        "--unshare-user",
+        "--disable-userns",
+        "--assert-userns-disabled",
+        "--uid 1000 --gid 1000",
+      );
       const job: Partial<SandboxJob> = { mounts: [{ host: work, at: "/target", access: "ro" }] };
-      await proves({ argv: sh("mount -o remount,bind,rw /target && echo written > /target/file && echo ESCAPED"), job, base: { asRoot: true, args: both(noFilter, noUser) }, held: /permission denied|must be superuser|not permitted/i, off: { asRoot: true, args: both(noFilter, noUser, without("--cap-drop ALL")) }, escaped: "ESCAPED" }); // prettier-ignore
+      await proves({
+        argv: sh("mount -o remount,bind,rw /target && echo written > /target/file && echo ESCAPED"),
+        job,
+        base: { asRoot: true, args: both(noFilter, noUser) },
+        held: /permission denied|must be superuser|not permitted/i,
+        off: { asRoot: true, args: both(noFilter, noUser, without("--cap-drop ALL")) },
+        escaped: "ESCAPED",
+      });
       expect(readFileSync(join(work, "file"), "utf8")).toBe("written\n");
     },
   );
@@ -177,7 +257,18 @@ print('ATTACHED' if libc.shmget(${key}, 0, 0) >= 0 else errno.errorcode[ctypes.g
       const filter = join(folder, "own", readdirSync(join(folder, "own"))[0] ?? "", "filter");
       const inject = `import fcntl, os\ntry:\n    fcntl.ioctl(0, 0x5412, b'X'); print('INJECTED')\nexcept OSError as e: print('REFUSED', e.errno)`;
       const attempt = (...options: string[]): string => {
-        const inner = ["bwrap", ...options, "--unshare-user", "--ro-bind", "/", "/", "--", PYTHON, "-c", inject]; // prettier-ignore
+        const inner = [
+          "bwrap",
+          ...options,
+          "--unshare-user",
+          "--ro-bind",
+          "/",
+          "/",
+          "--",
+          PYTHON,
+          "-c",
+          inject,
+        ];
         const code = `import pty, os, sys, json
 argv = json.loads(sys.argv[1])
 pid, fd = pty.fork()
@@ -205,8 +296,12 @@ print(out.decode())`;
       const code = `import { openBubblewrap } from ${JSON.stringify(join(import.meta.dirname, "../bubblewrap.ts"))};
 const cut = (args) => ${options};
 const sandbox = openBubblewrap({ folder: ${JSON.stringify(join(folder, "own"))}, path: process.env.PATH }, { args: cut });
-await sandbox.${way}({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${mark} & sleep ${mark}"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal });`; // prettier-ignore
-      const server = spawn(process.execPath, ["--no-warnings", "--input-type=module-typescript", "-e", code], { stdio: "ignore" }); // prettier-ignore
+await sandbox.${way}({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${mark} & sleep ${mark}"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal });`;
+      const server = spawn(
+        process.execPath,
+        ["--no-warnings", "--input-type=module-typescript", "-e", code],
+        { stdio: "ignore" },
+      );
       children.push(server);
       await expect.poll(() => sleepers(mark).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
       server.kill("SIGKILL");
@@ -226,7 +321,13 @@ await sandbox.${way}({ argv: ["/bin/sh", "-c", "sleep ${mark} & setsid sleep ${m
 
   test("T43 --clearenv: what the server knows is not in the environment", async () => {
     const env = { OSTIARY_CANARY: "sk-canary" };
-    await proves({ argv: ["/usr/bin/env"], base: { env }, held: /^(?!.*canary)/s, off: { env, args: without("--clearenv") }, escaped: "sk-canary" }); // prettier-ignore
+    await proves({
+      argv: ["/usr/bin/env"],
+      base: { env },
+      held: /^(?!.*canary)/s,
+      off: { env, args: without("--clearenv") },
+      escaped: "sk-canary",
+    });
   });
 
   test("the few read-only binds: no home, no /etc, no /sys, no socket of the host", async () => {
@@ -243,30 +344,63 @@ except OSError as e: print(type(e).__name__)`;
       ...["--ro-bind", "/", "/", "--chdir", "/"],
       ...args.slice(args.indexOf("--seccomp")),
     ];
-    await proves({ argv: python(code), job: { localSockets: true }, held: /^\[\]\nFileNotFoundError/, off: { args: hostRoot }, escaped: /'\/sys'.*\nCONNECTED/ }); // prettier-ignore
+    await proves({
+      argv: python(code),
+      job: { localSockets: true },
+      held: /^\[\]\nFileNotFoundError/,
+      off: { args: hostRoot },
+      escaped: /'\/sys'.*\nCONNECTED/,
+    });
     server.close();
   });
 
   test("--proc: settings of the kernel cannot be written", async () => {
-    const { out } = await tryJob(whole, sh("for f in /proc/sys/kernel/hostname /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (echo x > $f) 2>/dev/null && echo WRITTEN $f; done; echo end")); // prettier-ignore
+    const { out } = await tryJob(
+      whole,
+      sh(
+        "for f in /proc/sys/kernel/hostname /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (echo x > $f) 2>/dev/null && echo WRITTEN $f; done; echo end",
+      ),
+    );
     expect(out).toBe("end\n");
   });
 
-  const fill = (file: string): string[] => sh(`dd if=/dev/zero of=${file} bs=1M count=40 2>&1 | tail -1; stat -c %s ${file}`); // prettier-ignore
+  const fill = (file: string): string[] =>
+    sh(`dd if=/dev/zero of=${file} bs=1M count=40 2>&1 | tail -1; stat -c %s ${file}`);
   test("--dev with a sized /dev/shm, read-only: neither can be filled", async () => {
-    await proves({ argv: fill("/dev/shm/x"), held: /\n16777216\n/, off: { args: without("--size 16777216") }, escaped: /41943040/ }); // prettier-ignore
-    await proves({ argv: sh("echo x > /dev/y && echo WRITTEN"), held: /Read-only/, off: { args: without("--remount-ro /dev") }, escaped: "WRITTEN" }); // prettier-ignore
+    await proves({
+      argv: fill("/dev/shm/x"),
+      held: /\n16777216\n/,
+      off: { args: without("--size 16777216") },
+      escaped: /41943040/,
+    });
+    await proves({
+      argv: sh("echo x > /dev/y && echo WRITTEN"),
+      held: /Read-only/,
+      off: { args: without("--remount-ro /dev") },
+      escaped: "WRITTEN",
+    });
   });
 
   test("a sized /tmp and /job: scratch has an end", async () => {
     const job = { limits: { tmpBytes: 8_388_608 } };
-    await proves({ argv: fill("/tmp/x"), job, held: /\n8388608\n/, off: { args: noSizes }, escaped: "41943040" }); // prettier-ignore
+    await proves({
+      argv: fill("/tmp/x"),
+      job,
+      held: /\n8388608\n/,
+      off: { args: noSizes },
+      escaped: "41943040",
+    });
     const { out } = await tryJob(whole, fill("/job/x"), job);
     expect(out).toContain("8388608");
   });
 
   test("--remount-ro /: the root cannot be written", async () => {
-    await proves({ argv: sh("echo x > /file && echo WRITTEN"), held: /Read-only/, off: { args: without("--remount-ro /") }, escaped: "WRITTEN" }); // prettier-ignore
+    await proves({
+      argv: sh("echo x > /file && echo WRITTEN"),
+      held: /Read-only/,
+      off: { args: without("--remount-ro /") },
+      escaped: "WRITTEN",
+    });
   });
 
   test.skipIf(process.arch !== "x64")(
@@ -276,12 +410,30 @@ except OSError as e: print(type(e).__name__)`;
 print('unix', call(41, 1, 1, 0)); print('vsock', call(41, 40, 1, 0)); print('io_uring', call(425, 1, 0))
 print('keyctl', call(250, 0, -3, 0)); print('bpf', call(321, 999, 0, 0)); print('userfaultfd', call(323, 1))
 print('ptrace', call(101, 0, 0, 0, 0)); print('mount', call(165, 0, 0, 0, 0, 0)); print('setns', call(308, -1, 0)); print('open_tree', call(428, -100, 0, 0))`;
-      const list = ["unix", "vsock", "io_uring", "keyctl", "bpf", "userfaultfd", "ptrace", "mount", "setns", "open_tree"]; // prettier-ignore
+      const list = [
+        "unix",
+        "vsock",
+        "io_uring",
+        "keyctl",
+        "bpf",
+        "userfaultfd",
+        "ptrace",
+        "mount",
+        "setns",
+        "open_tree",
+      ];
       const strict = new RegExp(`^${list.map((name) => `${name} EPERM\n`).join("")}$`);
-      const loose = (out: string): string[] => out.trim().split("\n").filter((line) => !line.endsWith("EPERM")).map((line) => line.split(" ")[0] ?? ""); // prettier-ignore
+      const loose = (out: string): string[] =>
+        out
+          .trim()
+          .split("\n")
+          .filter((line) => !line.endsWith("EPERM"))
+          .map((line) => line.split(" ")[0] ?? "");
       expect((await tryJob(whole, python(code))).out).toMatch(strict);
       const open_ = await tryJob(open({ args: noFilter }), python(code));
-      expect(loose(open_.out)).toEqual(expect.arrayContaining(["unix", "io_uring", "keyctl", "bpf", "userfaultfd", "ptrace"])); // prettier-ignore
+      expect(loose(open_.out)).toEqual(
+        expect.arrayContaining(["unix", "io_uring", "keyctl", "bpf", "userfaultfd", "ptrace"]),
+      );
       // A browser's variant gives back the one family, and nothing else.
       const browser = await tryJob(whole, python(code), { localSockets: true });
       expect(loose(browser.out)).toEqual(["unix"]);
@@ -292,8 +444,11 @@ print('ptrace', call(101, 0, 0, 0, 0)); print('mount', call(165, 0, 0, 0, 0, 0))
   );
 
   test("socketpair stays: Node starts children under the filter", async () => {
-    const code = 'require("child_process").execFile("/bin/echo", ["from a child"], (e, out) => console.log(e ?? out.trim()))'; // prettier-ignore
-    const { out } = await tryJob(whole, ["/opt/ostiary/node", "-e", code], { mounts: [{ host: process.execPath, at: "/opt/ostiary/node", access: "ro" }] }); // prettier-ignore
+    const code =
+      'require("child_process").execFile("/bin/echo", ["from a child"], (e, out) => console.log(e ?? out.trim()))';
+    const { out } = await tryJob(whole, ["/opt/ostiary/node", "-e", code], {
+      mounts: [{ host: process.execPath, at: "/opt/ostiary/node", access: "ro" }],
+    });
     expect(out).toBe("from a child\n");
   });
 
@@ -306,11 +461,20 @@ for i in range(200):
         made += 1
     except OSError: break
 print('MADE', made, flush=True); os._exit(0)`);
-    await proves({ argv: forks, job: { limits: { processes: 30 } }, held: /MADE (1\d|2\d)\n/, off: { cage: false, prlimit: false }, escaped: "MADE 200" }); // prettier-ignore
+    await proves({
+      argv: forks,
+      job: { limits: { processes: 30 } },
+      held: /MADE (1\d|2\d)\n/,
+      off: { cage: false, prlimit: false },
+      escaped: "MADE 200",
+    });
     const eat = python("x = bytearray(300_000_000); print('EATEN', len(x))");
     const job = { limits: { memoryBytes: 67_108_864 } };
     expect(await tryJob(whole, eat, job)).toMatchObject({ oom: true, out: "", exitCode: 137 });
-    expect(await tryJob(open({ cage: false }), eat, job)).toMatchObject({ oom: false, out: "EATEN 300000000\n" }); // prettier-ignore
+    expect(await tryJob(open({ cage: false }), eat, job)).toMatchObject({
+      oom: false,
+      out: "EATEN 300000000\n",
+    });
   });
 
   test("T43: a descriptor that somebody left open for the server is not handed on", async () => {
@@ -318,9 +482,22 @@ print('MADE', made, flush=True); os._exit(0)`);
       const code = `import { openBubblewrap } from ${JSON.stringify(join(import.meta.dirname, "../bubblewrap.ts"))};
 const sandbox = openBubblewrap({ folder: ${JSON.stringify(join(folder, "own"))}, path: process.env.PATH }, ${descriptors});
 const { stdout } = await sandbox.run({ argv: ["/bin/ls", "/proc/self/fd"], cwd: "/job", env: {}, mounts: [], signal: new AbortController().signal });
-process.stdout.write(stdout); await sandbox.close();`; // prettier-ignore
+process.stdout.write(stdout); await sandbox.close();`;
       // The shell hands a high number on, past the gap that Node stops at.
-      return execFileSync("/bin/bash", ["-c", 'exec 90</dev/null; exec "$@"', "bash", process.execPath, "--no-warnings", "--input-type=module-typescript", "-e", code], { encoding: "utf8" }); // prettier-ignore
+      return execFileSync(
+        "/bin/bash",
+        [
+          "-c",
+          'exec 90</dev/null; exec "$@"',
+          "bash",
+          process.execPath,
+          "--no-warnings",
+          "--input-type=module-typescript",
+          "-e",
+          code,
+        ],
+        { encoding: "utf8" },
+      );
     };
     expect((await inside("{}")).trim().split("\n")).toEqual(["0", "1", "2", "3"]);
     expect((await inside("{ descriptors: false }")).split("\n")).toContain("90");

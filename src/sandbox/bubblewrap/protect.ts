@@ -84,7 +84,11 @@ function guardsOf(mount: SandboxMount, ghosts: Ghosts, held: string[]): BoxMount
   return [...guards.values()].sort((a, b) => a.at.split("/").length - b.at.split("/").length);
 }
 
-function kindOf(path: string, ghosts: Ghosts, held: string[]): "folder" | "file" | "link" | "nothing" {
+function kindOf(
+  path: string,
+  ghosts: Ghosts,
+  held: string[],
+): "folder" | "file" | "link" | "nothing" {
   if (ghosts.hold(path)) {
     held.push(path);
     return "file";
@@ -94,8 +98,13 @@ function kindOf(path: string, ghosts: Ghosts, held: string[]): "folder" | "file"
   if (found === undefined) return "nothing";
   if (found.isSymbolicLink()) return "link";
   return found.isDirectory() ? "folder" : "file";
-} // prettier-ignore
+}
 
 function linked(name: string): AppError {
-  return new AppError("FORBIDDEN", "path_forbidden", `${name} is protected but is a symbolic link, which a program could replace.`, { remedy: `put a file or folder in the place of the link ${name}, or work on a copy` }); // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "path_forbidden",
+    `${name} is protected but is a symbolic link, which a program could replace.`,
+    { remedy: `put a file or folder in the place of the link ${name}, or work on a copy` },
+  );
 }

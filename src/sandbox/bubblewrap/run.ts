@@ -12,7 +12,15 @@ const NO_FOLDER = /^bwrap: Can't chdir to /m;
 
 export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxResult> {
   const began = performance.now();
-  const stopped = (): SandboxResult => ({ stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: null, signal: "SIGKILL", oom: false, overflowed: false, durationMs: performance.now() - began }); // prettier-ignore
+  const stopped = (): SandboxResult => ({
+    stdout: new Uint8Array(),
+    stderr: new Uint8Array(),
+    exitCode: null,
+    signal: "SIGKILL",
+    oom: false,
+    overflowed: false,
+    durationMs: performance.now() - began,
+  });
   if (job.signal.aborted) return stopped();
   const { box, limits } = await buildBox(shop, job, ["pipe", "pipe", "pipe"]);
   let killed = false;
@@ -22,7 +30,10 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
   };
   job.signal.addEventListener("abort", kill, { once: true });
   if (job.signal.aborted) kill();
-  const outputs = { stdout: new Output(limits.outputBytes), stderr: new Output(limits.outputBytes) }; // prettier-ignore
+  const outputs = {
+    stdout: new Output(limits.outputBytes),
+    stderr: new Output(limits.outputBytes),
+  };
   let room = limits.outputBytes;
   let overflowed = false;
   for (const name of ["stdout", "stderr"] as const) {
@@ -55,8 +66,21 @@ function notExecuted(said: string): { readonly stderr: Buffer; readonly exitCode
   const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
   // As a shell says it: 127 not found, 126 not executable.
   if (program !== undefined)
-    return { stderr: Buffer.from(`${program}: ${why}\n`), exitCode: why.startsWith("No such") ? 127 : 126 }; // prettier-ignore
+    return {
+      stderr: Buffer.from(`${program}: ${why}\n`),
+      exitCode: why.startsWith("No such") ? 127 : 126,
+    };
   if (NO_FOLDER.test(said))
-    throw new AppError("BAD_REQUEST", "invalid_arguments", "cwd: expected a folder that exists inside the sandbox", { remedy: "name an existing folder", cause: new Error(said) }); // prettier-ignore
-  throw new AppError("UNAVAILABLE", "sandbox_unavailable", "The sandbox could not be built for this job.", { remedy: "see `ostiary doctor` and the server's log", cause: new Error(said) }); // prettier-ignore
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_arguments",
+      "cwd: expected a folder that exists inside the sandbox",
+      { remedy: "name an existing folder", cause: new Error(said) },
+    );
+  throw new AppError(
+    "UNAVAILABLE",
+    "sandbox_unavailable",
+    "The sandbox could not be built for this job.",
+    { remedy: "see `ostiary doctor` and the server's log", cause: new Error(said) },
+  );
 }

@@ -17,7 +17,11 @@ function judge(filter: Buffer, call: { arch: number; number: number; args?: bigi
   let a = 0;
   for (let at = 0; at < filter.length / 8; at += 1) {
     const code = filter.readUInt16LE(at * 8);
-    const [yes, no, k] = [filter[at * 8 + 2] ?? 0, filter[at * 8 + 3] ?? 0, filter.readUInt32LE(at * 8 + 4)]; // prettier-ignore
+    const [yes, no, k] = [
+      filter[at * 8 + 2] ?? 0,
+      filter[at * 8 + 3] ?? 0,
+      filter.readUInt32LE(at * 8 + 4),
+    ];
     if (code === 0x06) return k;
     if (code === 0x20) a = data.readUInt32LE(k);
     else at += (code === 0x15 ? a === k : code === 0x35 ? a >= k : (a & k) !== 0) ? yes : no;
@@ -26,33 +30,87 @@ function judge(filter: Buffer, call: { arch: number; number: number; args?: bigi
 }
 
 const machines = [
-  { machine: "x64", arch: X64, other: ARM64, n: { read: 0, mount: 165, io_uring: 425, ptrace: 101, keyctl: 250, bpf: 321, clone: 56, clone3: 435, ioctl: 16, socket: 41, socketpair: 53, unshare: 272 } },
-  { machine: "arm64", arch: ARM64, other: X64, n: { read: 63, mount: 40, io_uring: 425, ptrace: 117, keyctl: 219, bpf: 280, clone: 220, clone3: 435, ioctl: 29, socket: 198, socketpair: 199, unshare: 97 } },
-] as const; // prettier-ignore
+  {
+    machine: "x64",
+    arch: X64,
+    other: ARM64,
+    n: {
+      read: 0,
+      mount: 165,
+      io_uring: 425,
+      ptrace: 101,
+      keyctl: 250,
+      bpf: 321,
+      clone: 56,
+      clone3: 435,
+      ioctl: 16,
+      socket: 41,
+      socketpair: 53,
+      unshare: 272,
+    },
+  },
+  {
+    machine: "arm64",
+    arch: ARM64,
+    other: X64,
+    n: {
+      read: 63,
+      mount: 40,
+      io_uring: 425,
+      ptrace: 117,
+      keyctl: 219,
+      bpf: 280,
+      clone: 220,
+      clone3: 435,
+      ioctl: 29,
+      socket: 198,
+      socketpair: 199,
+      unshare: 97,
+    },
+  },
+] as const;
 
-test.each(machines)("$machine: what opens boxes is refused, the rest is not", ({ machine, arch, other, n }) => {
-  const filter = seccompFilter({ machine, unixSockets: false });
-  const ask = (number: number, ...args: bigint[]): number => judge(filter, { arch, number, args });
-  expect(judge(filter, { arch: other, number: n.read })).toBe(KILL);
-  for (const name of ["mount", "io_uring", "ptrace", "keyctl", "bpf", "unshare"] as const)
-    expect([name, ask(n[name])]).toEqual([name, EPERM]);
-  for (const name of ["read", "socketpair"] as const) expect([name, ask(n[name], 1n)]).toEqual([name, ALLOW]); // prettier-ignore
-  expect(ask(n.clone3)).toBe(ENOSYS);
-  expect(ask(n.clone, 0x1200011n)).toBe(ALLOW);
-  for (const flag of [0x20000n, 0x2000000n, 0x4000000n, 0x8000000n, 0x10000000n, 0x20000000n, 0x40000000n])
-    expect(ask(n.clone, 17n | flag)).toBe(EPERM);
-  for (const request of [0x5412n, 0x541cn, 0x100005412n, 0xffffffff0000541cn])
-    expect(ask(n.ioctl, 0n, request)).toBe(EPERM);
-  expect(ask(n.ioctl, 0n, 0x5401n)).toBe(ALLOW);
-}); // prettier-ignore
+test.each(machines)(
+  "$machine: what opens boxes is refused, the rest is not",
+  ({ machine, arch, other, n }) => {
+    const filter = seccompFilter({ machine, unixSockets: false });
+    const ask = (number: number, ...args: bigint[]): number =>
+      judge(filter, { arch, number, args });
+    expect(judge(filter, { arch: other, number: n.read })).toBe(KILL);
+    for (const name of ["mount", "io_uring", "ptrace", "keyctl", "bpf", "unshare"] as const)
+      expect([name, ask(n[name])]).toEqual([name, EPERM]);
+    for (const name of ["read", "socketpair"] as const)
+      expect([name, ask(n[name], 1n)]).toEqual([name, ALLOW]);
+    expect(ask(n.clone3)).toBe(ENOSYS);
+    expect(ask(n.clone, 0x1200011n)).toBe(ALLOW);
+    for (const flag of [
+      0x20000n,
+      0x2000000n,
+      0x4000000n,
+      0x8000000n,
+      0x10000000n,
+      0x20000000n,
+      0x40000000n,
+    ])
+      expect(ask(n.clone, 17n | flag)).toBe(EPERM);
+    for (const request of [0x5412n, 0x541cn, 0x100005412n, 0xffffffff0000541cn])
+      expect(ask(n.ioctl, 0n, request)).toBe(EPERM);
+    expect(ask(n.ioctl, 0n, 0x5401n)).toBe(ALLOW);
+  },
+);
 
-test.each(machines)("$machine: sockets of three families, and unix ones only for a browser", ({ machine, arch, n }) => {
-  for (const unixSockets of [false, true]) {
-    const filter = seccompFilter({ machine, unixSockets });
-    const allowed = Array.from({ length: 50 }, (_one, family) => family).filter((family) => judge(filter, { arch, number: n.socket, args: [BigInt(family)] }) === ALLOW);
-    expect(allowed).toEqual(unixSockets ? [1, 2, 10, 16] : [2, 10, 16]);
-  }
-}); // prettier-ignore
+test.each(machines)(
+  "$machine: sockets of three families, and unix ones only for a browser",
+  ({ machine, arch, n }) => {
+    for (const unixSockets of [false, true]) {
+      const filter = seccompFilter({ machine, unixSockets });
+      const allowed = Array.from({ length: 50 }, (_one, family) => family).filter(
+        (family) => judge(filter, { arch, number: n.socket, args: [BigInt(family)] }) === ALLOW,
+      );
+      expect(allowed).toEqual(unixSockets ? [1, 2, 10, 16] : [2, 10, 16]);
+    }
+  },
+);
 
 test("x64: numbers of the x32 interface are refused", () => {
   const filter = seccompFilter({ machine: "x64", unixSockets: true });

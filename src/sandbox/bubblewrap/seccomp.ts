@@ -9,25 +9,67 @@ const AUDIT_ARCH: Record<Machine, number> = { x64: 0xc000003e, arm64: 0xc00000b7
 /** Refused with EPERM. `null`: the machine does not have the call. */
 const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]> = {
   // Mounts, roots and namespaces.
-  mount: [165, 40], umount2: [166, 39], pivot_root: [155, 41], chroot: [161, 51], setns: [308, 268], unshare: [272, 97],
-  open_tree: [428, 428], move_mount: [429, 429], fsopen: [430, 430], fsconfig: [431, 431], fsmount: [432, 432],
-  fspick: [433, 433], mount_setattr: [442, 442], open_tree_attr: [467, 467], open_by_handle_at: [304, 265],
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  setns: [308, 268],
+  unshare: [272, 97],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  open_tree_attr: [467, 467],
+  open_by_handle_at: [304, 265],
   // io_uring can open sockets behind a socket filter.
-  io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427],
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
   // Keyrings are not namespaced.
-  add_key: [248, 217], request_key: [249, 218], keyctl: [250, 219],
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
   // Other processes.
-  ptrace: [101, 117], process_vm_readv: [310, 270], process_vm_writev: [311, 271], kcmp: [312, 272],
-  pidfd_getfd: [438, 438], process_madvise: [440, 440], move_pages: [279, 239],
+  ptrace: [101, 117],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  kcmp: [312, 272],
+  pidfd_getfd: [438, 438],
+  process_madvise: [440, 440],
+  move_pages: [279, 239],
   // Wide doors into the kernel.
-  bpf: [321, 280], userfaultfd: [323, 282], perf_event_open: [298, 241], fanotify_init: [300, 262],
-  lookup_dcookie: [212, 18], modify_ldt: [154, null], iopl: [172, null], ioperm: [173, null],
+  bpf: [321, 280],
+  userfaultfd: [323, 282],
+  perf_event_open: [298, 241],
+  fanotify_init: [300, 262],
+  lookup_dcookie: [212, 18],
+  modify_ldt: [154, null],
+  iopl: [172, null],
+  ioperm: [173, null],
   // The machine itself.
-  init_module: [175, 105], finit_module: [313, 273], delete_module: [176, 106], kexec_load: [246, 104],
-  kexec_file_load: [320, 294], reboot: [169, 142], swapon: [167, 224], swapoff: [168, 225], acct: [163, 89],
-  quotactl: [179, 60], quotactl_fd: [443, 443], syslog: [103, 116], settimeofday: [164, 170], clock_settime: [227, 112],
-  clock_adjtime: [305, 266], sethostname: [170, 161], setdomainname: [171, 162], vhangup: [153, 58], nfsservctl: [180, 42],
-}; // prettier-ignore
+  init_module: [175, 105],
+  finit_module: [313, 273],
+  delete_module: [176, 106],
+  kexec_load: [246, 104],
+  kexec_file_load: [320, 294],
+  reboot: [169, 142],
+  swapon: [167, 224],
+  swapoff: [168, 225],
+  acct: [163, 89],
+  quotactl: [179, 60],
+  quotactl_fd: [443, 443],
+  syslog: [103, 116],
+  settimeofday: [164, 170],
+  clock_settime: [227, 112],
+  clock_adjtime: [305, 266],
+  sethostname: [170, 161],
+  setdomainname: [171, 162],
+  vhangup: [153, 58],
+  nfsservctl: [180, 42],
+};
 
 const SPECIAL: Record<"clone" | "clone3" | "ioctl" | "socket", readonly [number, number]> = {
   clone: [56, 220],
@@ -90,10 +132,15 @@ export function seccompFilter({ machine, unixSockets }: FilterOptions): Buffer {
     // Its flags lie behind a pointer; programs fall back to clone, whose flags can be seen.
     unlessEqual(SPECIAL.clone3[column], 1),
     answer(retErrno(ENOSYS)),
-    ...judged("clone", [load(argument(0)), unlessAnyBit(NAMESPACE_FLAGS, 1), answer(retErrno(EPERM)), answer(RET_ALLOW)]), // prettier-ignore
+    ...judged("clone", [
+      load(argument(0)),
+      unlessAnyBit(NAMESPACE_FLAGS, 1),
+      answer(retErrno(EPERM)),
+      answer(RET_ALLOW),
+    ]),
     ...judged("ioctl", [
       load(argument(1)),
-      ...TERMINAL_REQUESTS.flatMap((request) => [unlessEqual(request, 1), answer(retErrno(EPERM))]), // prettier-ignore
+      ...TERMINAL_REQUESTS.flatMap((request) => [unlessEqual(request, 1), answer(retErrno(EPERM))]),
       answer(RET_ALLOW),
     ]),
     ...judged("socket", [

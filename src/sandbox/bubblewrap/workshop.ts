@@ -43,11 +43,15 @@ export async function buildBox(
   const job = network === undefined ? asked : withDoor(asked);
   const limits = limitsOf(shop.limits, job.limits);
   if (shop.identities.full)
-    throw new AppError("UNAVAILABLE", "resource_exhausted", "Too many sandboxes run at once.", { remedy: "try again when some have ended" }); // prettier-ignore
+    throw new AppError("UNAVAILABLE", "resource_exhausted", "Too many sandboxes run at once.", {
+      remedy: "try again when some have ended",
+    });
   const slot = shop.identities.take();
   const giveUp: (() => unknown)[] = [() => slot !== null && shop.identities.give(slot.uid)];
   try {
-    const placed = job.mounts.map((mount) => mount.host === process.execPath ? { ...mount, host: shop.node() } : mount); // prettier-ignore
+    const placed = job.mounts.map((mount) =>
+      mount.host === process.execPath ? { ...mount, host: shop.node() } : mount,
+    );
     const guarded = protectMounts(placed, shop.ghosts);
     giveUp.push(guarded.release);
     const cage =

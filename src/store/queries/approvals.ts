@@ -68,13 +68,15 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
   return {
     request: (row) => request(row),
     get: (id) => first(select().where("id", "=", id)),
-    ofExecution: (executionId) => first(select().where("execution_id", "=", executionId).orderBy("created_at", "desc")), // prettier-ignore
+    ofExecution: (executionId) =>
+      first(select().where("execution_id", "=", executionId).orderBy("created_at", "desc")),
     list({ tenantId, requester, state }, { limit, after }) {
       let query = select().where("tenant_id", "=", tenantId);
       if (requester !== undefined) query = query.where("requester", "=", requester);
       // As a word of the statement, so that the partial index serves.
       if (state !== undefined) query = query.where("state", "=", sql.lit(state));
-      if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`); // prettier-ignore
+      if (after)
+        query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
       return rows(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
     },
     async pendingOf(tenantId, requester) {
@@ -143,7 +145,10 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
         if (isGuarded(cause) || isDuplicate(cause)) return null;
         throw cause;
       }
-      const [[row] = [], votes = []] = results.slice(-2) as unknown as [Found[], Selectable<Tables["approval_votes"]>[]]; // prettier-ignore
+      const [[row] = [], votes = []] = results.slice(-2) as unknown as [
+        Found[],
+        Selectable<Tables["approval_votes"]>[],
+      ];
       return row ? fromRow(row, votes) : null;
     },
     async consume(id, binding, at) {
@@ -175,21 +180,43 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     overdue(now, limit) {
       // The words of the partial index, so that it serves.
       const open = sql<SqlBool>`state in ('pending', 'approved')`;
-      return rows(select().where(open).where("expires_at", "<=", now).orderBy("expires_at").limit(limit)); // prettier-ignore
+      return rows(
+        select().where(open).where("expires_at", "<=", now).orderBy("expires_at").limit(limit),
+      );
     },
     stranded(decidedBefore, limit) {
       const approved = sql<SqlBool>`state in ('pending', 'approved') and state = 'approved'`;
-      return rows(select().where(approved).where("decided_at", "<", decidedBefore).orderBy("decided_at").limit(limit)); // prettier-ignore
+      return rows(
+        select()
+          .where(approved)
+          .where("decided_at", "<", decidedBefore)
+          .orderBy("decided_at")
+          .limit(limit),
+      );
     },
     unheld(createdBefore, limit) {
       const waiting = sql<SqlBool>`state in ('pending', 'approved') and state = 'pending'`;
       const unrecorded = sql<SqlBool>`not exists (select 1 from executions where executions.id = approvals.execution_id)`;
-      return rows(select().where(waiting).where("created_at", "<", createdBefore).where(unrecorded).orderBy("created_at").limit(limit)); // prettier-ignore
+      return rows(
+        select()
+          .where(waiting)
+          .where("created_at", "<", createdBefore)
+          .where(unrecorded)
+          .orderBy("created_at")
+          .limit(limit),
+      );
     },
     unended(decidedBefore, limit) {
       const over = sql<SqlBool>`state in ('declined', 'expired', 'not_presented', 'cancelled')`;
       const waits = sql<SqlBool>`execution_id in (select id from executions where end_seq is null and status = 'pending')`;
-      return rows(select().where(over).where("decided_at", "<", decidedBefore).where(waits).orderBy("decided_at").limit(limit)); // prettier-ignore
+      return rows(
+        select()
+          .where(over)
+          .where("decided_at", "<", decidedBefore)
+          .where(waits)
+          .orderBy("decided_at")
+          .limit(limit),
+      );
     },
   };
 }

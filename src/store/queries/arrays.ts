@@ -23,8 +23,10 @@ export function listIn(gathered: unknown): unknown[] {
 
 /** A query whose columns are known; it may have an order if it has a limit too. */
 interface Rows<O> {
-  as<A extends string>(alias: A): { readonly expression: Expression<O>; readonly alias: A | Expression<unknown> };
-} // prettier-ignore
+  as<A extends string>(
+    alias: A,
+  ): { readonly expression: Expression<O>; readonly alias: A | Expression<unknown> };
+}
 
 export type Arrays<O> = { readonly [K in keyof O]: readonly O[K][] };
 
@@ -34,14 +36,25 @@ export async function arraysOf<O extends object>(
   rows: Rows<O>,
   names: readonly (keyof O & string)[],
 ): Promise<Arrays<O>> {
-  const columns = names.map((name) => sql<string | null>`${GATHER[kind].list}(${sql.ref(name)})`.as(name));
-  const found = await kysely.selectFrom(rows.as("gathered") as never).select(columns as never).executeTakeFirst();
-  return Object.fromEntries(names.map((name) => [name, listIn((found as Record<string, unknown> | undefined)?.[name])])) as never;
-} // prettier-ignore
+  const columns = names.map((name) =>
+    sql<string | null>`${GATHER[kind].list}(${sql.ref(name)})`.as(name),
+  );
+  const found = await kysely
+    .selectFrom(rows.as("gathered") as never)
+    .select(columns as never)
+    .executeTakeFirst();
+  return Object.fromEntries(
+    names.map((name) => [name, listIn((found as Record<string, unknown> | undefined)?.[name])]),
+  ) as never;
+}
 
 /** As one parameter, so that it is the same statement for any number of them. */
-export function isAmong({ kind }: Pick<Database, "kind">, what: Expression<unknown>, numbers: readonly number[]): Expression<SqlBool> {
+export function isAmong(
+  { kind }: Pick<Database, "kind">,
+  what: Expression<unknown>,
+  numbers: readonly number[],
+): Expression<SqlBool> {
   return kind === "sqlite"
     ? sql<SqlBool>`${what} in (select value from json_each(${JSON.stringify(numbers)}))`
     : sql<SqlBool>`${what} = any(${`{${numbers.join(",")}}`}::bigint[])`;
-} // prettier-ignore
+}

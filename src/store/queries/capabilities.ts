@@ -47,11 +47,19 @@ export function capabilities({ kysely, batch }: Database): Store["capabilities"]
       return rows.length > 0;
     },
     async remove(name) {
-      const rows = await kysely.deleteFrom("capabilities").where("name", "=", name).returning("name").execute(); // prettier-ignore
+      const rows = await kysely
+        .deleteFrom("capabilities")
+        .where("name", "=", name)
+        .returning("name")
+        .execute();
       return rows.length > 0;
     },
     async definition(pin) {
-      const row = await kysely.selectFrom("definitions").select("body").where("pin", "=", pin).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("definitions")
+        .select("body")
+        .where("pin", "=", pin)
+        .executeTakeFirst();
       return row ? parse(row.body) : null;
     },
   };

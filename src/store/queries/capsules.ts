@@ -15,7 +15,7 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
         "capsule_id",
         "in",
         rows.map((row) => row.id),
-      ) // prettier-ignore
+      )
       .orderBy("capsule_id")
       .orderBy("position")
       .execute();
@@ -65,7 +65,8 @@ export function capsules({ kysely, batch }: Database): Store["capsules"] {
       await unique("capsule", () => again(() => batch(statements)));
     },
     get,
-    defaultOf: (tenantId) => first(select().where("tenant_id", "=", tenantId).where("is_default", "=", 1)), // prettier-ignore
+    defaultOf: (tenantId) =>
+      first(select().where("tenant_id", "=", tenantId).where("is_default", "=", 1)),
     async list(tenantId, { limit, after = "" }) {
       const rows = await select()
         .where("tenant_id", "=", tenantId)

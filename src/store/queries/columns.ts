@@ -12,7 +12,10 @@ export interface Columns<Rec, Row> {
 /** `json` and `flags` name the fields that are kept as JSON text and as 0 or 1; a null of a JSON field is kept as null. */
 export function columns<Rec extends object, Row extends object>(
   names: readonly (keyof Rec & string)[],
-  { json = [], flags = [] }: { json?: readonly (keyof Rec & string)[]; flags?: readonly (keyof Rec & string)[] } = {},
+  {
+    json = [],
+    flags = [],
+  }: { json?: readonly (keyof Rec & string)[]; flags?: readonly (keyof Rec & string)[] } = {},
 ): Columns<Rec, Row> {
   const packed = (name: keyof Rec & string, value: unknown): unknown => {
     if (json.includes(name)) return value === null ? null : JSON.stringify(value);
@@ -23,14 +26,20 @@ export function columns<Rec extends object, Row extends object>(
     return flags.includes(name) ? value === 1 : value;
   };
   const toChange = (change: Partial<Rec>): Partial<Row> =>
-    Object.fromEntries(names.filter((name) => change[name] !== undefined).map((name) => [snake(name), packed(name, change[name])])) as Partial<Row>;
+    Object.fromEntries(
+      names
+        .filter((name) => change[name] !== undefined)
+        .map((name) => [snake(name), packed(name, change[name])]),
+    ) as Partial<Row>;
   return {
     toRow: (record) => toChange(record) as Row,
     toChange,
     fromRow: (row) =>
-      Object.fromEntries(names.map((name) => [name, unpacked(name, (row as Plain)[snake(name)])])) as Rec,
+      Object.fromEntries(
+        names.map((name) => [name, unpacked(name, (row as Plain)[snake(name)])]),
+      ) as Rec,
   };
-} // prettier-ignore
+}
 
 function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -23,7 +23,7 @@ export function documents({ kysely, batch }: Database): Store["documents"] {
         .selectFrom("documents")
         .select((of) =>
           of(of.fn.coalesce(of.fn.max("version"), of.lit(0)), "+", of.lit(1)).as("version"),
-        ) // prettier-ignore
+        )
         .where("kind", "=", kind);
       const insert = kysely
         .insertInto("documents")
@@ -66,7 +66,10 @@ export function documents({ kysely, batch }: Database): Store["documents"] {
         .set({ state, ...(state === "enforced" && { enforced_at: at }) })
         .where("kind", "=", kind)
         .where("version", "=", version);
-      const results = await batch([...(holds(state) ? [former] : []), update, there], `documents ${kind}`); // prettier-ignore
+      const results = await batch(
+        [...(holds(state) ? [former] : []), update, there],
+        `documents ${kind}`,
+      );
       const [row] = (results.at(-1) ?? []) as unknown as Selectable<Tables["documents"]>[];
       return row ? fromRow(row) : null;
     },

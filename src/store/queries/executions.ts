@@ -27,7 +27,8 @@ export function filtered<O>(
   if (userId !== undefined) q = q.where(column("user_id"), "=", userId);
   if (toolName !== undefined) q = q.where("tool_name", "=", toolName);
   if (category !== undefined) q = q.where("category", "=", category);
-  if (status !== undefined) q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null); // prettier-ignore
+  if (status !== undefined)
+    q = q.where("status", "=", status).where("end_seq", isOpen(status) ? "is" : "is not", null);
   if (sessionId !== undefined) q = q.where("session_id", "=", sessionId);
   if (errorCode !== undefined) q = q.where("error_code", "=", errorCode);
   if (from !== undefined) q = q.where("start_ms", ">=", from);
@@ -43,13 +44,22 @@ export function olderThan<O>(query: ExecutionQuery<O>, row: RowKey): ExecutionQu
 }
 
 /** An unknown id falls back to everything older than its time. */
-const seqOf = ({ id }: RowKey) => sql<number>`coalesce((select seq from executions where id = ${id}), 0)`; // prettier-ignore
+const seqOf = ({ id }: RowKey) =>
+  sql<number>`coalesce((select seq from executions where id = ${id}), 0)`;
 
 export function isOpen(status: Status): boolean {
   return status === "pending" || status === "running";
 }
 
-const COLUMNS = ["id", "status", "cancel_reason", "seq", "start_ms", "start_seq", "end_seq"] as const; // prettier-ignore
+const COLUMNS = [
+  "id",
+  "status",
+  "cancel_reason",
+  "seq",
+  "start_ms",
+  "start_seq",
+  "end_seq",
+] as const;
 type Columns = Pick<ExecutionsTable, (typeof COLUMNS)[number]>;
 
 export function executions(database: Database): Store["executions"] {
@@ -71,7 +81,7 @@ export function executions(database: Database): Store["executions"] {
         "page.end_seq",
         "first.body as start_body",
         "last.body as end_body",
-      ]) // prettier-ignore
+      ])
       .orderBy(bySeq ? "page.seq" : "page.start_ms", "desc");
     return (await joined.orderBy("page.seq", "desc").execute()).map(toRecord);
   }
@@ -84,7 +94,11 @@ export function executions(database: Database): Store["executions"] {
     async list(filter, { limit, offset, after }) {
       const { userId } = filter;
       if (userId !== undefined) {
-        const keys = await pageOf(database, { ...filter, userId }, { limit, ...(offset !== undefined && { offset }), ...(after && { after }) }); // prettier-ignore
+        const keys = await pageOf(
+          database,
+          { ...filter, userId },
+          { limit, ...(offset !== undefined && { offset }), ...(after && { after }) },
+        );
         return records(select().where("seq", "in", keys));
       }
       // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
@@ -103,7 +117,11 @@ export function executions(database: Database): Store["executions"] {
     usage: (filter) => usage(database, filter),
     async rebuild(onProgress) {
       // What was archived without being forgotten, by a crash in between, cannot be counted from the log any more.
-      const { oldest } = (await kysely.selectFrom("events").select((of) => of.fn.min("seq").as("oldest")).executeTakeFirst()) ?? {}; // prettier-ignore
+      const { oldest } =
+        (await kysely
+          .selectFrom("events")
+          .select((of) => of.fn.min("seq").as("oldest"))
+          .executeTakeFirst()) ?? {};
       await forgets.forgetBefore(Number(oldest ?? 0));
       return database.rebuild(onProgress);
     },
@@ -137,7 +155,9 @@ function toRecord(row: RecordRow): AuditedRecord {
   const oneEvent = row.start_seq === row.end_seq;
   return {
     ...pick(start),
-    ...(start.audit === undefined ? {} : { audit: { ...start.audit, gates: unpackGates(start.audit.gates) } }), // prettier-ignore
+    ...(start.audit === undefined
+      ? {}
+      : { audit: { ...start.audit, gates: unpackGates(start.audit.gates) } }),
     id: row.id,
     status: row.status,
     endTime: end?.endTime ?? null,
@@ -163,8 +183,32 @@ function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, 
   const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
   const { approvalId, budget, reserved, mode, roles } = start;
   return {
-    toolName, requestedName, category, status, arguments: start.arguments, startTime, timeout, userId, tenantId,
-    capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId, toolVersion, toolPin, runner, entry,
-    instanceId, gates: unpackGates(gates), approvalId, budget, reserved, mode, roles,
-  }; // prettier-ignore
+    toolName,
+    requestedName,
+    category,
+    status,
+    arguments: start.arguments,
+    startTime,
+    timeout,
+    userId,
+    tenantId,
+    capsuleId,
+    keyId,
+    sessionId,
+    metadata,
+    idempotencyKey,
+    traceId,
+    spanId,
+    toolVersion,
+    toolPin,
+    runner,
+    entry,
+    instanceId,
+    gates: unpackGates(gates),
+    approvalId,
+    budget,
+    reserved,
+    mode,
+    roles,
+  };
 }

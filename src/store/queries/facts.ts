@@ -27,10 +27,19 @@ export function facts({ kysely, batch }: Database): Store["facts"] {
     async replace(name, from, to) {
       const written =
         from === null
-          ? kysely.insertInto("facts").values({ name, value: to }).onConflict((c) => c.doNothing()).returning("name")
-          : kysely.updateTable("facts").set({ value: to }).where("name", "=", name).where("value", "=", from).returning("name");
+          ? kysely
+              .insertInto("facts")
+              .values({ name, value: to })
+              .onConflict((c) => c.doNothing())
+              .returning("name")
+          : kysely
+              .updateTable("facts")
+              .set({ value: to })
+              .where("name", "=", name)
+              .where("value", "=", from)
+              .returning("name");
       return (await written.execute()).length === 1;
-    }, // prettier-ignore
+    },
     async take(name) {
       const row = await kysely
         .deleteFrom("facts")

@@ -82,7 +82,14 @@ function wholeHours(firstHour: number, endHour: number): [number, number][] {
 
 type Hours = readonly [first: number, last: number];
 type Users = RawBuilder<{ name: string }>;
-type Sum = [toolName: string, category: string, status: RollupStatus, count: number, totalMs: number, lastStart: number]; // prettier-ignore
+type Sum = [
+  toolName: string,
+  category: string,
+  status: RollupStatus,
+  count: number,
+  totalMs: number,
+  lastStart: number,
+];
 
 /** Added up inside the database, user by user: many small sorts are cheaper than a large one. */
 async function fromRollups(
@@ -92,8 +99,12 @@ async function fromRollups(
   hours: readonly Hours[],
   { add, durations }: Parts,
 ): Promise<void> {
-  const ranges = sql.join(hours.map(([first, last]) => sql`(cast(${first} as bigint), cast(${last} as bigint))`));
-  const terms = [sql`tenant_id = ${tenantId} and user_id = users.name and hour >= first and hour <= last`];
+  const ranges = sql.join(
+    hours.map(([first, last]) => sql`(cast(${first} as bigint), cast(${last} as bigint))`),
+  );
+  const terms = [
+    sql`tenant_id = ${tenantId} and user_id = users.name and hour >= first and hour <= last`,
+  ];
   if (toolName !== undefined) terms.push(sql`tool_name = ${toolName}`);
   if (category !== undefined) terms.push(sql`category = ${category}`);
   if (status !== undefined) terms.push(sql`status in (${sql.join(rollupStatuses(status))})`);
@@ -107,7 +118,9 @@ async function fromRollups(
     .selectFrom(sql<{ name: string }>`(${whose})`.as<"users">("users"))
     .select([
       "users.name",
-      sql`(select ${list}(${tuple}(tool_name, category, status, count, total_ms, last_start_ms)) from (${sums}) as sums)`.as("sums"),
+      sql`(select ${list}(${tuple}(tool_name, category, status, count, total_ms, last_start_ms)) from (${sums}) as sums)`.as(
+        "sums",
+      ),
       sql<Uint8Array | null>`(select ${bytes} ${theirs})`.as("buckets"),
     ])
     .execute();
@@ -117,7 +130,7 @@ async function fromRollups(
     // Packed ones, one after the other, unpack to their sum.
     unpack(buckets, durations);
   }
-} // prettier-ignore
+}
 
 const one = (user: string): Users => sql`select cast(${user} as text) as name`;
 
@@ -135,7 +148,16 @@ function usersOf({ tenantId, userId }: HistoryFilter): Users {
   ) select name from found where name is not null`;
 }
 
-const COLUMNS = ["user_id", "tool_name", "category", "status", "cancel_reason", "start_ms", "duration_ms", "seq"] as const; // prettier-ignore
+const COLUMNS = [
+  "user_id",
+  "tool_name",
+  "category",
+  "status",
+  "cancel_reason",
+  "start_ms",
+  "duration_ms",
+  "seq",
+] as const;
 type Rows = Arrays<Pick<ExecutionsTable, (typeof COLUMNS)[number]>>;
 type After = readonly [startMs: number, seq: number];
 
@@ -148,13 +170,19 @@ async function fromRows(database: Database, filter: HistoryFilter, parts: Parts)
     const rows = await arraysOf(database, ofAll.limit(STRETCH + 1), COLUMNS);
     if (rows.seq.length <= STRETCH) return addRows(rows, parts);
   }
-  const names = kysely.selectFrom(sql<{ name: string }>`(${users})`.as<"users">("users")).select("name"); // prettier-ignore
+  const names = kysely
+    .selectFrom(sql<{ name: string }>`(${users})`.as<"users">("users"))
+    .select("name");
   for (const { name: userId } of await names.execute())
     for (const status of hasIndex(filter) ? [filter.status] : ENDED)
       await fromStretches(database, { ...filter, userId, ...(status && { status }) }, parts);
 }
 
-async function fromStretches(database: Database, filter: HistoryFilter, parts: Parts): Promise<void> {
+async function fromStretches(
+  database: Database,
+  filter: HistoryFilter,
+  parts: Parts,
+): Promise<void> {
   let after: After | null = null;
   do {
     if (after) await turn();
@@ -163,18 +191,27 @@ async function fromStretches(database: Database, filter: HistoryFilter, parts: P
     const isLast = rows.seq.length < STRETCH;
     after = isLast ? null : [rows.start_ms.at(-1) ?? 0, rows.seq.at(-1) ?? 0];
   } while (after);
-} // prettier-ignore
+}
 
 function endedRows({ kysely }: Database, filter: HistoryFilter) {
-  const rows = filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where("end_seq", "is not", null); // prettier-ignore
+  const rows = filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where(
+    "end_seq",
+    "is not",
+    null,
+  );
   return hasIndex(filter) ? rows : rows.where("status", "in", ENDED);
 }
 
 function stretchOf(database: Database, filter: HistoryFilter, after: After | null) {
-  const rows = endedRows(database, filter).orderBy("start_ms", "desc").orderBy("seq", "desc").limit(STRETCH);
+  const rows = endedRows(database, filter)
+    .orderBy("start_ms", "desc")
+    .orderBy("seq", "desc")
+    .limit(STRETCH);
   if (!after) return rows;
-  return rows.where("start_ms", "<=", after[0]).where(sql<boolean>`(start_ms, seq) < (${after[0]}, ${after[1]})`);
-} // prettier-ignore
+  return rows
+    .where("start_ms", "<=", after[0])
+    .where(sql<boolean>`(start_ms, seq) < (${after[0]}, ${after[1]})`);
+}
 
 function addRows(rows: Rows, { add, durations }: Parts): void {
   rows.seq.forEach((_, i) => {
@@ -190,7 +227,7 @@ function addRows(rows: Rows, { add, durations }: Parts): void {
     });
     count(durations, bucketOf(totalMs));
   });
-} // prettier-ignore
+}
 
 async function countOpen({ kysely }: Database, filter: HistoryFilter): Promise<number> {
   const query = kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));

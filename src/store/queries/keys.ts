@@ -10,7 +10,11 @@ export function keys({ kysely, batch }: Database): Store["keys"] {
       await unique("key", () => kysely.insertInto("keys").values(toRow(key)).execute());
     },
     async get(id) {
-      const row = await kysely.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("keys")
+        .selectAll()
+        .where("id", "=", id)
+        .executeTakeFirst();
       return row ? fromRow(row) : null;
     },
     async byPrefix(prefix) {

@@ -20,14 +20,25 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
         .orderBy("instance_id")
         .execute(),
     async addCheckpoint({ instanceId, n, seq, at, line }) {
-      await kysely.insertInto("checkpoints").values({ instance_id: instanceId, n, seq, at_ms: at, line }).execute(); // prettier-ignore
+      await kysely
+        .insertInto("checkpoints")
+        .values({ instance_id: instanceId, n, seq, at_ms: at, line })
+        .execute();
     },
     async lastCheckpoint(instanceId): Promise<CheckpointRow | null> {
-      const row = await checkpoints().where("instance_id", "=", instanceId).orderBy("n", "desc").limit(1).executeTakeFirst(); // prettier-ignore
+      const row = await checkpoints()
+        .where("instance_id", "=", instanceId)
+        .orderBy("n", "desc")
+        .limit(1)
+        .executeTakeFirst();
       return row ?? null;
     },
     checkpoints(afterSeq, throughSeq) {
-      const rows = checkpoints().where("seq", ">", afterSeq).orderBy("seq").orderBy("instance_id").orderBy("n"); // prettier-ignore
+      const rows = checkpoints()
+        .where("seq", ">", afterSeq)
+        .orderBy("seq")
+        .orderBy("instance_id")
+        .orderBy("n");
       return (throughSeq === undefined ? rows : rows.where("seq", "<=", throughSeq)).execute();
     },
     lastCheckpoints: () =>
@@ -46,15 +57,30 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
         .orderBy("to_seq")
         .execute(),
     async needed(now) {
-      const open = await kysely.selectFrom("executions").select(({ fn }) => [fn.min("seq").as("seq"), fn.min("start_seq").as("start")]).where("end_seq", "is", null).executeTakeFirst(); // prettier-ignore
-      const behind = await kysely.selectFrom("cursors").select(({ fn }) => fn.min("seq").as("seq")).where("name", "<>", ARCHIVE_LEASE).where("until_ms", ">", now - FORGOTTEN_MS).executeTakeFirst(); // prettier-ignore
-      const numbers = [open?.seq, open?.start, behind?.seq === null || behind === undefined ? null : Number(behind.seq) + 1]; // prettier-ignore
+      const open = await kysely
+        .selectFrom("executions")
+        .select(({ fn }) => [fn.min("seq").as("seq"), fn.min("start_seq").as("start")])
+        .where("end_seq", "is", null)
+        .executeTakeFirst();
+      const behind = await kysely
+        .selectFrom("cursors")
+        .select(({ fn }) => fn.min("seq").as("seq"))
+        .where("name", "<>", ARCHIVE_LEASE)
+        .where("until_ms", ">", now - FORGOTTEN_MS)
+        .executeTakeFirst();
+      const numbers = [
+        open?.seq,
+        open?.start,
+        behind?.seq === null || behind === undefined ? null : Number(behind.seq) + 1,
+      ];
       const known = numbers.filter((seq) => seq !== null && seq !== undefined).map(Number);
       return known.length === 0 ? null : Math.min(...known);
     },
     async archive({ fromSeq, toSeq, at, file, manifest }) {
       await batch([
-        kysely.insertInto("segments").values({ from_seq: fromSeq, to_seq: toSeq, at_ms: at, file, manifest }), // prettier-ignore
+        kysely
+          .insertInto("segments")
+          .values({ from_seq: fromSeq, to_seq: toSeq, at_ms: at, file, manifest }),
         kysely.deleteFrom("events").where("seq", "<=", toSeq),
       ]);
     },
@@ -64,7 +90,11 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
 export function cursors({ kysely }: Database): Store["cursors"] {
   return {
     async seq(name) {
-      const row = await kysely.selectFrom("cursors").select("seq").where("name", "=", name).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("cursors")
+        .select("seq")
+        .where("name", "=", name)
+        .executeTakeFirst();
       return row?.seq ?? null;
     },
     async hold(name, owner, now, until, start) {
@@ -75,14 +105,16 @@ export function cursors({ kysely }: Database): Store["cursors"] {
           c
             .column("name")
             .doUpdateSet({ owner, until_ms: until })
-            .where((is) => is.or([
-              is("cursors.owner", "=", owner),
-              is("cursors.owner", "is", null),
-              is("cursors.until_ms", "<=", now),
-            ])),
+            .where((is) =>
+              is.or([
+                is("cursors.owner", "=", owner),
+                is("cursors.owner", "is", null),
+                is("cursors.until_ms", "<=", now),
+              ]),
+            ),
         )
         .returning("seq")
-        .execute(); // prettier-ignore
+        .execute();
       return rows[0] === undefined ? null : Number(rows[0].seq);
     },
     async advance(name, owner, seq) {
@@ -96,7 +128,12 @@ export function cursors({ kysely }: Database): Store["cursors"] {
       return rows.length === 1;
     },
     async release(name, owner) {
-      await kysely.updateTable("cursors").set({ owner: null }).where("name", "=", name).where("owner", "=", owner).execute(); // prettier-ignore
+      await kysely
+        .updateTable("cursors")
+        .set({ owner: null })
+        .where("name", "=", name)
+        .where("owner", "=", owner)
+        .execute();
     },
   };
 }

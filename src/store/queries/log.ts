@@ -4,11 +4,22 @@ import type { LogEvent, Store } from "../store.ts";
 
 /** The ledger has no index but its number: a resume walks it in stretches and lets others run between them. */
 const STRETCH = 5_000;
-const EVENT = ["seq", "tenant_id as tenantId", "at_ms as at", "action", "actor", "execution_id as executionId", "body"] as const; // prettier-ignore
+const EVENT = [
+  "seq",
+  "tenant_id as tenantId",
+  "at_ms as at",
+  "action",
+  "actor",
+  "execution_id as executionId",
+  "body",
+] as const;
 
 export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "read" | "head"> {
   async function head(): Promise<number> {
-    const row = await kysely.selectFrom("events").select((of) => of.fn.max("seq").as("seq")).executeTakeFirst(); // prettier-ignore
+    const row = await kysely
+      .selectFrom("events")
+      .select((of) => of.fn.max("seq").as("seq"))
+      .executeTakeFirst();
     return Number(row?.seq ?? 0);
   }
   return {
@@ -42,7 +53,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "re
                 : []),
               ...(houseActions.length > 0 ? [is("action", "in", houseActions)] : []),
             ]);
-          }) // prettier-ignore
+          })
           .orderBy("seq")
           .limit(limit - found.length)
           .execute();

@@ -11,14 +11,22 @@ export function memorySearch({ kysely, kind }: Database): Omit<MemoryQueries, "p
   const joined = () => {
     const notes = kysely.selectFrom("memory");
     if (kind === "postgres") return notes;
-    return notes.innerJoin("memory_words", (on) => on.on(sql<SqlBool>`memory_words.rowid = memory.id`)) as unknown as typeof notes;
+    return notes.innerJoin("memory_words", (on) =>
+      on.on(sql<SqlBool>`memory_words.rowid = memory.id`),
+    ) as unknown as typeof notes;
   };
   return {
     async search(filter, { limit, offset }) {
       const matching = kind === "sqlite" ? sqliteMatch(filter.query) : postgresMatch(filter.query);
       const query = joined().where(matching.where).where(valid(filter));
       const rows = await query
-        .select([sql<string>`memory.key`.as("key"), sql<string>`memory.value`.as("value"), sql<string>`memory.tags`.as("tags"), sql<number>`memory.updated_at`.as("updated_at"), matching.score.as("score")])
+        .select([
+          sql<string>`memory.key`.as("key"),
+          sql<string>`memory.value`.as("value"),
+          sql<string>`memory.tags`.as("tags"),
+          sql<number>`memory.updated_at`.as("updated_at"),
+          matching.score.as("score"),
+        ])
         .orderBy(sql`score desc`)
         .orderBy(byKey)
         .limit(limit)
@@ -41,7 +49,13 @@ export function memorySearch({ kysely, kind }: Database): Omit<MemoryQueries, "p
       const begins = sql<SqlBool>`substr(memory.key, 1, ${[...prefix].length}) = ${prefix}`;
       const query = kysely.selectFrom("memory").where(valid(filter)).where(begins);
       const rows = await query
-        .select(["key", "tags", "updated_at", "expires_at", sql<number>`octet_length(value)`.as("bytes")])
+        .select([
+          "key",
+          "tags",
+          "updated_at",
+          "expires_at",
+          sql<number>`octet_length(value)`.as("bytes"),
+        ])
         .orderBy(byKey)
         .limit(limit)
         .offset(offset)
@@ -49,12 +63,24 @@ export function memorySearch({ kysely, kind }: Database): Omit<MemoryQueries, "p
       const count = await query.select((of) => of.fn.countAll().as("count")).executeTakeFirst();
       return {
         total: Number(count?.count ?? 0),
-        rows: rows.map((row) => ({ key: row.key, tags: JSON.parse(row.tags) as string[], bytes: Number(row.bytes), updatedAt: row.updated_at, expiresAt: row.expires_at })),
+        rows: rows.map((row) => ({
+          key: row.key,
+          tags: JSON.parse(row.tags) as string[],
+          bytes: Number(row.bytes),
+          updatedAt: row.updated_at,
+          expiresAt: row.expires_at,
+        })),
       };
     },
     async clear(filter, limit) {
-      const which = filter.key === undefined ? valid(filter) : sql<SqlBool>`${valid(filter)} and memory.key = ${filter.key}`;
-      const shown = (keys: string[]) => ({ removed: keys.length, keys: keys.sort().slice(0, limit) });
+      const which =
+        filter.key === undefined
+          ? valid(filter)
+          : sql<SqlBool>`${valid(filter)} and memory.key = ${filter.key}`;
+      const shown = (keys: string[]) => ({
+        removed: keys.length,
+        keys: keys.sort().slice(0, limit),
+      });
       if (filter.dryRun) {
         const rows = await kysely.selectFrom("memory").select("key").where(which).execute();
         return shown(rows.map(({ key }) => key));
@@ -63,7 +89,11 @@ export function memorySearch({ kysely, kind }: Database): Omit<MemoryQueries, "p
       return shown(rows.map(({ key }) => key));
     },
     async sweep(before, limit) {
-      const over = kysely.selectFrom("memory").select(["tenant_id", "namespace", "key"]).where("expires_at", "<=", before).limit(limit);
+      const over = kysely
+        .selectFrom("memory")
+        .select(["tenant_id", "namespace", "key"])
+        .where("expires_at", "<=", before)
+        .limit(limit);
       const rows = await kysely
         .deleteFrom("memory")
         .where(sql<SqlBool>`(tenant_id, namespace, key) in ${over}`)
@@ -73,7 +103,7 @@ export function memorySearch({ kysely, kind }: Database): Omit<MemoryQueries, "p
       return rows.length;
     },
   };
-} // prettier-ignore
+}
 
 function valid({ tenantId, namespace, tags, now }: MemoryFilter) {
   // In the JSON text a tag follows a bracket or a comma; a quotation mark inside a tag follows a backslash.
@@ -98,7 +128,7 @@ function sqliteMatch({ all, none }: TextQuery) {
 
 function postgresMatch({ all, none }: TextQuery) {
   const term = ({ words, prefix }: Term): string =>
-    `(${words.map((word, at) => `'${word}'${prefix && at === words.length - 1 ? ":*" : ""}`).join(" <-> ")})`; // prettier-ignore
+    `(${words.map((word, at) => `'${word}'${prefix && at === words.length - 1 ? ":*" : ""}`).join(" <-> ")})`;
   const text = [...all.map(term), ...none.map((one) => `!${term(one)}`)].join(" & ");
   const query = sql`to_tsquery('simple', ${text})`;
   return {

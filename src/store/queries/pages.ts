@@ -20,11 +20,15 @@ export async function pageOf(
   filter: OfUser,
   { limit, offset = 0, after }: HistoryPage,
 ) {
-  const [first, ...more] = (await partsOf(database, filter)).map((part) => keysOf(database, part, after)); // prettier-ignore
+  const [first, ...more] = (await partsOf(database, filter)).map((part) =>
+    keysOf(database, part, after),
+  );
   if (!first) throw new Error("a page has at least one part");
   const merged = more.reduce((all, part) => all.unionAll(part), first);
   const page = merged.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(limit);
-  return database.kysely.selectFrom((offset > 0 ? page.offset(offset) : page).as("keys")).select("keys.seq"); // prettier-ignore
+  return database.kysely
+    .selectFrom((offset > 0 ? page.offset(offset) : page).as("keys"))
+    .select("keys.seq");
 }
 
 function keysOf({ kysely }: Database, { ended, ...filter }: Part, after: RowKey | undefined) {
@@ -48,7 +52,11 @@ async function partsOf(database: Database, filter: OfUser): Promise<Part[]> {
 }
 
 /** Those that the user has used, of which something ended: the sums of all time name them. */
-async function toolsOf({ kysely }: Database, { tenantId, userId }: OfUser, category: string): Promise<string[]> {
+async function toolsOf(
+  { kysely }: Database,
+  { tenantId, userId }: OfUser,
+  category: string,
+): Promise<string[]> {
   const rows = await kysely
     .selectFrom("rollups")
     .select("tool_name")
@@ -56,4 +64,4 @@ async function toolsOf({ kysely }: Database, { tenantId, userId }: OfUser, categ
     .where((is) => is.and({ tenant_id: tenantId, user_id: userId, hour: ALL_TIME, category }))
     .execute();
   return rows.map(({ tool_name }) => tool_name);
-} // prettier-ignore
+}

@@ -32,7 +32,11 @@ export interface Parts {
 
 export function tallyParts(perUser: boolean): Parts {
   const all = newGroup();
-  const [tools, categories, users] = [0, 1, 2].map(() => new Map<string, Group>()) as [Groups, Groups, Groups]; // prettier-ignore
+  const [tools, categories, users] = [0, 1, 2].map(() => new Map<string, Group>()) as [
+    Groups,
+    Groups,
+    Groups,
+  ];
   const durations: Counts = new Map();
   return {
     durations,

@@ -8,7 +8,15 @@ import type { RollupStatus } from "../tables.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
 import { filtered, olderThan, type ExecutionQuery } from "./executions.ts";
 import { stats } from "./figures.ts";
-import { endStatus, saysSo, UNSUCCESSFUL, type Looked, type Match, type OneUsers, type Said } from "./search.ts"; // prettier-ignore
+import {
+  endStatus,
+  saysSo,
+  UNSUCCESSFUL,
+  type Looked,
+  type Match,
+  type OneUsers,
+  type Said,
+} from "./search.ts";
 
 export const SEARCH_LIMIT = 10_000;
 /** Bodies that are read at once; then others have their turn. */
@@ -42,14 +50,21 @@ export async function searchErrors(
 function newest(database: Database, filter: OneUsers, after: RowKey | undefined) {
   let rows = unsuccessful(database.kysely.selectFrom("executions").select(COLUMNS), filter);
   if (after) rows = olderThan(rows, after);
-  return arraysOf(database, rows.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(SEARCH_LIMIT), COLUMNS);
-} // prettier-ignore
+  return arraysOf(
+    database,
+    rows.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(SEARCH_LIMIT),
+    COLUMNS,
+  );
+}
 
 /** By terms that the index has: for a status, `filtered` would also ask whether they ended. */
-function unsuccessful<O>(query: ExecutionQuery<O>, { status, ...filter }: OneUsers): ExecutionQuery<O> {
+function unsuccessful<O>(
+  query: ExecutionQuery<O>,
+  { status, ...filter }: OneUsers,
+): ExecutionQuery<O> {
   const rows = filtered(query, filter).where(UNSUCCESSFUL);
   return status === undefined ? rows : rows.where("status", "=", status);
-} // prettier-ignore
+}
 
 /** What the sums cannot tell apart is counted in the index. */
 async function howMany(database: Database, filter: OneUsers): Promise<number> {
@@ -57,9 +72,11 @@ async function howMany(database: Database, filter: OneUsers): Promise<number> {
     const { failed, cancelled } = (await stats(database, filter)).figures;
     return failed + cancelled;
   }
-  const rows = database.kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));
+  const rows = database.kysely
+    .selectFrom("executions")
+    .select((of) => of.fn.countAll().as("count"));
   return Number((await unsuccessful(rows, filter).executeTakeFirst())?.count ?? 0);
-} // prettier-ignore
+}
 
 /** How each of them ended; null where it does not say what is looked for. */
 async function endsOf(
@@ -72,17 +89,22 @@ async function endsOf(
   const seqs = [...of].filter((seq) => seq !== null);
   for (let from = 0; from < seqs.length; from += STRETCH) {
     if (from > 0) await turn();
-    const some = bodiesOf(database, table).where(isAmong(database, sql.ref(`${table}.seq`), seqs.slice(from, from + STRETCH)));
+    const some = bodiesOf(database, table).where(
+      isAmong(database, sql.ref(`${table}.seq`), seqs.slice(from, from + STRETCH)),
+    );
     for (const { seq, body } of await some.execute()) {
       const said = JSON.parse(body) as Said;
       ends.set(seq, saysSo(said, text) ? endStatus(said) : null);
     }
   }
   return ends;
-} // prettier-ignore
+}
 
 function bodiesOf({ kysely }: Database, table: "events" | "executions") {
   return table === "events"
     ? kysely.selectFrom("events").select(["events.seq", "events.body"])
-    : kysely.selectFrom("executions").innerJoin("events", "events.seq", "executions.end_seq").select(["executions.seq", "events.body"]);
-} // prettier-ignore
+    : kysely
+        .selectFrom("executions")
+        .innerJoin("events", "events.seq", "executions.end_seq")
+        .select(["executions.seq", "events.body"]);
+}

@@ -6,7 +6,15 @@ import { traceKeyOf } from "../projection.ts";
 import type { RowKey } from "../store.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
 import { filtered, olderThan } from "./executions.ts";
-import { endStatus, saysSo, UNSUCCESSFUL, type Looked, type Match, type OneUsers, type Said } from "./search.ts"; // prettier-ignore
+import {
+  endStatus,
+  saysSo,
+  UNSUCCESSFUL,
+  type Looked,
+  type Match,
+  type OneUsers,
+  type Said,
+} from "./search.ts";
 
 /** Executions of one trace that are looked at, and bodies that are read at once; then others have their turn. */
 const [MOST, STRETCH] = [1_000, 250];
@@ -21,21 +29,37 @@ export async function searchTrace(
   after: RowKey | undefined,
 ): Promise<Looked> {
   const alike = await beginningAlike(database, traceId);
-  let rows = filtered(database.kysely.selectFrom("executions").select(COLUMNS), filter, "number").where(isAmong(database, sql.ref("seq"), alike)); // prettier-ignore
+  let rows = filtered(
+    database.kysely.selectFrom("executions").select(COLUMNS),
+    filter,
+    "number",
+  ).where(isAmong(database, sql.ref("seq"), alike));
   if (text !== undefined) rows = rows.where(UNSUCCESSFUL);
   if (after) rows = olderThan(rows, after);
-  const looked = await arraysOf(database, rows.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(MOST), COLUMNS); // prettier-ignore
+  const looked = await arraysOf(
+    database,
+    rows.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(MOST),
+    COLUMNS,
+  );
   const wanted = await wantedOf(database, looked.seq, traceId, text);
   const matches = looked.seq.flatMap((seq, i): Match[] => {
     if (!wanted.has(seq)) return [];
     const isOver = (looked.end_seq[i] ?? null) !== null;
-    const ended = { status: String(looked.status[i]), cancelReason: looked.cancel_reason[i] ?? null };
+    const ended = {
+      status: String(looked.status[i]),
+      cancelReason: looked.cancel_reason[i] ?? null,
+    };
     return [{ seq, status: isOver ? endStatus(ended) : null, ms: looked.duration_ms[i] ?? 0 }];
-  }); // prettier-ignore
+  });
   return { matches, searched: looked.seq.length, of: alike.length, goOn: null };
 }
 
-async function wantedOf(database: Database, seqs: readonly number[], traceId: string, text: string | undefined): Promise<Set<number>> {
+async function wantedOf(
+  database: Database,
+  seqs: readonly number[],
+  traceId: string,
+  text: string | undefined,
+): Promise<Set<number>> {
   const wanted = new Set<number>();
   for (let from = 0; from < seqs.length; from += STRETCH) {
     if (from > 0) await turn();
@@ -48,18 +72,26 @@ async function wantedOf(database: Database, seqs: readonly number[], traceId: st
       .execute();
     for (const { seq, start, end } of rows) {
       const isOfTrace = (JSON.parse(start) as { traceId?: string }).traceId === traceId;
-      if (isOfTrace && (text === undefined || saysSo(JSON.parse(end ?? "{}") as Said, text))) wanted.add(seq);
+      if (isOfTrace && (text === undefined || saysSo(JSON.parse(end ?? "{}") as Said, text)))
+        wanted.add(seq);
     }
   }
   return wanted;
-} // prettier-ignore
+}
 
 /** Numbers of all executions whose trace begins like this one, the newest ones. */
 async function beginningAlike(database: Database, traceId: string): Promise<number[]> {
   const { kysely } = database;
   // One by one: asked for both at once, SQLite walks all rows.
   const end = async (which: "min" | "max"): Promise<number> =>
-    Number((await kysely.selectFrom("executions").select((of) => of.fn[which]("seq").as("seq")).executeTakeFirst())?.seq ?? -1); // prettier-ignore
+    Number(
+      (
+        await kysely
+          .selectFrom("executions")
+          .select((of) => of.fn[which]("seq").as("seq"))
+          .executeTakeFirst()
+      )?.seq ?? -1,
+    );
   const first = Math.floor((await end("min")) / TRACE_STRETCH);
   const last = Math.floor((await end("max")) / TRACE_STRETCH);
   const stretches = Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -70,5 +102,8 @@ async function beginningAlike(database: Database, traceId: string): Promise<numb
     .where("trace_key", "=", traceKeyOf(traceId))
     .execute();
   // Without an order and a limit, which would have the database walk all rows instead of asking the index.
-  return rows.map(({ seq }) => seq).sort((a, b) => b - a).slice(0, MOST); // prettier-ignore
+  return rows
+    .map(({ seq }) => seq)
+    .sort((a, b) => b - a)
+    .slice(0, MOST);
 }

@@ -56,12 +56,20 @@ function sumOf(matches: readonly Match[]): Pick<Found, "figures" | "durations"> 
   const parts = tallyParts(false);
   for (const { status, ms } of matches) {
     if (status === null) continue;
-    parts.add({ userId: "", toolName: "", category: "", status, count: 1, totalMs: ms, lastStart: 0 });
+    parts.add({
+      userId: "",
+      toolName: "",
+      category: "",
+      status,
+      count: 1,
+      totalMs: ms,
+      lastStart: 0,
+    });
     count(parts.durations, bucketOf(ms));
   }
   const { figures, durations } = parts.stats();
   return { figures, durations };
-} // prettier-ignore
+}
 
 /** What an end's body says of these; what it leaves out is null. */
 export type Said = Partial<
@@ -74,6 +82,12 @@ export function saysSo({ error, errorCode, errorReason }: Said, text: string): b
 }
 
 /** Of one that ended. */
-export function endStatus({ status, cancelReason = null }: { status?: string; cancelReason?: CancelReason | null }): RollupStatus {
+export function endStatus({
+  status,
+  cancelReason = null,
+}: {
+  status?: string;
+  cancelReason?: CancelReason | null;
+}): RollupStatus {
   return rollupStatus(status as "failed", cancelReason);
-} // prettier-ignore
+}

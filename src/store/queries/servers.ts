@@ -1,24 +1,97 @@
 // Servers upstream, what they offer in all its versions, and their credentials.
 import { sql } from "kysely";
 import { unique, type Database } from "../database.ts";
-import type { CredentialRow, ServerRow, ServerToolRow, ServerToolVersion, Store } from "../store.ts"; // prettier-ignore
-import type { CredentialsTable, ServersTable, ServerToolsTable, ServerToolVersionsTable } from "../upstream-tables.ts"; // prettier-ignore
+import type {
+  CredentialRow,
+  ServerRow,
+  ServerToolRow,
+  ServerToolVersion,
+  Store,
+} from "../store.ts";
+import type {
+  CredentialsTable,
+  ServersTable,
+  ServerToolsTable,
+  ServerToolVersionsTable,
+} from "../upstream-tables.ts";
 import { columns } from "./columns.ts";
 
-const SERVER = columns<ServerRow, ServersTable>(["name", "tenantId", "description", "transport", "settings", "enabled", "origin", "createdBy", "createdAt", "updatedAt"], { json: ["transport", "settings"], flags: ["enabled"] }); // prettier-ignore
-const TOOL = columns<ServerToolRow, ServerToolsTable>(["server", "name", "method", "upstreamName", "wireName", "state", "reason", "approvedPin", "seenPin", "terms", "findings", "firstSeenAt", "seenAt", "decidedBy", "decidedAt"], { json: ["upstreamName", "terms", "findings"] }); // prettier-ignore
-const VERSION = columns<ServerToolVersion, ServerToolVersionsTable>(["server", "name", "pin", "definition", "firstSeenAt", "approvedAt", "approvedBy"], { json: ["definition"] }); // prettier-ignore
-const CREDENTIAL = columns<CredentialRow, CredentialsTable>(["server", "userId", "name", "tenantId", "sealed", "updatedAt"]); // prettier-ignore
+const SERVER = columns<ServerRow, ServersTable>(
+  [
+    "name",
+    "tenantId",
+    "description",
+    "transport",
+    "settings",
+    "enabled",
+    "origin",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+  ],
+  { json: ["transport", "settings"], flags: ["enabled"] },
+);
+const TOOL = columns<ServerToolRow, ServerToolsTable>(
+  [
+    "server",
+    "name",
+    "method",
+    "upstreamName",
+    "wireName",
+    "state",
+    "reason",
+    "approvedPin",
+    "seenPin",
+    "terms",
+    "findings",
+    "firstSeenAt",
+    "seenAt",
+    "decidedBy",
+    "decidedAt",
+  ],
+  { json: ["upstreamName", "terms", "findings"] },
+);
+const VERSION = columns<ServerToolVersion, ServerToolVersionsTable>(
+  ["server", "name", "pin", "definition", "firstSeenAt", "approvedAt", "approvedBy"],
+  { json: ["definition"] },
+);
+const CREDENTIAL = columns<CredentialRow, CredentialsTable>([
+  "server",
+  "userId",
+  "name",
+  "tenantId",
+  "sealed",
+  "updatedAt",
+]);
 
-const TOOL_CHANGES = ["method", "upstream_name", "wire_name", "state", "reason", "approved_pin", "seen_pin", "terms", "findings", "seen_at", "decided_by", "decided_at"] as const; // prettier-ignore
+const TOOL_CHANGES = [
+  "method",
+  "upstream_name",
+  "wire_name",
+  "state",
+  "reason",
+  "approved_pin",
+  "seen_pin",
+  "terms",
+  "findings",
+  "seen_at",
+  "decided_by",
+  "decided_at",
+] as const;
 
 export function servers({ kysely, batch }: Database): Store["servers"] {
   return {
     async create(row) {
-      await unique("server", () => kysely.insertInto("servers").values(SERVER.toRow(row)).execute()); // prettier-ignore
+      await unique("server", () =>
+        kysely.insertInto("servers").values(SERVER.toRow(row)).execute(),
+      );
     },
     async get(name) {
-      const row = await kysely.selectFrom("servers").selectAll().where("name", "=", name).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("servers")
+        .selectAll()
+        .where("name", "=", name)
+        .executeTakeFirst();
       return row ? SERVER.fromRow(row) : null;
     },
     async list(tenantId) {
@@ -27,7 +100,12 @@ export function servers({ kysely, batch }: Database): Store["servers"] {
       return (await rows.orderBy("name").execute()).map(SERVER.fromRow);
     },
     async update(name, change) {
-      const [row] = await kysely.updateTable("servers").set(SERVER.toChange(change)).where("name", "=", name).returningAll().execute(); // prettier-ignore
+      const [row] = await kysely
+        .updateTable("servers")
+        .set(SERVER.toChange(change))
+        .where("name", "=", name)
+        .returningAll()
+        .execute();
       return row ? SERVER.fromRow(row) : null;
     },
     async remove(name) {
@@ -46,21 +124,26 @@ export function serverTools({ kysely, batch }: Database): Store["serverTools"] {
   const tools = (server: string) =>
     kysely.selectFrom("server_tools").selectAll().where("server", "=", server);
   const versions = (server: string, name: string) =>
-    kysely.selectFrom("server_tool_versions").selectAll().where("server", "=", server).where("name", "=", name); // prettier-ignore
+    kysely
+      .selectFrom("server_tool_versions")
+      .selectAll()
+      .where("server", "=", server)
+      .where("name", "=", name);
 
   const keepTool = (row: ServerToolRow) =>
     kysely
       .insertInto("server_tools")
       .values(TOOL.toRow(row))
-      .onConflict(
-        (c) =>
+      .onConflict((c) =>
         c
           .columns(["server", "name"])
           .doUpdateSet((to) =>
             Object.fromEntries(TOOL_CHANGES.map((name) => [name, to.ref(`excluded.${name}`)])),
           )
           // Whoever looked before somebody decided does not undo the decision.
-          .where(sql<boolean>`coalesce(excluded.decided_at, 0) >= coalesce(server_tools.decided_at, 0)`), // prettier-ignore
+          .where(
+            sql<boolean>`coalesce(excluded.decided_at, 0) >= coalesce(server_tools.decided_at, 0)`,
+          ),
       );
   const keepVersion = (row: ServerToolVersion) =>
     kysely
@@ -85,7 +168,10 @@ export function serverTools({ kysely, batch }: Database): Store["serverTools"] {
       await batch([...rows.map(keepTool), ...kept.map(keepVersion)]);
     },
     async versions(server, name) {
-      const rows = await versions(server, name).orderBy("first_seen_at", "desc").orderBy("pin").execute(); // prettier-ignore
+      const rows = await versions(server, name)
+        .orderBy("first_seen_at", "desc")
+        .orderBy("pin")
+        .execute();
       return rows.map(VERSION.fromRow);
     },
     async version(server, name, pin) {
@@ -97,7 +183,11 @@ export function serverTools({ kysely, batch }: Database): Store["serverTools"] {
 
 export function credentials({ kysely }: Database): Store["credentials"] {
   const of = (server: string, userId: string) =>
-    kysely.selectFrom("credentials").selectAll().where("server", "=", server).where("user_id", "=", userId); // prettier-ignore
+    kysely
+      .selectFrom("credentials")
+      .selectAll()
+      .where("server", "=", server)
+      .where("user_id", "=", userId);
   return {
     async put(row) {
       await kysely
@@ -119,7 +209,13 @@ export function credentials({ kysely }: Database): Store["credentials"] {
     list: async (server, userId) =>
       (await of(server, userId).orderBy("name").execute()).map(CREDENTIAL.fromRow),
     async remove(server, userId, name) {
-      const rows = await kysely.deleteFrom("credentials").where("server", "=", server).where("user_id", "=", userId).where("name", "=", name).returning("name").execute(); // prettier-ignore
+      const rows = await kysely
+        .deleteFrom("credentials")
+        .where("server", "=", server)
+        .where("user_id", "=", userId)
+        .where("name", "=", name)
+        .returning("name")
+        .execute();
       return rows.length > 0;
     },
   };

@@ -33,7 +33,11 @@ export function standingRules({ kysely }: Database): Store["standingRules"] {
       return rows.map(fromRow);
     },
     async get(id) {
-      const row = await kysely.selectFrom("standing_rules").selectAll().where("id", "=", id).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("standing_rules")
+        .selectAll()
+        .where("id", "=", id)
+        .executeTakeFirst();
       return row ? fromRow(row) : null;
     },
     async revoke(id, at) {

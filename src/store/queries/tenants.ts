@@ -5,7 +5,11 @@ export function tenants({ kysely }: Database): Store["tenants"] {
   return {
     async ensure({ id, name, plan, createdAt }) {
       const row = { id, name, plan, created_at: createdAt };
-      await kysely.insertInto("tenants").values(row).onConflict((c) => c.doNothing()).execute(); // prettier-ignore
+      await kysely
+        .insertInto("tenants")
+        .values(row)
+        .onConflict((c) => c.doNothing())
+        .execute();
     },
     async get(id) {
       const found = await kysely

@@ -16,14 +16,17 @@ const KEPT_WRITES = 10_000;
 /** Few enough per statement for either database's limit of parameters. */
 const ROWS_PER_INSERT = 500;
 
-const KEY_COLUMNS: Record<keyof TupleKey, Exclude<keyof Tables["tuples"], "caveat" | "caveat_context" | "expires_at">> = {
+const KEY_COLUMNS: Record<
+  keyof TupleKey,
+  Exclude<keyof Tables["tuples"], "caveat" | "caveat_context" | "expires_at">
+> = {
   resourceType: "resource_type",
   resourceId: "resource_id",
   relation: "relation",
   subjectType: "subject_type",
   subjectId: "subject_id",
   subjectRelation: "subject_relation",
-}; // prettier-ignore
+};
 const { exists, not } = expressionBuilder<Tables>();
 const KEY_FIELDS = Object.keys(KEY_COLUMNS) as (keyof TupleKey)[];
 
@@ -121,14 +124,22 @@ export function tuples({ kysely, batch }: Database): Store["tuples"] {
         );
       const prune = kysely
         .deleteFrom("tuple_changes")
-        .where("revision", "<=", (of) => of.selectFrom(head().as("head")).select((is) => is("head.revision", "-", is.lit(KEPT_WRITES)).as("last"))); // prettier-ignore
+        .where("revision", "<=", (of) =>
+          of
+            .selectFrom(head().as("head"))
+            .select((is) => is("head.revision", "-", is.lit(KEPT_WRITES)).as("last")),
+        );
       const recorded = changes.length > 0 ? [record, prune] : [];
       try {
-        const results = await batch([sweep, ...conditions, ...statements(changes), ...recorded, head()], "tuples"); // prettier-ignore
+        const results = await batch(
+          [sweep, ...conditions, ...statements(changes), ...recorded, head()],
+          "tuples",
+        );
         return Number(results.at(-1)?.[0]?.["revision"] ?? 0);
       } catch (cause) {
         if (isDuplicate(cause)) throw new AlreadyExists("relationship");
-        if (isGuarded(cause)) throw new PreconditionFailed("a precondition of the write does not hold"); // prettier-ignore
+        if (isGuarded(cause))
+          throw new PreconditionFailed("a precondition of the write does not hold");
         throw cause;
       }
     },

@@ -32,9 +32,10 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       const { executionId, instanceId, tenantId, period, at, amounts } = row;
       if (new Set(amounts.map((one) => one.metric)).size < amounts.length)
         throw new TypeError("a metric is named twice in one reservation");
-      const limits = amounts.flatMap(
-        ({ metric, amount, limit }) =>
-        limit === null ? [] : [guard(kysely, sql<SqlBool>`${taken(row, metric)} + ${real(amount)} > ${real(limit)}`)], // prettier-ignore
+      const limits = amounts.flatMap(({ metric, amount, limit }) =>
+        limit === null
+          ? []
+          : [guard(kysely, sql<SqlBool>`${taken(row, metric)} + ${real(amount)} > ${real(limit)}`)],
       );
       const inserts = amounts.map(({ metric, amount }) =>
         kysely
@@ -64,22 +65,48 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
     },
     async reserveOnes(executionIds, { instanceId, tenantId, period, at, metric, limit }) {
       const all = taken({ tenantId, period, executionId: "" }, metric);
-      const places = executionIds.map((id, place) => sql`select cast(${id} as text) as id, ${sql.lit(place + 1)} as place`);
-      const asked = sql<{ id: string; place: number }>`(${sql.join(places, sql` union all `)})`.as("asked");
+      const places = executionIds.map(
+        (id, place) => sql`select cast(${id} as text) as id, ${sql.lit(place + 1)} as place`,
+      );
+      const asked = sql<{ id: string; place: number }>`(${sql.join(places, sql` union all `)})`.as(
+        "asked",
+      );
       const insert = kysely
         .insertInto("reservations")
-        .columns(["execution_id", "metric", "tenant_id", "period", "amount", "instance_id", "at_ms"])
+        .columns([
+          "execution_id",
+          "metric",
+          "tenant_id",
+          "period",
+          "amount",
+          "instance_id",
+          "at_ms",
+        ])
         .expression(
           kysely
             .selectFrom(asked)
-            .select(["asked.id", text(metric), text(tenantId), text(period), sql.lit(1).as("amount"), text(instanceId), sql<number>`cast(${at} as bigint)`.as("at_ms")])
+            .select([
+              "asked.id",
+              text(metric),
+              text(tenantId),
+              text(period),
+              sql.lit(1).as("amount"),
+              text(instanceId),
+              sql<number>`cast(${at} as bigint)`.as("at_ms"),
+            ])
             .where(sql<SqlBool>`${all} + asked.place <= ${real(limit)}`),
         )
         .onConflict((c) => c.doNothing())
         .returning("execution_id");
-      const [rows = [], [now] = []] = await batch([insert, kysely.selectNoFrom(all.as("used"))], turnOf(tenantId, period));
-      return { taken: new Set(rows.map((row) => String(row["execution_id"]))), used: Number(now?.["used"] ?? 0) };
-    }, // prettier-ignore
+      const [rows = [], [now] = []] = await batch(
+        [insert, kysely.selectNoFrom(all.as("used"))],
+        turnOf(tenantId, period),
+      );
+      return {
+        taken: new Set(rows.map((row) => String(row["execution_id"]))),
+        used: Number(now?.["used"] ?? 0),
+      };
+    },
     async release(executionId) {
       await kysely.deleteFrom("reservations").where("execution_id", "=", executionId).execute();
     },
@@ -121,7 +148,7 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
           "metric",
           is.fn.sum("used").as("used"),
           is.fn.sum("reserved").as("reserved"),
-        ]) // prettier-ignore
+        ])
         .groupBy("metric")
         .orderBy("metric")
         .execute();

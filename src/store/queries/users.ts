@@ -5,13 +5,25 @@ import type { Tables } from "../tables.ts";
 
 export function users({ kysely }: Database): Store["users"] {
   async function get(id: string): Promise<UserRow | null> {
-    const row = await kysely.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirst(); // prettier-ignore
+    const row = await kysely
+      .selectFrom("users")
+      .selectAll()
+      .where("id", "=", id)
+      .executeTakeFirst();
     return row ? fromRow(row) : null;
   }
   return {
     async create(user) {
       const { id, tenantId, name, role, roles, plan, createdAt } = user;
-      const row = { id, tenant_id: tenantId, name, role, roles: JSON.stringify(roles), plan, created_at: createdAt }; // prettier-ignore
+      const row = {
+        id,
+        tenant_id: tenantId,
+        name,
+        role,
+        roles: JSON.stringify(roles),
+        plan,
+        created_at: createdAt,
+      };
       await unique("user", () => kysely.insertInto("users").values(row).execute());
     },
     get,

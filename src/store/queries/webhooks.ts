@@ -5,8 +5,47 @@ import type { DeliveryRow, Store, WebhookRow } from "../store.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "../webhook-tables.ts";
 import { columns } from "./columns.ts";
 
-const WEBHOOK = columns<WebhookRow, WebhooksTable>(["id", "tenantId", "url", "events", "description", "enabled", "origin", "sealed", "previousSealed", "previousUntil", "fromSeq", "createdBy", "createdAt", "updatedAt", "lastSuccessAt", "lastFailureAt", "failures", "failingSince", "disabledReason", "dropped"], { json: ["events"], flags: ["enabled"] }); // prettier-ignore
-const DELIVERY = columns<DeliveryRow, WebhookDeliveriesTable>(["id", "webhookId", "tenantId", "eventSeq", "type", "body", "state", "attempts", "nextAt", "lastStatus", "lastError", "response", "createdAt", "attemptedAt"]); // prettier-ignore
+const WEBHOOK = columns<WebhookRow, WebhooksTable>(
+  [
+    "id",
+    "tenantId",
+    "url",
+    "events",
+    "description",
+    "enabled",
+    "origin",
+    "sealed",
+    "previousSealed",
+    "previousUntil",
+    "fromSeq",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "lastSuccessAt",
+    "lastFailureAt",
+    "failures",
+    "failingSince",
+    "disabledReason",
+    "dropped",
+  ],
+  { json: ["events"], flags: ["enabled"] },
+);
+const DELIVERY = columns<DeliveryRow, WebhookDeliveriesTable>([
+  "id",
+  "webhookId",
+  "tenantId",
+  "eventSeq",
+  "type",
+  "body",
+  "state",
+  "attempts",
+  "nextAt",
+  "lastStatus",
+  "lastError",
+  "response",
+  "createdAt",
+  "attemptedAt",
+]);
 
 /** Rows of one insert: a statement has room for 32,766 values. */
 const AT_ONCE = 500;
@@ -16,37 +55,71 @@ export function webhooks({ kysely, batch }: Database): Store["webhooks"] {
     kysely.selectFrom("webhooks").selectAll().where("tenant_id", "=", tenantId);
   return {
     async create(row) {
-      await unique("webhook", () => kysely.insertInto("webhooks").values(WEBHOOK.toRow(row)).execute()); // prettier-ignore
+      await unique("webhook", () =>
+        kysely.insertInto("webhooks").values(WEBHOOK.toRow(row)).execute(),
+      );
     },
     async get(tenantId, id) {
       const row = await owned(tenantId).where("id", "=", id).executeTakeFirst();
       return row ? WEBHOOK.fromRow(row) : null;
     },
     async list(tenantId, { limit, after = "" }) {
-      const rows = await owned(tenantId).where("id", ">", after).orderBy("id").limit(limit).execute(); // prettier-ignore
+      const rows = await owned(tenantId)
+        .where("id", ">", after)
+        .orderBy("id")
+        .limit(limit)
+        .execute();
       return rows.map(WEBHOOK.fromRow);
     },
     async enabled() {
-      const rows = await kysely.selectFrom("webhooks").selectAll().where("enabled", "=", 1).orderBy("id").execute(); // prettier-ignore
+      const rows = await kysely
+        .selectFrom("webhooks")
+        .selectAll()
+        .where("enabled", "=", 1)
+        .orderBy("id")
+        .execute();
       return rows.map(WEBHOOK.fromRow);
     },
     async update(tenantId, id, change) {
-      const [row] = await kysely.updateTable("webhooks").set(WEBHOOK.toChange(change)).where("tenant_id", "=", tenantId).where("id", "=", id).returningAll().execute(); // prettier-ignore
+      const [row] = await kysely
+        .updateTable("webhooks")
+        .set(WEBHOOK.toChange(change))
+        .where("tenant_id", "=", tenantId)
+        .where("id", "=", id)
+        .returningAll()
+        .execute();
       return row ? WEBHOOK.fromRow(row) : null;
     },
     async remove(tenantId, id) {
       const [gone = []] = await batch([
-        kysely.deleteFrom("webhooks").where("tenant_id", "=", tenantId).where("id", "=", id).returning("id"),
-        kysely.deleteFrom("webhook_deliveries").where("tenant_id", "=", tenantId).where("webhook_id", "=", id),
-      ]); // prettier-ignore
+        kysely
+          .deleteFrom("webhooks")
+          .where("tenant_id", "=", tenantId)
+          .where("id", "=", id)
+          .returning("id"),
+        kysely
+          .deleteFrom("webhook_deliveries")
+          .where("tenant_id", "=", tenantId)
+          .where("webhook_id", "=", id),
+      ]);
       return gone.length > 0;
     },
     async disable(id, reason, at) {
-      const rows = await kysely.updateTable("webhooks").set({ enabled: 0, disabled_reason: reason, updated_at: at }).where("id", "=", id).where("enabled", "=", 1).returning("id").execute(); // prettier-ignore
+      const rows = await kysely
+        .updateTable("webhooks")
+        .set({ enabled: 0, disabled_reason: reason, updated_at: at })
+        .where("id", "=", id)
+        .where("enabled", "=", 1)
+        .returning("id")
+        .execute();
       return rows.length > 0;
     },
     async addDropped(id, count) {
-      await kysely.updateTable("webhooks").set({ dropped: sql<number>`dropped + ${count}` }).where("id", "=", id).execute(); // prettier-ignore
+      await kysely
+        .updateTable("webhooks")
+        .set({ dropped: sql<number>`dropped + ${count}` })
+        .where("id", "=", id)
+        .execute();
     },
   };
 }
@@ -63,7 +136,7 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
             rows
               .slice(from, from + AT_ONCE)
               .map((row) => ({ ...DELIVERY.toRow(row), leased_until: 0 })),
-          ) // prettier-ignore
+          )
           .onConflict((c) => c.columns(["webhook_id", "event_seq"]).doNothing())
           .execute();
       }
@@ -96,28 +169,54 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
       const rows = await kysely
         .updateTable("webhook_deliveries")
         .set({ leased_until: until })
-        .where("id", "in", due.map(({ id }) => id))
+        .where(
+          "id",
+          "in",
+          due.map(({ id }) => id),
+        )
         // Asked again of the row itself: whoever waited for it finds it taken, or done.
         .where("state", "=", sql.lit("pending"))
         .where("leased_until", "<=", now)
         .returningAll()
-        .execute(); // prettier-ignore
+        .execute();
       return rows.map(DELIVERY.fromRow);
     },
     async release(id, until) {
-      await kysely.updateTable("webhook_deliveries").set({ leased_until: 0 }).where("id", "=", id).where("leased_until", "=", until).execute(); // prettier-ignore
+      await kysely
+        .updateTable("webhook_deliveries")
+        .set({ leased_until: 0 })
+        .where("id", "=", id)
+        .where("leased_until", "=", until)
+        .execute();
     },
     async settle({ id, webhookId }, until, change) {
       const at = change.attemptedAt;
       const figures =
         change.state === "delivered"
           ? { last_success_at: at, failures: 0, failing_since: null }
-          : { last_failure_at: at, failures: sql<number>`failures + 1`, failing_since: sql<number>`coalesce(failing_since, ${at})` }; // prettier-ignore
-      const leased = kysely.selectFrom("webhook_deliveries").select("id").where("id", "=", id).where("leased_until", "=", until); // prettier-ignore
+          : {
+              last_failure_at: at,
+              failures: sql<number>`failures + 1`,
+              failing_since: sql<number>`coalesce(failing_since, ${at})`,
+            };
+      const leased = kysely
+        .selectFrom("webhook_deliveries")
+        .select("id")
+        .where("id", "=", id)
+        .where("leased_until", "=", until);
       const [, done = []] = await batch([
-        kysely.updateTable("webhooks").set(figures).where("id", "=", webhookId).where((is) => is.exists(leased)),
-        kysely.updateTable("webhook_deliveries").set({ ...DELIVERY.toChange(change), leased_until: 0 }).where("id", "=", id).where("leased_until", "=", until).returning("id"),
-      ]); // prettier-ignore
+        kysely
+          .updateTable("webhooks")
+          .set(figures)
+          .where("id", "=", webhookId)
+          .where((is) => is.exists(leased)),
+        kysely
+          .updateTable("webhook_deliveries")
+          .set({ ...DELIVERY.toChange(change), leased_until: 0 })
+          .where("id", "=", id)
+          .where("leased_until", "=", until)
+          .returning("id"),
+      ]);
       return done.length > 0;
     },
     async get(tenantId, id) {
@@ -131,12 +230,27 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
       return (await rows.orderBy("id", "desc").limit(limit).execute()).map(DELIVERY.fromRow);
     },
     async again(tenantId, id, at) {
-      const [row] = await kysely.updateTable("webhook_deliveries").set({ state: "pending", attempts: 0, next_at: at, leased_until: 0 }).where("tenant_id", "=", tenantId).where("id", "=", id).where("leased_until", "<=", at).returningAll().execute(); // prettier-ignore
+      const [row] = await kysely
+        .updateTable("webhook_deliveries")
+        .set({ state: "pending", attempts: 0, next_at: at, leased_until: 0 })
+        .where("tenant_id", "=", tenantId)
+        .where("id", "=", id)
+        .where("leased_until", "<=", at)
+        .returningAll()
+        .execute();
       return row ? DELIVERY.fromRow(row) : null;
     },
     async sweep(before, limit) {
-      const old = kysely.selectFrom("webhook_deliveries").select("id").where("created_at", "<", before).limit(limit); // prettier-ignore
-      const rows = await kysely.deleteFrom("webhook_deliveries").where("id", "in", old).returning("id").execute(); // prettier-ignore
+      const old = kysely
+        .selectFrom("webhook_deliveries")
+        .select("id")
+        .where("created_at", "<", before)
+        .limit(limit);
+      const rows = await kysely
+        .deleteFrom("webhook_deliveries")
+        .where("id", "in", old)
+        .returning("id")
+        .execute();
       return rows.length;
     },
   };

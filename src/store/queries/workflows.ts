@@ -2,49 +2,143 @@
 import { sql, type SqlBool } from "kysely";
 import { isDuplicate, unique, type Database } from "../database.ts";
 import type { PlanRow, RunRow, ScheduleRow, Store, WorkflowRow } from "../store.ts";
-import type { PlansTable, SchedulesTable, WorkflowRunsTable, WorkflowsTable } from "../work-tables.ts"; // prettier-ignore
+import type {
+  PlansTable,
+  SchedulesTable,
+  WorkflowRunsTable,
+  WorkflowsTable,
+} from "../work-tables.ts";
 import { columns } from "./columns.ts";
 
-const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(["id", "version", "tenantId", "userId", "name", "description", "startedBy", "steps", "inputSchema", "risk", "createdAt"], { json: ["steps", "inputSchema"] }); // prettier-ignore
-const RUN = columns<RunRow, WorkflowRunsTable>(["id", "tenantId", "userId", "workflowId", "version", "executionId", "instanceId", "status", "input", "steps", "output", "error", "startedAt", "endedAt"], { json: ["input", "steps", "output", "error"] }); // prettier-ignore
-const SCHEDULE = columns<ScheduleRow, SchedulesTable>(["id", "tenantId", "userId", "keyId", "workflowId", "cron", "timezone", "enabled", "input", "nextAt", "lastAt", "lastExecutionId", "lastError", "createdAt"], { json: ["input"], flags: ["enabled"] }); // prettier-ignore
-const PLAN = columns<PlanRow, PlansTable>(["tenantId", "userId", "place", "id", "version", "goal", "phases", "currentPhaseId", "updatedAt"], { json: ["phases"] }); // prettier-ignore
+const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(
+  [
+    "id",
+    "version",
+    "tenantId",
+    "userId",
+    "name",
+    "description",
+    "startedBy",
+    "steps",
+    "inputSchema",
+    "risk",
+    "createdAt",
+  ],
+  { json: ["steps", "inputSchema"] },
+);
+const RUN = columns<RunRow, WorkflowRunsTable>(
+  [
+    "id",
+    "tenantId",
+    "userId",
+    "workflowId",
+    "version",
+    "executionId",
+    "instanceId",
+    "status",
+    "input",
+    "steps",
+    "output",
+    "error",
+    "startedAt",
+    "endedAt",
+  ],
+  { json: ["input", "steps", "output", "error"] },
+);
+const SCHEDULE = columns<ScheduleRow, SchedulesTable>(
+  [
+    "id",
+    "tenantId",
+    "userId",
+    "keyId",
+    "workflowId",
+    "cron",
+    "timezone",
+    "enabled",
+    "input",
+    "nextAt",
+    "lastAt",
+    "lastExecutionId",
+    "lastError",
+    "createdAt",
+  ],
+  { json: ["input"], flags: ["enabled"] },
+);
+const PLAN = columns<PlanRow, PlansTable>(
+  ["tenantId", "userId", "place", "id", "version", "goal", "phases", "currentPhaseId", "updatedAt"],
+  { json: ["phases"] },
+);
 
 export function workflows({ kysely }: Database): Store["workflows"] {
   const owned = ({ tenantId, userId }: { tenantId: string; userId: string }) =>
-    kysely.selectFrom("workflows").selectAll().where("tenant_id", "=", tenantId).where("user_id", "=", userId); // prettier-ignore
+    kysely
+      .selectFrom("workflows")
+      .selectAll()
+      .where("tenant_id", "=", tenantId)
+      .where("user_id", "=", userId);
   return {
     async create(row) {
       const sought = `${row.name}\n${row.description}`.toLowerCase();
-      await unique("workflow", () => kysely.insertInto("workflows").values({ ...WORKFLOW.toRow(row), sought }).execute()); // prettier-ignore
+      await unique("workflow", () =>
+        kysely
+          .insertInto("workflows")
+          .values({ ...WORKFLOW.toRow(row), sought })
+          .execute(),
+      );
     },
     async get(owner, id, version) {
       const all = owned(owner).where("id", "=", id);
-      const one = version === null ? all.orderBy("version", "desc") : all.where("version", "=", version); // prettier-ignore
+      const one =
+        version === null ? all.orderBy("version", "desc") : all.where("version", "=", version);
       const row = await one.limit(1).executeTakeFirst();
       return row ? WORKFLOW.fromRow(row) : null;
     },
     async named(owner, name) {
-      const row = await owned(owner).where("name", "=", name).orderBy("version", "desc").limit(1).executeTakeFirst(); // prettier-ignore
+      const row = await owned(owner)
+        .where("name", "=", name)
+        .orderBy("version", "desc")
+        .limit(1)
+        .executeTakeFirst();
       return row ? WORKFLOW.fromRow(row) : null;
     },
     async list(owner, search, { limit, offset }) {
       const newest = sql<SqlBool>`not exists (select 1 from workflows later where later.id = workflows.id and later.version > workflows.version)`;
       // Removing what is sought changes a text that holds it: the same words on both databases, wildcards unknown.
       const text = search.toLowerCase();
-      const found = text === "" ? sql<SqlBool>`1 = 1` : sql<SqlBool>`replace(sought, ${text}, '') <> sought`; // prettier-ignore
+      const found =
+        text === "" ? sql<SqlBool>`1 = 1` : sql<SqlBool>`replace(sought, ${text}, '') <> sought`;
       const query = owned(owner).where(newest).where(found);
-      const rows = await query.orderBy("created_at", "desc").orderBy("id").limit(limit).offset(offset).execute(); // prettier-ignore
-      const count = await query.clearSelect().select((of) => of.fn.countAll().as("count")).executeTakeFirst(); // prettier-ignore
+      const rows = await query
+        .orderBy("created_at", "desc")
+        .orderBy("id")
+        .limit(limit)
+        .offset(offset)
+        .execute();
+      const count = await query
+        .clearSelect()
+        .select((of) => of.fn.countAll().as("count"))
+        .executeTakeFirst();
       const ids = rows.map(({ id }) => id);
       const runs = ids.length === 0 ? [] : await lastRuns(kysely, ids);
-      const timed = ids.length === 0 ? [] : await kysely.selectFrom("schedules").select("workflow_id").where("workflow_id", "in", ids).where("enabled", "=", 1).execute(); // prettier-ignore
+      const timed =
+        ids.length === 0
+          ? []
+          : await kysely
+              .selectFrom("schedules")
+              .select("workflow_id")
+              .where("workflow_id", "in", ids)
+              .where("enabled", "=", 1)
+              .execute();
       const scheduled = new Set(timed.map((row) => row.workflow_id));
       return {
         total: Number(count?.count ?? 0),
         rows: rows.map((row) => {
           const run = runs.find((one) => one.workflow_id === row.id);
-          return { ...WORKFLOW.fromRow(row), scheduled: scheduled.has(row.id), lastRun: run ? { id: run.id, status: run.status, startedAt: run.started_at } : null }; // prettier-ignore
+          return {
+            ...WORKFLOW.fromRow(row),
+            scheduled: scheduled.has(row.id),
+            lastRun: run ? { id: run.id, status: run.status, startedAt: run.started_at } : null,
+          };
         }),
       };
     },
@@ -64,26 +158,46 @@ const lastRuns = (kysely: Database["kysely"], ids: readonly string[]) =>
 
 export function runs({ kysely }: Database): Store["runs"] {
   const owned = ({ tenantId, userId }: { tenantId: string; userId: string }) =>
-    kysely.selectFrom("workflow_runs").selectAll().where("tenant_id", "=", tenantId).where("user_id", "=", userId); // prettier-ignore
+    kysely
+      .selectFrom("workflow_runs")
+      .selectAll()
+      .where("tenant_id", "=", tenantId)
+      .where("user_id", "=", userId);
   return {
     async create(row) {
-      await unique("run", () => kysely.insertInto("workflow_runs").values(RUN.toRow(row)).execute()); // prettier-ignore
+      await unique("run", () =>
+        kysely.insertInto("workflow_runs").values(RUN.toRow(row)).execute(),
+      );
     },
     async get(owner, id) {
       const row = await owned(owner).where("id", "=", id).executeTakeFirst();
       return row ? RUN.fromRow(row) : null;
     },
     async ofExecution(owner, executionId) {
-      const row = await owned(owner).where("execution_id", "=", executionId).orderBy("started_at", "desc").limit(1).executeTakeFirst(); // prettier-ignore
+      const row = await owned(owner)
+        .where("execution_id", "=", executionId)
+        .orderBy("started_at", "desc")
+        .limit(1)
+        .executeTakeFirst();
       return row ? RUN.fromRow(row) : null;
     },
     async update(id, change) {
-      const rows = await kysely.updateTable("workflow_runs").set(RUN.toChange(change)).where("id", "=", id).where("ended_at", "is", null).returning("id").execute(); // prettier-ignore
+      const rows = await kysely
+        .updateTable("workflow_runs")
+        .set(RUN.toChange(change))
+        .where("id", "=", id)
+        .where("ended_at", "is", null)
+        .returning("id")
+        .execute();
       return rows.length > 0;
     },
     async open(filter) {
       const all = kysely.selectFrom("workflow_runs").selectAll().where("ended_at", "is", null);
-      const rows = await ("instanceId" in filter ? all.where("instance_id", "=", filter.instanceId) : all.where("started_at", "<", filter.startedBefore)).execute(); // prettier-ignore
+      const rows = await (
+        "instanceId" in filter
+          ? all.where("instance_id", "=", filter.instanceId)
+          : all.where("started_at", "<", filter.startedBefore)
+      ).execute();
       return rows.map(RUN.fromRow);
     },
   };
@@ -110,7 +224,13 @@ export function schedules({ kysely }: Database): Store["schedules"] {
       return SCHEDULE.fromRow(saved);
     },
     async get({ tenantId, userId }, id) {
-      const row = await kysely.selectFrom("schedules").selectAll().where("tenant_id", "=", tenantId).where("user_id", "=", userId).where("id", "=", id).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("schedules")
+        .selectAll()
+        .where("tenant_id", "=", tenantId)
+        .where("user_id", "=", userId)
+        .where("id", "=", id)
+        .executeTakeFirst();
       return row ? SCHEDULE.fromRow(row) : null;
     },
     async lease(now, leasedUntil, limit) {
@@ -133,12 +253,21 @@ export function schedules({ kysely }: Database): Store["schedules"] {
       return rows.map(SCHEDULE.fromRow);
     },
     async advance(id, { nextAt, lastAt }) {
-      await kysely.updateTable("schedules").set({ next_at: nextAt, last_at: lastAt }).where("id", "=", id).execute(); // prettier-ignore
+      await kysely
+        .updateTable("schedules")
+        .set({ next_at: nextAt, last_at: lastAt })
+        .where("id", "=", id)
+        .execute();
     },
     async ended(id, change) {
       const { lastExecutionId: last_execution_id, lastError: last_error, enabled } = change;
       // One that was switched off meanwhile stays off.
-      const set = { leased_until: 0, last_execution_id, last_error, ...(enabled ? {} : { enabled: 0 }) }; // prettier-ignore
+      const set = {
+        leased_until: 0,
+        last_execution_id,
+        last_error,
+        ...(enabled ? {} : { enabled: 0 }),
+      };
       await kysely.updateTable("schedules").set(set).where("id", "=", id).execute();
     },
   };
@@ -147,13 +276,27 @@ export function schedules({ kysely }: Database): Store["schedules"] {
 export function plans({ kysely }: Database): Store["plans"] {
   return {
     async get({ tenantId, userId }, place) {
-      const row = await kysely.selectFrom("plans").selectAll().where("tenant_id", "=", tenantId).where("user_id", "=", userId).where("place", "=", place).executeTakeFirst(); // prettier-ignore
+      const row = await kysely
+        .selectFrom("plans")
+        .selectAll()
+        .where("tenant_id", "=", tenantId)
+        .where("user_id", "=", userId)
+        .where("place", "=", place)
+        .executeTakeFirst();
       return row ? PLAN.fromRow(row) : null;
     },
     async save(plan, fromVersion) {
       const row = PLAN.toRow(plan);
       if (fromVersion > 0) {
-        const saved = await kysely.updateTable("plans").set(row).where("tenant_id", "=", plan.tenantId).where("user_id", "=", plan.userId).where("place", "=", plan.place).where("version", "=", fromVersion).returning("id").execute(); // prettier-ignore
+        const saved = await kysely
+          .updateTable("plans")
+          .set(row)
+          .where("tenant_id", "=", plan.tenantId)
+          .where("user_id", "=", plan.userId)
+          .where("place", "=", plan.place)
+          .where("version", "=", fromVersion)
+          .returning("id")
+          .execute();
         return saved.length > 0;
       }
       try {

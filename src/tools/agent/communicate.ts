@@ -10,7 +10,11 @@ export default defineTool({
     message: z.string().min(1).max(16_000).describe("What it shall know."),
     waitReply: z.boolean().default(false).describe("Wait for its next words."),
   }),
-  output: z.strictObject({ messageId: z.string(), delivered: z.boolean(), reply: z.string().optional() }),
+  output: z.strictObject({
+    messageId: z.string(),
+    delivered: z.boolean(),
+    reply: z.string().optional(),
+  }),
   risk: "moderate",
   effects: "system_write",
   needs: ["agents"],
@@ -23,4 +27,4 @@ export default defineTool({
     context.note({ untrusted: true });
     return { messageId, delivered, reply };
   },
-}); // prettier-ignore
+});

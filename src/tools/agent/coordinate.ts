@@ -8,8 +8,15 @@ export default defineTool({
     "None gets more than you have. Answers who does what; look at each with agent/status.",
   input: z.strictObject({
     objective: z.string().min(10).max(4_000).describe("What they shall reach together."),
-    agents: z.array(z.string().min(1).max(200)).min(1).max(50).describe("Who they are, one role each, e.g. researcher, reviewer."),
-    strategy: z.enum(["research", "development", "analysis", "deployment", "auto"]).default("auto").describe("How the work is split."),
+    agents: z
+      .array(z.string().min(1).max(200))
+      .min(1)
+      .max(50)
+      .describe("Who they are, one role each, e.g. researcher, reviewer."),
+    strategy: z
+      .enum(["research", "development", "analysis", "deployment", "auto"])
+      .default("auto")
+      .describe("How the work is split."),
     maxAgents: z.int().min(1).max(50).default(5).describe("Refuse more agents than this."),
   }),
   output: z.strictObject({
@@ -22,10 +29,16 @@ export default defineTool({
   needs: ["agents"],
   timeoutMs: 60_000,
   tags: ["agent"],
-  examples: [{ objective: "Compare the two log files and write down what differs.", agents: ["reader", "reviewer"], strategy: "analysis" }],
+  examples: [
+    {
+      objective: "Compare the two log files and write down what differs.",
+      agents: ["reader", "reviewer"],
+      strategy: "analysis",
+    },
+  ],
   async run(request, { agents }, context) {
     const group = await agents.coordinate(request);
     context.note({ groupId: group.groupId, untrusted: true });
     return group;
   },
-}); // prettier-ignore
+});

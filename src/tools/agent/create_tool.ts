@@ -29,12 +29,34 @@ export default defineTool({
     "Draft a new tool: name, description, schema and how it would run. The draft is checked, pinned and kept, but nobody can call it before an administrator links it; it counts as dangerous whatever risk you propose. " +
     "Use it when the same steps are needed again and again.",
   input: z.strictObject({
-    name: z.string().min(3).max(73).describe("category/name in a-z, 0-9 and _, the category one of the known ones, e.g. file/count_lines."),
-    description: z.string().min(10).max(2_000).describe("What it does, when to use it, what comes back."),
-    schema: z.record(z.string().max(200), z.unknown()).meta({ maxProperties: 50 }).describe("JSON Schema of its arguments: type object, at most 10 levels deep, without references and patterns."),
+    name: z
+      .string()
+      .min(3)
+      .max(73)
+      .describe(
+        "category/name in a-z, 0-9 and _, the category one of the known ones, e.g. file/count_lines.",
+      ),
+    description: z
+      .string()
+      .min(10)
+      .max(2_000)
+      .describe("What it does, when to use it, what comes back."),
+    schema: z
+      .record(z.string().max(200), z.unknown())
+      .meta({ maxProperties: 50 })
+      .describe(
+        "JSON Schema of its arguments: type object, at most 10 levels deep, without references and patterns.",
+      ),
     config,
-    outputSchema: z.record(z.string().max(200), z.unknown()).optional().meta({ maxProperties: 50 }).describe("JSON Schema of what it answers."),
-    risk: z.enum(["safe", "moderate", "dangerous"]).optional().describe("A proposal for whoever reviews it."),
+    outputSchema: z
+      .record(z.string().max(200), z.unknown())
+      .optional()
+      .meta({ maxProperties: 50 })
+      .describe("JSON Schema of what it answers."),
+    risk: z
+      .enum(["safe", "moderate", "dangerous"])
+      .optional()
+      .describe("A proposal for whoever reviews it."),
   }),
   output: z.strictObject({
     capabilityId: z.string(),
@@ -71,4 +93,4 @@ export default defineTool({
     });
     return { ...made, linkState: "pending_link" as const };
   },
-}); // prettier-ignore
+});

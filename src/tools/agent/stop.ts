@@ -9,12 +9,19 @@ export default defineTool({
     agentId: z.string().min(1).max(100).describe("From agent/spawn or agent/coordinate."),
     reason: z.string().min(1).max(1_000).optional().describe("Why, for the record."),
   }),
-  output: z.strictObject({ agentId: z.string(), stopped: z.boolean(), cancelledExecutions: z.int() }),
+  output: z.strictObject({
+    agentId: z.string(),
+    stopped: z.boolean(),
+    cancelledExecutions: z.int(),
+  }),
   risk: "moderate",
   effects: "system_write",
   needs: ["agents"],
   timeoutMs: 10_000,
   tags: ["agent"],
   examples: [{ agentId: "agt_example", reason: "not needed any more" }],
-  run: async ({ agentId, reason }, { agents }) => ({ agentId, ...(await agents.stop(agentId, reason ?? null)) }),
-}); // prettier-ignore
+  run: async ({ agentId, reason }, { agents }) => ({
+    agentId,
+    ...(await agents.stop(agentId, reason ?? null)),
+  }),
+});

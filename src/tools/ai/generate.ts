@@ -12,11 +12,24 @@ export default defineTool({
   input: z.strictObject({
     prompt: z.string().min(1).max(1_000_000).describe("What to write, or the question."),
     system: z.string().min(1).max(100_000).optional().describe("How the model should behave."),
-    model: z.string().min(1).max(128).optional().describe("Name of a configured model; default: the first that can write."), // prettier-ignore
+    model: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe("Name of a configured model; default: the first that can write."),
     maxTokens: z.int().min(1).max(32_000).default(1_024).describe("Longest answer, in tokens."),
     temperature: z.number().min(0).max(2).default(0.7).describe("0 is the most predictable."),
-    schema: z.record(z.string().max(200), z.unknown()).meta({ maxProperties: 100 }).optional().describe("JSON Schema that the answer must fit."), // prettier-ignore
-    stop: z.array(z.string().min(1).max(200)).max(4).optional().describe("Texts that end the answer."), // prettier-ignore
+    schema: z
+      .record(z.string().max(200), z.unknown())
+      .meta({ maxProperties: 100 })
+      .optional()
+      .describe("JSON Schema that the answer must fit."),
+    stop: z
+      .array(z.string().min(1).max(200))
+      .max(4)
+      .optional()
+      .describe("Texts that end the answer."),
   }),
   output: z.strictObject({
     text: z.string().describe("The answer."),
@@ -35,16 +48,31 @@ export default defineTool({
     { prompt: "Name three rivers of Europe.", temperature: 0 },
     {
       prompt: "Name a river and its length in km.",
-      schema: { type: "object", properties: { name: { type: "string" }, km: { type: "number" } }, required: ["name", "km"] },
+      schema: {
+        type: "object",
+        properties: { name: { type: "string" }, km: { type: "number" } },
+        required: ["name", "km"],
+      },
     },
-  ], // prettier-ignore
+  ],
   async run({ prompt, schema, ...rest }, { model }, context) {
     const wanted = schema as JsonObject | undefined;
     const wrong = wanted === undefined ? null : schemaFault(wanted);
-    if (wrong !== null) throw toolError("invalid_arguments", `schema: ${wrong}`, { code: "BAD_REQUEST", errors: [{ path: "/schema", message: wrong }] }); // prettier-ignore
-    const settings = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)); // prettier-ignore
+    if (wrong !== null)
+      throw toolError("invalid_arguments", `schema: ${wrong}`, {
+        code: "BAD_REQUEST",
+        errors: [{ path: "/schema", message: wrong }],
+      });
+    const settings = Object.fromEntries(
+      Object.entries(rest).filter(([, value]) => value !== undefined),
+    );
     const ask = (messages: Parameters<ModelPower["generate"]>[0]["messages"]): Promise<Generated> =>
-      model.generate({ maxTokens: rest.maxTokens, ...settings, messages, ...(wanted === undefined ? {} : { schema: wanted }) }); // prettier-ignore
+      model.generate({
+        maxTokens: rest.maxTokens,
+        ...settings,
+        messages,
+        ...(wanted === undefined ? {} : { schema: wanted }),
+      });
     const first = await ask([{ role: "user", content: prompt }]);
     const note = (usage: Generated["usage"]): void =>
       context.note({ usage: { tokens: usage.input + usage.output }, untrusted: true });
@@ -58,11 +86,18 @@ export default defineTool({
       { role: "assistant", content: first.text },
       { role: "user", content: repair },
     ]);
-    const usage = { input: first.usage.input + second.usage.input, output: first.usage.output + second.usage.output }; // prettier-ignore
+    const usage = {
+      input: first.usage.input + second.usage.input,
+      output: first.usage.output + second.usage.output,
+    };
     note(usage);
     const again = faultsOf(second.text, wanted);
     if ("json" in again) return { ...answerOf(second, usage), json: again.json };
-    throw toolError("schema_not_satisfied", `the model's answer does not fit the schema: ${again.told}`, { remedy: "simplify the schema, describe the fields in the prompt, or use another model" }); // prettier-ignore
+    throw toolError(
+      "schema_not_satisfied",
+      `the model's answer does not fit the schema: ${again.told}`,
+      { remedy: "simplify the schema, describe the fields in the prompt, or use another model" },
+    );
   },
 });
 
@@ -81,5 +116,10 @@ function faultsOf(text: string, schema: JsonObject): { json: Json } | { told: st
   }
   const errors = schemaErrors(schema, json);
   if (errors.length === 0) return { json };
-  return { told: errors.slice(0, 3).map(({ path, message }) => `${path || "/"} ${message}`).join("; ") }; // prettier-ignore
+  return {
+    told: errors
+      .slice(0, 3)
+      .map(({ path, message }) => `${path || "/"} ${message}`)
+      .join("; "),
+  };
 }

@@ -14,10 +14,17 @@ export default defineTool({
     size: z.enum(SIZES).default("1024x1024").describe("Width x height."),
     quality: z.enum(["standard", "hd"]).default("standard").describe("hd costs more."),
     count: z.int().min(1).max(4).default(1).describe("How many."),
-    path: z.string().min(1).max(4_096).optional().describe("Where to put it in the workspace, e.g. images/cat.png."), // prettier-ignore
+    path: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe("Where to put it in the workspace, e.g. images/cat.png."),
   }),
   output: z.strictObject({
-    images: z.array(z.strictObject({ path: z.string(), mime: z.string(), width: z.int(), height: z.int() })), // prettier-ignore
+    images: z.array(
+      z.strictObject({ path: z.string(), mime: z.string(), width: z.int(), height: z.int() }),
+    ),
     revisedPrompt: z.string().optional().describe("The description the provider made of yours."),
     model: z.string().describe("The model that drew."),
   }),
@@ -37,11 +44,23 @@ export default defineTool({
     const [width = 0, height = 0] = size.split("x").map(Number);
     const images = [];
     for (const [index, { bytes, mime }] of drawn.images.entries()) {
-      const at = path === undefined ? await files.keep(`image-${index + 1}.png`, bytes) : (await files.write(numbered(path, index), bytes, { mode: "overwrite", createDirectories: true })).path; // prettier-ignore
+      const at =
+        path === undefined
+          ? await files.keep(`image-${index + 1}.png`, bytes)
+          : (
+              await files.write(numbered(path, index), bytes, {
+                mode: "overwrite",
+                createDirectories: true,
+              })
+            ).path;
       images.push({ path: at, mime, ...(sizeOfPng(bytes) ?? { width, height }) });
     }
     context.note({ filesTouched: images.map((image) => image.path) });
-    return { images, model: drawn.model, ...(drawn.revisedPrompt === undefined ? {} : { revisedPrompt: drawn.revisedPrompt }) }; // prettier-ignore
+    return {
+      images,
+      model: drawn.model,
+      ...(drawn.revisedPrompt === undefined ? {} : { revisedPrompt: drawn.revisedPrompt }),
+    };
   },
 });
 

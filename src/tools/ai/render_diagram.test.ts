@@ -13,32 +13,49 @@ afterAll(() => bench.close());
 
 describe.skipIf(!canBrowse())("with Chromium and bubblewrap", { timeout: 60_000 }, () => {
   test("a flowchart becomes svg", async () => {
-    const drawn = await bench.run(renderDiagram, { source: "flowchart TD\n  A[Ask] --> B[Answer]" });
+    const drawn = await bench.run(renderDiagram, {
+      source: "flowchart TD\n  A[Ask] --> B[Answer]",
+    });
     expect(drawn).toMatchObject({ mime: "image/svg+xml" });
     expect(drawn["svg"]).toMatch(/^<svg[^>]*>[\s\S]*Answer[\s\S]*<\/svg>$/);
     expect(drawn["width"]).toBeGreaterThan(20);
     expect(drawn["height"]).toBeGreaterThan(20);
-  }); // prettier-ignore
+  });
 
   test("a sequence diagram becomes a png that is kept", async () => {
-    const drawn = await bench.run(renderDiagram, { source: "sequenceDiagram\n  A->>B: hello", format: "png", theme: "dark" }); // prettier-ignore
+    const drawn = await bench.run(renderDiagram, {
+      source: "sequenceDiagram\n  A->>B: hello",
+      format: "png",
+      theme: "dark",
+    });
     expect(drawn).toMatchObject({ mime: "image/png", path: expect.any(String) });
     expect(drawn).not.toHaveProperty("svg");
     expect(bench.notes.at(-1)).toMatchObject({ filesTouched: [drawn["path"]] });
   });
 
   test("a fault is diagram_syntax with its line", async () => {
-    const fault = await bench.fault(renderDiagram, { source: "flowchart TD\n  A --> B\n  B -->>> C[" }); // prettier-ignore
-    expect(fault).toMatchObject({ code: "EXECUTION_FAILED", reason: "diagram_syntax", message: expect.stringContaining("line 3") }); // prettier-ignore
+    const fault = await bench.fault(renderDiagram, {
+      source: "flowchart TD\n  A --> B\n  B -->>> C[",
+    });
+    expect(fault).toMatchObject({
+      code: "EXECUTION_FAILED",
+      reason: "diagram_syntax",
+      message: expect.stringContaining("line 3"),
+    });
     expect(fault.errors?.[0]).toMatchObject({ path: "/source" });
-    expect(await bench.fault(renderDiagram, { source: "no such diagram" })).toMatchObject({ reason: "diagram_syntax" }); // prettier-ignore
+    expect(await bench.fault(renderDiagram, { source: "no such diagram" })).toMatchObject({
+      reason: "diagram_syntax",
+    });
   });
 
   test("a diagram runs no script and reaches nothing", async () => {
     const traps = await openTraps();
     try {
-      const source = `flowchart TD\n  A["<img src='http://127.0.0.1:${traps.tcp}/' onerror='fetch(String.fromCharCode(47))'>"] --> B\n  click A "javascript:alert(1)"\n  style A fill:url(http://127.0.0.1:${traps.tcp}/)`; // prettier-ignore
-      const svg = await bench.run(renderDiagram, { source }).then((drawn) => drawn["svg"] as string, () => ""); // prettier-ignore
+      const source = `flowchart TD\n  A["<img src='http://127.0.0.1:${traps.tcp}/' onerror='fetch(String.fromCharCode(47))'>"] --> B\n  click A "javascript:alert(1)"\n  style A fill:url(http://127.0.0.1:${traps.tcp}/)`;
+      const svg = await bench.run(renderDiagram, { source }).then(
+        (drawn) => drawn["svg"] as string,
+        () => "",
+      );
       expect(svg).not.toMatch(/<script|onerror=|javascript:/i);
       expect(traps.heard).toEqual([]);
     } finally {
@@ -48,7 +65,11 @@ describe.skipIf(!canBrowse())("with Chromium and bubblewrap", { timeout: 60_000 
 
   test("a cancel ends it, and no browser stays", async () => {
     const controller = new AbortController();
-    const drawing = bench.fault(renderDiagram, { source: "pie\n  \"a\" : 1" }, { signal: controller.signal }); // prettier-ignore
+    const drawing = bench.fault(
+      renderDiagram,
+      { source: 'pie\n  "a" : 1' },
+      { signal: controller.signal },
+    );
     setTimeout(() => controller.abort("user"), 100);
     expect(await drawing).toMatchObject({ code: "CANCELLED" });
     await expect.poll(() => ownBrowsers().length, { timeout: 20_000 }).toBe(0);
@@ -58,7 +79,10 @@ describe.skipIf(!canBrowse())("with Chromium and bubblewrap", { timeout: 60_000 
 test("without a browser it says what to install", async () => {
   const own = await openBench({ flags: { "browser.executable": "/nowhere/chromium" } });
   try {
-    expect(await own.fault(renderDiagram, { source: "pie" })).toMatchObject({ code: "UNAVAILABLE", reason: "browser_missing" }); // prettier-ignore
+    expect(await own.fault(renderDiagram, { source: "pie" })).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "browser_missing",
+    });
   } finally {
     await own.close();
   }

@@ -10,9 +10,19 @@ export default defineTool({
     "A small svg comes back as text; a png or a large svg is kept as a file whose path is returned. " +
     "A fault in the source is answered with its line.",
   input: z.strictObject({
-    source: z.string().min(1).max(65_536).describe("The diagram in mermaid's language, e.g. flowchart TD; A-->B"),
-    format: z.enum(["svg", "png"]).default("svg").describe("svg scales, png can be shown anywhere."),
-    theme: z.enum(["default", "neutral", "dark", "forest", "base"]).default("default").describe("Colours."),
+    source: z
+      .string()
+      .min(1)
+      .max(65_536)
+      .describe("The diagram in mermaid's language, e.g. flowchart TD; A-->B"),
+    format: z
+      .enum(["svg", "png"])
+      .default("svg")
+      .describe("svg scales, png can be shown anywhere."),
+    theme: z
+      .enum(["default", "neutral", "dark", "forest", "base"])
+      .default("default")
+      .describe("Colours."),
   }),
   output: z.strictObject({
     svg: z.string().optional().describe("The drawing, when it is a small svg."),
@@ -29,14 +39,20 @@ export default defineTool({
   timeoutMs: 30_000,
   aliases: ["render_diagram"],
   tags: ["diagram"],
-  examples: [{ source: "flowchart TD\n  A[Ask] --> B{Allowed?}\n  B -->|yes| C[Run]\n  B -->|no| D[Refuse]", format: "png" }],
+  examples: [
+    {
+      source: "flowchart TD\n  A[Ask] --> B{Allowed?}\n  B -->|yes| C[Run]\n  B -->|no| D[Refuse]",
+      format: "png",
+    },
+  ],
   async run({ source, format, theme }, { browser, files }, context) {
     context.progress({ progress: 0, message: "drawing" });
     const { svg, png, width, height } = await browser.diagram(source, { format, theme });
-    if (svg !== undefined && svg.length <= MAX_INLINE) return { svg, mime: "image/svg+xml", width, height };
+    if (svg !== undefined && svg.length <= MAX_INLINE)
+      return { svg, mime: "image/svg+xml", width, height };
     const bytes = png ?? new TextEncoder().encode(svg);
     const path = await files.keep(`diagram.${format}`, bytes);
     context.note({ filesTouched: [path], bytes: bytes.length });
     return { path, mime: png ? "image/png" : "image/svg+xml", width, height };
   },
-}); // prettier-ignore
+});

@@ -11,7 +11,12 @@ export default defineTool({
     "folder of this execution.",
   input: z.strictObject({
     text: z.string().min(1).max(10_000).describe("What to say."),
-    voice: z.string().min(1).max(128).optional().describe("Name of the provider's voice; default: the configured one."), // prettier-ignore
+    voice: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe("Name of the provider's voice; default: the configured one."),
     speed: z.number().min(0.25).max(4).default(1).describe("1 is normal."),
     format: z.enum(["mp3", "wav", "ogg"]).default("mp3").describe("Kind of file."),
     path: z.string().min(1).max(4_096).optional().describe("Where to put it in the workspace."),
@@ -31,10 +36,24 @@ export default defineTool({
   meters: [{ metric: "voice_minutes", estimate: 1 }],
   examples: [{ text: "Good morning.", format: "wav" }],
   async run({ text, voice, speed, format, path }, { model, files }, context) {
-    const { audio, mime } = await model.speak({ text, speed, format, ...(voice === undefined ? {} : { voice }) }); // prettier-ignore
-    const at = path === undefined ? await files.keep(`speech.${format}`, audio) : (await files.write(path, audio, { mode: "overwrite", createDirectories: true })).path; // prettier-ignore
-    const durationSeconds = (format === "wav" ? lengthOfWav(audio) : null) ?? Math.round((text.length / CHARS_PER_SECOND / speed) * 10) / 10; // prettier-ignore
-    context.note({ usage: { voice_minutes: Math.ceil(durationSeconds / 60) }, untrusted: true, filesTouched: [at] }); // prettier-ignore
+    const { audio, mime } = await model.speak({
+      text,
+      speed,
+      format,
+      ...(voice === undefined ? {} : { voice }),
+    });
+    const at =
+      path === undefined
+        ? await files.keep(`speech.${format}`, audio)
+        : (await files.write(path, audio, { mode: "overwrite", createDirectories: true })).path;
+    const durationSeconds =
+      (format === "wav" ? lengthOfWav(audio) : null) ??
+      Math.round((text.length / CHARS_PER_SECOND / speed) * 10) / 10;
+    context.note({
+      usage: { voice_minutes: Math.ceil(durationSeconds / 60) },
+      untrusted: true,
+      filesTouched: [at],
+    });
     return { path: at, mime, durationSeconds };
   },
 });

@@ -11,14 +11,25 @@ export default defineTool({
     "the time of each segment.",
   input: z.strictObject({
     audio: z.string().min(1).max(4_096).describe("Path of the sound file in the workspace."),
-    language: z.string().regex(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/).max(8).optional().describe("Language spoken, e.g. en; default: found out."),
+    language: z
+      .string()
+      .regex(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/)
+      .max(8)
+      .optional()
+      .describe("Language spoken, e.g. en; default: found out."),
     timestamps: z.boolean().default(false).describe("Also return the segments with their times."),
-  }), // prettier-ignore
+  }),
   output: z.strictObject({
     text: z.string().describe("What is said."),
     language: z.string().nullable().describe("Language, where the provider tells it."),
-    durationSeconds: z.number().nullable().describe("Length of the recording, where the provider tells it."), // prettier-ignore
-    segments: z.array(z.strictObject({ start: z.number(), end: z.number(), text: z.string() })).optional().describe("Times in seconds."), // prettier-ignore
+    durationSeconds: z
+      .number()
+      .nullable()
+      .describe("Length of the recording, where the provider tells it."),
+    segments: z
+      .array(z.strictObject({ start: z.number(), end: z.number(), text: z.string() }))
+      .optional()
+      .describe("Times in seconds."),
   }),
   risk: "moderate",
   effects: "network",
@@ -30,11 +41,21 @@ export default defineTool({
   meters: [{ metric: "voice_minutes", estimate: 1 }],
   examples: [{ audio: "memo.wav", timestamps: true }],
   async run({ audio, language, timestamps }, { model, files }, context) {
-    if (!SPOKEN.test(audio)) throw toolError("unsupported_type", `expected a sound file (mp3, m4a, wav, ogg, webm, flac), got ${JSON.stringify(audio)}`, { remedy: "convert it, or give it its usual ending" }); // prettier-ignore
+    if (!SPOKEN.test(audio))
+      throw toolError(
+        "unsupported_type",
+        `expected a sound file (mp3, m4a, wav, ogg, webm, flac), got ${JSON.stringify(audio)}`,
+        { remedy: "convert it, or give it its usual ending" },
+      );
     const { bytes, path } = await files.read(audio, { maxBytes: MAX_BYTES });
     context.progress({ progress: 1, total: 2, message: "listening" });
     const name = path.split("/").at(-1) ?? "audio";
-    const heard = await model.transcribe({ audio: bytes, name, timestamps, ...(language === undefined ? {} : { language }) }); // prettier-ignore
+    const heard = await model.transcribe({
+      audio: bytes,
+      name,
+      timestamps,
+      ...(language === undefined ? {} : { language }),
+    });
     const minutes = Math.ceil((heard.durationSeconds ?? 60) / 60);
     context.note({ usage: { voice_minutes: minutes }, untrusted: true, filesTouched: [path] });
     return heard;

@@ -8,7 +8,13 @@ export default defineTool({
     "which tab was opened. Where the page opened a dialog (dialog_open), the selectors dialog=accept and dialog=dismiss answer it.",
   input: z.strictObject({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
-    selector: z.string().min(1).max(2_000).describe('What to click: ref=… from browser/observe, CSS, text=… or role=button[name="…"]. It must mean one visible element.'),
+    selector: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .describe(
+        'What to click: ref=… from browser/observe, CSS, text=… or role=button[name="…"]. It must mean one visible element.',
+      ),
     button: z.enum(["left", "right", "middle"]).default("left").describe("Which mouse button."),
     count: z.int().min(1).max(3).default(1).describe("2 for a double click."),
   }),
@@ -16,7 +22,10 @@ export default defineTool({
     clicked: z.boolean(),
     url: z.string().describe("Address after the click."),
     navigated: z.boolean().describe("True when the tab went to another page or place."),
-    openedTabId: z.string().optional().describe("A tab that the click opened; switch to it with browser/tabs."),
+    openedTabId: z
+      .string()
+      .optional()
+      .describe("A tab that the click opened; switch to it with browser/tabs."),
   }),
   risk: "moderate",
   effects: "network",
@@ -24,11 +33,11 @@ export default defineTool({
   needs: ["browser"],
   timeoutMs: 15_000,
   tags: ["browser"],
-  examples: [{ sessionId: "browser_example", selector: "role=button[name=\"Save\"]" }],
+  examples: [{ sessionId: "browser_example", selector: 'role=button[name="Save"]' }],
   async run({ sessionId, selector, button, count }, { browser }, context) {
     const session = await browser.session(sessionId);
     const result = await session.click(selector, { button, count });
     context.note({ untrusted: true, hosts: session.takeHosts() });
     return { clicked: true, ...result };
   },
-}); // prettier-ignore
+});

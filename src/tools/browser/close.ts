@@ -11,7 +11,9 @@ export default defineTool({
   }),
   output: z.strictObject({
     closed: z.boolean().describe("False when it had ended before."),
-    downloads: z.array(z.strictObject({ path: z.string(), bytes: z.int() })).describe("Files that were saved, in the workspace."),
+    downloads: z
+      .array(z.strictObject({ path: z.string(), bytes: z.int() }))
+      .describe("Files that were saved, in the workspace."),
   }),
   risk: "dangerous",
   effects: "read_only",
@@ -24,7 +26,11 @@ export default defineTool({
   async run({ sessionId }, { browser }, context) {
     const result = await browser.close(sessionId);
     const bytes = result.downloads.reduce((sum, download) => sum + download.bytes, 0);
-    context.note({ filesTouched: result.downloads.map(({ path }) => path), bytes, untrusted: result.downloads.length > 0 });
+    context.note({
+      filesTouched: result.downloads.map(({ path }) => path),
+      bytes,
+      untrusted: result.downloads.length > 0,
+    });
     return result;
   },
-}); // prettier-ignore
+});

@@ -14,7 +14,9 @@ export default defineTool({
     quality: z.int().min(1).max(100).default(80).describe("Of a jpeg."),
   }),
   output: z.strictObject({
-    $content: z.array(z.strictObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() })).describe("The picture itself, in base64."),
+    $content: z
+      .array(z.strictObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }))
+      .describe("The picture itself, in base64."),
     width: z.int(),
     height: z.int(),
     bytes: z.int(),
@@ -31,10 +33,24 @@ export default defineTool({
   examples: [{ sessionId: "browser_example", format: "jpeg", quality: 60 }],
   async run({ sessionId, fullPage, selector, format, quality }, { browser, files }, context) {
     const session = await browser.session(sessionId);
-    const { bytes, width, height, mime } = await session.screenshot({ fullPage, format, quality, ...(selector !== undefined && { selector }) });
+    const { bytes, width, height, mime } = await session.screenshot({
+      fullPage,
+      format,
+      quality,
+      ...(selector !== undefined && { selector }),
+    });
     const path = await files.keep(`screenshot.${format === "png" ? "png" : "jpg"}`, bytes);
-    context.note({ untrusted: true, hosts: session.takeHosts(), filesTouched: [path], bytes: bytes.length });
-    const image = { type: "image" as const, data: Buffer.from(bytes).toString("base64"), mimeType: mime };
+    context.note({
+      untrusted: true,
+      hosts: session.takeHosts(),
+      filesTouched: [path],
+      bytes: bytes.length,
+    });
+    const image = {
+      type: "image" as const,
+      data: Buffer.from(bytes).toString("base64"),
+      mimeType: mime,
+    };
     return { $content: [image], width, height, bytes: bytes.length, mime, path };
   },
-}); // prettier-ignore
+});

@@ -8,7 +8,11 @@ export default defineTool({
     "of the three. Answers with what is selected now. Lists that a page builds itself are clicked instead.",
   input: z.strictObject({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
-    selector: z.string().min(1).max(2_000).describe('The list: ref=… from browser/observe, CSS or role=combobox[name="…"].'),
+    selector: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .describe('The list: ref=… from browser/observe, CSS or role=combobox[name="…"].'),
     value: z.string().max(2_000).optional().describe("The option's value."),
     label: z.string().max(2_000).optional().describe("The option's text, as it is shown."),
     index: z.int().min(0).max(10_000).optional().describe("The option's position, from 0."),
@@ -32,11 +36,15 @@ export default defineTool({
     const [choice, more] = choices;
     if (!choice || more) {
       const message = "expected exactly one of value, label and index";
-      throw toolError("invalid_arguments", message, { code: "BAD_REQUEST", remedy: "send one of the three", errors: [{ path: "/value", message }] });
+      throw toolError("invalid_arguments", message, {
+        code: "BAD_REQUEST",
+        remedy: "send one of the three",
+        errors: [{ path: "/value", message }],
+      });
     }
     const session = await browser.session(sessionId);
     const selected = await session.select(selector, choice);
     context.note({ untrusted: true, hosts: session.takeHosts() });
     return { selected };
   },
-}); // prettier-ignore
+});

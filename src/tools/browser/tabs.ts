@@ -10,10 +10,22 @@ export default defineTool({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
     action: z.enum(["list", "open", "switch", "close"]).describe("What to do."),
     tabId: z.string().min(1).max(100).optional().describe("Which tab; needed by switch and close."),
-    url: z.string().min(1).max(8_192).optional().describe("Of open: address to load, http or https."),
+    url: z
+      .string()
+      .min(1)
+      .max(8_192)
+      .optional()
+      .describe("Of open: address to load, http or https."),
   }),
   output: z.strictObject({
-    tabs: z.array(z.strictObject({ tabId: z.string(), url: z.string(), title: z.string(), active: z.boolean() })),
+    tabs: z.array(
+      z.strictObject({
+        tabId: z.string(),
+        url: z.string(),
+        title: z.string(),
+        active: z.boolean(),
+      }),
+    ),
   }),
   risk: "moderate",
   effects: "network",
@@ -25,9 +37,15 @@ export default defineTool({
   examples: [{ sessionId: "browser_example", action: "list" }],
   async run({ sessionId, action, tabId, url }, { browser }, context) {
     const refuse = (path: string, message: string) =>
-      toolError("invalid_arguments", message, { code: "BAD_REQUEST", remedy: "send what the action needs and nothing else", errors: [{ path, message }] });
-    if (url !== undefined && action !== "open") throw refuse("/url", `url does not go with ${action}`);
-    if (tabId !== undefined && (action === "list" || action === "open")) throw refuse("/tabId", `tabId does not go with ${action}`);
+      toolError("invalid_arguments", message, {
+        code: "BAD_REQUEST",
+        remedy: "send what the action needs and nothing else",
+        errors: [{ path, message }],
+      });
+    if (url !== undefined && action !== "open")
+      throw refuse("/url", `url does not go with ${action}`);
+    if (tabId !== undefined && (action === "list" || action === "open"))
+      throw refuse("/tabId", `tabId does not go with ${action}`);
     const session = await browser.session(sessionId);
     const tabs = await session.tabs(wanted());
     context.note({ untrusted: true, hosts: session.takeHosts() });
@@ -40,4 +58,4 @@ export default defineTool({
       return { action, tabId };
     }
   },
-}); // prettier-ignore
+});

@@ -8,7 +8,11 @@ export default defineTool({
     "The text is not repeated in the answer. The selector dialog=prompt answers a prompt that the page opened.",
   input: z.strictObject({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
-    selector: z.string().min(1).max(2_000).describe('The field: ref=… from browser/observe, CSS, text=… or role=textbox[name="…"].'),
+    selector: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .describe('The field: ref=… from browser/observe, CSS, text=… or role=textbox[name="…"].'),
     text: z.string().max(10_000).describe("What to type."),
     clear: z.boolean().default(false).describe("Replace what stands in the field."),
     submit: z.boolean().default(false).describe("Press Enter afterwards."),
@@ -24,11 +28,18 @@ export default defineTool({
   needs: ["browser"],
   timeoutMs: 15_000,
   tags: ["browser"],
-  examples: [{ sessionId: "browser_example", selector: "role=textbox[name=\"Name\"]", text: "Ada", clear: true }],
+  examples: [
+    {
+      sessionId: "browser_example",
+      selector: 'role=textbox[name="Name"]',
+      text: "Ada",
+      clear: true,
+    },
+  ],
   async run({ sessionId, selector, text, clear, submit }, { browser }, context) {
     const session = await browser.session(sessionId);
     const { url, navigated } = await session.type(selector, text, { clear, submit });
     context.note({ untrusted: true, hosts: session.takeHosts() });
     return { typed: text.length, url, navigated };
   },
-}); // prettier-ignore
+});

@@ -9,7 +9,12 @@ export default defineTool({
   input: z.strictObject({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
     type: z.enum(["navigation", "selector", "text", "timeout"]).describe("What to wait for."),
-    value: z.union([z.string().min(1).max(2_000), z.int().min(0).max(60_000)]).optional().describe("The selector or the text; for navigation and timeout the most milliseconds, up to 60000."),
+    value: z
+      .union([z.string().min(1).max(2_000), z.int().min(0).max(60_000)])
+      .optional()
+      .describe(
+        "The selector or the text; for navigation and timeout the most milliseconds, up to 60000.",
+      ),
   }),
   output: z.strictObject({ met: z.boolean(), elapsedMs: z.int() }),
   risk: "moderate",
@@ -29,4 +34,4 @@ export default defineTool({
     context.note({ untrusted: true, hosts: session.takeHosts() });
     return result;
   },
-}); // prettier-ignore
+});

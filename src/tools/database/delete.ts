@@ -7,13 +7,35 @@ export default defineTool({
   description:
     "Delete the rows that fit a condition, in one transaction. Nothing is deleted when more than maxRows fit. " +
     "Try it with dryRun first: it tells how many rows would go. " +
-    'where is {column: value} or {column: {op, value}}, op one of eq, ne, lt, lte, gt, gte, in, is_null, like; joined by AND.',
+    "where is {column: value} or {column: {op, value}}, op one of eq, ne, lt, lte, gt, gte, in, is_null, like; joined by AND.",
   input: z.strictObject({
-    table: z.string().min(1).max(128).describe("Name of the table; on PostgreSQL also schema.table."),
-    where: z.record(z.string().max(128), z.unknown()).meta({ maxProperties: 50 }).describe('Which rows, e.g. {"id": 7} or {"age": {"op": "gte", "value": 18}}. At least one condition.'),
-    connection: z.string().min(1).max(63).optional().describe("Name of the database, see database/connections. Default: the default one."),
-    maxRows: z.int().min(1).max(10_000).default(100).describe("Refuse when more rows fit than this."),
-    dryRun: z.boolean().default(false).describe("Do it and take it back: reports what would happen."),
+    table: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe("Name of the table; on PostgreSQL also schema.table."),
+    where: z
+      .record(z.string().max(128), z.unknown())
+      .meta({ maxProperties: 50 })
+      .describe(
+        'Which rows, e.g. {"id": 7} or {"age": {"op": "gte", "value": 18}}. At least one condition.',
+      ),
+    connection: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe("Name of the database, see database/connections. Default: the default one."),
+    maxRows: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(100)
+      .describe("Refuse when more rows fit than this."),
+    dryRun: z
+      .boolean()
+      .default(false)
+      .describe("Do it and take it back: reports what would happen."),
   }),
   output: z.strictObject({
     matched: z.int().describe("Rows that fit the condition."),
@@ -36,4 +58,4 @@ export default defineTool({
       ...(connection !== undefined && { connection }),
     });
   },
-}); // prettier-ignore
+});

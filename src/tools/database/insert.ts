@@ -8,15 +8,33 @@ export default defineTool({
     "Insert 1 to 100 rows into a table, all or none. Every row names the same columns; values travel as parameters. " +
     "With returning the values the database gave (keys, defaults) come back, one object per inserted row.",
   input: z.strictObject({
-    table: z.string().min(1).max(128).describe("Name of the table; on PostgreSQL also schema.table."),
+    table: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe("Name of the table; on PostgreSQL also schema.table."),
     rows: z
       .array(z.record(z.string().max(128), z.unknown()).meta({ maxProperties: 300 }))
       .min(1)
       .max(100)
       .describe("The rows, each as {column: value}; null where there is no value."),
-    connection: z.string().min(1).max(63).optional().describe("Name of the database, see database/connections. Default: the default one."),
-    onConflict: z.enum(["error", "ignore"]).default("error").describe("What a row does that exists already: error rolls back everything, ignore skips that row."),
-    returning: z.array(z.string().min(1).max(128)).max(100).default([]).describe("Columns to return of each inserted row."),
+    connection: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe("Name of the database, see database/connections. Default: the default one."),
+    onConflict: z
+      .enum(["error", "ignore"])
+      .default("error")
+      .describe(
+        "What a row does that exists already: error rolls back everything, ignore skips that row.",
+      ),
+    returning: z
+      .array(z.string().min(1).max(128))
+      .max(100)
+      .default([])
+      .describe("Columns to return of each inserted row."),
   }),
   output: z.strictObject({
     inserted: z.int(),
@@ -29,7 +47,14 @@ export default defineTool({
   timeoutMs: 30_000,
   tags: ["sql"],
   examples: [
-    { table: "customers", rows: [{ name: "Ada", city: "London" }, { name: "Linus", city: null }], returning: ["id"] },
+    {
+      table: "customers",
+      rows: [
+        { name: "Ada", city: "London" },
+        { name: "Linus", city: null },
+      ],
+      returning: ["id"],
+    },
     { table: "orders", rows: [{ id: 1, customer_id: 1, amount: 9.5 }], onConflict: "ignore" },
   ],
   async run({ table, rows, connection, onConflict, returning }, { database }) {
@@ -40,4 +65,4 @@ export default defineTool({
     });
     return { ...result, returned: result.returned as Record<string, Json>[] };
   },
-}); // prettier-ignore
+});

@@ -8,8 +8,18 @@ export default defineTool({
     "Look here before writing a query, an insert or an update.",
   input: z.strictObject({
     table: z.string().min(1).max(128).describe("Name of the table or view."),
-    connection: z.string().min(1).max(63).optional().describe("Name of the database, see database/connections. Default: the default one."),
-    schema: z.string().min(1).max(128).default("public").describe("Schema of the table; SQLite has only one."),
+    connection: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe("Name of the database, see database/connections. Default: the default one."),
+    schema: z
+      .string()
+      .min(1)
+      .max(128)
+      .default("public")
+      .describe("Schema of the table; SQLite has only one."),
   }),
   output: z.strictObject({
     columns: z.array(
@@ -22,8 +32,16 @@ export default defineTool({
       }),
     ),
     primaryKey: z.array(z.string()),
-    foreignKeys: z.array(z.strictObject({ columns: z.array(z.string()), table: z.string(), references: z.array(z.string()) })),
-    indexes: z.array(z.strictObject({ name: z.string(), columns: z.array(z.string()), unique: z.boolean() })),
+    foreignKeys: z.array(
+      z.strictObject({
+        columns: z.array(z.string()),
+        table: z.string(),
+        references: z.array(z.string()),
+      }),
+    ),
+    indexes: z.array(
+      z.strictObject({ name: z.string(), columns: z.array(z.string()), unique: z.boolean() }),
+    ),
   }),
   risk: "safe",
   effects: "read_only",
@@ -32,8 +50,11 @@ export default defineTool({
   tags: ["sql"],
   examples: [{ table: "customers" }],
   async run({ table, connection, schema }, { database }, context) {
-    const shape = await database.describe(table, { schema, ...(connection !== undefined && { connection }) });
+    const shape = await database.describe(table, {
+      schema,
+      ...(connection !== undefined && { connection }),
+    });
     context.note({ untrusted: true });
     return shape;
   },
-}); // prettier-ignore
+});

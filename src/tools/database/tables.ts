@@ -7,9 +7,24 @@ export default defineTool({
     "List the tables and views of a database, with the engine's estimate of their rows where it has one. " +
     "Use database/schema to see the columns of one of them.",
   input: z.strictObject({
-    connection: z.string().min(1).max(63).optional().describe("Name of the database, see database/connections. Default: the default one."),
-    schema: z.string().min(1).max(128).default("public").describe("Schema to look in; SQLite has only one."),
-    pattern: z.string().min(1).max(200).optional().describe("Only names that fit this pattern, with * and ? as wildcards."),
+    connection: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe("Name of the database, see database/connections. Default: the default one."),
+    schema: z
+      .string()
+      .min(1)
+      .max(128)
+      .default("public")
+      .describe("Schema to look in; SQLite has only one."),
+    pattern: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("Only names that fit this pattern, with * and ? as wildcards."),
   }),
   output: z.strictObject({
     tables: z.array(
@@ -37,4 +52,4 @@ export default defineTool({
     context.note({ untrusted: true });
     return { tables: [...tables] };
   },
-}); // prettier-ignore
+});

@@ -79,10 +79,14 @@ export default defineTool({
     const { path, expectedSha256, dryRun } = input;
     const file = await files.read(path, { maxBytes: MAX_BYTES });
     if (expectedSha256 !== undefined && expectedSha256.toLowerCase() !== file.sha256) {
-      throw toolError("stale", `${quote(path)}: its checksum is ${file.sha256}, not the expected one`, {
-        code: "CONFLICT",
-        remedy: "read it again and decide anew",
-      }); // prettier-ignore
+      throw toolError(
+        "stale",
+        `${quote(path)}: its checksum is ${file.sha256}, not the expected one`,
+        {
+          code: "CONFLICT",
+          remedy: "read it again and decide anew",
+        },
+      );
     }
     const before = textOf(file.bytes);
     if (before === null) {
@@ -127,37 +131,71 @@ function editsOf(given: {
 }): readonly Edit[] {
   const { oldContent, newContent, replaceAll, edits } = given;
   const refuse = (path: string, message: string, remedy: string) =>
-    toolError("invalid_arguments", message, { code: "BAD_REQUEST", remedy, errors: [{ path, message }] }); // prettier-ignore
+    toolError("invalid_arguments", message, {
+      code: "BAD_REQUEST",
+      remedy,
+      errors: [{ path, message }],
+    });
   if (edits && (oldContent !== undefined || newContent !== undefined))
-    throw refuse("/edits", "edits does not go with oldContent and newContent", "send one of the two forms"); // prettier-ignore
+    throw refuse(
+      "/edits",
+      "edits does not go with oldContent and newContent",
+      "send one of the two forms",
+    );
   if (!edits && (oldContent === undefined || newContent === undefined))
-    throw refuse(oldContent === undefined ? "/oldContent" : "/newContent", "oldContent and newContent belong together", "send both, or edits"); // prettier-ignore
+    throw refuse(
+      oldContent === undefined ? "/oldContent" : "/newContent",
+      "oldContent and newContent belong together",
+      "send both, or edits",
+    );
   const all = edits ?? [{ oldContent: oldContent ?? "", newContent: newContent ?? "", replaceAll }];
   for (const [index, edit] of all.entries()) {
     const at = edits ? `/edits/${index}/newContent` : "/newContent";
     if (edit.oldContent === edit.newContent)
-      throw refuse(at, "newContent is the same as oldContent", "leave the replacement out, or change it"); // prettier-ignore
+      throw refuse(
+        at,
+        "newContent is the same as oldContent",
+        "leave the replacement out, or change it",
+      );
     if (!edit.newContent.isWellFormed())
-      throw refuse(at, "newContent holds half of a surrogate pair, which no UTF-8 text can", "send whole characters"); // prettier-ignore
+      throw refuse(
+        at,
+        "newContent holds half of a surrogate pair, which no UTF-8 text can",
+        "send whole characters",
+      );
   }
   return all;
 }
 
-function replace(path: string, text: string, edit: Edit, place: string): { text: string; count: number } {
+function replace(
+  path: string,
+  text: string,
+  edit: Edit,
+  place: string,
+): { text: string; count: number } {
   const { oldContent, newContent } = fitted(text, edit);
   const starts: number[] = [];
-  for (let at = text.indexOf(oldContent); at !== -1; at = text.indexOf(oldContent, at + oldContent.length)) starts.push(at);
+  for (
+    let at = text.indexOf(oldContent);
+    at !== -1;
+    at = text.indexOf(oldContent, at + oldContent.length)
+  )
+    starts.push(at);
   if (starts.length === 0) throw noMatch(path, text, oldContent, place);
   if (starts.length > 1 && !edit.replaceAll) {
     const lines = starts.slice(0, SHOWN_MATCHES).map((at) => lineAt(text, at));
     const more = starts.length > SHOWN_MATCHES ? " and more" : "";
-    throw toolError("several_matches", `${place} occurs ${starts.length} times in ${quote(path)}: lines ${lines.join(", ")}${more}; nothing was changed`, {
-      code: "CONFLICT",
-      remedy: "add lines before or after so that it occurs once, or send replaceAll: true",
-    });
+    throw toolError(
+      "several_matches",
+      `${place} occurs ${starts.length} times in ${quote(path)}: lines ${lines.join(", ")}${more}; nothing was changed`,
+      {
+        code: "CONFLICT",
+        remedy: "add lines before or after so that it occurs once, or send replaceAll: true",
+      },
+    );
   }
   return { text: text.split(oldContent).join(newContent), count: starts.length };
-} // prettier-ignore
+}
 
 /** Line feeds that a caller sends stand for the file's own line ends. */
 function fitted(text: string, edit: Edit): Edit {
@@ -170,9 +208,15 @@ const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n
 
 function noMatch(path: string, text: string, wanted: string, place: string) {
   const first = wanted.split("\n").find((line) => line.trim() !== "") ?? wanted;
-  const near = similarLines(text, first, SHOWN_LINES).map(({ line, text: found }) => `line ${line}: ${quote(found)}`);
+  const near = similarLines(text, first, SHOWN_LINES).map(
+    ({ line, text: found }) => `line ${line}: ${quote(found)}`,
+  );
   const nearest = near.length > 0 ? `; nearest: ${near.join(", ")}` : "";
-  return toolError("no_match", `${place} does not occur in ${quote(path)}${nearest}; nothing was changed`, {
-    remedy: "read the file again and copy the text exactly, blanks and line ends included",
-  });
-} // prettier-ignore
+  return toolError(
+    "no_match",
+    `${place} does not occur in ${quote(path)}${nearest}; nothing was changed`,
+    {
+      remedy: "read the file again and copy the text exactly, blanks and line ends included",
+    },
+  );
+}

@@ -55,9 +55,13 @@ export default defineTool({
   async run({ pattern, path, respectIgnore, includeHidden, maxResults }, { files }, context) {
     const fault = globFault(pattern);
     if (fault) {
-      throw toolError("pattern_invalid", `pattern ${quote(pattern)}, character ${fault.at}: ${fault.message}`, {
-        remedy: "mend the pattern; \\ before a special character makes it plain",
-      }); // prettier-ignore
+      throw toolError(
+        "pattern_invalid",
+        `pattern ${quote(pattern)}, character ${fault.at}: ${fault.message}`,
+        {
+          remedy: "mend the pattern; \\ before a special character makes it plain",
+        },
+      );
     }
     const negated = pattern.startsWith("!");
     const fits = globMatcher(negated ? pattern.slice(1) : pattern);

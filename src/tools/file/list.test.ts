@@ -36,23 +36,59 @@ test("a directory with type, size and time", async () => {
   expect(await bench.run(list, { path: "." })).toEqual({
     path: ".",
     entries: [
-      { path: "a.txt", name: "a.txt", type: "file", sizeBytes: 1, modified: "1970-01-01T00:50:00.000Z" },
-      { path: "b.txt", name: "b.txt", type: "file", sizeBytes: 2, modified: "1970-01-01T00:33:20.000Z" },
+      {
+        path: "a.txt",
+        name: "a.txt",
+        type: "file",
+        sizeBytes: 1,
+        modified: "1970-01-01T00:50:00.000Z",
+      },
+      {
+        path: "b.txt",
+        name: "b.txt",
+        type: "file",
+        sizeBytes: 2,
+        modified: "1970-01-01T00:33:20.000Z",
+      },
       { path: "link", name: "link", type: "link", sizeBytes: 5, modified: time, target: "a.txt" },
-      { path: "src", name: "src", type: "dir", sizeBytes: expect.any(Number) as number, modified: time },
+      {
+        path: "src",
+        name: "src",
+        type: "dir",
+        sizeBytes: expect.any(Number) as number,
+        modified: time,
+      },
     ],
     total: 4,
     truncated: false,
   });
   expect(bench.notes).toEqual([{ filesTouched: ["."] }]);
-}); // prettier-ignore
+});
 
 test("what is below, down to the depth", async () => {
-  const all = ["a.txt", "b.txt", "link", "src", "src/deep", "src/deep/er", "src/deep/er/x.ts", "src/main.ts"]; // prettier-ignore
+  const all = [
+    "a.txt",
+    "b.txt",
+    "link",
+    "src",
+    "src/deep",
+    "src/deep/er",
+    "src/deep/er/x.ts",
+    "src/main.ts",
+  ];
   expect(await names({ recursive: true })).toEqual(all);
-  expect(await names({ recursive: true, depth: 2 })).toEqual(["a.txt", "b.txt", "link", "src", "src/deep", "src/main.ts"]); // prettier-ignore
+  expect(await names({ recursive: true, depth: 2 })).toEqual([
+    "a.txt",
+    "b.txt",
+    "link",
+    "src",
+    "src/deep",
+    "src/main.ts",
+  ]);
   expect(await names({ recursive: true, depth: 1 })).toEqual(["a.txt", "b.txt", "link", "src"]);
-  expect(await names({ path: "src", recursive: true })).toEqual(all.filter((name) => name.startsWith("src/"))); // prettier-ignore
+  expect(await names({ path: "src", recursive: true })).toEqual(
+    all.filter((name) => name.startsWith("src/")),
+  );
 });
 
 test("hidden names on request, with what is in hidden folders", async () => {
@@ -62,25 +98,51 @@ test("hidden names on request, with what is in hidden folders", async () => {
 
 test("only files, only directories, not both", async () => {
   expect(await names({ filesOnly: true })).toEqual(["a.txt", "b.txt"]);
-  expect(await names({ directoriesOnly: true, recursive: true })).toEqual(["src", "src/deep", "src/deep/er"]); // prettier-ignore
+  expect(await names({ directoriesOnly: true, recursive: true })).toEqual([
+    "src",
+    "src/deep",
+    "src/deep/er",
+  ]);
   const fault = await bench.fault(list, { path: ".", filesOnly: true, directoriesOnly: true });
   expect(fault).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
 });
 
 test("a pattern is matched against the name, or with a slash against the path below", async () => {
-  expect(await names({ pattern: "*.ts", recursive: true })).toEqual(["src/deep/er/x.ts", "src/main.ts"]); // prettier-ignore
+  expect(await names({ pattern: "*.ts", recursive: true })).toEqual([
+    "src/deep/er/x.ts",
+    "src/main.ts",
+  ]);
   expect(await names({ pattern: "src/*.ts", recursive: true })).toEqual(["src/main.ts"]);
-  expect(await names({ path: "src", pattern: "deep/**", recursive: true })).toEqual(["src/deep/er", "src/deep/er/x.ts"]); // prettier-ignore
+  expect(await names({ path: "src", pattern: "deep/**", recursive: true })).toEqual([
+    "src/deep/er",
+    "src/deep/er/x.ts",
+  ]);
 });
 
 test("order", async () => {
   const files = { recursive: true, filesOnly: true };
-  expect(await names({ ...files, sort: "modified" })).toEqual(["src/deep/er/x.ts", "src/main.ts", "a.txt", "b.txt"]); // prettier-ignore
-  expect(await names({ ...files, sort: "size" })).toEqual(["src/main.ts", "b.txt", "a.txt", "src/deep/er/x.ts"]); // prettier-ignore
+  expect(await names({ ...files, sort: "modified" })).toEqual([
+    "src/deep/er/x.ts",
+    "src/main.ts",
+    "a.txt",
+    "b.txt",
+  ]);
+  expect(await names({ ...files, sort: "size" })).toEqual([
+    "src/main.ts",
+    "b.txt",
+    "a.txt",
+    "src/deep/er/x.ts",
+  ]);
 });
 
 test("more entries than asked for are counted, and the first by order are kept", async () => {
-  const output = await bench.run(list, { path: ".", recursive: true, filesOnly: true, sort: "modified", maxEntries: 1 }); // prettier-ignore
+  const output = await bench.run(list, {
+    path: ".",
+    recursive: true,
+    filesOnly: true,
+    sort: "modified",
+    maxEntries: 1,
+  });
   expect(output).toMatchObject({ entries: [{ name: "x.ts" }], total: 4, truncated: true });
 });
 
@@ -101,7 +163,11 @@ test("an abort ends a long listing within 100 ms", async () => {
       writeFileSync(join(bench.workspace, `many/${folder}/${file}`), "");
   }
   const controller = new AbortController();
-  const running = bench.run(list, { path: "many", recursive: true, maxEntries: 10_000 }, { signal: controller.signal }); // prettier-ignore
+  const running = bench.run(
+    list,
+    { path: "many", recursive: true, maxEntries: 10_000 },
+    { signal: controller.signal },
+  );
   await new Promise((resolve) => setTimeout(resolve, 5));
   const before = performance.now();
   controller.abort("user");

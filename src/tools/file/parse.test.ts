@@ -31,9 +31,15 @@ const fault = (path: string, more: JsonObject = {}) => bench.fault(parse, { path
 describe("what is asked", () => {
   test("path or attachment, one of them", async () => {
     for (const input of [{}, { path: "a", attachmentId: "b" }])
-      expect(await bench.fault(parse, input)).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" }); // prettier-ignore
+      expect(await bench.fault(parse, input)).toMatchObject({
+        code: "BAD_REQUEST",
+        reason: "invalid_arguments",
+      });
     const found = await bench.fault(parse, { attachmentId: "att_1" });
-    expect(found).toMatchObject({ code: "NOT_FOUND", remedy: expect.stringContaining("workspace") as string }); // prettier-ignore
+    expect(found).toMatchObject({
+      code: "NOT_FOUND",
+      remedy: expect.stringContaining("workspace") as string,
+    });
   });
 
   test("a file that is absent, a folder, one outside", async () => {
@@ -62,14 +68,23 @@ describe.skipIf(!boxed)("inside the sandbox", { timeout: 120_000 }, () => {
   test("encodings: mark, declaration, neither", async () => {
     put("wide.txt", Buffer.from("\ufeffgrüße", "utf16le"));
     put("old.txt", Buffer.from("gr\xfc\xdfe", "latin1"));
-    put("old.html", Buffer.from('<html><head><meta charset="iso-8859-2"><title>t</title></head><body><p>\xb3ad</p></body></html>', "latin1")); // prettier-ignore
+    put(
+      "old.html",
+      Buffer.from(
+        '<html><head><meta charset="iso-8859-2"><title>t</title></head><body><p>\xb3ad</p></body></html>',
+        "latin1",
+      ),
+    );
     expect(await read("wide.txt")).toMatchObject({ text: "grüße" });
     expect(await read("old.txt")).toMatchObject({ text: "grüße" });
     expect(await read("old.html")).toMatchObject({ text: "ład", title: "t" });
   });
 
   test("a page: headings, links and tables, without scripts", async () => {
-    put("page.html", "<html lang=en><head><title>A page</title><script>alert(1)</script></head><body><h1>Top</h1><p>See <a href='https://example.com/x'>there</a>.</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>"); // prettier-ignore
+    put(
+      "page.html",
+      "<html lang=en><head><title>A page</title><script>alert(1)</script></head><body><h1>Top</h1><p>See <a href='https://example.com/x'>there</a>.</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>",
+    );
     const page = await read("page.html");
     expect(page).toMatchObject({ mime: "text/html", title: "A page", language: "en" });
     expect(page["text"]).toMatch(/# Top/);
@@ -84,17 +99,30 @@ describe.skipIf(!boxed)("inside the sandbox", { timeout: 120_000 }, () => {
     const all = await read("two.bin");
     expect(all).toMatchObject({ mime: "application/pdf", pages: 2, title: "Two pages" });
     expect(all["text"]).toBe("First page here\n\nSecond page here");
-    expect(await read("two.bin", { pages: "2" })).toMatchObject({ text: "Second page here", pages: 2 }); // prettier-ignore
+    expect(await read("two.bin", { pages: "2" })).toMatchObject({
+      text: "Second page here",
+      pages: 2,
+    });
     for (const pages of ["0", "3", "2-1", "x", "1;2"])
-      expect(await fault("two.bin", { pages })).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments", errors: [{ path: "/pages" }] }); // prettier-ignore
+      expect(await fault("two.bin", { pages })).toMatchObject({
+        code: "BAD_REQUEST",
+        reason: "invalid_arguments",
+        errors: [{ path: "/pages" }],
+      });
   });
 
   test("PDF: protected, or broken", async () => {
     const secret = `/Encrypt << /Filter /Standard /V 1 /R 2 /O (${"o".repeat(32)}) /U (${"u".repeat(32)}) /P -44 >> /ID [(0123456789abcdef) (0123456789abcdef)]`;
     put("secret.pdf", pdf(["hidden"], secret));
     put("broken.pdf", "%PDF-1.7 and then nothing of the kind");
-    expect(await fault("secret.pdf")).toMatchObject({ code: "EXECUTION_FAILED", reason: "encrypted" }); // prettier-ignore
-    expect(await fault("broken.pdf")).toMatchObject({ code: "EXECUTION_FAILED", reason: "document_unreadable" }); // prettier-ignore
+    expect(await fault("secret.pdf")).toMatchObject({
+      code: "EXECUTION_FAILED",
+      reason: "encrypted",
+    });
+    expect(await fault("broken.pdf")).toMatchObject({
+      code: "EXECUTION_FAILED",
+      reason: "document_unreadable",
+    });
   });
 
   test("Word: headings, bold, tables, title", async () => {
@@ -108,7 +136,15 @@ describe.skipIf(!boxed)("inside the sandbox", { timeout: 120_000 }, () => {
 
   test("Word: bombs, many parts, protected, broken", async () => {
     put("bomb.docx", docx([{ name: "word/media/x", content: Buffer.alloc(60_000_000) }]));
-    put("many.docx", docx(Array.from({ length: 2_100 }, (_, index) => ({ name: `p${index}`, content: Buffer.alloc(1) })))); // prettier-ignore
+    put(
+      "many.docx",
+      docx(
+        Array.from({ length: 2_100 }, (_, index) => ({
+          name: `p${index}`,
+          content: Buffer.alloc(1),
+        })),
+      ),
+    );
     put("locked.docx", docx([{ name: "x", content: Buffer.from("x"), flags: 1 }]));
     put("cut.docx", docx().subarray(0, 400));
     for (const name of ["bomb.docx", "many.docx"])
@@ -138,16 +174,23 @@ describe.skipIf(!boxed)("inside the sandbox", { timeout: 120_000 }, () => {
       ["a.bin", "octet-stream"],
       ["a.png", "image/png"],
     ] as const) {
-      // prettier-ignore
       const found = await fault(name);
-      expect(found).toMatchObject({ code: "EXECUTION_FAILED", reason: "unsupported_type", message: expect.stringContaining(mime) as string }); // prettier-ignore
+      expect(found).toMatchObject({
+        code: "EXECUTION_FAILED",
+        reason: "unsupported_type",
+        message: expect.stringContaining(mime) as string,
+      });
     }
   });
 
   test.skipIf(has("tesseract"))("text in images without the program for it", async () => {
     put("b.png", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"));
     const found = await fault("b.png", { ocr: true });
-    expect(found).toMatchObject({ code: "UNAVAILABLE", reason: "provider_not_configured", remedy: expect.stringContaining("tesseract") as string }); // prettier-ignore
+    expect(found).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "provider_not_configured",
+      remedy: expect.stringContaining("tesseract") as string,
+    });
   });
 
   test("a page nested without end is an error, not a crash", async () => {

@@ -49,7 +49,6 @@ test("absolute, dotted and home spellings of the same file", async () => {
     "$HOME/../workspace/text.txt",
     "~/../workspace/text.txt",
   ])
-    // prettier-ignore
     expect((await bench.run(read, { path }))["path"]).toBe("text.txt");
 });
 
@@ -66,25 +65,50 @@ describe("lines", () => {
       offset = part["nextOffset"];
     }
     expect(content).toBe(numbered(4_500));
-    expect(parts).toEqual([[1, 2_000, true], [2_001, 4_000, true], [4_001, 4_500, false]]); // prettier-ignore
+    expect(parts).toEqual([
+      [1, 2_000, true],
+      [2_001, 4_000, true],
+      [4_001, 4_500, false],
+    ]);
   });
 
   test("the last lines", async () => {
     put("log.txt", `${numbered(10)}no newline at the end`);
     const tail = await bench.run(read, { path: "log.txt", tailLines: 2 });
-    expect(tail).toMatchObject({ content: "line 10\nno newline at the end", startLine: 10, endLine: 11, totalLines: 11, truncated: false }); // prettier-ignore
-    expect(await bench.run(read, { path: "log.txt", tailLines: 5_000 })).toMatchObject({ startLine: 1, endLine: 11 }); // prettier-ignore
+    expect(tail).toMatchObject({
+      content: "line 10\nno newline at the end",
+      startLine: 10,
+      endLine: 11,
+      totalLines: 11,
+      truncated: false,
+    });
+    expect(await bench.run(read, { path: "log.txt", tailLines: 5_000 })).toMatchObject({
+      startLine: 1,
+      endLine: 11,
+    });
   });
 
   test("with numbers", async () => {
-    const output = await bench.run(read, { path: "text.txt", offset: 2, limit: 1, lineNumbers: true });
+    const output = await bench.run(read, {
+      path: "text.txt",
+      offset: 2,
+      limit: 1,
+      lineNumbers: true,
+    });
     expect(output).toMatchObject({ content: "     2\ttwo\n", nextOffset: 3, truncated: true });
-  }); // prettier-ignore
+  });
 
   test("an empty file has none", async () => {
     put("empty.txt", "");
     for (const input of [{}, { tailLines: 3 }, { offset: 1 }])
-      expect(await bench.run(read, { path: "empty.txt", ...input })).toMatchObject({ content: "", startLine: 1, endLine: 0, totalLines: 0, truncated: false, lineEnding: "none" }); // prettier-ignore
+      expect(await bench.run(read, { path: "empty.txt", ...input })).toMatchObject({
+        content: "",
+        startLine: 1,
+        endLine: 0,
+        totalLines: 0,
+        truncated: false,
+        lineEnding: "none",
+      });
   });
 
   test("an offset behind the end is refused with the number of lines", async () => {
@@ -94,21 +118,37 @@ describe("lines", () => {
   });
 
   test("line endings are told and kept", async () => {
-    for (const [content, lineEnding] of [["a\r\nb\r\n", "crlf"], ["a\nb\r\n", "mixed"], ["a\rb", "cr"], ["ab", "none"], ["\n", "lf"]] as const) {
+    for (const [content, lineEnding] of [
+      ["a\r\nb\r\n", "crlf"],
+      ["a\nb\r\n", "mixed"],
+      ["a\rb", "cr"],
+      ["ab", "none"],
+      ["\n", "lf"],
+    ] as const) {
       put("endings.txt", content);
       expect(await bench.run(read, { path: "endings.txt" })).toMatchObject({ content, lineEnding });
     }
-  }); // prettier-ignore
+  });
 });
 
 describe("maxBytes", () => {
   test("whole lines as long as they fit", async () => {
     const output = await bench.run(read, { path: "text.txt", maxBytes: 9 });
-    expect(output).toMatchObject({ content: "one\ntwo\n", endLine: 2, nextOffset: 3, truncated: true });
+    expect(output).toMatchObject({
+      content: "one\ntwo\n",
+      endLine: 2,
+      nextOffset: 3,
+      truncated: true,
+    });
     const tail = await bench.run(read, { path: "text.txt", maxBytes: 11, tailLines: 3 });
-    expect(tail).toMatchObject({ content: "two\nthree\n", startLine: 2, endLine: 3, truncated: true });
+    expect(tail).toMatchObject({
+      content: "two\nthree\n",
+      startLine: 2,
+      endLine: 3,
+      truncated: true,
+    });
     expect(tail).not.toHaveProperty("nextOffset");
-  }); // prettier-ignore
+  });
 
   test("a line that is too long is cut between characters", async () => {
     put("wide.txt", "é\u{1f600}x".repeat(10));
@@ -124,7 +164,10 @@ describe("maxBytes", () => {
 
   test("more than 10 MiB is refused, 10 MiB is not", async () => {
     put("limit.txt", Buffer.alloc(10_485_760, "x"));
-    expect(await bench.run(read, { path: "limit.txt" })).toMatchObject({ sizeBytes: 10_485_760, truncated: true }); // prettier-ignore
+    expect(await bench.run(read, { path: "limit.txt" })).toMatchObject({
+      sizeBytes: 10_485_760,
+      truncated: true,
+    });
     put("huge.txt", Buffer.alloc(10_485_761, "x"));
     const fault = await bench.fault(read, { path: "huge.txt", maxBytes: 1 });
     expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "size_exceeded" });
@@ -136,11 +179,24 @@ describe("binary and encodings", () => {
   const png = Buffer.from("89504e470d0a1a0a0000000d", "hex");
 
   test("binary content is a result with type and hint", async () => {
-    const samples = { "a.png": png, "nul.txt": Buffer.from("a\0b"), "latin1.txt": Buffer.from([0x63, 0x61, 0x66, 0xe9]), "utf16.txt": Buffer.from("\ufeffhi", "utf16le"), "half.txt": Buffer.from("é").subarray(0, 1) }; // prettier-ignore
+    const samples = {
+      "a.png": png,
+      "nul.txt": Buffer.from("a\0b"),
+      "latin1.txt": Buffer.from([0x63, 0x61, 0x66, 0xe9]),
+      "utf16.txt": Buffer.from("\ufeffhi", "utf16le"),
+      "half.txt": Buffer.from("é").subarray(0, 1),
+    };
     for (const [name, bytes] of Object.entries(samples)) {
       put(name, bytes);
       const output = await bench.run(read, { path: name });
-      expect(output).toMatchObject({ binary: true, content: null, startLine: null, endLine: null, totalLines: null, truncated: false }); // prettier-ignore
+      expect(output).toMatchObject({
+        binary: true,
+        content: null,
+        startLine: null,
+        endLine: null,
+        totalLines: null,
+        truncated: false,
+      });
       expect(output["hint"]).toContain("base64");
     }
     expect((await bench.run(read, { path: "a.png" }))["mime"]).toBe("image/png");
@@ -153,19 +209,37 @@ describe("binary and encodings", () => {
 
   test("base64 and hex give the bytes", async () => {
     put("a.png", png);
-    expect(await bench.run(read, { path: "a.png", encoding: "base64" })).toMatchObject({ content: png.toString("base64"), binary: true, truncated: false }); // prettier-ignore
-    expect(await bench.run(read, { path: "a.png", encoding: "hex", maxBytes: 4 })).toMatchObject({ content: "89504e47", truncated: true }); // prettier-ignore
+    expect(await bench.run(read, { path: "a.png", encoding: "base64" })).toMatchObject({
+      content: png.toString("base64"),
+      binary: true,
+      truncated: false,
+    });
+    expect(await bench.run(read, { path: "a.png", encoding: "hex", maxBytes: 4 })).toMatchObject({
+      content: "89504e47",
+      truncated: true,
+    });
   });
 
   test("a byte-order mark is dropped", async () => {
     put("bom.txt", "\ufeffhello");
-    expect(await bench.run(read, { path: "bom.txt" })).toMatchObject({ content: "hello", sizeBytes: 8 }); // prettier-ignore
+    expect(await bench.run(read, { path: "bom.txt" })).toMatchObject({
+      content: "hello",
+      sizeBytes: 8,
+    });
   });
 
   test("arguments that do not go together are refused", async () => {
-    const inputs = [{ tailLines: 1, offset: 2 }, { encoding: "hex", offset: 2 }, { encoding: "base64", tailLines: 2 }, { encoding: "hex", lineNumbers: true }]; // prettier-ignore
+    const inputs = [
+      { tailLines: 1, offset: 2 },
+      { encoding: "hex", offset: 2 },
+      { encoding: "base64", tailLines: 2 },
+      { encoding: "hex", lineNumbers: true },
+    ];
     for (const input of inputs)
-      expect(await bench.fault(read, { path: "text.txt", ...input })).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" }); // prettier-ignore
+      expect(await bench.fault(read, { path: "text.txt", ...input })).toMatchObject({
+        code: "BAD_REQUEST",
+        reason: "invalid_arguments",
+      });
   });
 });
 

@@ -120,15 +120,23 @@ function requireFitting({ offset, tailLines, encoding, lineNumbers }: Wanted): v
   if (tailLines !== undefined && offset !== 1)
     throw refuse("/tailLines", "tailLines does not go with offset", "send one of the two");
   if (encoding !== "utf-8" && (tailLines !== undefined || offset !== 1 || lineNumbers))
-    throw refuse("/encoding", `${encoding} returns bytes and knows no lines`, "leave out offset, tailLines and lineNumbers"); // prettier-ignore
+    throw refuse(
+      "/encoding",
+      `${encoding} returns bytes and knows no lines`,
+      "leave out offset, tailLines and lineNumbers",
+    );
 }
 
 /** The wanted lines, whole ones as long as they fit into maxBytes. */
 function part(lines: Lines, { path, offset, limit, tailLines, maxBytes, lineNumbers }: Wanted) {
   if (offset > Math.max(1, lines.total)) {
-    throw toolError("offset_past_end", `${JSON.stringify(path)} has ${lines.total} lines, offset is ${offset}`, {
-      remedy: `use an offset of at most ${Math.max(1, lines.total)}`,
-    }); // prettier-ignore
+    throw toolError(
+      "offset_past_end",
+      `${JSON.stringify(path)} has ${lines.total} lines, offset is ${offset}`,
+      {
+        remedy: `use an offset of at most ${Math.max(1, lines.total)}`,
+      },
+    );
   }
   const tail = tailLines !== undefined;
   const first = tail ? Math.max(1, lines.total - tailLines + 1) : offset;

@@ -107,8 +107,12 @@ function requirePatterns(name: string, patterns: readonly string[]): void {
   for (const [index, pattern] of patterns.entries()) {
     const fault = globFault(pattern);
     if (!fault) continue;
-    throw toolError("pattern_invalid", `${name}[${index}] ${quote(pattern)}, character ${fault.at}: ${fault.message}`, {
-      remedy: "mend the pattern; \\ before a special character makes it plain",
-    }); // prettier-ignore
+    throw toolError(
+      "pattern_invalid",
+      `${name}[${index}] ${quote(pattern)}, character ${fault.at}: ${fault.message}`,
+      {
+        remedy: "mend the pattern; \\ before a special character makes it plain",
+      },
+    );
   }
 }

@@ -1,6 +1,18 @@
 // move, copy, mkdir and delete: whole trees, and what may not be planted or taken with them.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
@@ -34,7 +46,11 @@ const reason = async (tool: typeof move, input: JsonObject): Promise<string> =>
 describe("move", () => {
   test("a file and a directory", async () => {
     put("a.txt");
-    expect(await b().run(move, { from: "a.txt", to: "b.txt" })).toEqual({ from: "a.txt", to: "b.txt", overwritten: false }); // prettier-ignore
+    expect(await b().run(move, { from: "a.txt", to: "b.txt" })).toEqual({
+      from: "a.txt",
+      to: "b.txt",
+      overwritten: false,
+    });
     expect([existsSync(at("a.txt")), text("b.txt")]).toEqual([false, "a.txt"]);
     put("dir/sub/c.txt");
     await b().run(move, { from: "dir", to: "moved" });
@@ -46,10 +62,19 @@ describe("move", () => {
     put("a.txt");
     put("b.txt");
     mkdirSync(at("dir"));
-    expect(await b().fault(move, { from: "a.txt", to: "b.txt" })).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
-    expect(await reason(move, { from: "a.txt", to: "dir", overwrite: true })).toBe("already_exists"); // prettier-ignore
-    expect(await reason(move, { from: "dir", to: "a.txt", overwrite: true })).toBe("already_exists"); // prettier-ignore
-    expect(await b().run(move, { from: "a.txt", to: "b.txt", overwrite: true })).toMatchObject({ overwritten: true }); // prettier-ignore
+    expect(await b().fault(move, { from: "a.txt", to: "b.txt" })).toMatchObject({
+      code: "CONFLICT",
+      reason: "already_exists",
+    });
+    expect(await reason(move, { from: "a.txt", to: "dir", overwrite: true })).toBe(
+      "already_exists",
+    );
+    expect(await reason(move, { from: "dir", to: "a.txt", overwrite: true })).toBe(
+      "already_exists",
+    );
+    expect(await b().run(move, { from: "a.txt", to: "b.txt", overwrite: true })).toMatchObject({
+      overwritten: true,
+    });
     expect(text("b.txt")).toBe("a.txt");
   });
 
@@ -57,7 +82,10 @@ describe("move", () => {
     put("target.txt");
     symlinkSync("target.txt", at("link"));
     await b().run(move, { from: "link", to: "other-link" });
-    expect([readlinkSync(at("other-link")), text("target.txt")]).toEqual(["target.txt", "target.txt"]); // prettier-ignore
+    expect([readlinkSync(at("other-link")), text("target.txt")]).toEqual([
+      "target.txt",
+      "target.txt",
+    ]);
   });
 
   test("absent, into itself, the workspace itself, outside", async () => {
@@ -73,7 +101,10 @@ describe("move", () => {
 
   test("nothing is planted by moving: hooks, configuration, links and files in the place of folders", async () => {
     put("x/hooks/pre-commit");
-    expect(await b().fault(move, { from: "x", to: ".git" })).toMatchObject({ code: "FORBIDDEN", reason: "path_forbidden" }); // prettier-ignore
+    expect(await b().fault(move, { from: "x", to: ".git" })).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "path_forbidden",
+    });
     put("y/config");
     expect(await reason(move, { from: "y", to: ".git" })).toBe("path_forbidden");
     put("z/git/hooks/pre-commit");
@@ -114,7 +145,9 @@ describe("move", () => {
   test("to another file system", async (context) => {
     mkdirSync(at("small"));
     try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", at("small")], { stdio: "ignore" }); // prettier-ignore
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", at("small")], {
+        stdio: "ignore",
+      });
     } catch {
       return context.skip("a file system cannot be mounted here");
     }
@@ -135,7 +168,12 @@ describe("copy", () => {
   test("a file, without its execute bit", async () => {
     put("a.sh");
     chmodSync(at("a.sh"), 0o755);
-    expect(await b().run(copy, { from: "a.sh", to: "b.sh" })).toEqual({ from: "a.sh", to: "b.sh", files: 1, bytes: 4 }); // prettier-ignore
+    expect(await b().run(copy, { from: "a.sh", to: "b.sh" })).toEqual({
+      from: "a.sh",
+      to: "b.sh",
+      files: 1,
+      bytes: 4,
+    });
     expect([text("b.sh"), statSync(at("b.sh")).mode & 0o777]).toEqual(["a.sh", 0o644]);
   });
 
@@ -144,8 +182,17 @@ describe("copy", () => {
     put("dir/sub/b.txt");
     symlinkSync("a.txt", at("dir/link"));
     expect(await reason(copy, { from: "dir", to: "twin" })).toBe("is_directory");
-    expect(await b().run(copy, { from: "dir", to: "twin", recursive: true })).toEqual({ from: "dir", to: "twin", files: 3, bytes: 22 }); // prettier-ignore
-    expect([text("twin/a.txt"), text("twin/sub/b.txt"), readlinkSync(at("twin/link"))]).toEqual(["dir/a.txt", "dir/sub/b.txt", "a.txt"]); // prettier-ignore
+    expect(await b().run(copy, { from: "dir", to: "twin", recursive: true })).toEqual({
+      from: "dir",
+      to: "twin",
+      files: 3,
+      bytes: 22,
+    });
+    expect([text("twin/a.txt"), text("twin/sub/b.txt"), readlinkSync(at("twin/link"))]).toEqual([
+      "dir/a.txt",
+      "dir/sub/b.txt",
+      "a.txt",
+    ]);
     expect(await reason(copy, { from: "dir", to: "twin", recursive: true })).toBe("already_exists");
   });
 
@@ -154,14 +201,19 @@ describe("copy", () => {
     put("b.txt");
     put("dir/x");
     execFileSync("mkfifo", [at("pipe")]);
-    expect(await b().fault(copy, { from: "a.txt", to: "b.txt" })).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
+    expect(await b().fault(copy, { from: "a.txt", to: "b.txt" })).toMatchObject({
+      code: "CONFLICT",
+      reason: "already_exists",
+    });
     await b().run(copy, { from: "a.txt", to: "b.txt", overwrite: true });
     expect(text("b.txt")).toBe("a.txt");
     expect(await reason(copy, { from: "absent", to: "x" })).toBe("path_not_found");
     expect(await reason(copy, { from: "a.txt", to: "no/x" })).toBe("path_not_found");
     expect(await reason(copy, { from: "a.txt", to: "dir", overwrite: true })).toBe("not_a_file");
     expect(await reason(copy, { from: "dir", to: "dir/in", recursive: true })).toBe("into_itself");
-    expect(await reason(copy, { from: "dir", to: "a.txt", recursive: true, overwrite: true })).toBe("already_exists"); // prettier-ignore
+    expect(await reason(copy, { from: "dir", to: "a.txt", recursive: true, overwrite: true })).toBe(
+      "already_exists",
+    );
     expect(await reason(copy, { from: "pipe", to: "x" })).toBe("not_a_file");
     expect(await reason(copy, { from: "a.txt", to: "../outside/x" })).toBe("path_not_allowed");
     expect(await reason(copy, { from: "../outside/canary", to: "x" })).toBe("path_not_allowed");
@@ -174,10 +226,14 @@ describe("copy", () => {
     put("gitfile", "gitdir: x\n");
     expect(await reason(copy, { from: "gitfile", to: ".git" })).toBe("path_forbidden");
     put("repo/.env", "SECRET=1");
-    expect(await reason(copy, { from: "repo", to: "repo2", recursive: true })).toBe("path_forbidden"); // prettier-ignore
+    expect(await reason(copy, { from: "repo", to: "repo2", recursive: true })).toBe(
+      "path_forbidden",
+    );
     put("links/ok");
     symlinkSync(join(b().root, "outside/canary"), at("links/out"));
-    expect(await reason(copy, { from: "links", to: "links2", recursive: true })).toBe("path_forbidden"); // prettier-ignore
+    expect(await reason(copy, { from: "links", to: "links2", recursive: true })).toBe(
+      "path_forbidden",
+    );
     expect(await reason(copy, { from: "links/out", to: "x2" })).toBe("path_not_allowed");
     expect([".git", "repo2", "x2"].filter((name) => existsSync(at(name)))).toEqual([]);
   });
@@ -186,7 +242,9 @@ describe("copy", () => {
     writeFileSync(join(b().dataDir, "admin.key"), "CANARY");
     linkSync(join(b().dataDir, "admin.key"), at("innocent.txt"));
     expect(await reason(copy, { from: "innocent.txt", to: "x" })).toBe("path_forbidden");
-    expect((await b().fault((await import("./read.ts")).default, { path: "innocent.txt" })).reason).toBe("path_forbidden"); // prettier-ignore
+    expect(
+      (await b().fault((await import("./read.ts")).default, { path: "innocent.txt" })).reason,
+    ).toBe("path_forbidden");
   });
 });
 
@@ -200,7 +258,10 @@ describe("mkdir", () => {
 
   test("a file in its place, a missing parent, refused places", async () => {
     put("file");
-    expect(await b().fault(mkdir, { path: "file" })).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
+    expect(await b().fault(mkdir, { path: "file" })).toMatchObject({
+      code: "CONFLICT",
+      reason: "already_exists",
+    });
     expect(await reason(mkdir, { path: "file/sub" })).toBe("not_a_directory");
     expect(await reason(mkdir, { path: "x/y", recursive: false })).toBe("path_not_found");
     expect(await reason(mkdir, { path: "../outside/x" })).toBe("path_not_allowed");
@@ -213,12 +274,22 @@ describe("mkdir", () => {
 describe("delete", () => {
   test("files, links and empty directories", async () => {
     put("a.txt");
-    expect(await b().run(remove, { path: "a.txt" })).toEqual({ path: "a.txt", type: "file", files: 1, bytes: 5 }); // prettier-ignore
+    expect(await b().run(remove, { path: "a.txt" })).toEqual({
+      path: "a.txt",
+      type: "file",
+      files: 1,
+      bytes: 5,
+    });
     symlinkSync(join(b().root, "outside/canary"), at("link"));
     expect(await b().run(remove, { path: "link" })).toMatchObject({ type: "link" });
     expect(readFileSync(join(b().root, "outside/canary"), "utf8")).toBe("CANARY");
     mkdirSync(at("empty"));
-    expect(await b().run(remove, { path: "empty" })).toEqual({ path: "empty", type: "dir", files: 0, bytes: 0 }); // prettier-ignore
+    expect(await b().run(remove, { path: "empty" })).toEqual({
+      path: "empty",
+      type: "dir",
+      files: 0,
+      bytes: 0,
+    });
   });
 
   test("a directory with content only when asked, and what its links lead to stays", async () => {
@@ -228,7 +299,10 @@ describe("delete", () => {
     symlinkSync("../kept", at("dir/link"));
     symlinkSync(join(b().root, "outside"), at("dir/out"));
     expect(await reason(remove, { path: "dir" })).toBe("directory_not_empty");
-    expect(await b().run(remove, { path: "dir", recursive: true })).toMatchObject({ type: "dir", files: 4 }); // prettier-ignore
+    expect(await b().run(remove, { path: "dir", recursive: true })).toMatchObject({
+      type: "dir",
+      files: 4,
+    });
     expect([existsSync(at("dir")), text("kept/c.txt")]).toEqual([false, "kept/c.txt"]);
     expect(readFileSync(join(b().root, "outside/canary"), "utf8")).toBe("CANARY");
   });
@@ -236,7 +310,11 @@ describe("delete", () => {
   test("the workspace, what is outside, what is protected, and a directory that holds it", async () => {
     put("repo/.git/hooks/pre-commit");
     put("repo/readme");
-    for (const path of [".", "repo/.git/hooks", "repo/.git/hooks/pre-commit", "/etc/hostname"]) expect([path, await reason(remove, { path, recursive: true })]).toEqual([path, "path_forbidden"]); // prettier-ignore
+    for (const path of [".", "repo/.git/hooks", "repo/.git/hooks/pre-commit", "/etc/hostname"])
+      expect([path, await reason(remove, { path, recursive: true })]).toEqual([
+        path,
+        "path_forbidden",
+      ]);
     expect(await reason(remove, { path: "..", recursive: true })).toBe("path_not_allowed");
     expect(await reason(remove, { path: "../outside/canary" })).toBe("path_not_allowed");
     expect(await reason(remove, { path: "repo", recursive: true })).toBe("path_forbidden");
@@ -246,8 +324,14 @@ describe("delete", () => {
 
   test("only with the right checksum, where one is given", async () => {
     put("one", "1");
-    expect(await b().fault(remove, { path: "one", expectedSha256: "0".repeat(64) })).toMatchObject({ code: "CONFLICT", reason: "stale" }); // prettier-ignore
-    await b().run(remove, { path: "one", expectedSha256: "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b" }); // prettier-ignore
+    expect(await b().fault(remove, { path: "one", expectedSha256: "0".repeat(64) })).toMatchObject({
+      code: "CONFLICT",
+      reason: "stale",
+    });
+    await b().run(remove, {
+      path: "one",
+      expectedSha256: "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b",
+    });
     expect(existsSync(at("one"))).toBe(false);
   });
 
@@ -255,7 +339,9 @@ describe("delete", () => {
     put("closed/a.txt");
     chmodSync(at("closed"), 0o555);
     for (const folder of [b().root, b().workspace]) chmodSync(folder, 0o755);
-    expect((await asOrdinaryUser(() => b().fault(remove, { path: "closed/a.txt" }))).reason).toBe("permission_denied"); // prettier-ignore
+    expect((await asOrdinaryUser(() => b().fault(remove, { path: "closed/a.txt" }))).reason).toBe(
+      "permission_denied",
+    );
     expect(lstatSync(at("closed/a.txt")).isFile()).toBe(true);
   });
 

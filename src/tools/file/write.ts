@@ -74,7 +74,8 @@ export default defineTool({
     return {
       ...facts,
       ...(previousSha256 !== null && { previousSha256 }),
-      ...(before && text !== null && { diff: unifiedDiff(before.text, text, { maxLines: DIFF_LINES }).diff }), // prettier-ignore
+      ...(before &&
+        text !== null && { diff: unifiedDiff(before.text, text, { maxLines: DIFF_LINES }).diff }),
     };
   },
 });
@@ -105,7 +106,10 @@ function bytesOf(content: string, encoding: "utf-8" | "base64"): Uint8Array {
     });
   if (encoding === "utf-8") {
     if (!content.isWellFormed())
-      throw refuse("holds half of a surrogate pair, which no UTF-8 text can", "send whole characters, or base64"); // prettier-ignore
+      throw refuse(
+        "holds half of a surrogate pair, which no UTF-8 text can",
+        "send whole characters, or base64",
+      );
     return Buffer.from(content, "utf8");
   }
   if (content.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(content))

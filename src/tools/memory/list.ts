@@ -7,11 +7,27 @@ export default defineTool({
     "List the notes of a namespace by key, without their values: what is there, how large, when written, when it will be forgotten. " +
     "Narrow it with the beginning of the key or with tags; read one with memory/retrieve.",
   input: z.strictObject({
-    namespace: z.string().min(1).max(100).optional().describe("session (default when the call has a session), user (default otherwise), capsule, tenant, or a name of your own."),
+    namespace: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
+        "session (default when the call has a session), user (default otherwise), capsule, tenant, or a name of your own.",
+      ),
     prefix: z.string().max(200).default("").describe("Only keys that begin with this."),
-    tags: z.array(z.string().min(1).max(100)).max(20).default([]).describe("Only notes that carry every one of these tags."),
+    tags: z
+      .array(z.string().min(1).max(100))
+      .max(20)
+      .default([])
+      .describe("Only notes that carry every one of these tags."),
     limit: z.int().min(1).max(1_000).default(100).describe("At most this many entries."),
-    offset: z.int().min(0).max(1_000_000).default(0).describe("Leave out this many, for the next page."),
+    offset: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe("Leave out this many, for the next page."),
   }),
   output: z.strictObject({
     entries: z.array(
@@ -32,7 +48,10 @@ export default defineTool({
   tags: ["notes"],
   examples: [{}, { namespace: "user", prefix: "project-", limit: 20 }],
   async run({ namespace, ...question }, { store }, context) {
-    const { entries, total } = await store.memoryList({ ...question, ...(namespace === undefined ? {} : { namespace }) });
+    const { entries, total } = await store.memoryList({
+      ...question,
+      ...(namespace === undefined ? {} : { namespace }),
+    });
     if (entries.length > 0) context.note({ untrusted: true });
     return {
       total,
@@ -43,4 +62,4 @@ export default defineTool({
       })),
     };
   },
-}); // prettier-ignore
+});

@@ -54,16 +54,33 @@ test("no spelling reaches the notes of another user or tenant", async () => {
   for (const namespace of ["session", "user", "private"])
     await bench.run(store, { key: "secret", value: "canary", namespace }, alice);
   const spellings = [
-    "session", "user", "private", "alice", "user:alice", '["user","alice"]', '["session","alice","shared-id"]',
-    '["named","alice","private"]', '","alice', "../alice", "tenant", "USER", "%", "*", "user\u0000alice",
-  ]; // prettier-ignore
+    "session",
+    "user",
+    "private",
+    "alice",
+    "user:alice",
+    '["user","alice"]',
+    '["session","alice","shared-id"]',
+    '["named","alice","private"]',
+    '","alice',
+    "../alice",
+    "tenant",
+    "USER",
+    "%",
+    "*",
+    "user\u0000alice",
+  ];
   for (const options of [bob, elsewhere]) {
     for (const namespace of spellings)
-      expect(await bench.run(retrieve, { key: "secret", namespace }, options)).toMatchObject({ found: false }); // prettier-ignore
+      expect(await bench.run(retrieve, { key: "secret", namespace }, options)).toMatchObject({
+        found: false,
+      });
     const tricky: BenchCall = { ...options, sessionId: '","alice","shared-id' };
     expect(await bench.run(retrieve, { key: "secret" }, tricky)).toMatchObject({ found: false });
   }
-  expect(await bench.run(retrieve, { key: "secret", namespace: "private" }, alice)).toMatchObject({ found: true }); // prettier-ignore
+  expect(await bench.run(retrieve, { key: "secret", namespace: "private" }, alice)).toMatchObject({
+    found: true,
+  });
 });
 
 test("capsule and tenant are shared by those who are in them, and by nobody else", async () => {

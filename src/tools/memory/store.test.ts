@@ -23,11 +23,19 @@ test("the time to live becomes an expiry", async () => {
 test("ifVersion writes only over the version that was read", async () => {
   await bench.run(store, { key: "guarded", value: "a", ifVersion: 0 });
   const stale = { code: "CONFLICT", reason: "stale" };
-  expect(await bench.fault(store, { key: "guarded", value: "b", ifVersion: 0 })).toMatchObject(stale);
-  expect(await bench.fault(store, { key: "guarded", value: "b", ifVersion: 7 })).toMatchObject(stale);
-  expect(await bench.run(store, { key: "guarded", value: "b", ifVersion: 1 })).toMatchObject({ version: 2 });
-  expect(await bench.fault(store, { key: "absent", value: "b", ifVersion: 1 })).toMatchObject(stale);
-}); // prettier-ignore
+  expect(await bench.fault(store, { key: "guarded", value: "b", ifVersion: 0 })).toMatchObject(
+    stale,
+  );
+  expect(await bench.fault(store, { key: "guarded", value: "b", ifVersion: 7 })).toMatchObject(
+    stale,
+  );
+  expect(await bench.run(store, { key: "guarded", value: "b", ifVersion: 1 })).toMatchObject({
+    version: 2,
+  });
+  expect(await bench.fault(store, { key: "absent", value: "b", ifVersion: 1 })).toMatchObject(
+    stale,
+  );
+});
 
 test("of writers that read the same version one wins", async () => {
   await bench.run(store, { key: "race", value: 0 });

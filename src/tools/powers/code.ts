@@ -3,8 +3,10 @@ import type { Json, JsonObject } from "../../call.ts";
 
 export interface CodePower {
   /** Throws a fault when the program fails, with what it printed last. */
-  run(program: ProgramToRun): Promise<{ readonly result: Json; readonly printed: readonly string[] }>;
-} // prettier-ignore
+  run(
+    program: ProgramToRun,
+  ): Promise<{ readonly result: Json; readonly printed: readonly string[] }>;
+}
 
 interface ProgramToRun {
   readonly source: string;

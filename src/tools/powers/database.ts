@@ -2,14 +2,37 @@ import type { Json } from "../../call.ts";
 
 /** Named connections of the tenant; never the engine's own store. Values travel as parameters, names are checked and quoted. */
 export interface DatabasePower {
-  connections(): Promise<readonly { name: string; kind: "postgres" | "sqlite"; readOnly: boolean; default: boolean }[]>;
-  query(sql: string, options: { connection?: string; params: readonly Json[]; limit: number; offset: number; explain: boolean }): Promise<QueryResult>;
-  tables(options: { connection?: string; schema?: string; pattern?: string }): Promise<readonly TableEntry[]>;
+  connections(): Promise<
+    readonly { name: string; kind: "postgres" | "sqlite"; readOnly: boolean; default: boolean }[]
+  >;
+  query(
+    sql: string,
+    options: {
+      connection?: string;
+      params: readonly Json[];
+      limit: number;
+      offset: number;
+      explain: boolean;
+    },
+  ): Promise<QueryResult>;
+  tables(options: {
+    connection?: string;
+    schema?: string;
+    pattern?: string;
+  }): Promise<readonly TableEntry[]>;
   describe(table: string, options: { connection?: string; schema?: string }): Promise<TableShape>;
-  insert(table: string, rows: readonly Readonly<Record<string, Json>>[], options: { connection?: string; onConflict: "error" | "ignore"; returning: readonly string[] }): Promise<{ inserted: number; skipped: number; returned: Json[] }>;
-  update(table: string, set: Readonly<Record<string, Json>>, options: WhereOptions): Promise<{ matched: number; updated: number }>;
+  insert(
+    table: string,
+    rows: readonly Readonly<Record<string, Json>>[],
+    options: { connection?: string; onConflict: "error" | "ignore"; returning: readonly string[] },
+  ): Promise<{ inserted: number; skipped: number; returned: Json[] }>;
+  update(
+    table: string,
+    set: Readonly<Record<string, Json>>,
+    options: WhereOptions,
+  ): Promise<{ matched: number; updated: number }>;
   remove(table: string, options: WhereOptions): Promise<{ matched: number; deleted: number }>;
-} // prettier-ignore
+}
 
 export const OPERATORS = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "is_null", "like"] as const;
 export type Operator = (typeof OPERATORS)[number];

@@ -1,9 +1,16 @@
 /** Figures about the machine and this process; no host name, no user names, no arguments of processes. */
 export interface HostPower {
   info(): {
-    name: string; version: string; node: string; platform: string; arch: string;
-    cpus: number; uptimeSeconds: number; mode: string; timezone: string;
-  }; // prettier-ignore
+    name: string;
+    version: string;
+    node: string;
+    platform: string;
+    arch: string;
+    cpus: number;
+    uptimeSeconds: number;
+    mode: string;
+    timezone: string;
+  };
   /** What `/readyz` asks, each part with its time. */
   health(): Promise<{ ready: boolean; mode: string; checks: HealthCheck[] }>;
   metrics(): Promise<HostMetrics>;

@@ -27,7 +27,7 @@ export interface ProcessJob {
   readonly packages?: "read" | "write";
   /** Inline bytes per stream; what is beyond is kept and named by `overflowPath`. */
   readonly inlineBytes?: number;
-} // prettier-ignore
+}
 
 export interface ProcessResult {
   readonly stdout: string;

@@ -6,10 +6,18 @@ export interface FetchPower {
   /** The body as it comes; for files. */
   stream(request: WebRequest): Promise<WebHead & { readonly body: AsyncIterable<Uint8Array> }>;
   /** Readable text of a page or document, made inside the sandbox. */
-  readable(response: WebResponse, options: { format: "markdown" | "text" | "html"; mainContentOnly: boolean }): Promise<ReadableText>;
+  readable(
+    response: WebResponse,
+    options: { format: "markdown" | "text" | "html"; mainContentOnly: boolean },
+  ): Promise<ReadableText>;
   /** The configured search provider; throws provider_not_configured. */
-  search(query: WebQuery): Promise<{ provider: string; results: { title: string; url: string; snippet: string; published?: string }[] }>;
-} // prettier-ignore
+  search(
+    query: WebQuery,
+  ): Promise<{
+    provider: string;
+    results: { title: string; url: string; snippet: string; published?: string }[];
+  }>;
+}
 
 export interface WebRequest {
   readonly url: string;

@@ -13,21 +13,36 @@ export default defineTool({
     "text that is split into words. A non-zero exitCode is an answer, not an error; read stdout and stderr.",
   input: z.strictObject({
     command: z
-      .union([
-        z.array(z.string().max(65_536)).min(1).max(200),
-        z.string().min(1).max(8_192),
-      ])
+      .union([z.array(z.string().max(65_536)).min(1).max(200), z.string().min(1).max(8_192)])
       .describe('Program and arguments as a list, e.g. ["ls", "-la", "src"], or as one text.'),
     cwd: z.string().min(1).max(4_096).default(".").describe("Folder of the workspace to start in."),
     env: z
-      .record(z.string().max(256).regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(65_536))
+      .record(
+        z
+          .string()
+          .max(256)
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
+        z.string().max(65_536),
+      )
       .refine((env) => Object.keys(env).length <= 50, "at most 50 variables")
       .meta({ maxProperties: 50 })
       .default({})
       .describe("Variables for the program; PATH, LD_*, *_PROXY and the like are refused."),
-    stdin: z.string().max(1_048_576).optional().describe("Text given to the program on its standard input."),
-    timeoutSeconds: z.int().min(1).max(120).default(30).describe("Stop it after this long; cannot exceed the call's own limit."),
-    network: z.boolean().default(false).describe("Let it reach public hosts through the egress guard; a person may be asked."),
+    stdin: z
+      .string()
+      .max(1_048_576)
+      .optional()
+      .describe("Text given to the program on its standard input."),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(120)
+      .default(30)
+      .describe("Stop it after this long; cannot exceed the call's own limit."),
+    network: z
+      .boolean()
+      .default(false)
+      .describe("Let it reach public hosts through the egress guard; a person may be asked."),
   }),
   output: z.strictObject({
     stdout: z.string().describe("The first 51,200 bytes."),
@@ -37,7 +52,10 @@ export default defineTool({
     timedOut: z.boolean(),
     oom: z.boolean().describe("It was killed for using too much memory."),
     truncated: z.boolean().describe("There was more output: see overflowPath."),
-    overflowPath: z.string().optional().describe("File with the whole output; read it with file/read."),
+    overflowPath: z
+      .string()
+      .optional()
+      .describe("File with the whole output; read it with file/read."),
     durationMs: z.int(),
   }),
   risk: "dangerous",
@@ -70,7 +88,7 @@ export default defineTool({
     context.note(programNotes(ended));
     return programOutput(ended);
   },
-}); // prettier-ignore
+});
 
 function argvOf(command: string | readonly string[]): readonly string[] {
   if (typeof command !== "string") return command;

@@ -32,7 +32,18 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
   });
 
   test("a clean repository", async () => {
-    expect(await bench.run(tool, { path: folder })).toEqual({ branch: "main", ahead: 0, behind: 0, clean: true, staged: [], unstaged: [], untracked: [], conflicts: [], stash: 0, truncated: false }); // prettier-ignore
+    expect(await bench.run(tool, { path: folder })).toEqual({
+      branch: "main",
+      ahead: 0,
+      behind: 0,
+      clean: true,
+      staged: [],
+      unstaged: [],
+      untracked: [],
+      conflicts: [],
+      stash: 0,
+      truncated: false,
+    });
   });
 
   test("staged, changed, renamed, untracked, with difference and commits", async () => {
@@ -40,7 +51,13 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
     put("b c.txt", "changed\n");
     put("new ä.txt", "x");
     const state = await bench.run(tool, { path: folder, diff: true, log: 5 });
-    expect(state).toMatchObject({ clean: false, staged: [{ path: "d.txt", change: "renamed", from: "a.txt" }], unstaged: [{ path: "b c.txt", change: "modified" }], untracked: ["new ä.txt"], commits: [{ author: "Test", subject: "first: ä" }] }); // prettier-ignore
+    expect(state).toMatchObject({
+      clean: false,
+      staged: [{ path: "d.txt", change: "renamed", from: "a.txt" }],
+      unstaged: [{ path: "b c.txt", change: "modified" }],
+      untracked: ["new ä.txt"],
+      commits: [{ author: "Test", subject: "first: ä" }],
+    });
     expect(state["diff"]).toContain("+changed");
   });
 
@@ -51,7 +68,12 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
     git(repo, "commit", "-qam", "mine");
     put("a.txt", "later\n");
     git(repo, "stash", "-q");
-    expect(await bench.run(tool, { path: folder })).toMatchObject({ upstream: "base", ahead: 1, behind: 0, stash: 1 }); // prettier-ignore
+    expect(await bench.run(tool, { path: folder })).toMatchObject({
+      upstream: "base",
+      ahead: 1,
+      behind: 0,
+      stash: 1,
+    });
     git(repo, "checkout", "-q", "base");
     put("a.txt", "theirs\n");
     git(repo, "commit", "-qam", "theirs");
@@ -60,7 +82,10 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
     } catch {
       // it stops at the conflict
     }
-    expect(await bench.run(tool, { path: folder })).toMatchObject({ branch: "base", conflicts: ["a.txt"] }); // prettier-ignore
+    expect(await bench.run(tool, { path: folder })).toMatchObject({
+      branch: "base",
+      conflicts: ["a.txt"],
+    });
     git(repo, "reset", "-q", "--hard");
     git(repo, "checkout", "-q", "--detach");
     expect(await bench.run(tool, { path: folder })).toMatchObject({ branch: null });
@@ -68,8 +93,13 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
 
   test("no repository, no folder, nothing there, somewhere else", async () => {
     mkdirSync(join(bench.workspace, `plain${count}`));
-    expect(await bench.fault(tool, { path: `plain${count}` })).toMatchObject({ reason: "not_a_repository", remedy: expect.any(String) as string }); // prettier-ignore
-    expect(await bench.fault(tool, { path: `${folder}/a.txt` })).toMatchObject({ reason: "not_a_directory" }); // prettier-ignore
+    expect(await bench.fault(tool, { path: `plain${count}` })).toMatchObject({
+      reason: "not_a_repository",
+      remedy: expect.any(String) as string,
+    });
+    expect(await bench.fault(tool, { path: `${folder}/a.txt` })).toMatchObject({
+      reason: "not_a_directory",
+    });
     expect(await bench.fault(tool, { path: "missing" })).toMatchObject({
       reason: "path_not_found",
     });
@@ -86,17 +116,70 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
   const canary = "touch /tmp/ran /workspace/ran; echo RAN-CANARY; echo RAN-CANARY >&2; cat";
   const attacks: [string, (config: (name: string, value: string) => void) => void][] = [
     ["core.fsmonitor", (config) => config("core.fsmonitor", canary)],
-    ["core.pager", (config) => (config("core.pager", canary), config("pager.status", canary), config("pager.log", canary), config("pager.diff", canary))],
+    [
+      "core.pager",
+      (config) => (
+        config("core.pager", canary),
+        config("pager.status", canary),
+        config("pager.log", canary),
+        config("pager.diff", canary)
+      ),
+    ],
     ["diff.external", (config) => config("diff.external", canary)],
-    ["a filter by attributes", (config) => (config("filter.evil.clean", canary), config("filter.evil.smudge", canary), config("filter.evil.required", "true"), put(".gitattributes", "* filter=evil\n"))],
-    ["a filter process", (config) => (config("filter.evil.process", canary), put(".gitattributes", "* filter=evil\n"))],
-    ["a filter in an included file", (config) => (config("include.path", "../more.cfg"), put("more.cfg", `[filter "in=cl"]\n\tclean = "${canary}"\n`), put(".gitattributes", "* filter=in=cl\n"))],
-    ["textconv and a diff driver", (config) => (config("diff.evil.textconv", canary), config("diff.evil.command", canary), put(".gitattributes", "* diff=evil\n"))],
-    ["a signature program", (config) => (config("gpg.program", canary), config("log.showSignature", "true"))],
-    ["hooks", (config) => (config("core.hooksPath", "."), put("post-index-change", `#!/bin/sh\n${canary}\n`), put("fsmonitor-watchman", `#!/bin/sh\n${canary}\n`))],
-    ["alternate refs and ssh", (config) => (config("core.alternateRefsCommand", canary), config("core.sshCommand", canary), config("credential.helper", `!${canary}`))],
-    ["an alias", (config) => (config("alias.status", `!${canary}`), config("alias.diff", `!${canary}`))],
-  ]; // prettier-ignore
+    [
+      "a filter by attributes",
+      (config) => (
+        config("filter.evil.clean", canary),
+        config("filter.evil.smudge", canary),
+        config("filter.evil.required", "true"),
+        put(".gitattributes", "* filter=evil\n")
+      ),
+    ],
+    [
+      "a filter process",
+      (config) => (config("filter.evil.process", canary), put(".gitattributes", "* filter=evil\n")),
+    ],
+    [
+      "a filter in an included file",
+      (config) => (
+        config("include.path", "../more.cfg"),
+        put("more.cfg", `[filter "in=cl"]\n\tclean = "${canary}"\n`),
+        put(".gitattributes", "* filter=in=cl\n")
+      ),
+    ],
+    [
+      "textconv and a diff driver",
+      (config) => (
+        config("diff.evil.textconv", canary),
+        config("diff.evil.command", canary),
+        put(".gitattributes", "* diff=evil\n")
+      ),
+    ],
+    [
+      "a signature program",
+      (config) => (config("gpg.program", canary), config("log.showSignature", "true")),
+    ],
+    [
+      "hooks",
+      (config) => (
+        config("core.hooksPath", "."),
+        put("post-index-change", `#!/bin/sh\n${canary}\n`),
+        put("fsmonitor-watchman", `#!/bin/sh\n${canary}\n`)
+      ),
+    ],
+    [
+      "alternate refs and ssh",
+      (config) => (
+        config("core.alternateRefsCommand", canary),
+        config("core.sshCommand", canary),
+        config("credential.helper", `!${canary}`)
+      ),
+    ],
+    [
+      "an alias",
+      (config) => (config("alias.status", `!${canary}`), config("alias.diff", `!${canary}`)),
+    ],
+  ];
 
   test.each(attacks)("%s starts nothing", async (_name, arm) => {
     arm((name, value) => void git(repo, "config", name, value));
@@ -120,18 +203,32 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
     expect(existsSync(join(repo, "ran"))).toBe(true);
   });
 
-  test.each(["--upload-pack=touch x", "-c core.pager=x", "--output=/tmp/out", "--help", "-C/etc", "--exec-path=/tmp"])(
-    "a folder called %s is a folder, not an option",
-    async (name) => {
-      const given = name.replaceAll("/", "_");
-      mkdirSync(join(bench.workspace, folder, given), { recursive: true });
-      writeFileSync(join(bench.workspace, folder, given, "x"), "x");
-      expect(await bench.run(tool, { path: `${folder}/${given}`, log: 1 })).toMatchObject({ branch: "main", untracked: expect.any(Array) as string[] }); // prettier-ignore
-    },
-  ); // prettier-ignore
+  test.each([
+    "--upload-pack=touch x",
+    "-c core.pager=x",
+    "--output=/tmp/out",
+    "--help",
+    "-C/etc",
+    "--exec-path=/tmp",
+  ])("a folder called %s is a folder, not an option", async (name) => {
+    const given = name.replaceAll("/", "_");
+    mkdirSync(join(bench.workspace, folder, given), { recursive: true });
+    writeFileSync(join(bench.workspace, folder, given, "x"), "x");
+    expect(await bench.run(tool, { path: `${folder}/${given}`, log: 1 })).toMatchObject({
+      branch: "main",
+      untracked: expect.any(Array) as string[],
+    });
+  });
 });
 
 test("names with spaces, and what is in conflict", () => {
-  const text = "# branch.head x y\0# branch.ab +2 -3\x001 M. N... 100644 100644 100644 1 2 a b c\x00u UU N... 1 2 3 4 5 6 7 in conflict\0! ignored\0"; // prettier-ignore
-  expect(readStatus(text)).toMatchObject({ branch: "x y", ahead: 2, behind: 3, staged: [{ path: "a b c", change: "modified" }], conflicts: ["in conflict"] }); // prettier-ignore
+  const text =
+    "# branch.head x y\0# branch.ab +2 -3\x001 M. N... 100644 100644 100644 1 2 a b c\x00u UU N... 1 2 3 4 5 6 7 in conflict\0! ignored\0";
+  expect(readStatus(text)).toMatchObject({
+    branch: "x y",
+    ahead: 2,
+    behind: 3,
+    staged: [{ path: "a b c", change: "modified" }],
+    conflicts: ["in conflict"],
+  });
 });

@@ -59,8 +59,16 @@ export default defineTool({
     "conflict, and on request the difference to the last commit and the latest commits. Changes nothing and runs " +
     "none of the repository's hooks or filters. Paths in the answer are relative to the repository.",
   input: z.strictObject({
-    path: z.string().min(1).max(4_096).default(".").describe("Folder of the repository, or one inside it."),
-    diff: z.boolean().default(false).describe("Also the difference to the last commit, staged and unstaged together."),
+    path: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .default(".")
+      .describe("Folder of the repository, or one inside it."),
+    diff: z
+      .boolean()
+      .default(false)
+      .describe("Also the difference to the last commit, staged and unstaged together."),
     log: z.int().min(0).max(50).default(0).describe("Also this many of the latest commits."),
   }),
   output: z.strictObject({
@@ -75,7 +83,17 @@ export default defineTool({
     conflicts: z.array(z.string()),
     stash: z.int().describe("Stashed states."),
     diff: z.string().optional().describe("Unified; at most 200,000 bytes."),
-    commits: z.array(z.strictObject({ hash: z.string(), author: z.string(), date: z.string(), subject: z.string() })).optional().describe("Newest first."),
+    commits: z
+      .array(
+        z.strictObject({
+          hash: z.string(),
+          author: z.string(),
+          date: z.string(),
+          subject: z.string(),
+        }),
+      )
+      .optional()
+      .describe("Newest first."),
     truncated: z.boolean().describe("A list or the difference was longer than fits."),
   }),
   risk: "safe",
@@ -89,28 +107,61 @@ export default defineTool({
   examples: [{ path: ".", log: 5 }],
   async run({ path, diff, log }, powers) {
     const found = await powers.files.stat(path);
-    if (found === null) throw toolError("path_not_found", `path ${quote(path)}: does not exist`, { remedy: "list the directory to see what is there" });
-    if (found.type !== "dir") throw toolError("not_a_directory", `path ${quote(path)}: is not a directory`, { remedy: "name the folder of the repository" });
+    if (found === null)
+      throw toolError("path_not_found", `path ${quote(path)}: does not exist`, {
+        remedy: "list the directory to see what is there",
+      });
+    if (found.type !== "dir")
+      throw toolError("not_a_directory", `path ${quote(path)}: is not a directory`, {
+        remedy: "name the folder of the repository",
+      });
     if ((await powers.process.find("git")) === null)
-      throw toolError("provider_not_configured", "git is not installed on the server", { code: "UNAVAILABLE", remedy: "install git on the server" });
+      throw toolError("provider_not_configured", "git is not installed on the server", {
+        code: "UNAVAILABLE",
+        remedy: "install git on the server",
+      });
     const ended = await powers.process.run({
       argv: ["sh", "-c", SCRIPT, "sh", diff ? "1" : "0", String(log)],
       workspace: "ro",
       cwd: path,
-      ownEnv: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_CEILING_DIRECTORIES: "/", LC_ALL: "C.UTF-8" },
+      ownEnv: {
+        GIT_CONFIG_NOSYSTEM: "1",
+        GIT_CONFIG_GLOBAL: "/dev/null",
+        GIT_TERMINAL_PROMPT: "0",
+        GIT_OPTIONAL_LOCKS: "0",
+        GIT_CEILING_DIRECTORIES: "/",
+        LC_ALL: "C.UTF-8",
+      },
       inlineBytes: 10_485_760,
     });
-    if (ended.exitCode === 128 && /not a git repository|not in a git directory|must be run in a work tree/.test(ended.stderr))
-      throw toolError("not_a_repository", `path ${quote(path)}: is not inside a git repository`, { remedy: "name a folder that holds a .git folder" });
+    if (
+      ended.exitCode === 128 &&
+      /not a git repository|not in a git directory|must be run in a work tree/.test(ended.stderr)
+    )
+      throw toolError("not_a_repository", `path ${quote(path)}: is not inside a git repository`, {
+        remedy: "name a folder that holds a .git folder",
+      });
     if (ended.exitCode !== 0)
-      throw toolError("repository_unreadable", `git could not read the repository: ${cutToBytes(ended.stderr.trim(), 500)}`, { remedy: "check the repository with git fsck" });
+      throw toolError(
+        "repository_unreadable",
+        `git could not read the repository: ${cutToBytes(ended.stderr.trim(), 500)}`,
+        { remedy: "check the repository with git fsck" },
+      );
     return answer(ended.stdout.split("\n"), { diff, log });
   },
-}); // prettier-ignore
+});
 
-function answer([status = "", difference = "", commits = ""]: readonly string[], asked: { diff: boolean; log: number }) {
+function answer(
+  [status = "", difference = "", commits = ""]: readonly string[],
+  asked: { diff: boolean; log: number },
+) {
   const { staged, unstaged, untracked, conflicts, ...state } = readStatus(decoded(status));
-  const lists = { staged: staged.slice(0, MAX_ENTRIES), unstaged: unstaged.slice(0, MAX_ENTRIES), untracked: untracked.slice(0, MAX_ENTRIES), conflicts: conflicts.slice(0, MAX_ENTRIES) };
+  const lists = {
+    staged: staged.slice(0, MAX_ENTRIES),
+    unstaged: unstaged.slice(0, MAX_ENTRIES),
+    untracked: untracked.slice(0, MAX_ENTRIES),
+    conflicts: conflicts.slice(0, MAX_ENTRIES),
+  };
   const text = decoded(difference);
   const shown = cutToBytes(text, MAX_DIFF_BYTES);
   const cut = [staged, unstaged, untracked, conflicts].some((list) => list.length > MAX_ENTRIES);
@@ -121,7 +172,7 @@ function answer([status = "", difference = "", commits = ""]: readonly string[],
     ...(asked.log > 0 ? { commits: readLog(decoded(commits)) } : {}),
     truncated: cut || shown.length < text.length,
   };
-} // prettier-ignore
+}
 
 function decoded(base64: string): string {
   return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));

@@ -26,7 +26,19 @@ const PYTHON = /\.pyi?$/;
 
 const LINTERS: Record<LinterName, Linter> = {
   eslint: {
-    configs: ["eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml"],
+    configs: [
+      "eslint.config.js",
+      "eslint.config.mjs",
+      "eslint.config.cjs",
+      "eslint.config.ts",
+      "eslint.config.mts",
+      "eslint.config.cts",
+      ".eslintrc.json",
+      ".eslintrc.js",
+      ".eslintrc.cjs",
+      ".eslintrc.yml",
+      ".eslintrc.yaml",
+    ],
     takes: SCRIPTS,
     installed: "eslint/bin/eslint.js",
     argv: (target, fix) => ["--format", "json", ...(fix ? ["--fix"] : []), "--", target],
@@ -36,7 +48,14 @@ const LINTERS: Record<LinterName, Linter> = {
     configs: ["biome.json", "biome.jsonc"],
     takes: SCRIPTS,
     installed: "@biomejs/biome/bin/biome",
-    argv: (target, fix) => ["lint", "--reporter=github", "--max-diagnostics=none", ...(fix ? ["--write"] : []), "--", target],
+    argv: (target, fix) => [
+      "lint",
+      "--reporter=github",
+      "--max-diagnostics=none",
+      ...(fix ? ["--write"] : []),
+      "--",
+      target,
+    ],
     fixes: true,
   },
   tsc: {
@@ -46,10 +65,45 @@ const LINTERS: Record<LinterName, Linter> = {
     argv: (target) => ["--noEmit", "--pretty", "false", "--project", target],
     fixes: false,
   },
-  ruff: { configs: null, takes: PYTHON, program: "ruff", python: "ruff", argv: (target, fix) => ["check", "--no-cache", "--output-format", "json", ...(fix ? ["--fix"] : []), "--", target], fixes: true },
-  mypy: { configs: null, takes: PYTHON, program: "mypy", python: "mypy", argv: (target) => ["--no-error-summary", "--show-column-numbers", "--no-color-output", "--cache-dir=/tmp/mypy", "--", target], fixes: false },
-  shellcheck: { configs: null, takes: /\.(?:sh|bash|ksh)$/, program: "shellcheck", argv: (target) => ["--format=json1", "--", target], fixes: false },
-}; // prettier-ignore
+  ruff: {
+    configs: null,
+    takes: PYTHON,
+    program: "ruff",
+    python: "ruff",
+    argv: (target, fix) => [
+      "check",
+      "--no-cache",
+      "--output-format",
+      "json",
+      ...(fix ? ["--fix"] : []),
+      "--",
+      target,
+    ],
+    fixes: true,
+  },
+  mypy: {
+    configs: null,
+    takes: PYTHON,
+    program: "mypy",
+    python: "mypy",
+    argv: (target) => [
+      "--no-error-summary",
+      "--show-column-numbers",
+      "--no-color-output",
+      "--cache-dir=/tmp/mypy",
+      "--",
+      target,
+    ],
+    fixes: false,
+  },
+  shellcheck: {
+    configs: null,
+    takes: /\.(?:sh|bash|ksh)$/,
+    program: "shellcheck",
+    argv: (target) => ["--format=json1", "--", target],
+    fixes: false,
+  },
+};
 const NAMES = Object.keys(LINTERS) as [LinterName, ...LinterName[]];
 
 const MAX_ISSUES = 1_000;
@@ -63,17 +117,31 @@ export default defineTool({
     "shellcheck; auto picks by configuration and file type) and list the issues with place and rule. With fix:true the " +
     "linter mends what it can, which changes files and may need approval. Issues are an answer, not an error.",
   input: z.strictObject({
-    path: z.string().min(1).max(4_096).describe("File or folder to check, relative to the workspace."),
-    linter: z.enum(["auto", ...NAMES]).default("auto").describe("Which linter; auto finds the project's own."),
+    path: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .describe("File or folder to check, relative to the workspace."),
+    linter: z
+      .enum(["auto", ...NAMES])
+      .default("auto")
+      .describe("Which linter; auto finds the project's own."),
     fix: z.boolean().default(false).describe("Mend what can be mended; writes files."),
   }),
   output: z.strictObject({
     linter: z.string(),
     version: z.string(),
     ok: z.boolean().describe("No error was found; warnings may have been."),
-    issues: z.array(z.strictObject({
-      path: z.string(), line: z.int(), column: z.int(), severity: z.enum(["error", "warning"]), rule: z.string(), message: z.string(),
-    })),
+    issues: z.array(
+      z.strictObject({
+        path: z.string(),
+        line: z.int(),
+        column: z.int(),
+        severity: z.enum(["error", "warning"]),
+        rule: z.string(),
+        message: z.string(),
+      }),
+    ),
     counts: z.strictObject({ error: z.int(), warning: z.int() }),
     fixed: z.int().optional().describe("With fix: how many files were changed."),
     truncated: z.boolean().describe("There are more issues than were listed."),
@@ -85,12 +153,17 @@ export default defineTool({
   timeoutMs: 60_000,
   tags: ["code"],
   aliases: ["run_linter"],
-  escalations: [{ argument: "/fix", equals: true, risk: "dangerous", effects: "system_write", sandbox: "rw" }],
+  escalations: [
+    { argument: "/fix", equals: true, risk: "dangerous", effects: "system_write", sandbox: "rw" },
+  ],
   touches: [{ argument: "/path", kind: "path", access: "read" }],
   examples: [{ path: "build.sh", linter: "shellcheck" }],
   async run({ path, linter, fix }, powers, context) {
     const found = await powers.files.stat(path);
-    if (found === null) throw toolError("path_not_found", `path ${quote(path)}: does not exist`, { remedy: "list the directory to see what is there" });
+    if (found === null)
+      throw toolError("path_not_found", `path ${quote(path)}: does not exist`, {
+        remedy: "list the directory to see what is there",
+      });
     const isFolder = found.type === "dir";
     const name = linter === "auto" ? await choose(found.path, isFolder, powers) : linter;
     const chosen = LINTERS[name];
@@ -100,12 +173,27 @@ export default defineTool({
     const targets = await targetsOf(name, found.path, isFolder, config, powers);
     const argv = chosen.argv(targets[0] ?? "", fix && chosen.fixes);
     const workspace = fix && chosen.fixes ? "rw" : "ro";
-    const ended = await powers.process.run({ argv: [...command, ...argv, ...targets.slice(1)], workspace, packages: "read", inlineBytes: 10_485_760 });
+    const ended = await powers.process.run({
+      argv: [...command, ...argv, ...targets.slice(1)],
+      workspace,
+      packages: "read",
+      inlineBytes: 10_485_760,
+    });
     const issues = readLint(name, ended.stdout, "/workspace");
     // Exit 1 means issues everywhere; 2 and above that the linter itself failed.
-    if (issues === null || (ended.exitCode !== 0 && issues.length === 0 && (ended.exitCode !== 1 || name !== "mypy")))
-      throw toolError("linter_failed", `${name} ended with ${ended.exitCode}: ${cutToBytes((ended.stderr.trim() || ended.stdout.trim()), 800)}`, { remedy: "mend its configuration; the text is the linter's own" });
-    const counts = { error: issues.filter(({ severity }) => severity === "error").length, warning: 0 };
+    if (
+      issues === null ||
+      (ended.exitCode !== 0 && issues.length === 0 && (ended.exitCode !== 1 || name !== "mypy"))
+    )
+      throw toolError(
+        "linter_failed",
+        `${name} ended with ${ended.exitCode}: ${cutToBytes(ended.stderr.trim() || ended.stdout.trim(), 800)}`,
+        { remedy: "mend its configuration; the text is the linter's own" },
+      );
+    const counts = {
+      error: issues.filter(({ severity }) => severity === "error").length,
+      warning: 0,
+    };
     counts.warning = issues.length - counts.error;
     context.note({ filesTouched: ended.filesWritten.map((one) => one.path) });
     return {
@@ -118,7 +206,7 @@ export default defineTool({
       truncated: issues.length > MAX_ISSUES || ended.truncated,
     };
   },
-}); // prettier-ignore
+});
 
 /** By what the file is, and by whose configuration lies beside it or above. */
 async function choose(path: string, isFolder: boolean, powers: Powers): Promise<LinterName> {
@@ -132,15 +220,27 @@ async function choose(path: string, isFolder: boolean, powers: Powers): Promise<
       if (name !== "ruff" || (await commandFor(name, powers)) !== null) return name;
     }
   }
-  throw noConfig("auto", NAMES.flatMap((name) => LINTERS[name].configs?.slice(0, 1) ?? []));
-} // prettier-ignore
+  throw noConfig(
+    "auto",
+    NAMES.flatMap((name) => LINTERS[name].configs?.slice(0, 1) ?? []),
+  );
+}
 
 async function holds(folder: string, takes: RegExp, { files }: Powers): Promise<boolean> {
-  const { entries } = await files.list(folder, { depth: 4, includeHidden: false, maxEntries: 1, accept: (entry) => entry.type === "file" && takes.test(entry.path) }); // prettier-ignore
+  const { entries } = await files.list(folder, {
+    depth: 4,
+    includeHidden: false,
+    maxEntries: 1,
+    accept: (entry) => entry.type === "file" && takes.test(entry.path),
+  });
   return entries.length > 0;
 }
 
-async function configOf({ configs }: Linter, path: string, { files }: Powers): Promise<string | null> {
+async function configOf(
+  { configs }: Linter,
+  path: string,
+  { files }: Powers,
+): Promise<string | null> {
   const parts = path.split("/");
   for (let depth = path === "." ? 0 : parts.length; depth >= 0; depth--) {
     const folder = parts.slice(0, depth).join("/");
@@ -150,9 +250,12 @@ async function configOf({ configs }: Linter, path: string, { files }: Powers): P
     }
   }
   return null;
-} // prettier-ignore
+}
 
-async function commandFor(name: LinterName, { files, process: programs }: Powers): Promise<string[] | null> {
+async function commandFor(
+  name: LinterName,
+  { files, process: programs }: Powers,
+): Promise<string[] | null> {
   const { installed, program, python } = LINTERS[name];
   if (installed !== undefined) {
     const main = `node_modules/${installed}`;
@@ -160,41 +263,82 @@ async function commandFor(name: LinterName, { files, process: programs }: Powers
   }
   if (program !== undefined && (await programs.find(program)) !== null) return [program];
   if (python === undefined || (await programs.find("python3")) === null) return null;
-  const tried = await programs.run({ argv: ["python3", "-c", `import ${python}`], workspace: "none", packages: "read" });
+  const tried = await programs.run({
+    argv: ["python3", "-c", `import ${python}`],
+    workspace: "none",
+    packages: "read",
+  });
   return tried.exitCode === 0 ? ["python3", "-m", python] : null;
-} // prettier-ignore
+}
 
 async function commandOf(name: LinterName, powers: Powers): Promise<string[]> {
   const command = await commandFor(name, powers);
   if (command !== null) return command;
   const { installed, program } = LINTERS[name];
   throw toolError("linter_missing", `${name} is not installed`, {
-    remedy: installed === undefined ? `install ${program} on the server, or with system/package_install` : `install it in the workspace: npm install --save-dev ${installed.split("/bin", 1)[0]}`,
+    remedy:
+      installed === undefined
+        ? `install ${program} on the server, or with system/package_install`
+        : `install it in the workspace: npm install --save-dev ${installed.split("/bin", 1)[0]}`,
   });
-} // prettier-ignore
+}
 
 /** Shellcheck takes files only; tsc a project. */
-async function targetsOf(name: LinterName, path: string, isFolder: boolean, config: string | null, { files }: Powers): Promise<string[]> {
+async function targetsOf(
+  name: LinterName,
+  path: string,
+  isFolder: boolean,
+  config: string | null,
+  { files }: Powers,
+): Promise<string[]> {
   if (name === "tsc") return [`/workspace/${config}`];
-  if (name !== "shellcheck" || !isFolder) return [path === "." ? "/workspace" : `/workspace/${path}`];
-  const { entries } = await files.list(path, { depth: 10, includeHidden: false, maxEntries: MAX_SCRIPTS, accept: (entry) => entry.type === "file" && LINTERS.shellcheck.takes.test(entry.path) });
-  if (entries.length === 0) throw toolError("no_config", `there are no shell scripts in ${quote(path)}`, { remedy: "name a file, or another linter" });
+  if (name !== "shellcheck" || !isFolder)
+    return [path === "." ? "/workspace" : `/workspace/${path}`];
+  const { entries } = await files.list(path, {
+    depth: 10,
+    includeHidden: false,
+    maxEntries: MAX_SCRIPTS,
+    accept: (entry) => entry.type === "file" && LINTERS.shellcheck.takes.test(entry.path),
+  });
+  if (entries.length === 0)
+    throw toolError("no_config", `there are no shell scripts in ${quote(path)}`, {
+      remedy: "name a file, or another linter",
+    });
   return entries.map((entry) => `/workspace/${entry.path}`);
-} // prettier-ignore
+}
 
-async function versionOf(name: LinterName, command: readonly string[], { files, process: programs }: Powers): Promise<string> {
+async function versionOf(
+  name: LinterName,
+  command: readonly string[],
+  { files, process: programs }: Powers,
+): Promise<string> {
   const { installed } = LINTERS[name];
   if (installed !== undefined) {
-    const folder = installed.split("/").slice(0, installed.startsWith("@") ? 2 : 1).join("/");
-    const { bytes } = await files.read(`node_modules/${folder}/package.json`, { maxBytes: 1_048_576 });
+    const folder = installed
+      .split("/")
+      .slice(0, installed.startsWith("@") ? 2 : 1)
+      .join("/");
+    const { bytes } = await files.read(`node_modules/${folder}/package.json`, {
+      maxBytes: 1_048_576,
+    });
     return /"version"\s*:\s*"([^"]+)"/.exec(new TextDecoder().decode(bytes))?.[1] ?? "unknown";
   }
-  const { stdout } = await programs.run({ argv: [...command, "--version"], workspace: "none", packages: "read" });
+  const { stdout } = await programs.run({
+    argv: [...command, "--version"],
+    workspace: "none",
+    packages: "read",
+  });
   return /\d+(?:\.\d+)+/.exec(stdout)?.[0] ?? "unknown";
-} // prettier-ignore
+}
 
 function noConfig(name: string, configs: readonly string[]): Error {
-  return toolError("no_config", name === "auto" ? "no linter is configured for this path" : `${name} has no configuration for this path`, {
-    remedy: `add one of ${configs.slice(0, 4).join(", ")}, or name another linter`,
-  });
-} // prettier-ignore
+  return toolError(
+    "no_config",
+    name === "auto"
+      ? "no linter is configured for this path"
+      : `${name} has no configuration for this path`,
+    {
+      remedy: `add one of ${configs.slice(0, 4).join(", ")}, or name another linter`,
+    },
+  );
+}

@@ -28,14 +28,31 @@ export default defineTool({
     "A non-zero exitCode is an answer, not an error: the traceback is in stderr.",
   input: z.strictObject({
     script: z.string().min(1).max(262_144).describe("The text of the script."),
-    args: z.array(z.string().max(65_536)).max(200).default([]).describe("What the script finds in sys.argv[1:]."),
+    args: z
+      .array(z.string().max(65_536))
+      .max(200)
+      .default([])
+      .describe("What the script finds in sys.argv[1:]."),
     packages: z
-      .array(z.string().max(100).regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/))
+      .array(
+        z
+          .string()
+          .max(100)
+          .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/),
+      )
       .max(50)
       .default([])
       .describe("Packages the script imports; checked before it runs."),
-    timeoutSeconds: z.int().min(5).max(300).default(60).describe("Stop it after this long; cannot exceed the call's own limit."),
-    network: z.boolean().default(false).describe("Let it reach public hosts through the egress guard; a person may be asked."),
+    timeoutSeconds: z
+      .int()
+      .min(5)
+      .max(300)
+      .default(60)
+      .describe("Stop it after this long; cannot exceed the call's own limit."),
+    network: z
+      .boolean()
+      .default(false)
+      .describe("Let it reach public hosts through the egress guard; a person may be asked."),
   }),
   output: z.strictObject({
     stdout: z.string().describe("The first 51,200 bytes."),
@@ -45,9 +62,14 @@ export default defineTool({
     timedOut: z.boolean(),
     oom: z.boolean().describe("It was killed for using too much memory."),
     truncated: z.boolean().describe("There was more output: see overflowPath."),
-    overflowPath: z.string().optional().describe("File with the whole output; read it with file/read."),
+    overflowPath: z
+      .string()
+      .optional()
+      .describe("File with the whole output; read it with file/read."),
     durationMs: z.int(),
-    filesWritten: z.array(z.strictObject({ path: z.string(), bytes: z.int() })).describe("Files of the workspace that it made or changed."),
+    filesWritten: z
+      .array(z.strictObject({ path: z.string(), bytes: z.int() }))
+      .describe("Files of the workspace that it made or changed."),
   }),
   risk: "dangerous",
   effects: "system_dangerous",
@@ -76,11 +98,18 @@ export default defineTool({
       packages: "read",
     });
     context.note(programNotes(ended));
-    return { ...programOutput(ended), filesWritten: ended.filesWritten.slice(0, 1_000).map((one) => ({ ...one })) };
+    return {
+      ...programOutput(ended),
+      filesWritten: ended.filesWritten.slice(0, 1_000).map((one) => ({ ...one })),
+    };
   },
-}); // prettier-ignore
+});
 
-async function requirePackages(program: string, packages: readonly string[], powers: Pick<ToolPowers, "process">): Promise<void> {
+async function requirePackages(
+  program: string,
+  packages: readonly string[],
+  powers: Pick<ToolPowers, "process">,
+): Promise<void> {
   if (packages.length === 0) return;
   const { stdout } = await powers.process.run({
     argv: [program, "/job/missing.py", ...packages],
@@ -93,4 +122,4 @@ async function requirePackages(program: string, packages: readonly string[], pow
     throw toolError("package_missing", `not installed: ${missing.join(", ")}`, {
       remedy: "install them with system/package_install, or do without",
     });
-} // prettier-ignore
+}

@@ -20,17 +20,39 @@ export default defineTool({
   input: z.strictObject({
     script: z.string().min(1).max(262_144).describe("The text of the script."),
     interpreter: z.enum(["sh", "bash", "node", "python"]).default("sh").describe("What runs it."),
-    args: z.array(z.string().max(65_536)).max(200).default([]).describe("Arguments the script is given."),
+    args: z
+      .array(z.string().max(65_536))
+      .max(200)
+      .default([])
+      .describe("Arguments the script is given."),
     cwd: z.string().min(1).max(4_096).default(".").describe("Folder of the workspace to start in."),
     env: z
-      .record(z.string().max(256).regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(65_536))
+      .record(
+        z
+          .string()
+          .max(256)
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
+        z.string().max(65_536),
+      )
       .refine((env) => Object.keys(env).length <= 50, "at most 50 variables")
       .meta({ maxProperties: 50 })
       .default({})
       .describe("Variables for the script; PATH, LD_*, *_PROXY and the like are refused."),
-    stdin: z.string().max(1_048_576).optional().describe("Text given to the script on its standard input."),
-    timeoutSeconds: z.int().min(5).max(300).default(60).describe("Stop it after this long; cannot exceed the call's own limit."),
-    network: z.boolean().default(false).describe("Let it reach public hosts through the egress guard; a person may be asked."),
+    stdin: z
+      .string()
+      .max(1_048_576)
+      .optional()
+      .describe("Text given to the script on its standard input."),
+    timeoutSeconds: z
+      .int()
+      .min(5)
+      .max(300)
+      .default(60)
+      .describe("Stop it after this long; cannot exceed the call's own limit."),
+    network: z
+      .boolean()
+      .default(false)
+      .describe("Let it reach public hosts through the egress guard; a person may be asked."),
   }),
   output: z.strictObject({
     stdout: z.string().describe("The first 51,200 bytes."),
@@ -40,9 +62,14 @@ export default defineTool({
     timedOut: z.boolean(),
     oom: z.boolean().describe("It was killed for using too much memory."),
     truncated: z.boolean().describe("There was more output: see overflowPath."),
-    overflowPath: z.string().optional().describe("File with the whole output; read it with file/read."),
+    overflowPath: z
+      .string()
+      .optional()
+      .describe("File with the whole output; read it with file/read."),
     durationMs: z.int(),
-    filesWritten: z.array(z.strictObject({ path: z.string(), bytes: z.int() })).describe("Files of the workspace that it made or changed."),
+    filesWritten: z
+      .array(z.strictObject({ path: z.string(), bytes: z.int() }))
+      .describe("Files of the workspace that it made or changed."),
   }),
   risk: "dangerous",
   effects: "system_dangerous",
@@ -58,8 +85,12 @@ export default defineTool({
     { argument: "/env", kind: "env" },
     { argument: "/network", kind: "network" },
   ],
-  examples: [{ script: "for f in *; do echo \"$f\"; done" }],
-  async run({ script, interpreter, args, cwd, env, stdin, timeoutSeconds, network }, powers, context) {
+  examples: [{ script: 'for f in *; do echo "$f"; done' }],
+  async run(
+    { script, interpreter, args, cwd, env, stdin, timeoutSeconds, network },
+    powers,
+    context,
+  ) {
     const program = await powers.process.find(PROGRAMS[interpreter]);
     if (program === null)
       throw toolError("interpreter_missing", `${interpreter} is not installed on the server`, {
@@ -77,6 +108,9 @@ export default defineTool({
       ...(stdin === undefined ? {} : { stdin }),
     });
     context.note(programNotes(ended));
-    return { ...programOutput(ended), filesWritten: ended.filesWritten.slice(0, 1_000).map((one) => ({ ...one })) };
+    return {
+      ...programOutput(ended),
+      filesWritten: ended.filesWritten.slice(0, 1_000).map((one) => ({ ...one })),
+    };
   },
-}); // prettier-ignore
+});

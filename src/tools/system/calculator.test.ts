@@ -60,12 +60,19 @@ describe("values", () => {
     expect(await value("pi")).toBe("3.1415926535897932384626433832795028841971693993751");
     expect(await value("sqrt(2)")).toBe("1.4142135623730950488016887242096980785696718753769");
     expect(await value("ln(10)")).toBe("2.3025850929940456840179914546843642076011014886288");
-    expect(await value("exp(-1)")).toBe("0.36787944117144232159552377016146086744581113103177"); // prettier-ignore
-    expect(await value("ln(1 + 1e-30) * 1e30")).toBe("0.9999999999999999999999999999995"); // prettier-ignore
+    expect(await value("exp(-1)")).toBe("0.36787944117144232159552377016146086744581113103177");
+    expect(await value("ln(1 + 1e-30) * 1e30")).toBe("0.9999999999999999999999999999995");
   });
 
   test("a, b and op", async () => {
-    const wanted = { add: "2.7", sub: "-4.7", mul: "-3.7", div: "-0.27027027027027", mod: "-1", pow: "-1" }; // prettier-ignore
+    const wanted = {
+      add: "2.7",
+      sub: "-4.7",
+      mul: "-3.7",
+      div: "-0.27027027027027",
+      mod: "-1",
+      pow: "-1",
+    };
     for (const [op, result] of Object.entries(wanted)) {
       const output = await bench.run(calculator, { a: -1, b: op === "pow" ? 3 : 3.7, op });
       expect([op, output["result"]]).toEqual([op, result]);
@@ -114,7 +121,10 @@ describe("refusals", () => {
   test.each([[{}], [{ a: 1, b: 2 }], [{ expression: "1", op: "add" }]])(
     "%j: one form",
     async (input) => {
-      expect(await bench.fault(calculator, input)).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" }); // prettier-ignore
+      expect(await bench.fault(calculator, input)).toMatchObject({
+        code: "BAD_REQUEST",
+        reason: "invalid_arguments",
+      });
     },
   );
 });
@@ -138,7 +148,10 @@ const tree = (
       base,
       fc
         .tuple(fc.constantFrom(...Object.entries(operators)), tie("node"), tie("node"))
-        .map(([[sign, apply], a, b]) => ({ text: `(${a.text} ${sign} ${b.text})`, value: apply(a.value, b.value) })), // prettier-ignore
+        .map(([[sign, apply], a, b]) => ({
+          text: `(${a.text} ${sign} ${b.text})`,
+          value: apply(a.value, b.value),
+        })),
     ),
   })).node;
 
@@ -157,7 +170,9 @@ describe("against plain arithmetic", () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ text, value }) => {
         if (Number.isNaN(value)) {
-          expect((await bench.fault(calculator, { expression: text })).reason).toBe("division_by_zero"); // prettier-ignore
+          expect((await bench.fault(calculator, { expression: text })).reason).toBe(
+            "division_by_zero",
+          );
           return;
         }
         const { result, exact } = await calculate(text, 30);
@@ -188,7 +203,13 @@ describe("against plain arithmetic", () => {
     const doubles = fc.double({ min: 1e-6, max: 500, noNaN: true });
     await fc.assert(
       fc.asyncProperty(doubles, fc.double({ min: -3, max: 3, noNaN: true }), async (x, y) => {
-        const wanted = { sqrt: Math.sqrt(x), exp: Math.exp(x), log2: Math.log2(x), log10: Math.log10(x), ln: Math.log(x) }; // prettier-ignore
+        const wanted = {
+          sqrt: Math.sqrt(x),
+          exp: Math.exp(x),
+          log2: Math.log2(x),
+          log10: Math.log10(x),
+          ln: Math.log(x),
+        };
         for (const [name, value] of Object.entries(wanted)) {
           const got = Number((await calculate(`${name}(${x})`, 20))["result"]);
           expect(Math.abs(got - value)).toBeLessThanOrEqual(1e-13 * Math.max(1, Math.abs(value)));
@@ -201,8 +222,35 @@ describe("against plain arithmetic", () => {
   });
 
   test("whatever the text, the answer is a value or a fault of ours, and soon", async () => {
-    const piece = fc.constantFrom("1", "2.5", "e", "pi", "1e300", "9", "(", ")", "+", "-", "*", "/", "%", "^", "!", ",", "sqrt(", "exp(", "ln(", "max(", " ", "x", "\u0000"); // prettier-ignore
-    const text = fc.oneof(fc.string({ minLength: 1, maxLength: 100 }), fc.array(piece, { minLength: 1, maxLength: 60 }).map((all) => all.join(""))); // prettier-ignore
+    const piece = fc.constantFrom(
+      "1",
+      "2.5",
+      "e",
+      "pi",
+      "1e300",
+      "9",
+      "(",
+      ")",
+      "+",
+      "-",
+      "*",
+      "/",
+      "%",
+      "^",
+      "!",
+      ",",
+      "sqrt(",
+      "exp(",
+      "ln(",
+      "max(",
+      " ",
+      "x",
+      "\u0000",
+    );
+    const text = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 100 }),
+      fc.array(piece, { minLength: 1, maxLength: 60 }).map((all) => all.join("")),
+    );
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 50 }), async (expression, precision) => {
         const before = performance.now();

@@ -12,8 +12,19 @@ export default defineTool({
     "exactly what it answers. Where a person has to agree first, you are told the executionId to come back with.",
   input: z.strictObject({
     name: z.string().min(1).max(256).describe("Name of the tool, e.g. file_read."),
-    arguments: z.record(z.string().max(256), z.unknown()).default({}).meta({ maxProperties: 1_000 }).describe("Its arguments, as its inputSchema wants them."),
-    executionId: z.string().min(1).max(128).optional().describe("Of an earlier call that was still waiting: its answer is told instead of calling again."),
+    arguments: z
+      .record(z.string().max(256), z.unknown())
+      .default({})
+      .meta({ maxProperties: 1_000 })
+      .describe("Its arguments, as its inputSchema wants them."),
+    executionId: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe(
+        "Of an earlier call that was still waiting: its answer is told instead of calling again.",
+      ),
   }),
   output: z.unknown(),
   passesOn: true,
@@ -26,11 +37,16 @@ export default defineTool({
   async run({ name, arguments: args, executionId }, { engine }, context) {
     // A wish about the cache is about the tool that is meant.
     const metadata = context.metadata?.["cache"] === false ? { metadata: { cache: false } } : {};
-    const outcome = await engine.relay({ name, arguments: args as JsonObject, executionId, ...metadata });
+    const outcome = await engine.relay({
+      name,
+      arguments: args as JsonObject,
+      executionId,
+      ...metadata,
+    });
     context.note({ innerExecutionId: outcome.executionId });
     const { output, fault } = passedOn(outcome);
     if (fault === null) return output;
     const { code, reason, message, ...rest } = fault;
     throw toolError(reason, message, { code, ...rest });
   },
-}); // prettier-ignore
+});

@@ -7,7 +7,12 @@ export default defineTool({
     "Say how much space is left on the disk that holds a folder of the workspace. " +
     "Use it before writing much, or when something reports that the disk is full.",
   input: z.strictObject({
-    path: z.string().min(1).max(4_096).default(".").describe("Folder or file; default: the workspace."), // prettier-ignore
+    path: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .default(".")
+      .describe("Folder or file; default: the workspace."),
   }),
   output: z.strictObject({
     path: z.string().describe("What was looked at."),
@@ -15,7 +20,10 @@ export default defineTool({
     used: z.number().describe("Bytes in use."),
     free: z.number().describe("Bytes that can still be written."),
     percent: z.number().describe("Part in use, in percent."),
-    inodesFree: z.number().optional().describe("How many more files fit, where the file system limits that."), // prettier-ignore
+    inodesFree: z
+      .number()
+      .optional()
+      .describe("How many more files fit, where the file system limits that."),
   }),
   risk: "safe",
   effects: "essential_health_check",

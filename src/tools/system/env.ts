@@ -29,7 +29,10 @@ export default defineTool({
   examples: [{ names: ["TZ", "LANG"] }],
   run({ names }, { host }) {
     const found = host.environment(names);
-    const values = Object.entries(found).map(([name, value]) => [name, value !== null && isSecretName(name) ? MASK : value]); // prettier-ignore
+    const values = Object.entries(found).map(([name, value]) => [
+      name,
+      value !== null && isSecretName(name) ? MASK : value,
+    ]);
     return {
       values: Object.fromEntries(values) as Record<string, string | null>,
       refused: names.filter((name) => !Object.hasOwn(found, name)),

@@ -9,7 +9,9 @@ let ann: Caller;
 let owner: Caller;
 beforeAll(async () => {
   app = await startApp();
-  await app.api("POST", "/capsules", { body: { id: "few", name: "Few", capabilities: ["system/echo", "system/explain", "file/read"] } }); // prettier-ignore
+  await app.api("POST", "/capsules", {
+    body: { id: "few", name: "Few", capabilities: ["system/echo", "system/explain", "file/read"] },
+  });
   ann = await app.callerOf(await newUser(app, "ann", { capsuleId: "few" }));
   owner = await app.callerOf(app.adminKey);
 });
@@ -24,9 +26,19 @@ test("one's own refusal: which stage, why, by which rule, and what would change 
   expect(refused.error).toMatchObject({ code: "FORBIDDEN" });
   const { status, output } = await explain(ann, { executionId: refused.executionId });
   expect(status).toBe("success");
-  expect(output).toMatchObject({ tool: "file/read", verdict: "deny", summary: expect.stringMatching(/^Refused by arguments: /) as string, wouldChange: [refused.error?.remedy] }); // prettier-ignore
+  expect(output).toMatchObject({
+    tool: "file/read",
+    verdict: "deny",
+    summary: expect.stringMatching(/^Refused by arguments: /) as string,
+    wouldChange: [refused.error?.remedy],
+  });
   const gates = (output as { gates: JsonObject[] }).gates;
-  expect(gates.at(-1)).toMatchObject({ stage: "arguments", verdict: "deny", reason: refused.error?.reason, rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string }); // prettier-ignore
+  expect(gates.at(-1)).toMatchObject({
+    stage: "arguments",
+    verdict: "deny",
+    reason: refused.error?.reason,
+    rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string,
+  });
 });
 
 test("a call one has in mind: every stage is asked, nothing runs, nothing is counted", async () => {
@@ -78,7 +90,14 @@ test("an administrator sees all: other people's calls, and what hid a tool", asy
 });
 
 test("it needs a tool or an execution, and arguments go with a tool", async () => {
-  for (const args of [{}, { tool: "system/echo", executionId: "exec_1_a" }, { executionId: "exec_1_a", arguments: {} }]) {
-    expect((await explain(ann, args)).error).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
+  for (const args of [
+    {},
+    { tool: "system/echo", executionId: "exec_1_a" },
+    { executionId: "exec_1_a", arguments: {} },
+  ]) {
+    expect((await explain(ann, args)).error).toMatchObject({
+      code: "BAD_REQUEST",
+      reason: "invalid_arguments",
+    });
   }
-}); // prettier-ignore
+});

@@ -58,17 +58,31 @@ export default defineTool({
         ? await engine.explain({ tool: tool ?? "", ...(args ? { arguments: args as never } : {}) })
         : await engine.explain({ executionId });
     // The same words for what does not exist and for what this caller may not know.
-    if (!found) throw toolError("unknown", executionId === undefined ? `Tool '${tool}' not found` : `Execution '${executionId}' not found`, { code: "NOT_FOUND", remedy: "list the tools you may use, or your executions" }); // prettier-ignore
+    if (!found)
+      throw toolError(
+        "unknown",
+        executionId === undefined
+          ? `Tool '${tool}' not found`
+          : `Execution '${executionId}' not found`,
+        { code: "NOT_FOUND", remedy: "list the tools you may use, or your executions" },
+      );
     return {
       tool: found.tool,
       verdict: found.verdict,
       summary: found.summary,
-      gates: found.gates.map(({ stage, verdict, ms, reason, message, remedy, rule, asks }) => ({ stage, verdict, ms, ...given({ reason, message, remedy, rule, asks }) })),
+      gates: found.gates.map(({ stage, verdict, ms, reason, message, remedy, rule, asks }) => ({
+        stage,
+        verdict,
+        ms,
+        ...given({ reason, message, remedy, rule, asks }),
+      })),
       wouldChange: [...found.wouldChange],
-    }; // prettier-ignore
+    };
   },
 });
 
 function given(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined)); // prettier-ignore
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }

@@ -12,14 +12,19 @@ import processes from "./process.ts";
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await openBench({ flags: { "tools.visibleEnv": "TZ,OSTIARY_TEST_SEEN,OSTIARY_TEST_API_KEY" } }); // prettier-ignore
+  bench = await openBench({
+    flags: { "tools.visibleEnv": "TZ,OSTIARY_TEST_SEEN,OSTIARY_TEST_API_KEY" },
+  });
 });
 afterAll(() => bench.close());
 
 test("health: what is well is told only when asked for", async () => {
   expect(await bench.run(health, {})).toEqual({ status: "ok", mode: "NORMAL", checks: [] });
   const { checks } = await bench.run(health, { verbose: true });
-  expect(checks).toEqual([{ name: "store", ok: true, ms: 1 }, { name: "configuration", ok: true, ms: 0 }]); // prettier-ignore
+  expect(checks).toEqual([
+    { name: "store", ok: true, ms: 1 },
+    { name: "configuration", ok: true, ms: 0 },
+  ]);
 });
 
 test("metrics: figures that can be", async () => {
@@ -34,11 +39,14 @@ test("metrics: figures that can be", async () => {
 });
 
 test("disk: the workspace by default, judged like any path", async () => {
-  expect(await bench.run(disk, {})).toMatchObject({ path: ".", total: expect.any(Number) as number });
+  expect(await bench.run(disk, {})).toMatchObject({
+    path: ".",
+    total: expect.any(Number) as number,
+  });
   for (const path of ["/etc", "../outside", "/proc"])
     expect(await bench.fault(disk, { path })).toMatchObject({ code: "FORBIDDEN" });
   expect(await bench.fault(disk, { path: "absent" })).toMatchObject({ reason: "path_not_found" });
-}); // prettier-ignore
+});
 
 test("process: by number and by name; what does not run is missing", async () => {
   const own = await bench.run(processes, { pid: process.pid });
@@ -47,10 +55,13 @@ test("process: by number and by name; what does not run is missing", async () =>
   const found = await bench.run(processes, { names: [name, "no-such-program"] });
   expect((found["processes"] as { pid: number }[]).map(({ pid }) => pid)).toContain(process.pid);
   expect(found["missing"]).toEqual(["no-such-program"]);
-  expect(await bench.run(processes, { pid: 4_194_304 })).toEqual({ processes: [], missing: ["4194304"] });
+  expect(await bench.run(processes, { pid: 4_194_304 })).toEqual({
+    processes: [],
+    missing: ["4194304"],
+  });
   for (const input of [{}, { names: ["a"], pid: 1 }])
     expect(await bench.fault(processes, input)).toMatchObject({ code: "BAD_REQUEST" });
-}); // prettier-ignore
+});
 
 test("process: both ways to ask the system agree", async () => {
   if (process.platform !== "linux") return;
@@ -66,7 +77,9 @@ const line = (level: number, msg: string, more: object = {}): string =>
 
 test("logs: by time, severity and text, the newest, without stacks", async () => {
   bench.logRing.add(line(30, "started"));
-  bench.logRing.add(line(50, "broken", { err: { message: "no luck", stack: "at /secret/place.ts:1" } })); // prettier-ignore
+  bench.logRing.add(
+    line(50, "broken", { err: { message: "no luck", stack: "at /secret/place.ts:1" } }),
+  );
   bench.logRing.add(line(40, "careful"));
   const of = async (input: object) => {
     const { entries } = await bench.run(logs, { ...input });
@@ -76,22 +89,39 @@ test("logs: by time, severity and text, the newest, without stacks", async () =>
   expect(await of({ level: "warn" })).toHaveLength(2);
   expect(await of({ contains: "START" })).toEqual(["started"]);
   expect(await of({ since: "1s", until: "2s" })).toEqual([]);
-  expect(await bench.run(logs, { limit: 1 })).toMatchObject({ entries: [{ message: "careful", level: "warn", source: "ostiary" }], truncated: true }); // prettier-ignore
-  expect(await bench.fault(logs, { since: "yesterday-ish" })).toMatchObject({ code: "BAD_REQUEST", errors: [{ path: "/since" }] }); // prettier-ignore
+  expect(await bench.run(logs, { limit: 1 })).toMatchObject({
+    entries: [{ message: "careful", level: "warn", source: "ostiary" }],
+    truncated: true,
+  });
+  expect(await bench.fault(logs, { since: "yesterday-ish" })).toMatchObject({
+    code: "BAD_REQUEST",
+    errors: [{ path: "/since" }],
+  });
 });
 
 test("logs: the system's log, or that there is none; never the host's name", async () => {
-  const found = await bench.run(logs, { source: "system", since: "1d" }).catch((cause: unknown) => cause);
-  if (found instanceof Error) expect(found).toMatchObject({ fault: { reason: "source_unavailable", remedy: expect.any(String) as string } });
+  const found = await bench
+    .run(logs, { source: "system", since: "1d" })
+    .catch((cause: unknown) => cause);
+  if (found instanceof Error)
+    expect(found).toMatchObject({
+      fault: { reason: "source_unavailable", remedy: expect.any(String) as string },
+    });
   else expect(JSON.stringify(found)).not.toContain(` ${hostname()} `);
-}); // prettier-ignore
+});
 
 test("env: listed ones only, secrets masked", async () => {
   process.env["OSTIARY_TEST_SEEN"] = "yes";
   process.env["OSTIARY_TEST_API_KEY"] = "hidden-value";
-  const found = await bench.run(env, { names: ["OSTIARY_TEST_SEEN", "OSTIARY_TEST_API_KEY", "HOME", "TZ"] }); // prettier-ignore
+  const found = await bench.run(env, {
+    names: ["OSTIARY_TEST_SEEN", "OSTIARY_TEST_API_KEY", "HOME", "TZ"],
+  });
   expect(found).toEqual({
-    values: { OSTIARY_TEST_SEEN: "yes", OSTIARY_TEST_API_KEY: "[masked]", TZ: process.env["TZ"] ?? null }, // prettier-ignore
+    values: {
+      OSTIARY_TEST_SEEN: "yes",
+      OSTIARY_TEST_API_KEY: "[masked]",
+      TZ: process.env["TZ"] ?? null,
+    },
     refused: ["HOME"],
   });
 });

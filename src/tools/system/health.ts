@@ -10,7 +10,9 @@ export default defineTool({
     verbose: z.boolean().default(false).describe("Also list the parts that are well."),
   }),
   output: z.strictObject({
-    status: z.enum(["ok", "degraded", "down"]).describe("down: calls are refused; degraded: the mode is not NORMAL."), // prettier-ignore
+    status: z
+      .enum(["ok", "degraded", "down"])
+      .describe("down: calls are refused; degraded: the mode is not NORMAL."),
     mode: z.string().describe("Operating mode, e.g. NORMAL."),
     checks: z
       .array(

@@ -15,10 +15,25 @@ export default defineTool({
     "and text. Newest last. Secrets are masked. The server's own log is kept in memory since its start.",
   input: z.strictObject({
     source: z.enum(["ostiary", "system"]).default("ostiary").describe("Whose log."),
-    since: z.string().min(2).max(40).default("15m").describe("From when: an age such as 30s, 15m, 2h, 1d, or a time in ISO 8601."), // prettier-ignore
-    until: z.string().min(2).max(40).optional().describe("Up to when, in the same forms; default: now."), // prettier-ignore
+    since: z
+      .string()
+      .min(2)
+      .max(40)
+      .default("15m")
+      .describe("From when: an age such as 30s, 15m, 2h, 1d, or a time in ISO 8601."),
+    until: z
+      .string()
+      .min(2)
+      .max(40)
+      .optional()
+      .describe("Up to when, in the same forms; default: now."),
     level: z.enum(["debug", "info", "warn", "error"]).optional().describe("Least severity."),
-    contains: z.string().min(1).max(500).optional().describe("Text that the line must hold, case ignored."), // prettier-ignore
+    contains: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe("Text that the line must hold, case ignored."),
     limit: z.int().min(1).max(1_000).default(200).describe("At most so many, the newest."),
   }),
   output: z.strictObject({
@@ -57,6 +72,9 @@ function momentOf(field: string, text: string, now: number): number {
   const age = /^(\d{1,6})([smhd])$/.exec(text);
   const at = age ? now - Number(age[1]) * (UNITS[age[2] ?? ""] ?? 0) : Date.parse(text);
   if (!Number.isNaN(at)) return at;
-  const message = `${field}: expected an age such as 15m or a time in ISO 8601, got ${JSON.stringify(text)}`; // prettier-ignore
-  throw toolError("invalid_arguments", message, { code: "BAD_REQUEST", errors: [{ path: `/${field}`, message }] }); // prettier-ignore
+  const message = `${field}: expected an age such as 15m or a time in ISO 8601, got ${JSON.stringify(text)}`;
+  throw toolError("invalid_arguments", message, {
+    code: "BAD_REQUEST",
+    errors: [{ path: `/${field}`, message }],
+  });
 }

@@ -8,7 +8,8 @@ import python from "../shell/python.ts";
 import script from "../shell/script.ts";
 import tool from "./package_install.ts";
 
-const HAS = existsSync("/usr/bin/bwrap") && existsSync("/usr/bin/npm") && existsSync("/usr/bin/python3"); // prettier-ignore
+const HAS =
+  existsSync("/usr/bin/bwrap") && existsSync("/usr/bin/npm") && existsSync("/usr/bin/python3");
 
 describe.skipIf(!HAS)("system/package_install", { timeout: 120_000 }, () => {
   let web: Web;
@@ -24,23 +25,45 @@ describe.skipIf(!HAS)("system/package_install", { timeout: 120_000 }, () => {
 
   test("a package of npm can be required afterwards, and its install script did not run", async () => {
     const done = await bench.run(tool, { manager: "npm", name: "left-pad", version: "1.3.0" });
-    expect(done).toMatchObject({ manager: "npm", name: "left-pad", version: "1.3.0", integrity: expect.stringMatching(/^sha512-/) as string, path: "/packages/npm/node_modules/left-pad", added: ["left-pad@1.3.0"] }); // prettier-ignore
+    expect(done).toMatchObject({
+      manager: "npm",
+      name: "left-pad",
+      version: "1.3.0",
+      integrity: expect.stringMatching(/^sha512-/) as string,
+      path: "/packages/npm/node_modules/left-pad",
+      added: ["left-pad@1.3.0"],
+    });
     expect(existsSync(join(bench.dataDir, "packages/tenant/npm/RAN"))).toBe(false);
     expect(bench.notes.at(-1)).toMatchObject({ hosts: ["packages.example.org"], untrusted: true });
-    const used = await bench.run(script, { interpreter: "node", script: 'console.log(require("left-pad")("a", 3))' }); // prettier-ignore
+    const used = await bench.run(script, {
+      interpreter: "node",
+      script: 'console.log(require("left-pad")("a", 3))',
+    });
     expect(used).toMatchObject({ stdout: "  a\n", exitCode: 0 });
   });
 
   test("a package of pip can be imported afterwards, and the one of npm is still there", async () => {
     const done = await bench.run(tool, { manager: "pip", name: "tinypad", version: "1.0.0" });
-    expect(done).toMatchObject({ integrity: expect.stringMatching(/^sha256-[0-9a-f]{64}$/) as string, added: ["tinypad@1.0.0"] }); // prettier-ignore
-    const used = await bench.run(python, { script: 'import tinypad; print(tinypad.pad("a", 3))', packages: ["tinypad"] }); // prettier-ignore
+    expect(done).toMatchObject({
+      integrity: expect.stringMatching(/^sha256-[0-9a-f]{64}$/) as string,
+      added: ["tinypad@1.0.0"],
+    });
+    const used = await bench.run(python, {
+      script: 'import tinypad; print(tinypad.pad("a", 3))',
+      packages: ["tinypad"],
+    });
     expect(used).toMatchObject({ stdout: "  a\n", exitCode: 0 });
-    expect(existsSync(join(bench.dataDir, "packages/tenant/npm/node_modules/left-pad/index.js"))).toBe(true); // prettier-ignore
+    expect(
+      existsSync(join(bench.dataDir, "packages/tenant/npm/node_modules/left-pad/index.js")),
+    ).toBe(true);
   });
 
   test("another tenant does not see it", async () => {
-    const fault = await bench.fault(python, { script: "1", packages: ["tinypad"] }, { caller: { tenantId: "other" } }); // prettier-ignore
+    const fault = await bench.fault(
+      python,
+      { script: "1", packages: ["tinypad"] },
+      { caller: { tenantId: "other" } },
+    );
     expect(fault).toMatchObject({ reason: "package_missing" });
   });
 
@@ -50,32 +73,58 @@ describe.skipIf(!HAS)("system/package_install", { timeout: 120_000 }, () => {
     ["pip", "tinypad", "9.9.9"],
     ["pip", "no-such-thing", "1.0.0"],
   ])("%s %s %s is not found", async (manager, name, version) => {
-    expect(await bench.fault(tool, { manager, name, version })).toMatchObject({ reason: "package_not_found", remedy: expect.any(String) as string }); // prettier-ignore
+    expect(await bench.fault(tool, { manager, name, version })).toMatchObject({
+      reason: "package_not_found",
+      remedy: expect.any(String) as string,
+    });
   });
 
-  test.each(["latest", "^1.0.0", "1.x", "*", ">=1", "1.0.0 || 2.0.0", "-1.0.0", "1.0.0;x", "$(id)"])(
-    "the version %s is not exact",
-    async (version) => {
-      for (const manager of ["npm", "pip"])
-        expect(await bench.fault(tool, { manager, name: "left-pad", version })).toMatchObject({ reason: "version_not_exact" }); // prettier-ignore
-    },
-  );
+  test.each([
+    "latest",
+    "^1.0.0",
+    "1.x",
+    "*",
+    ">=1",
+    "1.0.0 || 2.0.0",
+    "-1.0.0",
+    "1.0.0;x",
+    "$(id)",
+  ])("the version %s is not exact", async (version) => {
+    for (const manager of ["npm", "pip"])
+      expect(await bench.fault(tool, { manager, name: "left-pad", version })).toMatchObject({
+        reason: "version_not_exact",
+      });
+  });
 
-  test.each(["--registry=http://evil", "../x", "git+ssh://x", "a b", "x@1", "/etc", "-r", "a;b", "$(id)", "@a"])(
-    "%s is no name of a package",
-    async (name) => {
-      for (const manager of ["npm", "pip"])
-        expect(await bench.fault(tool, { manager, name, version: "1.0.0" })).toMatchObject({ code: "BAD_REQUEST" }); // prettier-ignore
-    },
-  );
-}); // prettier-ignore
+  test.each([
+    "--registry=http://evil",
+    "../x",
+    "git+ssh://x",
+    "a b",
+    "x@1",
+    "/etc",
+    "-r",
+    "a;b",
+    "$(id)",
+    "@a",
+  ])("%s is no name of a package", async (name) => {
+    for (const manager of ["npm", "pip"])
+      expect(await bench.fault(tool, { manager, name, version: "1.0.0" })).toMatchObject({
+        code: "BAD_REQUEST",
+      });
+  });
+});
 
 describe.skipIf(!HAS)("registries that cannot be trusted or reached", { timeout: 120_000 }, () => {
   test.each(["npm", "pip"])("%s: an archive that is not what was promised", async (manager) => {
     const web = await openWeb({ answer: registryAnswer({ corrupt: true }) });
     const bench = await openBench({ flags: REGISTRIES, rules: REGISTRY_RULES, egress: web.egress });
     const name = manager === "npm" ? "left-pad" : "tinypad";
-    const fault = await bench.fault(tool, { manager, name, version: manager === "npm" ? "1.3.0" : "1.0.0" }); // prettier-ignore
+    const fault = await bench.fault(tool, {
+      manager,
+      name,
+      version: manager === "npm" ? "1.3.0" : "1.0.0",
+    });
     expect(fault).toMatchObject({ reason: "integrity_mismatch" });
     expect(existsSync(join(bench.dataDir, "packages/tenant"))).toBe(false);
     await bench.close();

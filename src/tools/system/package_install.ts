@@ -47,15 +47,23 @@ export default defineTool({
   input: z.strictObject({
     manager: z.enum(["pip", "npm"]).describe("Which registry and language."),
     name: z.string().min(1).max(214).describe("Name of the package, e.g. requests or @scope/name."),
-    version: z.string().min(1).max(100).describe("The exact version, e.g. 2.32.3; no range, no tag."),
+    version: z
+      .string()
+      .min(1)
+      .max(100)
+      .describe("The exact version, e.g. 2.32.3; no range, no tag."),
   }),
   output: z.strictObject({
     manager: z.enum(["pip", "npm"]),
     name: z.string(),
     version: z.string(),
-    integrity: z.string().describe("Checksum of the archive as the registry gave it, e.g. sha256-…"),
+    integrity: z
+      .string()
+      .describe("Checksum of the archive as the registry gave it, e.g. sha256-…"),
     path: z.string().describe("Where programs in the sandbox find it."),
-    added: z.array(z.string()).describe("Everything that was added or changed, dependencies included, as name@version."),
+    added: z
+      .array(z.string())
+      .describe("Everything that was added or changed, dependencies included, as name@version."),
   }),
   risk: "dangerous",
   effects: "system_dangerous",
@@ -68,11 +76,23 @@ export default defineTool({
   examples: [{ manager: "npm", name: "left-pad", version: "1.3.0" }],
   async run({ manager, name, version }, powers, context) {
     if (!NAMES[manager].test(name))
-      throw toolError("invalid_arguments", `name: expected the name of a package of ${manager}, got ${quote(name)}`, { code: "BAD_REQUEST", remedy: "give the bare name, without version, address or option" });
+      throw toolError(
+        "invalid_arguments",
+        `name: expected the name of a package of ${manager}, got ${quote(name)}`,
+        { code: "BAD_REQUEST", remedy: "give the bare name, without version, address or option" },
+      );
     if (!VERSIONS[manager].test(version))
-      throw toolError("version_not_exact", `version: expected an exact version such as 1.2.3, got ${quote(version)}`, { remedy: "look up the version in the registry and name it in full" });
+      throw toolError(
+        "version_not_exact",
+        `version: expected an exact version such as 1.2.3, got ${quote(version)}`,
+        { remedy: "look up the version in the registry and name it in full" },
+      );
     if ((await powers.process.find(PROGRAMS[manager])) === null)
-      throw toolError("provider_not_configured", `${PROGRAMS[manager]} is not installed on the server`, { code: "UNAVAILABLE", remedy: `install ${PROGRAMS[manager]} on the server` });
+      throw toolError(
+        "provider_not_configured",
+        `${PROGRAMS[manager]} is not installed on the server`,
+        { code: "UNAVAILABLE", remedy: `install ${PROGRAMS[manager]} on the server` },
+      );
     context.progress({ progress: 0, message: `installing ${name} ${version}` });
     const ended = await powers.process.run({
       argv: ["sh", "-c", SCRIPTS[manager], "sh", name, version],
@@ -81,11 +101,20 @@ export default defineTool({
       packages: "write",
       inlineBytes: 10_485_760,
     });
-    context.note({ hosts: [...ended.hosts], untrusted: true, ...(ended.timedOut ? { timedOut: true } : {}) });
+    context.note({
+      hosts: [...ended.hosts],
+      untrusted: true,
+      ...(ended.timedOut ? { timedOut: true } : {}),
+    });
     if (ended.exitCode !== 0) throw failure(manager, `${name} ${version}`, ended.stderr);
     const lines = ended.stdout.split("\n").map(decoded);
-    const added: Added[] = manager === "pip" ? addedByPip(lines[0] ?? "") : addedByNpm(lines[0] ?? "", lines[1] ?? "");
-    const wanted = added.find((one) => sameName(one.name, name)) ?? { name, version, integrity: "unchanged" };
+    const added: Added[] =
+      manager === "pip" ? addedByPip(lines[0] ?? "") : addedByNpm(lines[0] ?? "", lines[1] ?? "");
+    const wanted = added.find((one) => sameName(one.name, name)) ?? {
+      name,
+      version,
+      integrity: "unchanged",
+    };
     return {
       manager,
       name,
@@ -95,18 +124,30 @@ export default defineTool({
       added: added.map((one) => `${one.name}@${one.version}`).sort(),
     };
   },
-}); // prettier-ignore
+});
 
 const sameName = (a: string, b: string): boolean => canonical(a) === canonical(b);
 const canonical = (name: string): string => name.toLowerCase().replaceAll(/[-_.]+/g, "-");
 
 function failure(manager: string, what: string, said: string): Error {
   if (/EINTEGRITY|DO NOT MATCH THE HASHES|integrity checksum failed/i.test(said))
-    return toolError("integrity_mismatch", `${what}: what arrived is not what the registry promised`, { remedy: "do not use it; tell the operator of the registry" });
-  if (/E404|ETARGET|No matching version|No matching distribution|Could not find a version/i.test(said))
-    return toolError("package_not_found", `${manager} has no ${what} that can be installed here`, { remedy: "check name and version; packages without a built archive cannot be installed" });
-  return toolError("install_failed", `${manager} could not install ${what}: ${cutToBytes(said.trim(), 1_000)}`, { remedy: "see the message; the registry's hosts must be allowed in the governance files" });
-} // prettier-ignore
+    return toolError(
+      "integrity_mismatch",
+      `${what}: what arrived is not what the registry promised`,
+      { remedy: "do not use it; tell the operator of the registry" },
+    );
+  if (
+    /E404|ETARGET|No matching version|No matching distribution|Could not find a version/i.test(said)
+  )
+    return toolError("package_not_found", `${manager} has no ${what} that can be installed here`, {
+      remedy: "check name and version; packages without a built archive cannot be installed",
+    });
+  return toolError(
+    "install_failed",
+    `${manager} could not install ${what}: ${cutToBytes(said.trim(), 1_000)}`,
+    { remedy: "see the message; the registry's hosts must be allowed in the governance files" },
+  );
+}
 
 function decoded(base64: string): string {
   try {

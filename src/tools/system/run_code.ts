@@ -17,25 +17,37 @@ export default defineTool({
     "as ostiary_call does, a refusal is thrown as an Error with code and reason, `await tools.find(query)` finds tools, `console.log` is shown, `return` answers. " +
     "No network, files, timers or modules; 50 calls, 32 MB, 2 s of its own work.",
   input: z.strictObject({
-    code: z.string().min(1).max(65_536).describe("The program, e.g. const a = await call('system_echo', { text: 'hi' }); return a.text;"),
+    code: z
+      .string()
+      .min(1)
+      .max(65_536)
+      .describe(
+        "The program, e.g. const a = await call('system_echo', { text: 'hi' }); return a.text;",
+      ),
   }),
   output: z.strictObject({
     result: z.unknown().describe("What the program returned."),
     printed: z.array(z.string()).describe("What it printed."),
-    calls: z.array(
-      z.strictObject({
-        name: z.string(),
-        executionId: z.string(),
-        status: z.string(),
-      }),
-    ).describe("Executions it made, in the order they ended."),
+    calls: z
+      .array(
+        z.strictObject({
+          name: z.string(),
+          executionId: z.string(),
+          status: z.string(),
+        }),
+      )
+      .describe("Executions it made, in the order they ended."),
   }),
   risk: "moderate",
   effects: "network",
   needs: ["code", "engine"],
   timeoutMs: 120_000,
   tags: ["search", "code"],
-  examples: [{ code: "const { tools: found } = await tools.find('echo', { limit: 1 });\nreturn await call(found[0].name, { text: 'hi' });" }],
+  examples: [
+    {
+      code: "const { tools: found } = await tools.find('echo', { limit: 1 });\nreturn await call(found[0].name, { text: 'hi' });",
+    },
+  ],
   async run({ code: source }, { code, engine }, context) {
     const calls: { name: string; executionId: string; status: string }[] = [];
     const program = {
@@ -45,13 +57,31 @@ export default defineTool({
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
         const { output, fault } = plainly(outcome);
-        return fault === null ? { value: output } : { fault: { ...fault, executionId } as unknown as JsonObject };
+        return fault === null
+          ? { value: output }
+          : { fault: { ...fault, executionId } as unknown as JsonObject };
       },
       async find(query: string, options: JsonObject) {
         const { success, data, error } = found.safeParse(options);
-        if (!success) return { fault: { code: "BAD_REQUEST", reason: "invalid_arguments", message: `tools.find: ${error.issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}` } };
+        if (!success)
+          return {
+            fault: {
+              code: "BAD_REQUEST",
+              reason: "invalid_arguments",
+              message: `tools.find: ${error.issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}`,
+            },
+          };
         const { total, tools } = await engine.find(query, data);
-        const shown = tools.map(({ wireName, description, category, risk, inputSchema, score }): JsonObject => ({ name: wireName, description, category, risk, inputSchema, score }));
+        const shown = tools.map(
+          ({ wireName, description, category, risk, inputSchema, score }): JsonObject => ({
+            name: wireName,
+            description,
+            category,
+            risk,
+            inputSchema,
+            score,
+          }),
+        );
         return { value: { tools: shown, total } as Json };
       },
     };
@@ -62,4 +92,4 @@ export default defineTool({
       context.note({ calls: calls.map(({ executionId }) => executionId) });
     }
   },
-}); // prettier-ignore
+});

@@ -42,7 +42,11 @@ test.each([
   ["ddd MMM MM", "Wed Jul 07"],
   ["constructor", "constructor"],
 ])("format %s", async (format, formatted) => {
-  const output = await bench.run(time, { at: "2026-07-01T12:00:00Z", timezone: "Asia/Kolkata", format }); // prettier-ignore
+  const output = await bench.run(time, {
+    at: "2026-07-01T12:00:00Z",
+    timezone: "Asia/Kolkata",
+    format,
+  });
   expect(output["formatted"]).toBe(formatted);
 });
 
@@ -61,11 +65,20 @@ test.each([
   expect((await bench.run(time, { at, timezone }))["iso"]).toBe(iso);
 });
 
-test.each(["yesterday", "2026-02-29", "2026-13-01", "2026-01-01T25:00", "2026-01-01T00:60", "1", "2026-01-01T00:00+25:00", "0000-01-01"])("at %s is refused", async (at) => {
+test.each([
+  "yesterday",
+  "2026-02-29",
+  "2026-13-01",
+  "2026-01-01T25:00",
+  "2026-01-01T00:60",
+  "1",
+  "2026-01-01T00:00+25:00",
+  "0000-01-01",
+])("at %s is refused", async (at) => {
   const fault = await bench.fault(time, { at });
   expect(fault).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
   expect(fault.errors?.[0]?.path).toBe("/at");
-}); // prettier-ignore
+});
 
 test("an unknown zone is refused by name", async () => {
   const fault = await bench.fault(time, { timezone: "Mars/Olympus" });
@@ -74,5 +87,9 @@ test("an unknown zone is refused by name", async () => {
 });
 
 test("it is not repeatable, by declaration", () => {
-  expect(time).toMatchObject({ idempotent: false, effects: "essential_health_check", timeoutMs: 5_000 }); // prettier-ignore
+  expect(time).toMatchObject({
+    idempotent: false,
+    effects: "essential_health_check",
+    timeoutMs: 5_000,
+  });
 });

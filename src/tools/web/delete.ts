@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { answerOf, notesOf } from "../../util/web-answer.ts";
-import { answerOutput, headersInput, maxBytesInput, queryInput, redirectInputs, urlInput } from "../../util/web-shapes.ts"; // prettier-ignore
+import {
+  answerOutput,
+  headersInput,
+  maxBytesInput,
+  queryInput,
+  redirectInputs,
+  urlInput,
+} from "../../util/web-shapes.ts";
 import { defineTool } from "../tool.ts";
 
 export default defineTool({
@@ -25,7 +32,15 @@ export default defineTool({
   examples: [{ url: "https://api.example.org/items/7.json" }],
   async run({ url, query, headers, followRedirects, maxRedirects, maxBytes }, powers, context) {
     const sealed = powers.secrets.seal(headers);
-    const response = await powers["fetch"].request({ url, method: "DELETE", query, headers: sealed, followRedirects, maxRedirects, maxBytes }); // prettier-ignore
+    const response = await powers["fetch"].request({
+      url,
+      method: "DELETE",
+      query,
+      headers: sealed,
+      followRedirects,
+      maxRedirects,
+      maxBytes,
+    });
     context.note(notesOf(response, response.body.length));
     return answerOf(response);
   },

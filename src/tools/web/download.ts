@@ -55,7 +55,14 @@ export default defineTool({
   async run(input, powers, context) {
     const { url, path, maxBytes, overwrite, followRedirects, maxRedirects } = input;
     const headers = powers.secrets.seal(input.headers);
-    const response = await powers["fetch"].stream({ url, method: "GET", headers, followRedirects, maxRedirects, maxBytes }); // prettier-ignore
+    const response = await powers["fetch"].stream({
+      url,
+      method: "GET",
+      headers,
+      followRedirects,
+      maxRedirects,
+      maxBytes,
+    });
     const { status } = response;
     if (status < 200 || status >= 300) {
       await response.body[Symbol.asyncIterator]().return?.();
@@ -68,12 +75,18 @@ export default defineTool({
     const source = watched(response.body, (progress) =>
       context.progress({ progress, ...(total > 0 ? { total } : {}), message: `${progress} bytes` }),
     );
-    const wanted = { maxBytes, overwrite, ...(expected === undefined ? {} : { expectedSha256: expected }) }; // prettier-ignore
-    const written = await powers.files.receive(path, source, wanted).catch(async (cause: unknown) => {
-      // What refused the file may not have touched the answer.
-      await response.body[Symbol.asyncIterator]().return?.();
-      throw cause;
-    }); // prettier-ignore
+    const wanted = {
+      maxBytes,
+      overwrite,
+      ...(expected === undefined ? {} : { expectedSha256: expected }),
+    };
+    const written = await powers.files
+      .receive(path, source, wanted)
+      .catch(async (cause: unknown) => {
+        // What refused the file may not have touched the answer.
+        await response.body[Symbol.asyncIterator]().return?.();
+        throw cause;
+      });
     context.note({ ...notesOf(response, written.bytes), filesTouched: [written.path] });
     return {
       path: written.path,

@@ -16,8 +16,14 @@ export default defineTool({
     "For raw answers and APIs use web/get; for pages that need a browser use browser/open.",
   input: z.strictObject({
     url: urlInput,
-    format: z.enum(["markdown", "text", "html"]).default("markdown").describe("How the content is written."),
-    mainContentOnly: z.boolean().default(true).describe("Only the article; false keeps the whole page."),
+    format: z
+      .enum(["markdown", "text", "html"])
+      .default("markdown")
+      .describe("How the content is written."),
+    mainContentOnly: z
+      .boolean()
+      .default(true)
+      .describe("Only the article; false keeps the whole page."),
     links: z.boolean().default(true).describe("Also list the links of the page."),
     offset: z.int().min(0).default(0).describe("First character to return, from 0."),
     maxChars: z.int().min(1).max(200_000).default(20_000).describe("Most characters to return."),
@@ -52,12 +58,25 @@ export default defineTool({
   cacheable: true,
   aliases: ["fetch_url"],
   tags: ["web", "read"],
-  examples: [{ url: "https://example.org/articles/doors" }, { url: "https://example.org/articles/doors", format: "text", offset: 10, maxChars: 50 }],
+  examples: [
+    { url: "https://example.org/articles/doors" },
+    { url: "https://example.org/articles/doors", format: "text", offset: 10, maxChars: 50 },
+  ],
   async run(input, powers, context) {
     const { url, format, mainContentOnly, offset, maxChars, followRedirects, maxRedirects } = input;
-    const headers = powers.secrets.seal({ accept: "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8", ...input.headers });
+    const headers = powers.secrets.seal({
+      accept: "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8",
+      ...input.headers,
+    });
     const web = powers["fetch"];
-    const response = await web.request({ url, method: "GET", headers, followRedirects, maxRedirects, maxBytes: MAX_BYTES });
+    const response = await web.request({
+      url,
+      method: "GET",
+      headers,
+      followRedirects,
+      maxRedirects,
+      maxBytes: MAX_BYTES,
+    });
     context.note(notesOf(response, response.body.length));
     const page = await web.readable(response, { format, mainContentOnly });
     const text = page.text.toWellFormed();
@@ -69,29 +88,48 @@ export default defineTool({
       finalUrl: response.finalUrl,
       status: response.status,
       title: page.title,
-      ...given({ byline: page.byline, published: page.published, language: page.language, description: page.description }),
+      ...given({
+        byline: page.byline,
+        published: page.published,
+        language: page.language,
+        description: page.description,
+      }),
       format,
       content,
       chars: text.length,
       truncated: end < text.length || response.truncated,
       ...(end < text.length ? { nextOffset: end } : {}),
-      ...(input.links ? { links: page.links.slice(0, MAX_LINKS).map((link) => ({ text: link.text, url: link.url })) } : {}),
+      ...(input.links
+        ? {
+            links: page.links
+              .slice(0, MAX_LINKS)
+              .map((link) => ({ text: link.text, url: link.url })),
+          }
+        : {}),
       mime: page.mime,
       fetchedAt: new Date(powers.clock.now()).toISOString(),
     };
   },
-}); // prettier-ignore
+});
 
 function requireContent(
   text: string,
   mime: string,
-  { status, body, headers }: { status: number; body: Uint8Array; headers: Readonly<Record<string, string>> },
+  {
+    status,
+    body,
+    headers,
+  }: { status: number; body: Uint8Array; headers: Readonly<Record<string, string>> },
 ): void {
   const isPage = mime === "text/html" || mimeOf(headers["content-type"] ?? null).includes("html");
   if (!isPage || status >= 400 || text.trim().length >= NEARLY_EMPTY) return;
   if (!/<script[\s>]/i.test(new TextDecoder().decode(body))) return;
-  throw toolError("needs_script", "the page is empty without a browser: a script makes its content", { remedy: "use browser/open, then browser/extract" });
-} // prettier-ignore
+  throw toolError(
+    "needs_script",
+    "the page is empty without a browser: a script makes its content",
+    { remedy: "use browser/open, then browser/extract" },
+  );
+}
 
 /** Never within a character. */
 function cut(text: string, offset: number, maxChars: number): string {

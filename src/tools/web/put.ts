@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { answerOf, bodyOf, notesOf } from "../../util/web-answer.ts";
-import { answerOutput, bodyInputs, headersInput, maxBytesInput, redirectInputs, urlInput } from "../../util/web-shapes.ts"; // prettier-ignore
+import {
+  answerOutput,
+  bodyInputs,
+  headersInput,
+  maxBytesInput,
+  redirectInputs,
+  urlInput,
+} from "../../util/web-shapes.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 export default defineTool({
@@ -28,14 +35,26 @@ export default defineTool({
     const body = bodyOf(input.body, contentType);
     if (body === null) {
       const message = `an object cannot be written as ${contentType}`;
-      throw toolError("invalid_arguments", message, { code: "BAD_REQUEST", remedy: "give the body as text, or use application/json", errors: [{ path: "/body", message }] }); // prettier-ignore
+      throw toolError("invalid_arguments", message, {
+        code: "BAD_REQUEST",
+        remedy: "give the body as text, or use application/json",
+        errors: [{ path: "/body", message }],
+      });
     }
     const headers = powers.secrets.seal({
       ...(body === undefined ? {} : { "content-type": contentType }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
       ...input.headers,
     });
-    const response = await powers["fetch"].request({ url, method: "PUT", headers, followRedirects, maxRedirects, maxBytes, ...(body === undefined ? {} : { body }) }); // prettier-ignore
+    const response = await powers["fetch"].request({
+      url,
+      method: "PUT",
+      headers,
+      followRedirects,
+      maxRedirects,
+      maxBytes,
+      ...(body === undefined ? {} : { body }),
+    });
     context.note(notesOf(response, response.body.length));
     return answerOf(response);
   },

@@ -55,7 +55,10 @@ export default defineTool({
   idempotent: true,
   cacheable: true,
   tags: ["web", "search"],
-  examples: [{ query: "history of door locks" }, { query: "door closers", maxResults: 3, site: "example.org" }], // prettier-ignore
+  examples: [
+    { query: "history of door locks" },
+    { query: "door closers", maxResults: 3, site: "example.org" },
+  ],
   async run(input, powers, context) {
     const began = powers.clock.now();
     const { query, maxResults, language, timeRange, categories, site } = input;
@@ -76,6 +79,11 @@ export default defineTool({
       ...(published === undefined ? {} : { published }),
       site: URL.parse(url)?.hostname ?? "",
     }));
-    return { query, provider: found.provider, results, tookMs: Math.max(0, powers.clock.now() - began) }; // prettier-ignore
+    return {
+      query,
+      provider: found.provider,
+      results,
+      tookMs: Math.max(0, powers.clock.now() - began),
+    };
   },
 });

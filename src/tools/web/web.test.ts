@@ -27,7 +27,9 @@ beforeAll(async () => {
     egress: web.egress,
     rules: { "  private: []": "  private: [searx.internal:8080]" },
     flags: {
-      secrets: JSON.stringify({ api: { value: TOKEN, hosts: ["api.example.org", "*.trusted.example.org"] } }), // prettier-ignore
+      secrets: JSON.stringify({
+        api: { value: TOKEN, hosts: ["api.example.org", "*.trusted.example.org"] },
+      }),
     },
   });
 });
@@ -48,7 +50,9 @@ function page(req: IncomingMessage, res: ServerResponse): boolean {
   };
   switch (req.url?.split("?")[0]) {
     case "/echo-token":
-      return send(200, "text/plain", `you sent ${req.headers.authorization ?? "nothing"}`, { "x-echo": req.headers.authorization ?? "nothing" }); // prettier-ignore
+      return send(200, "text/plain", `you sent ${req.headers.authorization ?? "nothing"}`, {
+        "x-echo": req.headers.authorization ?? "nothing",
+      });
     case "/missing":
       return send(404, "text/plain", "not here");
     case "/latin1":
@@ -70,7 +74,11 @@ function page(req: IncomingMessage, res: ServerResponse): boolean {
       setTimeout(() => res.destroy(), 20);
       return true;
     case "/app":
-      return send(200, "text/html", '<html><head><title>App</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>'); // prettier-ignore
+      return send(
+        200,
+        "text/html",
+        '<html><head><title>App</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>',
+      );
     case "/image":
       return send(200, "image/png", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"));
     case "/long":
@@ -84,62 +92,125 @@ const API = "https://api.example.org";
 
 describe("web/get", () => {
   test("JSON is parsed, query parameters are added, hosts and bytes are noted as untrusted", async () => {
-    const answer = await bench.run(get, { url: `${API}/items.json?a=1#top`, query: { page: 2, tag: ["x", "y"] }, headers: { "x-own": "1" } }); // prettier-ignore
-    expect(answer).toMatchObject({ ok: true, status: 200, contentType: "application/json", truncated: false, redirects: [] }); // prettier-ignore
-    expect(answer["json"]).toMatchObject({ method: "GET", query: { a: "1", page: "2", tag: "y" }, headers: { "x-own": "1", host: "api.example.org" } }); // prettier-ignore
+    const answer = await bench.run(get, {
+      url: `${API}/items.json?a=1#top`,
+      query: { page: 2, tag: ["x", "y"] },
+      headers: { "x-own": "1" },
+    });
+    expect(answer).toMatchObject({
+      ok: true,
+      status: 200,
+      contentType: "application/json",
+      truncated: false,
+      redirects: [],
+    });
+    expect(answer["json"]).toMatchObject({
+      method: "GET",
+      query: { a: "1", page: "2", tag: "y" },
+      headers: { "x-own": "1", host: "api.example.org" },
+    });
     expect(web.seen).toEqual(["api.example.org GET /items.json?a=1&page=2&tag=x&tag=y"]);
-    expect(bench.notes).toEqual([{ untrusted: true, hosts: ["api.example.org"], bytes: answer["bytes"] }]); // prettier-ignore
+    expect(bench.notes).toEqual([
+      { untrusted: true, hosts: ["api.example.org"], bytes: answer["bytes"] },
+    ]);
   });
 
   test("an error of the server is a result; text, other charsets, bytes and false JSON come as they are", async () => {
-    expect(await bench.run(get, { url: `${API}/missing` })).toMatchObject({ ok: false, status: 404, text: "not here" }); // prettier-ignore
+    expect(await bench.run(get, { url: `${API}/missing` })).toMatchObject({
+      ok: false,
+      status: 404,
+      text: "not here",
+    });
     expect(await bench.run(get, { url: `${API}/latin1` })).toMatchObject({ text: "grüße" });
-    expect(await bench.run(get, { url: `${API}/binary` })).toMatchObject({ base64: "AAEC/w==", bytes: 4 }); // prettier-ignore
+    expect(await bench.run(get, { url: `${API}/binary` })).toMatchObject({
+      base64: "AAEC/w==",
+      bytes: 4,
+    });
     expect(await bench.run(get, { url: `${API}/liar.json` })).toMatchObject({ text: "{no json" });
   });
 
   test("more than maxBytes is cut", async () => {
-    expect(await bench.run(get, { url: `${API}/large`, maxBytes: 10 })).toMatchObject({ text: "x".repeat(10), bytes: 10, truncated: true }); // prettier-ignore
-    expect(await bench.run(get, { url: `${API}/large` })).toMatchObject({ bytes: 1_048_576, truncated: true }); // prettier-ignore
+    expect(await bench.run(get, { url: `${API}/large`, maxBytes: 10 })).toMatchObject({
+      text: "x".repeat(10),
+      bytes: 10,
+      truncated: true,
+    });
+    expect(await bench.run(get, { url: `${API}/large` })).toMatchObject({
+      bytes: 1_048_576,
+      truncated: true,
+    });
   });
 
   test("redirects are followed, told and limited", async () => {
-    expect(await bench.run(get, { url: `${API}/away` })).toMatchObject({ status: 200, finalUrl: "https://other.example.org/echo-token", redirects: ["https://other.example.org/echo-token"] }); // prettier-ignore
+    expect(await bench.run(get, { url: `${API}/away` })).toMatchObject({
+      status: 200,
+      finalUrl: "https://other.example.org/echo-token",
+      redirects: ["https://other.example.org/echo-token"],
+    });
     expect(bench.notes[0]).toMatchObject({ hosts: ["api.example.org", "other.example.org"] });
-    expect(await bench.run(get, { url: `${API}/away`, followRedirects: false })).toMatchObject({ ok: false, status: 302 }); // prettier-ignore
-    expect(await bench.fault(get, { url: `${API}/away`, maxRedirects: 0 })).toMatchObject({ reason: "too_many_redirects" }); // prettier-ignore
-    expect(await bench.fault(get, { url: `${API}/inside` })).toMatchObject({ code: "FORBIDDEN", reason: "egress_blocked" }); // prettier-ignore
+    expect(await bench.run(get, { url: `${API}/away`, followRedirects: false })).toMatchObject({
+      ok: false,
+      status: 302,
+    });
+    expect(await bench.fault(get, { url: `${API}/away`, maxRedirects: 0 })).toMatchObject({
+      reason: "too_many_redirects",
+    });
+    expect(await bench.fault(get, { url: `${API}/inside` })).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "egress_blocked",
+    });
   });
 
   test.each([
-    ["http://127.0.0.1/", "egress_blocked"], ["https://inside.example.org/", "egress_blocked"], ["https://absent.example.org/", "dns_failed"], ["https://other.example.net/", "tls_failed"], [`${API}/cut`, "connect_failed"], [`${API}/hang`, "timeout"], ["ftp://api.example.org/", "egress_blocked"],
+    ["http://127.0.0.1/", "egress_blocked"],
+    ["https://inside.example.org/", "egress_blocked"],
+    ["https://absent.example.org/", "dns_failed"],
+    ["https://other.example.net/", "tls_failed"],
+    [`${API}/cut`, "connect_failed"],
+    [`${API}/hang`, "timeout"],
+    ["ftp://api.example.org/", "egress_blocked"],
   ])("%s is %s", async (url, reason) => {
     const fault = await bench.fault(get, { url });
     expect(fault).toMatchObject({ reason, remedy: expect.any(String) });
     expect(JSON.stringify(fault)).not.toMatch(/\.ts:|at .*\(|node_modules/);
-  }); // prettier-ignore
+  });
 
   test("an exact exception of governance opens a place inside, its neighbours stay closed", async () => {
-    expect(await bench.run(get, { url: "http://searx.internal:8080/items.json" })).toMatchObject({ ok: true }); // prettier-ignore
+    expect(await bench.run(get, { url: "http://searx.internal:8080/items.json" })).toMatchObject({
+      ok: true,
+    });
     expect(web.dialled).toEqual(["93.184.215.14:8080"]);
-    for (const url of ["http://searx.internal/", "http://searx.internal:8081/", "http://other.internal:8080/"]) expect(await bench.fault(get, { url })).toMatchObject({ reason: "egress_blocked" }); // prettier-ignore
+    for (const url of [
+      "http://searx.internal/",
+      "http://searx.internal:8081/",
+      "http://other.internal:8080/",
+    ])
+      expect(await bench.fault(get, { url })).toMatchObject({ reason: "egress_blocked" });
   });
 
   test("a cancel ends it", async () => {
     const stop = new AbortController();
     setTimeout(() => stop.abort("user"), 30);
     const began = performance.now();
-    await expect(bench.run(get, { url: `${API}/hang` }, { signal: stop.signal })).rejects.toBe("user"); // prettier-ignore
+    await expect(bench.run(get, { url: `${API}/hang` }, { signal: stop.signal })).rejects.toBe(
+      "user",
+    );
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 });
 
 describe("headers and secrets", () => {
-  const sent = (value: string, url = `${API}/echo-token`) => ({ url, headers: { Authorization: value } }); // prettier-ignore
+  const sent = (value: string, url = `${API}/echo-token`) => ({
+    url,
+    headers: { Authorization: value },
+  });
 
   test("a secret reaches its own host; an echo of it is masked, and it is nowhere in the notes", async () => {
     const answer = await bench.run(get, sent("Bearer ${secret:api}"));
-    expect(answer).toMatchObject({ text: "you sent Bearer [secret:api]", headers: { "x-echo": "Bearer [secret:api]" } }); // prettier-ignore
+    expect(answer).toMatchObject({
+      text: "you sent Bearer [secret:api]",
+      headers: { "x-echo": "Bearer [secret:api]" },
+    });
     expect(JSON.stringify([answer, bench.notes])).not.toContain(TOKEN);
   });
 
@@ -164,7 +235,11 @@ describe("headers and secrets", () => {
     ["no header name", { url: API, headers: { "x a": "1" } }],
   ])("%s is header_forbidden", async (_what, input) => {
     const fault = await bench.fault(get, input);
-    expect(fault).toMatchObject({ code: "FORBIDDEN", reason: "header_forbidden", remedy: expect.any(String) }); // prettier-ignore
+    expect(fault).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "header_forbidden",
+      remedy: expect.any(String),
+    });
     expect(JSON.stringify(fault)).not.toContain(TOKEN);
     expect(web.dialled).toEqual([]);
   });
@@ -178,22 +253,46 @@ describe("headers and secrets", () => {
 
 describe("web/post, web/put, web/delete", () => {
   test("a body is written as its type says; an idempotency key is sent along", async () => {
-    const json = async (tool: Tool, input: object) => (await bench.run(tool, { url: `${API}/x.json`, ...input }))["json"]; // prettier-ignore
-    expect(await json(post, { body: { a: 1 }, idempotencyKey: "k1" })).toMatchObject({ method: "POST", body: '{"a":1}', headers: { "content-type": "application/json", "idempotency-key": "k1" } }); // prettier-ignore
-    expect(await json(put, { body: { a: "x y", b: 2 }, contentType: "application/x-www-form-urlencoded" })).toMatchObject({ method: "PUT", body: "a=x+y&b=2" }); // prettier-ignore
-    expect(await json(post, { body: "<a/>", contentType: "text/xml" })).toMatchObject({ body: "<a/>", headers: { "content-type": "text/xml" } }); // prettier-ignore
+    const json = async (tool: Tool, input: object) =>
+      (await bench.run(tool, { url: `${API}/x.json`, ...input }))["json"];
+    expect(await json(post, { body: { a: 1 }, idempotencyKey: "k1" })).toMatchObject({
+      method: "POST",
+      body: '{"a":1}',
+      headers: { "content-type": "application/json", "idempotency-key": "k1" },
+    });
+    expect(
+      await json(put, {
+        body: { a: "x y", b: 2 },
+        contentType: "application/x-www-form-urlencoded",
+      }),
+    ).toMatchObject({ method: "PUT", body: "a=x+y&b=2" });
+    expect(await json(post, { body: "<a/>", contentType: "text/xml" })).toMatchObject({
+      body: "<a/>",
+      headers: { "content-type": "text/xml" },
+    });
     expect(await json(post, {})).toMatchObject({ body: "", headers: { "content-length": "0" } });
-    expect(await json(webDelete, { query: { id: 7 } })).toMatchObject({ method: "DELETE", query: { id: "7" } }); // prettier-ignore
+    expect(await json(webDelete, { query: { id: 7 } })).toMatchObject({
+      method: "DELETE",
+      query: { id: "7" },
+    });
   });
 
   test("a body over 1 MiB, and an object that cannot be written", async () => {
-    expect(await bench.fault(post, { url: API, body: "x".repeat(1_048_577) })).toMatchObject({ code: "FORBIDDEN", reason: "size_exceeded" }); // prettier-ignore
-    expect(await bench.fault(put, { url: API, body: { a: 1 }, contentType: "text/plain" })).toMatchObject({ code: "BAD_REQUEST", errors: [{ path: "/body" }] }); // prettier-ignore
+    expect(await bench.fault(post, { url: API, body: "x".repeat(1_048_577) })).toMatchObject({
+      code: "FORBIDDEN",
+      reason: "size_exceeded",
+    });
+    expect(
+      await bench.fault(put, { url: API, body: { a: 1 }, contentType: "text/plain" }),
+    ).toMatchObject({ code: "BAD_REQUEST", errors: [{ path: "/body" }] });
   });
 
   test("under ask_new a redirect to a host that nobody agreed to is refused, with what to do", async () => {
     const fault = await bench.fault(post, { url: `${API}/away`, body: {} });
-    expect(fault).toMatchObject({ reason: "egress_blocked", remedy: expect.stringContaining("call the tool with this address itself") }); // prettier-ignore
+    expect(fault).toMatchObject({
+      reason: "egress_blocked",
+      remedy: expect.stringContaining("call the tool with this address itself"),
+    });
     expect(web.seen).toEqual(["api.example.org POST /away"]);
   });
 });
@@ -202,29 +301,62 @@ describe("web/download", () => {
   const SHA = "7f3b0e2b1f8ff8f8b1b4c5a1a7f8a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3";
   test("the file is there, with size, checksum and where it came from", async () => {
     const answer = await bench.run(download, { url: `${API}/table.csv`, path: "in/table.csv" });
-    expect(answer).toMatchObject({ path: "in/table.csv", bytes: 22, contentType: "text/csv", finalUrl: `${API}/table.csv` }); // prettier-ignore
-    expect(readFileSync(join(bench.workspace, "in/table.csv"), "utf8")).toBe("door,state\nfront,open\n"); // prettier-ignore
-    expect(bench.notes).toEqual([{ untrusted: true, hosts: ["api.example.org"], bytes: 22, filesTouched: ["in/table.csv"] }]); // prettier-ignore
-    await bench.run(download, { url: `${API}/table.csv`, path: "in/again.csv", sha256: (answer["sha256"] as string).toUpperCase() }); // prettier-ignore
+    expect(answer).toMatchObject({
+      path: "in/table.csv",
+      bytes: 22,
+      contentType: "text/csv",
+      finalUrl: `${API}/table.csv`,
+    });
+    expect(readFileSync(join(bench.workspace, "in/table.csv"), "utf8")).toBe(
+      "door,state\nfront,open\n",
+    );
+    expect(bench.notes).toEqual([
+      { untrusted: true, hosts: ["api.example.org"], bytes: 22, filesTouched: ["in/table.csv"] },
+    ]);
+    await bench.run(download, {
+      url: `${API}/table.csv`,
+      path: "in/again.csv",
+      sha256: (answer["sha256"] as string).toUpperCase(),
+    });
   });
 
   test("what fails leaves nothing behind", async () => {
-    const left = (): string[] => readdirSync(bench.workspace, { recursive: true }).map(String).filter((name) => name.includes("failed")); // prettier-ignore
+    const left = (): string[] =>
+      readdirSync(bench.workspace, { recursive: true })
+        .map(String)
+        .filter((name) => name.includes("failed"));
     const to = (path: string) => ({ url: `${API}/table.csv`, path: `failed/${path}` });
-    expect(await bench.fault(download, { ...to("a"), sha256: SHA })).toMatchObject({ reason: "checksum_mismatch" }); // prettier-ignore
-    expect(await bench.fault(download, { ...to("b"), maxBytes: 5 })).toMatchObject({ reason: "body_too_large" }); // prettier-ignore
-    expect(await bench.fault(download, { ...to("c"), url: `${API}/cut` })).toMatchObject({ reason: "connect_failed" }); // prettier-ignore
-    expect(await bench.fault(download, { ...to("d"), url: `${API}/missing` })).toMatchObject({ reason: "http_error" }); // prettier-ignore
-    expect(await bench.fault(download, { ...to("e"), url: "https://inside.example.org/" })).toMatchObject({ reason: "egress_blocked" }); // prettier-ignore
+    expect(await bench.fault(download, { ...to("a"), sha256: SHA })).toMatchObject({
+      reason: "checksum_mismatch",
+    });
+    expect(await bench.fault(download, { ...to("b"), maxBytes: 5 })).toMatchObject({
+      reason: "body_too_large",
+    });
+    expect(await bench.fault(download, { ...to("c"), url: `${API}/cut` })).toMatchObject({
+      reason: "connect_failed",
+    });
+    expect(await bench.fault(download, { ...to("d"), url: `${API}/missing` })).toMatchObject({
+      reason: "http_error",
+    });
+    expect(
+      await bench.fault(download, { ...to("e"), url: "https://inside.example.org/" }),
+    ).toMatchObject({ reason: "egress_blocked" });
     expect(left().filter((name) => name !== "failed")).toEqual([]);
   });
 
   test("a file that is there stays, unless it may be overwritten; paths outside are refused", async () => {
     writeFileSync(join(bench.workspace, "mine.csv"), "mine");
-    expect(await bench.fault(download, { url: `${API}/table.csv`, path: "mine.csv" })).toMatchObject({ code: "CONFLICT", reason: "already_exists" }); // prettier-ignore
+    expect(
+      await bench.fault(download, { url: `${API}/table.csv`, path: "mine.csv" }),
+    ).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
     expect(readFileSync(join(bench.workspace, "mine.csv"), "utf8")).toBe("mine");
-    expect(await bench.run(download, { url: `${API}/table.csv`, path: "mine.csv", overwrite: true })).toMatchObject({ bytes: 22 }); // prettier-ignore
-    for (const path of ["../out.csv", "/etc/out.csv", ".git/hooks/post-commit"]) expect((await bench.fault(download, { url: `${API}/table.csv`, path })).code).toBe("FORBIDDEN"); // prettier-ignore
+    expect(
+      await bench.run(download, { url: `${API}/table.csv`, path: "mine.csv", overwrite: true }),
+    ).toMatchObject({ bytes: 22 });
+    for (const path of ["../out.csv", "/etc/out.csv", ".git/hooks/post-commit"])
+      expect((await bench.fault(download, { url: `${API}/table.csv`, path })).code).toBe(
+        "FORBIDDEN",
+      );
     expect(existsSync(join(bench.root, "out.csv"))).toBe(false);
   });
 
@@ -240,10 +372,20 @@ const boxed = existsSync("/usr/bin/bwrap");
 describe.skipIf(!boxed)("web/fetch", () => {
   test("a page becomes markdown without its navigation, with its facts and links", async () => {
     const answer = await bench.run(fetchPage, { url: "https://example.org/articles/doors" });
-    expect(answer).toMatchObject({ status: 200, title: "Doors", format: "markdown", mime: "text/html", truncated: false, fetchedAt: "2026-01-02T03:04:05.678Z" }); // prettier-ignore
+    expect(answer).toMatchObject({
+      status: 200,
+      title: "Doors",
+      format: "markdown",
+      mime: "text/html",
+      truncated: false,
+      fetchedAt: "2026-01-02T03:04:05.678Z",
+    });
     expect(answer["content"]).toContain("keeps others out");
     expect(answer["content"]).not.toContain("Log in");
-    expect(answer["links"]).toContainEqual({ text: "locks", url: "https://example.org/articles/locks" }); // prettier-ignore
+    expect(answer["links"]).toContainEqual({
+      text: "locks",
+      url: "https://example.org/articles/locks",
+    });
     expect(bench.notes[0]).toMatchObject({ untrusted: true, hosts: ["example.org"] });
   });
 
@@ -252,7 +394,13 @@ describe.skipIf(!boxed)("web/fetch", () => {
     let offset: unknown = 0;
     let text = "";
     for (let part = 0; offset !== undefined && part < 10; part++) {
-      const answer = await bench.run(fetchPage, { url: `${API}/long`, format: "text", offset: offset as number, maxChars: 19_998, links: false }); // prettier-ignore
+      const answer = await bench.run(fetchPage, {
+        url: `${API}/long`,
+        format: "text",
+        offset: offset as number,
+        maxChars: 19_998,
+        links: false,
+      });
       expect(answer["links"]).toBeUndefined();
       text += answer["content"] as string;
       offset = answer["nextOffset"];
@@ -261,14 +409,25 @@ describe.skipIf(!boxed)("web/fetch", () => {
   });
 
   test("a page that a script makes, and a type that is no text", async () => {
-    expect(await bench.fault(fetchPage, { url: `${API}/app` })).toMatchObject({ reason: "needs_script", remedy: expect.stringContaining("browser/open") }); // prettier-ignore
-    expect(await bench.fault(fetchPage, { url: `${API}/image` })).toMatchObject({ reason: "unsupported_type" }); // prettier-ignore
-    expect(await bench.fault(fetchPage, { url: "http://10.0.0.1/" })).toMatchObject({ reason: "egress_blocked" }); // prettier-ignore
+    expect(await bench.fault(fetchPage, { url: `${API}/app` })).toMatchObject({
+      reason: "needs_script",
+      remedy: expect.stringContaining("browser/open"),
+    });
+    expect(await bench.fault(fetchPage, { url: `${API}/image` })).toMatchObject({
+      reason: "unsupported_type",
+    });
+    expect(await bench.fault(fetchPage, { url: "http://10.0.0.1/" })).toMatchObject({
+      reason: "egress_blocked",
+    });
   });
 });
 
 describe("web/search", () => {
   test("without a provider it says how to get one", async () => {
-    expect(await bench.fault(search, { query: "doors" })).toMatchObject({ code: "UNAVAILABLE", reason: "provider_not_configured", remedy: expect.stringContaining("search.provider") }); // prettier-ignore
+    expect(await bench.fault(search, { query: "doors" })).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "provider_not_configured",
+      remedy: expect.stringContaining("search.provider"),
+    });
   });
 });

@@ -26,7 +26,9 @@ export default defineTool({
   examples: [{ phaseId: 1, outcome: "All files were read." }],
   async run(step, { workflows }) {
     const { planId, phases, currentPhaseId } = await workflows.advancePhase(step);
-    const completed = phases.filter(({ state }) => state === "succeeded" || state === "failed").length;
+    const completed = phases.filter(
+      ({ state }) => state === "succeeded" || state === "failed",
+    ).length;
     return { planId, completed, currentPhaseId, done: currentPhaseId === null };
   },
-}); // prettier-ignore
+});

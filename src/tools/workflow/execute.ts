@@ -11,35 +11,79 @@ export default defineTool({
     "With dryRun nothing runs: each step is told what the gate would say to it.",
   input: z.strictObject({
     workflowId: z.string().min(1).max(255).describe("Id or name of the workflow."),
-    input: z.record(z.string().max(200), z.unknown()).default({}).meta({ maxProperties: 100 }).describe("What {{input.x}} stands for; must fit the workflow's inputSchema."),
+    input: z
+      .record(z.string().max(200), z.unknown())
+      .default({})
+      .meta({ maxProperties: 100 })
+      .describe("What {{input.x}} stands for; must fit the workflow's inputSchema."),
     version: z.int().min(1).max(1_000_000).optional().describe("Default: the newest."),
     dryRun: z.boolean().default(false).describe("Explain each step instead of running it."),
   }),
   output: z.strictObject({
     runId: z.string().nullable().describe("Null for a dry run."),
     status: z.union([runStatus, z.literal("dry_run")]),
-    steps: z.array(stepShape.extend({ verdict: z.enum(["allow", "deny", "hold", "depends"]).optional(), summary: z.string().optional() })),
-    output: z.unknown().optional().describe("Output of the last step that ran, once the run succeeded."),
+    steps: z.array(
+      stepShape.extend({
+        verdict: z.enum(["allow", "deny", "hold", "depends"]).optional(),
+        summary: z.string().optional(),
+      }),
+    ),
+    output: z
+      .unknown()
+      .optional()
+      .describe("Output of the last step that ran, once the run succeeded."),
   }),
   risk: "moderate",
   effects: "system_write",
   needs: ["workflows"],
   timeoutMs: 300_000,
   tags: ["workflow"],
-  examples: [{ workflowId: "Greeting", input: { name: "Ada" } }, { workflowId: "Greeting", input: { name: "Ada" }, dryRun: true }],
+  examples: [
+    { workflowId: "Greeting", input: { name: "Ada" } },
+    { workflowId: "Greeting", input: { name: "Ada" }, dryRun: true },
+  ],
   async run({ workflowId, input, version, dryRun }, { workflows }, context) {
-    const request = { workflowId, input: input as JsonObject, ...(version === undefined ? {} : { version }) };
+    const request = {
+      workflowId,
+      input: input as JsonObject,
+      ...(version === undefined ? {} : { version }),
+    };
     if (dryRun) {
       const steps = await workflows.dryRun(request);
-      return { runId: null, status: "dry_run" as const, steps: steps.map(({ id, verdict, summary }) => ({ id, executionId: null, status: "waiting" as const, ms: 0, verdict, summary })) };
+      return {
+        runId: null,
+        status: "dry_run" as const,
+        steps: steps.map(({ id, verdict, summary }) => ({
+          id,
+          executionId: null,
+          status: "waiting" as const,
+          ms: 0,
+          verdict,
+          summary,
+        })),
+      };
     }
     const run = await workflows.execute(request);
     context.note({ runId: run.runId, untrusted: true });
     if (run.status === "failed") {
       const error = run.error;
-      const ids = run.steps.map(({ id, status, executionId }) => `${id} ${status}${executionId === null ? "" : ` (${executionId})`}`).join(", ");
-      throw toolError("step_failed", `${error?.message ?? "a step failed"}; run ${run.runId}: ${ids}`, { remedy: error?.remedy ?? `look at it with workflow/status` });
+      const ids = run.steps
+        .map(
+          ({ id, status, executionId }) =>
+            `${id} ${status}${executionId === null ? "" : ` (${executionId})`}`,
+        )
+        .join(", ");
+      throw toolError(
+        "step_failed",
+        `${error?.message ?? "a step failed"}; run ${run.runId}: ${ids}`,
+        { remedy: error?.remedy ?? `look at it with workflow/status` },
+      );
     }
-    return { runId: run.runId, status: run.status, steps: run.steps.map(stepView), ...(run.status === "success" ? { output: run.output } : {}) };
+    return {
+      runId: run.runId,
+      status: run.status,
+      steps: run.steps.map(stepView),
+      ...(run.status === "success" ? { output: run.output } : {}),
+    };
   },
-}); // prettier-ignore
+});

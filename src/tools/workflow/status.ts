@@ -8,8 +8,18 @@ export default defineTool({
     "How a workflow run stands: each step with its execution, what failed and why, and whether a step waits for a person's yes. " +
     "Name the run by its runId, or by the execution of the workflow/execute call that started it.",
   input: z.strictObject({
-    runId: z.string().min(1).max(100).optional().describe("Id of the run, from workflow/execute. Give this or executionId."),
-    executionId: z.string().min(1).max(100).optional().describe("Execution of the workflow/execute call. Give this or runId."),
+    runId: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe("Id of the run, from workflow/execute. Give this or executionId."),
+    executionId: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe("Execution of the workflow/execute call. Give this or runId."),
   }),
   output: z.strictObject({
     runId: z.string(),
@@ -35,9 +45,13 @@ export default defineTool({
         errors: [{ path: "/runId", message: "give exactly one of runId and executionId" }],
       });
     }
-    const run = await workflows.status(runId === undefined ? { executionId: executionId ?? "" } : { runId });
+    const run = await workflows.status(
+      runId === undefined ? { executionId: executionId ?? "" } : { runId },
+    );
     context.note({ untrusted: true });
-    const held = run.steps.find(({ status, pendingApproval: waits }) => status === "pending" && waits !== undefined)?.pendingApproval;
+    const held = run.steps.find(
+      ({ status, pendingApproval: waits }) => status === "pending" && waits !== undefined,
+    )?.pendingApproval;
     const { error } = run;
     return {
       runId: run.runId,
@@ -46,8 +60,10 @@ export default defineTool({
       ...(run.endedAt === null ? {} : { endedAt: new Date(run.endedAt).toISOString() }),
       steps: run.steps.map(stepView),
       ...(run.status === "success" ? { output: run.output } : {}),
-      ...(error ? { error: { code: error.code, reason: error.reason, message: error.message } } : {}),
+      ...(error
+        ? { error: { code: error.code, reason: error.reason, message: error.message } }
+        : {}),
       ...(held ? { pendingApproval: { ...held } } : {}),
     };
   },
-}); // prettier-ignore
+});

@@ -13,7 +13,10 @@ export default defineTool({
         z.strictObject({
           name: z.string().min(1).max(200).describe("Short name."),
           description: z.string().max(4_000).describe("What is done in it."),
-          successCriteria: z.array(z.string().min(1).max(1_000)).max(50).describe("How to tell that it is done."),
+          successCriteria: z
+            .array(z.string().min(1).max(1_000))
+            .max(50)
+            .describe("How to tell that it is done."),
         }),
       )
       .min(1)
@@ -24,7 +27,13 @@ export default defineTool({
   output: z.strictObject({
     planId: z.string(),
     version: z.int(),
-    phases: z.array(z.strictObject({ id: z.int(), name: z.string(), state: z.enum(["pending", "current", "succeeded", "failed"]) })),
+    phases: z.array(
+      z.strictObject({
+        id: z.int(),
+        name: z.string(),
+        state: z.enum(["pending", "current", "succeeded", "failed"]),
+      }),
+    ),
     currentPhaseId: z.int(),
   }),
   risk: "moderate",
@@ -38,13 +47,22 @@ export default defineTool({
       goal: "A report about the logs",
       phases: [
         { name: "Read", description: "Read the logs", successCriteria: ["every file was read"] },
-        { name: "Write", description: "Write the report", successCriteria: ["the report is one page"] },
+        {
+          name: "Write",
+          description: "Write the report",
+          successCriteria: ["the report is one page"],
+        },
       ],
       currentPhaseId: 1,
     },
   ],
   async run(draft, { workflows }) {
     const { planId, version, phases, currentPhaseId } = await workflows.updatePlan(draft);
-    return { planId, version, phases: phases.map((phase) => ({ ...phase })), currentPhaseId: currentPhaseId ?? draft.currentPhaseId };
+    return {
+      planId,
+      version,
+      phases: phases.map((phase) => ({ ...phase })),
+      currentPhaseId: currentPhaseId ?? draft.currentPhaseId,
+    };
   },
-}); // prettier-ignore
+});

@@ -10,14 +10,20 @@ const MAX_ANNOTATIONS = 4_096;
 /** Why it is not taken, with the place; null when it is fine. */
 export function boundsFault(definition: ForeignDefinition): string | null {
   const { title, description, inputSchema, outputSchema, annotations, operation } = definition;
-  if (description.length > MAX_DESCRIPTION) return `/description has ${description.length} characters, at most ${MAX_DESCRIPTION} are taken`; // prettier-ignore
-  if ((title?.length ?? 0) > MAX_TITLE) return `/title has ${title?.length} characters, at most ${MAX_TITLE} are taken`; // prettier-ignore
+  if (description.length > MAX_DESCRIPTION)
+    return `/description has ${description.length} characters, at most ${MAX_DESCRIPTION} are taken`;
+  if ((title?.length ?? 0) > MAX_TITLE)
+    return `/title has ${title?.length} characters, at most ${MAX_TITLE} are taken`;
   const input = schemaFault(inputSchema);
   if (input !== null) return `/inputSchema: ${input}`;
-  if (inputSchema["type"] !== "object") return `/inputSchema: expected "type": "object" at the top, got ${JSON.stringify(inputSchema["type"]) ?? "nothing"}`; // prettier-ignore
+  if (inputSchema["type"] !== "object")
+    return `/inputSchema: expected "type": "object" at the top, got ${JSON.stringify(inputSchema["type"]) ?? "nothing"}`;
   const output = outputSchema === null ? null : schemaFault(outputSchema);
   if (output !== null) return `/outputSchema: ${output}`;
-  return dataFault("/annotations", annotations, MAX_ANNOTATIONS) ?? dataFault("/operation", operation, 16 * MAX_ANNOTATIONS); // prettier-ignore
+  return (
+    dataFault("/annotations", annotations, MAX_ANNOTATIONS) ??
+    dataFault("/operation", operation, 16 * MAX_ANNOTATIONS)
+  );
 }
 
 function dataFault(path: string, data: JsonObject | null, maxBytes: number): string | null {
@@ -28,5 +34,7 @@ function dataFault(path: string, data: JsonObject | null, maxBytes: number): str
   } catch {
     return `${path} is nested too deep`;
   }
-  return text.length <= maxBytes ? null : `${path} takes ${text.length} characters, at most ${maxBytes} are taken`; // prettier-ignore
+  return text.length <= maxBytes
+    ? null
+    : `${path} takes ${text.length} characters, at most ${maxBytes} are taken`;
 }

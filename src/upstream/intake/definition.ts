@@ -13,16 +13,30 @@ export function definitionOf(
   entry: Json,
 ): { readonly definition: ForeignDefinition } | { readonly fault: string } {
   if (!isObject(entry)) return { fault: `expected an object, got ${kindOf(entry)}` };
-  const { name, title = null, description = "", inputSchema, outputSchema = null, annotations = null } = entry; // prettier-ignore
-  if (typeof name !== "string" || name === "") return { fault: `name: expected a text, got ${kindOf(name)}` }; // prettier-ignore
+  const {
+    name,
+    title = null,
+    description = "",
+    inputSchema,
+    outputSchema = null,
+    annotations = null,
+  } = entry;
+  if (typeof name !== "string" || name === "")
+    return { fault: `name: expected a text, got ${kindOf(name)}` };
   const about = `tool "${reveal(name.slice(0, 128), "all")}"`;
-  const wrong = (field: string, expected: string, got: Json | undefined): { fault: string } => ({ fault: `${about}: ${field}: expected ${expected}, got ${kindOf(got)}` }); // prettier-ignore
+  const wrong = (field: string, expected: string, got: Json | undefined): { fault: string } => ({
+    fault: `${about}: ${field}: expected ${expected}, got ${kindOf(got)}`,
+  });
   if (title !== null && typeof title !== "string") return wrong("title", "a text", title);
-  if (description !== null && typeof description !== "string") return wrong("description", "a text", description); // prettier-ignore
+  if (description !== null && typeof description !== "string")
+    return wrong("description", "a text", description);
   if (!isObject(inputSchema)) return wrong("inputSchema", "an object", inputSchema);
-  if (outputSchema !== null && !isObject(outputSchema)) return wrong("outputSchema", "an object", outputSchema); // prettier-ignore
-  if (annotations !== null && !isObject(annotations)) return wrong("annotations", "an object", annotations); // prettier-ignore
-  if (isDeeperThan(entry, MAX_DEPTH)) return { fault: `${about}: it is nested deeper than ${MAX_DEPTH} levels` }; // prettier-ignore
+  if (outputSchema !== null && !isObject(outputSchema))
+    return wrong("outputSchema", "an object", outputSchema);
+  if (annotations !== null && !isObject(annotations))
+    return wrong("annotations", "an object", annotations);
+  if (isDeeperThan(entry, MAX_DEPTH))
+    return { fault: `${about}: it is nested deeper than ${MAX_DEPTH} levels` };
   return {
     definition: {
       method: "tools/call",
@@ -41,9 +55,20 @@ export function definitionOf(
 export function pinOf(definition: ForeignDefinition): string {
   const { method, name, title, description, inputSchema, outputSchema, annotations, operation } =
     definition;
-  const facts = { method, name, title, description, inputSchema, outputSchema, annotations, operation }; // prettier-ignore
+  const facts = {
+    method,
+    name,
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+    operation,
+  };
   // Such a definition is refused, never approved: all that its pin has to do is to be none of an approved one.
-  const text = isDeeperThan(facts, MAX_DEPTH) ? `too deep: ${method} ${name}` : canonicalJson(facts); // prettier-ignore
+  const text = isDeeperThan(facts, MAX_DEPTH)
+    ? `too deep: ${method} ${name}`
+    : canonicalJson(facts);
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -51,7 +76,8 @@ export function pinOf(definition: ForeignDefinition): string {
 function isDeeperThan(value: Json, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels <= 0) return true;
-  if (Array.isArray(value)) return (value as readonly Json[]).some((item) => isDeeperThan(item, levels - 1)); // prettier-ignore
+  if (Array.isArray(value))
+    return (value as readonly Json[]).some((item) => isDeeperThan(item, levels - 1));
   return Object.values(value).some((inner: Json) => isDeeperThan(inner, levels - 1));
 }
 

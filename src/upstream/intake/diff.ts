@@ -9,7 +9,10 @@ const MAX_DEPTH = 64;
 
 /** Lines of a unified diff; empty when nothing differs. Hidden characters are written out on both sides. */
 export function diffOf(before: ForeignDefinition, after: ForeignDefinition): readonly string[] {
-  const { diff } = unifiedDiff(textOf(before), textOf(after), { names: ["approved", "offered now"], maxLines: MAX_LINES }); // prettier-ignore
+  const { diff } = unifiedDiff(textOf(before), textOf(after), {
+    names: ["approved", "offered now"],
+    maxLines: MAX_LINES,
+  });
   return diff === "" ? [] : diff.split("\n");
 }
 
@@ -18,9 +21,15 @@ export function textOf(definition: ForeignDefinition): string {
   const { method, name, title, description, inputSchema, outputSchema, annotations, operation } =
     definition;
   const facts: readonly (readonly [string, Json])[] = [
-    ["method", method], ["name", name], ["title", title], ["description", description],
-    ["inputSchema", inputSchema], ["outputSchema", outputSchema], ["annotations", annotations], ["operation", operation],
-  ]; // prettier-ignore
+    ["method", method],
+    ["name", name],
+    ["title", title],
+    ["description", description],
+    ["inputSchema", inputSchema],
+    ["outputSchema", outputSchema],
+    ["annotations", annotations],
+    ["operation", operation],
+  ];
   return facts
     .filter(([, value]) => value !== null)
     .flatMap(([key, value]) => linesOf(key, value, 0))

@@ -9,9 +9,10 @@ const EMOJI_JOINED =
 
 /** Letters of other alphabets that look like ours. */
 const LOOKALIKES: Readonly<Record<string, string>> = Object.fromEntries(
-  [..."аaеeоoрpсcхxуyіiјjѕsԁdһhԛqԝwАAВBЕEКKМMНHОOРPСCТTХXЅSІIЈJοoαaνvΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXıiɡgℓl"]
-    .flatMap((char, at, all) => (at % 2 === 0 ? [[char, all[at + 1] ?? ""]] : [])),
-); // prettier-ignore
+  [
+    ..."аaеeоoрpсcхxуyіiјjѕsԁdһhԛqԝwАAВBЕEКKМMНHОOРPСCТTХXЅSІIЈJοoαaνvΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXıiɡgℓl",
+  ].flatMap((char, at, all) => (at % 2 === 0 ? [[char, all[at + 1] ?? ""]] : [])),
+);
 
 /** A word that mixes Latin letters with Cyrillic or Greek ones. */
 export const MIXED_WORD =
@@ -31,20 +32,27 @@ export function reveal(text: string, which: "hidden" | "all" = "hidden"): string
   if (which === "all") return shown.replace(/[^\n\x20-\x7e]/gu, written);
   return shown
     .replace(new RegExp(VARIATION, "gu"), (char, at: number) =>
-      char === "\ufe0f" && /[\p{Emoji}\p{Extended_Pictographic}]$/u.test(shown.slice(Math.max(0, at - 2), at)) ? char : written(char),
+      char === "\ufe0f" &&
+      /[\p{Emoji}\p{Extended_Pictographic}]$/u.test(shown.slice(Math.max(0, at - 2), at))
+        ? char
+        : written(char),
     )
     .replace(/[\u034f\u17b4\u17b5]/gu, written)
-    .replace(MIXED_WORD, (word) => word.replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, written));
-} // prettier-ignore
+    .replace(MIXED_WORD, (word) =>
+      word.replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, written),
+    );
+}
 
 /** What a model may read in it: nothing hidden in between, letters as they look, small, single blanks. */
 export function asRead(text: string): string {
   return text
-    .replace(/[\u{e0020}-\u{e007e}]/gu, (char) => String.fromCodePoint((char.codePointAt(0) ?? 0) - 0xe0000))
+    .replace(/[\u{e0020}-\u{e007e}]/gu, (char) =>
+      String.fromCodePoint((char.codePointAt(0) ?? 0) - 0xe0000),
+    )
     .replace(/[\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u034f]/gu, "")
     .normalize("NFKC")
     .replace(/\P{ASCII}/gu, (char) => LOOKALIKES[char] ?? char)
     .toLowerCase()
     .replace(/[\s_]+/g, " ")
     .replaceAll("’", "'");
-} // prettier-ignore
+}

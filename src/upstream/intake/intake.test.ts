@@ -12,9 +12,16 @@ const OBJECT = { type: "object" } as const;
 
 function tool(facts: Partial<ForeignDefinition> = {}): ForeignDefinition {
   return {
-    method: "tools/call", name: "read_file", title: null, description: "Reads a file.", inputSchema: OBJECT,
-    outputSchema: null, annotations: null, operation: null, ...facts,
-  }; // prettier-ignore
+    method: "tools/call",
+    name: "read_file",
+    title: null,
+    description: "Reads a file.",
+    inputSchema: OBJECT,
+    outputSchema: null,
+    annotations: null,
+    operation: null,
+    ...facts,
+  };
 }
 
 const named = (server: string, name: string): { name: string; wireName: string } => {
@@ -25,7 +32,10 @@ const named = (server: string, name: string): { name: string; wireName: string }
 
 describe("names", () => {
   it("a tool is called server/tool, and server_tool on the wire", () => {
-    expect(named("files", "read_file")).toEqual({ name: "files/read_file", wireName: "files_read_file" }); // prettier-ignore
+    expect(named("files", "read_file")).toEqual({
+      name: "files/read_file",
+      wireName: "files_read_file",
+    });
     expect(named("files", "a.b/c-D")).toEqual({ name: "files/a_b_c-D", wireName: "files_a_b_c-D" });
   });
 
@@ -50,13 +60,20 @@ describe("names", () => {
   });
 
   it("a name with hidden or foreign letters is refused, and they are written out", () => {
-    expect(nameOf("srv", { method: "tools/call", name: "re\u200bad" })).toEqual({ fault: expect.stringContaining("re\\u{200b}ad") as string }); // prettier-ignore
-    expect(nameOf("srv", { method: "tools/call", name: "rеad" })).toEqual({ fault: expect.stringContaining("r\\u{435}ad") as string }); // prettier-ignore
+    expect(nameOf("srv", { method: "tools/call", name: "re\u200bad" })).toEqual({
+      fault: expect.stringContaining("re\\u{200b}ad") as string,
+    });
+    expect(nameOf("srv", { method: "tools/call", name: "rеad" })).toEqual({
+      fault: expect.stringContaining("r\\u{435}ad") as string,
+    });
     expect(nameOf("srv", { method: "tools/call", name: "" })).toHaveProperty("fault");
   });
 
   it("what else a server can be asked has names that no tool may take", () => {
-    expect(nameOf("srv", { method: "resources/read", name: "" })).toEqual({ name: "srv/resources_read", wireName: "srv_resources_read" }); // prettier-ignore
+    expect(nameOf("srv", { method: "resources/read", name: "" })).toEqual({
+      name: "srv/resources_read",
+      wireName: "srv_resources_read",
+    });
     for (const name of ["resources_read", "prompts/get", "completion.complete"])
       expect(nameOf("srv", { method: "tools/call", name })).toHaveProperty("fault");
   });
@@ -64,7 +81,8 @@ describe("names", () => {
   it("a server is not called as a category, nor with anything but small letters", () => {
     for (const name of ["file", "memory", "Files", "1a", "a b", "", "a/b", "ａ", "x".repeat(33)])
       expect([name, isServerName(name)]).toEqual([name, false]);
-    for (const name of ["files", "a", "a-b_c9"]) expect([name, isServerName(name)]).toEqual([name, true]); // prettier-ignore
+    for (const name of ["files", "a", "a-b_c9"])
+      expect([name, isServerName(name)]).toEqual([name, true]);
     expect(nameOf("file", { method: "tools/call", name: "x" })).toHaveProperty("fault");
   });
 
@@ -81,12 +99,23 @@ describe("names", () => {
     const [mine, other] = [named(server, name), named(otherServer, otherName)];
     // Two spellings of one name within a server are one name already.
     if (mine.name === other.name) expect(mine).toEqual(other);
-    else expect(new TakenNames([named("srv", "else"), other]).twinOf(mine)).toEqual({ name: other.name, why: expect.stringContaining(why) as string }); // prettier-ignore
+    else
+      expect(new TakenNames([named("srv", "else"), other]).twinOf(mine)).toEqual({
+        name: other.name,
+        why: expect.stringContaining(why) as string,
+      });
   });
 
   it("T13: names that nobody mistakes are no twins, nor is a tool its own", () => {
     const mine = named("srv", "list");
-    expect(new TakenNames([mine, named("srv", "list2"), named("srv", "iist"), named("other", "list")]).twinOf(mine)).toBeNull(); // prettier-ignore
+    expect(
+      new TakenNames([
+        mine,
+        named("srv", "list2"),
+        named("srv", "iist"),
+        named("other", "list"),
+      ]).twinOf(mine),
+    ).toBeNull();
   });
 
   it("T13: an alias of a native tool counts as its name", () => {
@@ -98,27 +127,59 @@ describe("names", () => {
 });
 
 describe("definitions and pins", () => {
-  const entry = { name: "t", description: "d", inputSchema: OBJECT, title: "T", annotations: { readOnlyHint: true } }; // prettier-ignore
+  const entry = {
+    name: "t",
+    description: "d",
+    inputSchema: OBJECT,
+    title: "T",
+    annotations: { readOnlyHint: true },
+  };
 
   it("an entry of a list becomes a definition; what the pin does not cover is left out", () => {
-    expect(definitionOf({ ...entry, _meta: { a: 1 }, icons: [] })).toEqual({ definition: tool({ name: "t", description: "d", title: "T", annotations: { readOnlyHint: true } }) }); // prettier-ignore
-    expect(definitionOf({ name: "t", inputSchema: OBJECT })).toMatchObject({ definition: { description: "", title: null } }); // prettier-ignore
+    expect(definitionOf({ ...entry, _meta: { a: 1 }, icons: [] })).toEqual({
+      definition: tool({
+        name: "t",
+        description: "d",
+        title: "T",
+        annotations: { readOnlyHint: true },
+      }),
+    });
+    expect(definitionOf({ name: "t", inputSchema: OBJECT })).toMatchObject({
+      definition: { description: "", title: null },
+    });
   });
 
   it("every other shape is a fault that names the field", () => {
     const faults: [Json, string][] = [
-      [null, "an object"], [[], "an object"], ["x", "an object"], [{}, "name"], [{ ...entry, name: 5 }, "name"],
-      [{ name: "t" }, "inputSchema"], [{ ...entry, inputSchema: [] }, "inputSchema"], [{ ...entry, title: 1 }, "title"],
-      [{ ...entry, description: {} }, "description"], [{ ...entry, outputSchema: true }, "outputSchema"],
+      [null, "an object"],
+      [[], "an object"],
+      ["x", "an object"],
+      [{}, "name"],
+      [{ ...entry, name: 5 }, "name"],
+      [{ name: "t" }, "inputSchema"],
+      [{ ...entry, inputSchema: [] }, "inputSchema"],
+      [{ ...entry, title: 1 }, "title"],
+      [{ ...entry, description: {} }, "description"],
+      [{ ...entry, outputSchema: true }, "outputSchema"],
       [{ ...entry, annotations: "x" }, "annotations"],
-    ]; // prettier-ignore
-    for (const [given, word] of faults) expect(definitionOf(given)).toEqual({ fault: expect.stringContaining(word) as string }); // prettier-ignore
+    ];
+    for (const [given, word] of faults)
+      expect(definitionOf(given)).toEqual({ fault: expect.stringContaining(word) as string });
   });
 
   it("T12: any change of any fact gives another pin, the order of keys none", () => {
     const first = tool({ inputSchema: { type: "object", title: "x" } });
     expect(pinOf(tool({ inputSchema: { title: "x", type: "object" } }))).toBe(pinOf(first));
-    const changes: Partial<ForeignDefinition>[] = [{ name: "b" }, { title: "" }, { description: "Reads a file. " }, { inputSchema: { type: "object", title: "y" } }, { outputSchema: {} }, { annotations: {} }, { operation: {} }, { method: "http" }]; // prettier-ignore
+    const changes: Partial<ForeignDefinition>[] = [
+      { name: "b" },
+      { title: "" },
+      { description: "Reads a file. " },
+      { inputSchema: { type: "object", title: "y" } },
+      { outputSchema: {} },
+      { annotations: {} },
+      { operation: {} },
+      { method: "http" },
+    ];
     const pins = [first, ...changes.map((change) => ({ ...first, ...change }))].map(pinOf);
     expect(new Set(pins).size).toBe(pins.length);
     expect(pinOf(first)).toMatch(/^[0-9a-f]{64}$/);
@@ -126,13 +187,20 @@ describe("definitions and pins", () => {
 
   it("T12: one byte of the description anywhere gives another pin", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.nat(), fc.string({ unit: "binary", minLength: 1, maxLength: 1 }), (text, at, other) => {
-        const place = at % text.length;
-        const changed = text.slice(0, place) + other + text.slice(place + 1);
-        expect(pinOf(tool({ description: changed })) === pinOf(tool({ description: text }))).toBe(changed === text);
-      }),
+      fc.property(
+        fc.string({ unit: "binary", minLength: 1 }),
+        fc.nat(),
+        fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+        (text, at, other) => {
+          const place = at % text.length;
+          const changed = text.slice(0, place) + other + text.slice(place + 1);
+          expect(pinOf(tool({ description: changed })) === pinOf(tool({ description: text }))).toBe(
+            changed === text,
+          );
+        },
+      ),
     );
-  }); // prettier-ignore
+  });
 
   it("T15: a schema 10,000 levels deep is refused without an overflow, on every way", () => {
     let deep: JsonObject = OBJECT;
@@ -157,7 +225,10 @@ describe("bounds", () => {
     ["type", { inputSchema: {} }],
     ["type", { inputSchema: { type: "string" } }],
     ["refers to", { inputSchema: { type: "object", $ref: "https://example.com/x.json" } }],
-    ["refers to", { inputSchema: { type: "object", properties: { a: { $dynamicRef: "http://x/#y" } } } }],
+    [
+      "refers to",
+      { inputSchema: { type: "object", properties: { a: { $dynamicRef: "http://x/#y" } } } },
+    ],
     ["refers to", { inputSchema: { type: "object", properties: { a: { $ref: "#/$defs/none" } } } }],
     ["$schema", { inputSchema: { type: "object", $schema: "https://example.com/own" } }],
     ["linear", { inputSchema: { type: "object", properties: { a: { pattern: "(a)\\1" } } } }],
@@ -169,27 +240,38 @@ describe("bounds", () => {
     ["/annotations", { annotations: { a: "x".repeat(5_000) } }],
   ])("C36 T15: %s is refused", (word, facts) => {
     expect(boundsFault(tool(facts))).toContain(word);
-  }); // prettier-ignore
+  });
 
   it("T15: what looks alike and is harmless is taken", () => {
     const inputSchema: JsonObject = {
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
       properties: {
-        $ref: { type: "string" }, pattern: { type: "string", pattern: "^(?!\\.)(?=.*@)[a-z@.]+$" },
-        a: { $ref: "#/definitions/b" }, c: { default: { $ref: "https://example.com/" } }, d: { enum: [{ pattern: "(" }] },
+        $ref: { type: "string" },
+        pattern: { type: "string", pattern: "^(?!\\.)(?=.*@)[a-z@.]+$" },
+        a: { $ref: "#/definitions/b" },
+        c: { default: { $ref: "https://example.com/" } },
+        d: { enum: [{ pattern: "(" }] },
       },
       definitions: { b: { type: "string" } },
-    }; // prettier-ignore
+    };
     expect(boundsFault(tool({ inputSchema }))).toBeNull();
   });
 });
 
 describe("terms", () => {
-  const terms = (name: string, annotations: JsonObject | null = null) => propose(tool({ name, annotations })); // prettier-ignore
+  const terms = (name: string, annotations: JsonObject | null = null) =>
+    propose(tool({ name, annotations }));
 
   it("R063: what nobody says anything about counts as dangerous", () => {
-    expect(terms("frobnicate")).toEqual({ category: "file", risk: "dangerous", effects: "system_dangerous", idempotent: false, openWorld: true, cacheable: false }); // prettier-ignore
+    expect(terms("frobnicate")).toEqual({
+      category: "file",
+      risk: "dangerous",
+      effects: "system_dangerous",
+      idempotent: false,
+      openWorld: true,
+      cacheable: false,
+    });
   });
 
   it.each<[string, JsonObject | null, string, string]>([
@@ -214,51 +296,90 @@ describe("terms", () => {
     const words = fc.constantFrom("get", "list", "delete", "write", "run", "frob", "x", "send");
     const hint = fc.option(fc.boolean(), { nil: undefined });
     fc.assert(
-      fc.property(fc.array(words, { minLength: 1, maxLength: 4 }), hint, hint, hint, (name, readOnlyHint, destructiveHint, openWorldHint) => {
-        const hints = Object.fromEntries(Object.entries({ readOnlyHint, destructiveHint, openWorldHint }).filter(([, value]) => value !== undefined)) as JsonObject;
-        const proposed = terms(name.join("_"), hints);
-        if (name.some((word) => ["delete", "write", "run", "send"].includes(word))) expect(proposed.risk).toBe("dangerous");
-        if (destructiveHint === true) expect(proposed.risk).toBe("dangerous");
-        if (proposed.risk === "safe") expect([readOnlyHint, name.some((word) => ["get", "list"].includes(word))]).toEqual([true, true]);
-        expect(proposed.cacheable).toBe(false);
-        expect(proposed.idempotent && proposed.risk !== "safe").toBe(false);
-      }),
+      fc.property(
+        fc.array(words, { minLength: 1, maxLength: 4 }),
+        hint,
+        hint,
+        hint,
+        (name, readOnlyHint, destructiveHint, openWorldHint) => {
+          const hints = Object.fromEntries(
+            Object.entries({ readOnlyHint, destructiveHint, openWorldHint }).filter(
+              ([, value]) => value !== undefined,
+            ),
+          ) as JsonObject;
+          const proposed = terms(name.join("_"), hints);
+          if (name.some((word) => ["delete", "write", "run", "send"].includes(word)))
+            expect(proposed.risk).toBe("dangerous");
+          if (destructiveHint === true) expect(proposed.risk).toBe("dangerous");
+          if (proposed.risk === "safe")
+            expect([readOnlyHint, name.some((word) => ["get", "list"].includes(word))]).toEqual([
+              true,
+              true,
+            ]);
+          expect(proposed.cacheable).toBe(false);
+          expect(proposed.idempotent && proposed.risk !== "safe").toBe(false);
+        },
+      ),
     );
-  }); // prettier-ignore
+  });
 
-  it.each([["browser_click", "browser"], ["run_sql", "database"], ["read_graph", "memory"], ["write_file", "file"], ["exec_command", "shell"], ["fetch_url", "web"], ["sequential_thinking", "ai"]])("%s is of category %s", (name, category) => {
+  it.each([
+    ["browser_click", "browser"],
+    ["run_sql", "database"],
+    ["read_graph", "memory"],
+    ["write_file", "file"],
+    ["exec_command", "shell"],
+    ["fetch_url", "web"],
+    ["sequential_thinking", "ai"],
+  ])("%s is of category %s", (name, category) => {
     expect(propose(tool({ name, description: "" }))).toMatchObject({ category });
-  }); // prettier-ignore
+  });
 
   it("reading a resource is moderate: what it holds is anybody's guess", () => {
-    expect(propose(tool({ method: "resources/read", name: "", annotations: { readOnlyHint: true } }))).toMatchObject({ risk: "moderate", effects: "network" }); // prettier-ignore
+    expect(
+      propose(tool({ method: "resources/read", name: "", annotations: { readOnlyHint: true } })),
+    ).toMatchObject({ risk: "moderate", effects: "network" });
   });
 });
 
 describe("diffs", () => {
   it("nothing changed, no lines; the order of keys is no change", () => {
     expect(diffOf(tool(), tool())).toEqual([]);
-    expect(diffOf(tool({ annotations: { a: 1, b: 2 } }), tool({ annotations: { b: 2, a: 1 } }))).toEqual([]); // prettier-ignore
+    expect(
+      diffOf(tool({ annotations: { a: 1, b: 2 } }), tool({ annotations: { b: 2, a: 1 } })),
+    ).toEqual([]);
   });
 
   it("T11: a change that does not show is written out", () => {
-    const lines = diffOf(tool({ description: "one\ntwo" }), tool({ description: "one\nt\u200bwo \u{e0041}" })); // prettier-ignore
+    const lines = diffOf(
+      tool({ description: "one\ntwo" }),
+      tool({ description: "one\nt\u200bwo \u{e0041}" }),
+    );
     expect(lines).toContain("-  two");
     expect(lines).toContain("+  t\\u{200b}wo \\u{e0041}");
-    expect(diffOf(tool({ description: "pay" }), tool({ description: "pаy" })).join("\n")).toContain("p\\u{430}y"); // prettier-ignore
-    expect(diffOf(tool({ description: "a\nb" }), tool({ description: "a\nb " })).join("\n")).toContain("b\\u{20}"); // prettier-ignore
+    expect(diffOf(tool({ description: "pay" }), tool({ description: "pаy" })).join("\n")).toContain(
+      "p\\u{430}y",
+    );
+    expect(
+      diffOf(tool({ description: "a\nb" }), tool({ description: "a\nb " })).join("\n"),
+    ).toContain("b\\u{20}");
   });
 
   it("T11: two definitions with different pins never look the same", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
-        if (a !== b && a.normalize("NFC") !== b.normalize("NFC")) expect(diffOf(tool({ description: a }), tool({ description: b })).length).toBeGreaterThan(0); // prettier-ignore
+        if (a !== b && a.normalize("NFC") !== b.normalize("NFC"))
+          expect(diffOf(tool({ description: a }), tool({ description: b })).length).toBeGreaterThan(
+            0,
+          );
       }),
     );
   });
 
   it("a changed schema shows the line that changed", () => {
     const schema = (type: string): JsonObject => ({ type: "object", properties: { a: { type } } });
-    expect(diffOf(tool({ inputSchema: schema("string") }), tool({ inputSchema: schema("number") }))).toContain('+      type: "number"'); // prettier-ignore
+    expect(
+      diffOf(tool({ inputSchema: schema("string") }), tool({ inputSchema: schema("number") })),
+    ).toContain('+      type: "number"');
   });
 });

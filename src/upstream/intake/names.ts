@@ -25,12 +25,21 @@ export function nameOf(
   server: string,
   { method, name }: Pick<ForeignDefinition, "method" | "name">,
 ): { readonly name: string; readonly wireName: string } | { readonly fault: string } {
-  if (!isServerName(server)) return { fault: `the server is called "${reveal(server)}": expected [a-z][a-z0-9_-]{0,31}, none of ${CATEGORIES.join(", ")}` }; // prettier-ignore
+  if (!isServerName(server))
+    return {
+      fault: `the server is called "${reveal(server)}": expected [a-z][a-z0-9_-]{0,31}, none of ${CATEGORIES.join(", ")}`,
+    };
   const own = PSEUDO_NAMES[method];
   if (own !== undefined) return named(server, own, own);
-  if (!UPSTREAM.test(name)) return { fault: `its name is "${reveal(name.slice(0, 200), "all")}": expected 1 to 128 of A-Z a-z 0-9 _ - . /` }; // prettier-ignore
+  if (!UPSTREAM.test(name))
+    return {
+      fault: `its name is "${reveal(name.slice(0, 200), "all")}": expected 1 to 128 of A-Z a-z 0-9 _ - . /`,
+    };
   const tool = name.replace(/[./]/g, "_");
-  if (Object.values(PSEUDO_NAMES).includes(tool)) return { fault: `its name is "${name}": ${tool} is reserved for what else a server can be asked` }; // prettier-ignore
+  if (Object.values(PSEUDO_NAMES).includes(tool))
+    return {
+      fault: `its name is "${name}": ${tool} is reserved for what else a server can be asked`,
+    };
   return named(server, tool, name);
 }
 
@@ -96,9 +105,13 @@ export class TakenNames {
 
 /** All on one alphabet, so that `a_b/c` and `a/b_c` meet. */
 function spellings({ name, wireName, aliases = [] }: Named): string[] {
-  const all = [wireName, name.replace("/", "_"), ...aliases.map((alias) => alias.replace("/", "_"))];
+  const all = [
+    wireName,
+    name.replace("/", "_"),
+    ...aliases.map((alias) => alias.replace("/", "_")),
+  ];
   return [...new Set(all)];
-} // prettier-ignore
+}
 
 function folded(text: string): string {
   return text.toLowerCase().replaceAll("-", "_");
@@ -106,5 +119,7 @@ function folded(text: string): string {
 
 /** Before case is folded: a capital I looks like an l, a small i does not. */
 function looksLike(text: string): string {
-  return folded(text.replace(/[1I|]/g, "l").replace(/[0O]/g, "o")).replaceAll("rn", "m").replaceAll("vv", "w"); // prettier-ignore
+  return folded(text.replace(/[1I|]/g, "l").replace(/[0O]/g, "o"))
+    .replaceAll("rn", "m")
+    .replaceAll("vv", "w");
 }

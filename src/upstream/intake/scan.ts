@@ -42,8 +42,17 @@ export function dangerOf(value: Json): Finding | null {
 }
 
 function textsOf(definition: ForeignDefinition): Told[] {
-  const { name, title, description, inputSchema, outputSchema, annotations, operation } = definition; // prettier-ignore
-  return textsIn([["/name", name], ["/title", title], ["/description", description], ["/inputSchema", inputSchema], ["/outputSchema", outputSchema], ["/annotations", annotations], ["/operation", operation]]); // prettier-ignore
+  const { name, title, description, inputSchema, outputSchema, annotations, operation } =
+    definition;
+  return textsIn([
+    ["/name", name],
+    ["/title", title],
+    ["/description", description],
+    ["/inputSchema", inputSchema],
+    ["/outputSchema", outputSchema],
+    ["/annotations", annotations],
+    ["/operation", operation],
+  ]);
 }
 
 function textsIn(parts: readonly (readonly [path: string, value: Json])[]): Told[] {
@@ -66,9 +75,23 @@ function textsIn(parts: readonly (readonly [path: string, value: Json])[]): Told
 function lengthOf({ path, text, isName }: Told): Finding[] {
   const limit = path === "/description" ? LONG_DESCRIPTION : LONG_TEXT;
   const found: Finding[] = [];
-  if (!isName && text.length > limit) found.push({ kind: "long", severity: path === "/description" ? "info" : "warning", path, message: `it has ${text.length} characters: read it to its end`, excerpt: `…${reveal(text.slice(-160))}` }); // prettier-ignore
+  if (!isName && text.length > limit)
+    found.push({
+      kind: "long",
+      severity: path === "/description" ? "info" : "warning",
+      path,
+      message: `it has ${text.length} characters: read it to its end`,
+      excerpt: `…${reveal(text.slice(-160))}`,
+    });
   const gap = /[ \t\u00a0\u2000-\u200a\u3000]{40,}|(?:[ \t]*\r?\n){12,}/.exec(text);
-  if (gap) found.push({ kind: "long", severity: "warning", path, message: `${gap[0].length} blanks in a row push what follows out of sight`, excerpt: excerptOf(text, gap.index + gap[0].length, 80) }); // prettier-ignore
+  if (gap)
+    found.push({
+      kind: "long",
+      severity: "warning",
+      path,
+      message: `${gap[0].length} blanks in a row push what follows out of sight`,
+      excerpt: excerptOf(text, gap.index + gap[0].length, 80),
+    });
   return found;
 }
 
@@ -79,15 +102,23 @@ interface Other {
 }
 
 /** The forms in which a tool may be spoken of; plain words such as `search` only count where they are marked as a name. */
-function otherNames(definition: ForeignDefinition, known: Iterable<string>, server?: string): Other[] {
+function otherNames(
+  definition: ForeignDefinition,
+  known: Iterable<string>,
+  server?: string,
+): Other[] {
   const own = definition.name.toLowerCase();
   return [...known].flatMap((name) => {
     const tool = name.slice(name.indexOf("/") + 1);
     if (tool.toLowerCase() === own) return [];
     const isOwn = server !== undefined && name.startsWith(`${server}/`);
-    return [...new Set([name, name.replace("/", "_"), tool])].map((spelling) => ({ spelling: spelling.toLowerCase(), name, isOwn }));
+    return [...new Set([name, name.replace("/", "_"), tool])].map((spelling) => ({
+      spelling: spelling.toLowerCase(),
+      name,
+      isOwn,
+    }));
   });
-} // prettier-ignore
+}
 
 function mentions({ path, text }: Told, others: readonly Other[]): Finding[] {
   const lower = text.toLowerCase();
@@ -97,7 +128,13 @@ function mentions({ path, text }: Told, others: readonly Other[]): Finding[] {
     if (at < 0 || seen.has(name)) continue;
     const place = placeOfName(lower, spelling, at);
     if (place < 0) continue;
-    seen.set(name, { kind: "other_tool", severity: isOwn ? "info" : "warning", path, message: `it speaks of another tool, ${reveal(name)}`, excerpt: excerptOf(text, place, spelling.length) }); // prettier-ignore
+    seen.set(name, {
+      kind: "other_tool",
+      severity: isOwn ? "info" : "warning",
+      path,
+      message: `it speaks of another tool, ${reveal(name)}`,
+      excerpt: excerptOf(text, place, spelling.length),
+    });
   }
   return [...seen.values()];
 }
@@ -105,9 +142,15 @@ function mentions({ path, text }: Told, others: readonly Other[]): Finding[] {
 function placeOfName(lower: string, spelling: string, first: number): number {
   const isPlain = /^[a-z0-9]+$/.test(spelling);
   for (let at = first; at >= 0; at = lower.indexOf(spelling, at + 1)) {
-    const [before, after] = [lower.slice(Math.max(0, at - 6), at), lower.slice(at + spelling.length, at + spelling.length + 6)]; // prettier-ignore
+    const [before, after] = [
+      lower.slice(Math.max(0, at - 6), at),
+      lower.slice(at + spelling.length, at + spelling.length + 6),
+    ];
     if (/[a-z0-9_]$/.test(before) || /^[a-z0-9_]/.test(after)) continue;
-    const isMarked = (/[`'"<]$/.test(before) && /^[`'">(]/.test(after)) || /^\(\)|^ tool\b/.test(after) || /\btool $/.test(before); // prettier-ignore
+    const isMarked =
+      (/[`'"<]$/.test(before) && /^[`'">(]/.test(after)) ||
+      /^\(\)|^ tool\b/.test(after) ||
+      /\btool $/.test(before);
     if (!isPlain || isMarked) return at;
   }
   return -1;

@@ -24,7 +24,9 @@ export async function authorize(
   p: FlowPowers,
 ): Promise<"AUTHORIZED" | "REDIRECT"> {
   const { auth } = await import("@modelcontextprotocol/client");
-  return overGuard(String(options.serverUrl), p, (fetchFn) => auth(provider, { ...options, fetchFn })); // prettier-ignore
+  return overGuard(String(options.serverUrl), p, (fetchFn) =>
+    auth(provider, { ...options, fetchFn }),
+  );
 }
 
 /** For the time of `work`; every place that discovery names is judged as one that nobody named. */
@@ -37,9 +39,16 @@ export async function overGuard<T>(
   try {
     return await work((url, init) => {
       assertWebAddress(String(url), "the next address of the authorization");
-      const signal = AbortSignal.any([AbortSignal.timeout(STEP_MS), ...(init?.signal ? [init.signal] : [])]); // prettier-ignore
+      const signal = AbortSignal.any([
+        AbortSignal.timeout(STEP_MS),
+        ...(init?.signal ? [init.signal] : []),
+      ]);
       const body = init?.body instanceof URLSearchParams ? init.body.toString() : init?.body;
-      return pooled.fetch(url, { ...init, signal, ...(body === undefined ? {} : { body }) }, { maxBytes: MAX_BYTES }); // prettier-ignore
+      return pooled.fetch(
+        url,
+        { ...init, signal, ...(body === undefined ? {} : { body }) },
+        { maxBytes: MAX_BYTES },
+      );
     });
   } catch (cause) {
     throw cause instanceof AppError ? cause : inWords(cause, p.masked);
@@ -52,5 +61,10 @@ export async function overGuard<T>(
 function inWords(cause: unknown, masked: FlowPowers["masked"]): AppError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const shown = visible(masked(text)).slice(0, MAX_TEXT);
-  return new AppError("EXECUTION_FAILED", "upstream_protocol", `The authorization did not succeed: ${shown}`, { remedy: "try again, or ask whoever runs that server", cause }); // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "upstream_protocol",
+    `The authorization did not succeed: ${shown}`,
+    { remedy: "try again, or ask whoever runs that server", cause },
+  );
 }

@@ -55,13 +55,24 @@ const CHALLENGE_MS = 600_000;
 const MAX_CHALLENGES = 1_000;
 /** The first words of any connection, without a credential. */
 const PROBE_VERSION = "2026-07-28";
-const PROBE_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": PROBE_VERSION, "mcp-method": "server/discover" }; // prettier-ignore
+const PROBE_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": PROBE_VERSION,
+  "mcp-method": "server/discover",
+};
 const PROBE = JSON.stringify({
   jsonrpc: "2.0",
   id: 0,
   method: "server/discover",
-  params: { _meta: { "io.modelcontextprotocol/protocolVersion": PROBE_VERSION, "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": { name: "ostiary", version: VERSION } } },
-}); // prettier-ignore
+  params: {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": PROBE_VERSION,
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": { name: "ostiary", version: VERSION },
+    },
+  },
+});
 
 export function openOAuth(p: OAuthPowers): OAuth {
   const kept = createKept(p.vault, p.now, LOGIN_MS);
@@ -69,7 +80,11 @@ export function openOAuth(p: OAuthPowers): OAuth {
   const challenges = new Map<string, Challenge & { readonly at: number }>();
   const keyOf = ({ server, userId }: Owner): string => JSON.stringify([server.name, userId]);
 
-  const remember = (owner: Owner, scope: string | null, discovery: OAuthDiscoveryState | null): void => {
+  const remember = (
+    owner: Owner,
+    scope: string | null,
+    discovery: OAuthDiscoveryState | null,
+  ): void => {
     challenges.delete(keyOf(owner));
     challenges.set(keyOf(owner), { scope, discovery, at: p.now() });
     if (challenges.size > MAX_CHALLENGES) challenges.delete(challenges.keys().next().value ?? "");
@@ -78,7 +93,10 @@ export function openOAuth(p: OAuthPowers): OAuth {
   const identityOf = async (server: ServerRow): Promise<Identity> => {
     const given = settingsOf(server);
     const { clientSecret, privateKey } = given;
-    const secrets = { ...(clientSecret === undefined ? {} : { clientSecret }), ...(privateKey === undefined ? {} : { privateKey }) };
+    const secrets = {
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      ...(privateKey === undefined ? {} : { privateKey }),
+    };
     const { texts } = await fillIn(secrets, { server, userId: "" }, p.vault);
     const people = given.grant !== "client_credentials";
     return {
@@ -120,17 +138,35 @@ export function openOAuth(p: OAuthPowers): OAuth {
     },
     async login(owner, startedBy) {
       const me = await identityOf(owner.server);
-      if (me.redirectUrl === undefined) throw new AppError("CONFLICT", "not_running", `Server ${owner.server.name} is reached as ourselves (client_credentials): nobody logs in`, { remedy: "store its client secret instead" });
-      if (!URL.canParse(me.redirectUrl)) throw new AppError("UNAVAILABLE", "provider_not_configured", "Nobody can be sent back here: this server has no address", { remedy: "run ostiary serve" });
+      if (me.redirectUrl === undefined)
+        throw new AppError(
+          "CONFLICT",
+          "not_running",
+          `Server ${owner.server.name} is reached as ourselves (client_credentials): nobody logs in`,
+          { remedy: "store its client secret instead" },
+        );
+      if (!URL.canParse(me.redirectUrl))
+        throw new AppError(
+          "UNAVAILABLE",
+          "provider_not_configured",
+          "Nobody can be sent back here: this server has no address",
+          { remedy: "run ostiary serve" },
+        );
       return logins.begin(owner, me, startedBy, await challengeOf(owner));
     },
     async begun(state, serverOf) {
       const { server: name, tenantId, userId, id } = logins.begun(state);
       const server = await serverOf(name);
-      if (server?.tenantId !== tenantId || settingsOf(server).grant === "client_credentials") throw gone(name);
+      if (server?.tenantId !== tenantId || settingsOf(server).grant === "client_credentials")
+        throw gone(name);
       const owner = { server, userId };
       const { startedBy, discovery } = await logins.attempt(owner, id);
-      return { owner, id, startedBy, issuer: discovery.authorizationServerMetadata?.issuer ?? discovery.authorizationServerUrl };
+      return {
+        owner,
+        id,
+        startedBy,
+        issuer: discovery.authorizationServerMetadata?.issuer ?? discovery.authorizationServerUrl,
+      };
     },
     async finish({ owner, id }, answer) {
       const ended = await logins.end(owner, await identityOf(owner.server), id, answer);
@@ -142,7 +178,12 @@ export function openOAuth(p: OAuthPowers): OAuth {
       const grant = await kept.grant(owner).catch(() => null);
       if (!(await kept.removeGrant(owner))) return null;
       // It is forgotten here whatever the authorization server says to it.
-      const revoked = grant === null ? false : await identityOf(owner.server).then((me) => revoke(urlOf(owner.server), grant, me, p)).catch(() => false);
+      const revoked =
+        grant === null
+          ? false
+          : await identityOf(owner.server)
+              .then((me) => revoke(urlOf(owner.server), grant, me, p))
+              .catch(() => false);
       return { revoked };
     },
     async since(owner) {
@@ -150,10 +191,12 @@ export function openOAuth(p: OAuthPowers): OAuth {
       return (await kept.grant(owner))?.loggedInAt ?? null;
     },
   };
-} // prettier-ignore
+}
 
 /** The addresses we have for authorization servers; those outside can read ours only where it is a public one with TLS. */
-export const addressesAt = (baseUrl: () => string): Pick<OAuthPowers, "redirectUrl" | "documentUrl"> => ({
+export const addressesAt = (
+  baseUrl: () => string,
+): Pick<OAuthPowers, "redirectUrl" | "documentUrl"> => ({
   redirectUrl: () => `${baseUrl()}/oauth/callback`,
   documentUrl() {
     // Servers are reached before the listener is up, and there may never be one.
@@ -161,7 +204,7 @@ export const addressesAt = (baseUrl: () => string): Pick<OAuthPowers, "redirectU
     const isPublic = protocol === "https:" && hostname.includes(".") && !/^[\d.]+$/.test(hostname);
     return isPublic ? `${baseUrl()}/oauth/client.json` : null;
   },
-}); // prettier-ignore
+});
 
 /** The document behind a client id that is an address (CIMD). */
 export const clientDocument = (documentUrl: string, redirectUrl: string): object => ({
@@ -171,18 +214,29 @@ export const clientDocument = (documentUrl: string, redirectUrl: string): object
   token_endpoint_auth_method: "none",
 });
 
-async function signer({ clientId, algorithm }: OAuthSettings, privateKey: string | undefined): Promise<Identity["signed"]> {
+async function signer(
+  { clientId, algorithm }: OAuthSettings,
+  privateKey: string | undefined,
+): Promise<Identity["signed"]> {
   if (privateKey === undefined || clientId === undefined) return null;
   const { createPrivateKeyJwtAuth } = await import("@modelcontextprotocol/client");
-  return createPrivateKeyJwtAuth({ issuer: clientId, subject: clientId, privateKey, alg: algorithm ?? "ES256" });
-} // prettier-ignore
+  return createPrivateKeyJwtAuth({
+    issuer: clientId,
+    subject: clientId,
+    privateKey,
+    alg: algorithm ?? "ES256",
+  });
+}
 
 const settingsOf = ({ name, transport }: ServerRow): OAuthSettings => {
-  if ((transport.kind === "http" || transport.kind === "sse") && transport.auth === "oauth") return transport.oauth ?? {}; // prettier-ignore
+  if ((transport.kind === "http" || transport.kind === "sse") && transport.auth === "oauth")
+    return transport.oauth ?? {};
   throw gone(name);
 };
 
 const urlOf = ({ transport }: ServerRow): string => ("url" in transport ? transport.url : "");
 
 const gone = (name: string): AppError =>
-  new AppError("CONFLICT", "not_running", `Server ${name} asks for no login`, { remedy: "ostiary servers list shows which do" }); // prettier-ignore
+  new AppError("CONFLICT", "not_running", `Server ${name} asks for no login`, {
+    remedy: "ostiary servers list shows which do",
+  });

@@ -1,6 +1,10 @@
 // What an authorization gave, as rows of the vault: grants per owner and issuer, our registrations per server and issuer, and
 // logins that somebody has begun.
-import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from "@modelcontextprotocol/client"; // prettier-ignore
+import type {
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 import type { Owner, SecretsIn, Vault } from "../credentials-vault.ts";
 
 export interface Grant {
@@ -34,8 +38,17 @@ export interface Kept {
   putGrant(owner: Owner, grant: Grant): Promise<void>;
   removeGrant(owner: Owner): Promise<boolean>;
   /** One that may send people back there, and may ask for this. */
-  registration(server: Owner["server"], issuer: string, redirectUrl: string, scope: string | undefined): Promise<StoredOAuthClientInformation | null>; // prettier-ignore
-  putRegistration(server: Owner["server"], issuer: string, registration: Registration): Promise<void>; // prettier-ignore
+  registration(
+    server: Owner["server"],
+    issuer: string,
+    redirectUrl: string,
+    scope: string | undefined,
+  ): Promise<StoredOAuthClientInformation | null>;
+  putRegistration(
+    server: Owner["server"],
+    issuer: string,
+    registration: Registration,
+  ): Promise<void>;
   removeRegistration(server: Owner["server"], issuer: string): Promise<void>;
   /** The authorization server that our own client id was first shown to. */
   bound(server: Owner["server"]): Promise<string | null>;
@@ -71,7 +84,8 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
     async putGrant(owner, grant) {
       const name = named(GRANT, grant.issuer);
       await vault.put(owner, name, JSON.stringify(grant), tokensIn);
-      for (const row of await rowsOf(owner, GRANT)) if (row.name !== name) await vault.remove(owner, row.name); // prettier-ignore
+      for (const row of await rowsOf(owner, GRANT))
+        if (row.name !== name) await vault.remove(owner, row.name);
     },
     async removeGrant(owner) {
       const rows = await rowsOf(owner, GRANT);
@@ -79,12 +93,21 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
       return rows.length > 0;
     },
     async registration(server, issuer, redirectUrl, scope) {
-      const found = await read<Registration>(shared(server), named(CLIENT, issuer), clientSecretsIn); // prettier-ignore
+      const found = await read<Registration>(
+        shared(server),
+        named(CLIENT, issuer),
+        clientSecretsIn,
+      );
       if (found?.redirectUrl !== redirectUrl) return null;
       return covers((found.client as { scope?: string }).scope, scope) ? found.client : null;
     },
     putRegistration: (server, issuer, registration) =>
-      vault.put(shared(server), named(CLIENT, issuer), JSON.stringify(registration), clientSecretsIn), // prettier-ignore
+      vault.put(
+        shared(server),
+        named(CLIENT, issuer),
+        JSON.stringify(registration),
+        clientSecretsIn,
+      ),
     async removeRegistration(server, issuer) {
       await vault.remove(shared(server), named(CLIENT, issuer));
     },
@@ -92,7 +115,8 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
     bind: (server, issuer) => vault.put(shared(server), BOUND, issuer, nothing),
     attempt: (owner, id) => read<Attempt>(owner, LOGIN + id, nothing),
     async putAttempt(owner, id, attempt) {
-      for (const row of await rowsOf(owner, LOGIN)) if (row.updatedAt < now() - loginMs) await vault.remove(owner, row.name); // prettier-ignore
+      for (const row of await rowsOf(owner, LOGIN))
+        if (row.updatedAt < now() - loginMs) await vault.remove(owner, row.name);
       await vault.put(owner, LOGIN + id, JSON.stringify(attempt), nothing);
     },
     takeAttempt: (owner, id) => vault.remove(owner, LOGIN + id),
@@ -101,18 +125,23 @@ export function createKept(vault: Vault, now: () => number, loginMs: number): Ke
 
 /** Authorization servers hold a client to what it registered for. */
 const covers = (registered: string | undefined, wanted: string | undefined): boolean =>
-  registered === undefined || (wanted ?? "").split(" ").every((one) => one === "" || registered.split(" ").includes(one)); // prettier-ignore
+  registered === undefined ||
+  (wanted ?? "").split(" ").every((one) => one === "" || registered.split(" ").includes(one));
 
 const named = (prefix: string, issuer: string): string => prefix + issuer.slice(0, MAX_ISSUER);
 
 const tokensIn: SecretsIn = (text) => {
   const { tokens, client } = JSON.parse(text) as Grant;
-  return [tokens.access_token, tokens.refresh_token, tokens.id_token, client?.client_secret].filter((one) => one !== undefined); // prettier-ignore
+  return [tokens.access_token, tokens.refresh_token, tokens.id_token, client?.client_secret].filter(
+    (one) => one !== undefined,
+  );
 };
 
 const clientSecretsIn: SecretsIn = (text) => {
   const client = (JSON.parse(text) as Registration).client as Readonly<Record<string, unknown>>;
-  return [client["client_secret"], client["registration_access_token"]].filter((one) => typeof one === "string"); // prettier-ignore
+  return [client["client_secret"], client["registration_access_token"]].filter(
+    (one) => typeof one === "string",
+  );
 };
 
 /** A verifier is worth nothing without its code, and both only once. */

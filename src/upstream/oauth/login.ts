@@ -40,8 +40,13 @@ interface Logins {
   begun(state: string): Begun;
   attempt(owner: Owner, id: string): Promise<Attempt>;
   /** Uses the state up, whatever comes of it. */
-  end(owner: FullOwner, me: Identity, id: string, answer: URLSearchParams): Promise<{ issuer: string }>;
-} // prettier-ignore
+  end(
+    owner: FullOwner,
+    me: Identity,
+    id: string,
+    answer: URLSearchParams,
+  ): Promise<{ issuer: string }>;
+}
 
 export type FullOwner = Owner & { readonly server: ServerRow };
 
@@ -70,11 +75,29 @@ export function createLogins(p: LoginPowers): Logins {
         async send(to, verifier, client) {
           assertWebAddress(to.href, "authorization_endpoint");
           if (discovery === null) throw refused("the authorization server could not be discovered");
-          await kept.putAttempt(owner, id, { startedBy, verifier, discovery, client, redirectUrl: me.redirectUrl ?? "", expiresAt: now() + p.loginMs });
+          await kept.putAttempt(owner, id, {
+            startedBy,
+            verifier,
+            discovery,
+            client,
+            redirectUrl: me.redirectUrl ?? "",
+            expiresAt: now() + p.loginMs,
+          });
           target = to;
         },
       });
-      await authorize(provider, { serverUrl: urlOf(server), forceReauthorization: true, ...(scope === undefined ? {} : { scope }), ...(challenge.resourceMetadataUrl ? { resourceMetadataUrl: challenge.resourceMetadataUrl } : {}) }, p);
+      await authorize(
+        provider,
+        {
+          serverUrl: urlOf(server),
+          forceReauthorization: true,
+          ...(scope === undefined ? {} : { scope }),
+          ...(challenge.resourceMetadataUrl
+            ? { resourceMetadataUrl: challenge.resourceMetadataUrl }
+            : {}),
+        },
+        p,
+      );
       if (target === null) throw refused("the authorization server asks for no login");
       return target;
     },
@@ -96,7 +119,8 @@ export function createLogins(p: LoginPowers): Logins {
       const code = answer.get("code");
       const iss = answer.get("iss") ?? undefined;
       const serverUrl = urlOf(owner.server);
-      if (code === null || code === "") return overGuard(serverUrl, p, () => explain(answer, attempt));
+      if (code === null || code === "")
+        return overGuard(serverUrl, p, () => explain(answer, attempt));
       let issuer = "";
       const provider = createProvider(owner, { ...me, redirectUrl: attempt.redirectUrl }, kept, {
         ...nobody,
@@ -105,16 +129,21 @@ export function createLogins(p: LoginPowers): Logins {
         client: () => attempt.client,
         async save(tokens, by, client) {
           issuer = by;
-          const expiresAt = tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
+          const expiresAt =
+            tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
           await kept.putGrant(owner, { tokens, issuer, client, expiresAt, loggedInAt: now() });
         },
         send: () => Promise.reject(refused("the code was not accepted; begin anew")),
       });
-      await authorize(provider, { serverUrl, authorizationCode: code, ...(iss === undefined ? {} : { iss }) }, p);
+      await authorize(
+        provider,
+        { serverUrl, authorizationCode: code, ...(iss === undefined ? {} : { iss }) },
+        p,
+      );
       return { issuer };
     },
   };
-} // prettier-ignore
+}
 
 /** No grant is read or lost while somebody logs in: the one they have stays until there is another. */
 const nobody: Omit<Part, "send"> = {
@@ -131,7 +160,11 @@ async function explain(answer: URLSearchParams, { discovery }: Attempt): Promise
   const metadata = discovery.authorizationServerMetadata;
   const iss = answer.get("iss") ?? undefined;
   const issParameterSupported = metadata?.authorization_response_iss_parameter_supported === true;
-  validateAuthorizationResponseIssuer({ iss, expectedIssuer: metadata?.issuer, issParameterSupported }); // prettier-ignore
+  validateAuthorizationResponseIssuer({
+    iss,
+    expectedIssuer: metadata?.issuer,
+    issParameterSupported,
+  });
   const error = answer.get("error") ?? "there is no code in the answer";
   throw new Error(`${error} ${answer.get("error_description") ?? ""}`.trim());
 }
@@ -139,4 +172,9 @@ async function explain(answer: URLSearchParams, { discovery }: Attempt): Promise
 const urlOf = ({ transport }: ServerRow): string => ("url" in transport ? transport.url : "");
 
 const unknownLogin = (cause?: unknown): AppError =>
-  new AppError("BAD_REQUEST", "invalid_input", "This login is not known: it was used before, has run out, or belongs to somebody else", { remedy: "begin anew: ostiary servers login", ...(cause === undefined ? {} : { cause }) }); // prettier-ignore
+  new AppError(
+    "BAD_REQUEST",
+    "invalid_input",
+    "This login is not known: it was used before, has run out, or belongs to somebody else",
+    { remedy: "begin anew: ostiary servers login", ...(cause === undefined ? {} : { cause }) },
+  );

@@ -4,11 +4,19 @@ import { createServer, type Server } from "node:http";
 import { readdirSync, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { behindLogin, openHouse, type CredentialHouse } from "../../../test/fixtures/credentials.ts"; // prettier-ignore
+import {
+  behindLogin,
+  openHouse,
+  type CredentialHouse,
+} from "../../../test/fixtures/credentials.ts";
 import { AppError } from "../../errors.ts";
 
 const LIMIT_MS = 60_000;
-type Documents = { resource: Record<string, unknown>; metadata: Record<string, unknown>; redirect?: string }; // prettier-ignore
+type Documents = {
+  resource: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  redirect?: string;
+};
 
 let house: CredentialHouse;
 let base = "";
@@ -25,8 +33,15 @@ async function listening(server: Server): Promise<string> {
 
 const good = (): Documents => ({
   resource: { resource: `${base}/mcp`, authorization_servers: [base] },
-  metadata: { issuer: base, authorization_endpoint: `${base}/authorize`, token_endpoint: `${base}/token`, registration_endpoint: `${base}/register`, response_types_supported: ["code"], code_challenge_methods_supported: ["S256"] },
-}); // prettier-ignore
+  metadata: {
+    issuer: base,
+    authorization_endpoint: `${base}/authorize`,
+    token_endpoint: `${base}/token`,
+    registration_endpoint: `${base}/register`,
+    response_types_supported: ["code"],
+    code_challenge_methods_supported: ["S256"],
+  },
+});
 
 beforeAll(async () => {
   house = await openHouse();
@@ -35,11 +50,20 @@ beforeAll(async () => {
       const { pathname } = new URL(req.url ?? "/", "http://x");
       const json = (body: object, status = 200) =>
         res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-      if (documents.redirect !== undefined && pathname.includes("oauth-authorization-server")) return void res.writeHead(302, { location: documents.redirect }).end(); // prettier-ignore
+      if (documents.redirect !== undefined && pathname.includes("oauth-authorization-server"))
+        return void res.writeHead(302, { location: documents.redirect }).end();
       if (pathname.includes("oauth-protected-resource")) return void json(documents.resource);
       if (pathname.includes("oauth-authorization-server")) return void json(documents.metadata);
-      if (pathname === "/register") return void json({ client_id: "x", redirect_uris: ["http://127.0.0.1:3100/oauth/callback"] }, 201); // prettier-ignore
-      res.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource"` }).end(); // prettier-ignore
+      if (pathname === "/register")
+        return void json(
+          { client_id: "x", redirect_uris: ["http://127.0.0.1:3100/oauth/callback"] },
+          201,
+        );
+      res
+        .writeHead(401, {
+          "www-authenticate": `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource"`,
+        })
+        .end();
     }),
   );
   base = `http://${host}`;
@@ -66,12 +90,14 @@ function children(): string[] {
     .flatMap(({ name }) => {
       try {
         const parent = readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]?.split(" ")[1];
-        return Number(parent) === process.pid ? [readFileSync(`/proc/${name}/cmdline`, "utf8")] : [];
+        return Number(parent) === process.pid
+          ? [readFileSync(`/proc/${name}/cmdline`, "utf8")]
+          : [];
       } catch {
         return [];
       }
     });
-} // prettier-ignore
+}
 
 const login = async (): Promise<string> => {
   try {
@@ -97,37 +123,61 @@ const BAD = [
   "",
 ];
 
-test("T9: malicious addresses in metadata are refused before anybody is sent there", { timeout: LIMIT_MS }, async () => {
-  const before = children();
-  let tried = 0;
-  for (const address of BAD)
-    for (const field of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
-      documents = good();
-      documents.metadata[field] = address;
-      tried++;
-      expect([field, address, await login()]).toEqual([field, address, "EXECUTION_FAILED"]);
-    }
-  expect(tried).toBe(BAD.length * 3);
-  expect(children()).toEqual(before);
-  documents = good();
-  expect(await login()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/);
-}); // prettier-ignore
-
-test("T9 T10: authorization servers and redirects that lead inside are not asked", { timeout: LIMIT_MS }, async () => {
-  const before = children();
-  const inside = ["http://169.254.169.254", "http://[::ffff:169.254.169.254]", "https://169.254.169.254", "https://10.0.0.1", "http://192.168.0.1:8080", "https://[fd00::1]", "http://0.0.0.0:1", "file:///etc/passwd"];
-  for (const address of inside) {
+test(
+  "T9: malicious addresses in metadata are refused before anybody is sent there",
+  { timeout: LIMIT_MS },
+  async () => {
+    const before = children();
+    let tried = 0;
+    for (const address of BAD)
+      for (const field of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
+        documents = good();
+        documents.metadata[field] = address;
+        tried++;
+        expect([field, address, await login()]).toEqual([field, address, "EXECUTION_FAILED"]);
+      }
+    expect(tried).toBe(BAD.length * 3);
+    expect(children()).toEqual(before);
     documents = good();
-    documents.resource["authorization_servers"] = [address];
-    expect([address, await login()]).toEqual([address, expect.stringMatching(/^(EXECUTION_FAILED|FORBIDDEN)$/)]);
-    documents = { ...good(), redirect: `${address}/latest/meta-data` };
-    expect([address, "redirect", await login()]).toEqual([address, "redirect", expect.stringMatching(/^(EXECUTION_FAILED|FORBIDDEN)$/)]);
-  }
-  // A redirect to another place, even one that could be reached, is not followed.
-  documents = { ...good(), redirect: `http://${trap}/x` };
-  expect(await login()).toBe("EXECUTION_FAILED");
-  expect([trapped, children()]).toEqual([[], before]);
-}); // prettier-ignore
+    expect(await login()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/);
+  },
+);
+
+test(
+  "T9 T10: authorization servers and redirects that lead inside are not asked",
+  { timeout: LIMIT_MS },
+  async () => {
+    const before = children();
+    const inside = [
+      "http://169.254.169.254",
+      "http://[::ffff:169.254.169.254]",
+      "https://169.254.169.254",
+      "https://10.0.0.1",
+      "http://192.168.0.1:8080",
+      "https://[fd00::1]",
+      "http://0.0.0.0:1",
+      "file:///etc/passwd",
+    ];
+    for (const address of inside) {
+      documents = good();
+      documents.resource["authorization_servers"] = [address];
+      expect([address, await login()]).toEqual([
+        address,
+        expect.stringMatching(/^(EXECUTION_FAILED|FORBIDDEN)$/),
+      ]);
+      documents = { ...good(), redirect: `${address}/latest/meta-data` };
+      expect([address, "redirect", await login()]).toEqual([
+        address,
+        "redirect",
+        expect.stringMatching(/^(EXECUTION_FAILED|FORBIDDEN)$/),
+      ]);
+    }
+    // A redirect to another place, even one that could be reached, is not followed.
+    documents = { ...good(), redirect: `http://${trap}/x` };
+    expect(await login()).toBe("EXECUTION_FAILED");
+    expect([trapped, children()]).toEqual([[], before]);
+  },
+);
 
 test("a resource that is another server's is refused", { timeout: LIMIT_MS }, async () => {
   documents = good();

@@ -1,5 +1,12 @@
 // Ourselves as an OAuth client, in the shape the SDK asks for: who we are, what we hold, and where a person would be sent.
-import type { AddClientAuthentication, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from "@modelcontextprotocol/client"; // prettier-ignore
+import type {
+  AddClientAuthentication,
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 import type { OAuthSettings } from "../../store/store.ts";
 import type { Owner } from "../credentials-vault.ts";
 import { assertUsable, refused } from "./endpoints.ts";
@@ -36,15 +43,24 @@ export interface Part {
 
 type Client = StoredOAuthClientInformation | undefined;
 
-export const clientMetadata = ({ redirectUrl, scope }: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
+export const clientMetadata = ({
+  redirectUrl,
+  scope,
+}: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
   client_name: "Ostiary",
   redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
-  grant_types: redirectUrl === undefined ? ["client_credentials"] : ["authorization_code", "refresh_token"],
+  grant_types:
+    redirectUrl === undefined ? ["client_credentials"] : ["authorization_code", "refresh_token"],
   response_types: redirectUrl === undefined ? [] : ["code"],
   ...(scope === undefined ? {} : { scope }),
-}); // prettier-ignore
+});
 
-export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Part): OAuthClientProvider {
+export function createProvider(
+  owner: Owner,
+  me: Identity,
+  kept: Kept,
+  part: Part,
+): OAuthClientProvider {
   const { server } = owner;
   let verifier = "";
   let latest = part.discovery;
@@ -53,13 +69,23 @@ export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Par
   const clientAt = async (issuer: string): Promise<Client> => {
     if (me.clientId === undefined) {
       const before = part.client?.();
-      return before?.issuer === issuer ? before : ((await kept.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ?? undefined);
+      return before?.issuer === issuer
+        ? before
+        : ((await kept.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ??
+            undefined);
     }
     // Our own id and secret are for one authorization server, whatever the server upstream says.
     const bound = me.issuer ?? (await kept.bound(server));
-    if (bound !== null && bound !== issuer) throw refused(`the server names the authorization server ${issuer}, our client id belongs to ${bound}`);
+    if (bound !== null && bound !== issuer)
+      throw refused(
+        `the server names the authorization server ${issuer}, our client id belongs to ${bound}`,
+      );
     if (bound === null) await kept.bind(server, issuer);
-    return { client_id: me.clientId, issuer, ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }) };
+    return {
+      client_id: me.clientId,
+      issuer,
+      ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }),
+    };
   };
 
   return {
@@ -73,11 +99,16 @@ export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Par
     },
     async saveClientInformation(made, ctx) {
       client = made;
-      if (me.clientId === undefined) await kept.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", { client: made, redirectUrl: me.redirectUrl ?? "" });
+      if (me.clientId === undefined)
+        await kept.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", {
+          client: made,
+          redirectUrl: me.redirectUrl ?? "",
+        });
     },
     tokens: (ctx) => (ctx === undefined ? part.tokens() : part.renewable(ctx.issuer)),
     async saveTokens(tokens, ctx) {
-      if (tokens.token_type.toLowerCase() !== "bearer") throw refused(`the token is of the type ${tokens.token_type}; expected Bearer`);
+      if (tokens.token_type.toLowerCase() !== "bearer")
+        throw refused(`the token is of the type ${tokens.token_type}; expected Bearer`);
       await part.save(tokens, ctx?.issuer ?? tokens.issuer ?? "", client);
     },
     saveCodeVerifier: (made) => void (verifier = made),
@@ -97,7 +128,7 @@ export function createProvider(owner: Owner, me: Identity, kept: Kept, part: Par
     discoveryState: () => part.discovery,
     ...(me.redirectUrl === undefined ? { prepareTokenRequest: asOurselves } : {}),
   };
-} // prettier-ignore
+}
 
 function asOurselves(scope?: string): URLSearchParams {
   return new URLSearchParams({ grant_type: "client_credentials", ...(scope ? { scope } : {}) });

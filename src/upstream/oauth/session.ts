@@ -32,7 +32,12 @@ const EARLY_MS = 60_000;
 /** Whoever renews has to be done by then, or the next one tries. */
 const TURN_MS = 30_000;
 
-export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: SessionPowers): Session {
+export function openSession(
+  owner: Owner,
+  me: Identity,
+  grant: Grant | null,
+  p: SessionPowers,
+): Session {
   const { kept, now } = p;
   const people = me.redirectUrl !== undefined;
   let held = grant;
@@ -73,14 +78,16 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
       turn.give();
       const scope = to.searchParams.get("scope");
       const same = held !== null && found?.authorizationServerMetadata?.issuer === held.issuer;
-      if (same && held?.tokens.refresh_token !== undefined && !isWider(scope, held.tokens.scope)) return Promise.reject(notRenewed(owner));
+      if (same && held?.tokens.refresh_token !== undefined && !isWider(scope, held.tokens.scope))
+        return Promise.reject(notRenewed(owner));
       p.wanted(scope, found);
       p.onLost();
       return Promise.reject(loginNeeded(owner, held === null ? null : scope));
     },
   });
 
-  const isGood = (grant: Grant): boolean => grant.expiresAt === null || grant.expiresAt - EARLY_MS > now();
+  const isGood = (grant: Grant): boolean =>
+    grant.expiresAt === null || grant.expiresAt - EARLY_MS > now();
   const isOver = (grant: Grant): boolean => grant.expiresAt !== null && grant.expiresAt <= now();
 
   const renew = async (): Promise<Grant> => {
@@ -88,7 +95,8 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
     if (held === null && people) throw loginNeeded(owner, null);
     if (held !== null && isGood(held)) return held;
     // Without a refresh token it is used to its last second.
-    if (held !== null && held.tokens.refresh_token === undefined && people && !isOver(held)) return held;
+    if (held !== null && held.tokens.refresh_token === undefined && people && !isOver(held))
+      return held;
     try {
       await p.authorize(provider);
     } catch (cause) {
@@ -105,7 +113,7 @@ export function openSession(owner: Owner, me: Identity, grant: Grant | null, p: 
   };
 
   return { provider, version: String(grant?.loggedInAt ?? 0), token: () => current(tokenOf) };
-} // prettier-ignore
+}
 
 const tokensOf = ({ tokens }: Grant): StoredOAuthTokens => tokens;
 const tokenOf = ({ tokens }: Grant): string => tokens.access_token;
@@ -115,12 +123,22 @@ const isWider = (wanted: string | null, given: string | undefined): boolean =>
   given === undefined || (wanted ?? "").split(" ").some((one) => !given.split(" ").includes(one));
 
 const notRenewed = ({ server }: Owner): AppError =>
-  new AppError("UNAVAILABLE", "upstream_unavailable", `The authorization server of ${server.name} did not renew the login at the moment`, { remedy: "try again" }); // prettier-ignore
+  new AppError(
+    "UNAVAILABLE",
+    "upstream_unavailable",
+    `The authorization server of ${server.name} did not renew the login at the moment`,
+    { remedy: "try again" },
+  );
 
 export function loginNeeded({ server, userId }: Owner, scope: string | null): AppError {
   const who = userId === "" ? "an administrator has to log in for everybody" : "you have to log in";
   const why = scope === null || scope === "" ? "" : ` It asks for more rights now: ${scope}.`;
-  return new AppError("UNAUTHORIZED", "upstream_login", `Server ${server.name} wants a login: ${who}.${why}`, { remedy: `ostiary servers login ${server.name}` }); // prettier-ignore
+  return new AppError(
+    "UNAUTHORIZED",
+    "upstream_login",
+    `Server ${server.name} wants a login: ${who}.${why}`,
+    { remedy: `ostiary servers login ${server.name}` },
+  );
 }
 
 interface Turn {

@@ -1,7 +1,17 @@
 // A schema becomes functions that call each other: no code is generated, and how far they go is bounded.
 import type { Json, JsonObject } from "../../call.ts";
 import { logicChecks, unevaluatedChecks } from "./logic.ts";
-import { freshSeen, inPlace, isObject, misfit, UnusableSchema, type Check, type Misfit, type Place, type Run } from "./node.ts"; // prettier-ignore
+import {
+  freshSeen,
+  inPlace,
+  isObject,
+  misfit,
+  UnusableSchema,
+  type Check,
+  type Misfit,
+  type Place,
+  type Run,
+} from "./node.ts";
 import { listChecks, objectChecks } from "./objects.ts";
 import { resourcesOf, type Resources } from "./resources.ts";
 import { valueChecks } from "./values.ts";
@@ -25,14 +35,28 @@ export function compileSchema(schema: Json): SchemaCheck {
   };
 }
 
-const newRun = (misfits: Misfit[] | null): Run => ({ misfits, steps: MAX_STEPS, depth: 0, scope: [] }); // prettier-ignore
+const newRun = (misfits: Misfit[] | null): Run => ({
+  misfits,
+  steps: MAX_STEPS,
+  depth: 0,
+  scope: [],
+});
 
 function rootCheck(root: Json): Check {
   const resources = resourcesOf(root);
   const known = new Map<Json, { check: Check | null }>();
   const sub = (schema: Json | undefined, at: string): Check => {
     if (schema === true) return () => true;
-    if (schema === false) return (value, path, run) => misfit(run, { keyword: "false schema", instancePath: path, message: "must not be there", params: {}, data: value, parentSchema: {} }); // prettier-ignore
+    if (schema === false)
+      return (value, path, run) =>
+        misfit(run, {
+          keyword: "false schema",
+          instancePath: path,
+          message: "must not be there",
+          params: {},
+          data: value,
+          parentSchema: {},
+        });
     if (!isObject(schema)) throw new UnusableSchema(`${at || "/"}: expected a schema`);
     const cell = known.get(schema) ?? { check: null };
     // Part of a circle: by the time a value comes, it is there.
@@ -46,7 +70,14 @@ function rootCheck(root: Json): Check {
 function nodeOf(place: Place, resources: Resources): Check {
   const { schema } = place;
   const last = unevaluatedChecks(place);
-  const checks = [...referenceChecks(place, resources), ...valueChecks(place), ...objectChecks(place), ...listChecks(place), ...logicChecks(place), ...last]; // prettier-ignore
+  const checks = [
+    ...referenceChecks(place, resources),
+    ...valueChecks(place),
+    ...objectChecks(place),
+    ...listChecks(place),
+    ...logicChecks(place),
+    ...last,
+  ];
   const resource = resources.isDynamic ? resources.of(schema) : null;
   const needsSeen = last.length > 0;
   return (value, path, run, seen) => {
@@ -76,14 +107,21 @@ function referenceChecks({ schema, at, sub }: Place, resources: Resources): Chec
     const check = sub(target.schema, `${at}/${keyword}`);
     checks.push((value, path, run, seen) => inPlace(check, value, path, run, seen));
   }
-  if (schema["$dynamicRef"] !== undefined) checks.push(dynamicCheck({ schema, at, sub }, resources)); // prettier-ignore
+  if (schema["$dynamicRef"] !== undefined)
+    checks.push(dynamicCheck({ schema, at, sub }, resources));
   return checks;
 }
 
-function targetOf(reference: Json, keyword: string, schema: JsonObject, at: string, resources: Resources): ReturnType<Resources["resolve"]> {
+function targetOf(
+  reference: Json,
+  keyword: string,
+  schema: JsonObject,
+  at: string,
+  resources: Resources,
+): ReturnType<Resources["resolve"]> {
   if (typeof reference !== "string") throw new UnusableSchema(`${at}/${keyword}: expected a text`);
   return resources.resolve(reference, schema);
-} // prettier-ignore
+}
 
 /** Means the outermost part of that name among those entered, where the nearest one is meant to be replaced. */
 function dynamicCheck({ schema, at, sub }: Place, resources: Resources): Check {
@@ -91,9 +129,12 @@ function dynamicCheck({ schema, at, sub }: Place, resources: Resources): Check {
   const first = targetOf(schema["$dynamicRef"] ?? null, "$dynamicRef", schema, at, resources);
   const usual = sub(first.schema, where);
   const { anchor } = first;
-  const isReplaceable = anchor !== null && first.resource.dynamicAnchors.get(anchor) === first.schema; // prettier-ignore
+  const isReplaceable =
+    anchor !== null && first.resource.dynamicAnchors.get(anchor) === first.schema;
   return (value, path, run, seen) => {
-    const outer = isReplaceable ? run.scope.find((one) => one.dynamicAnchors.has(anchor)) : undefined; // prettier-ignore
+    const outer = isReplaceable
+      ? run.scope.find((one) => one.dynamicAnchors.has(anchor))
+      : undefined;
     const check = outer && anchor !== null ? sub(outer.dynamicAnchors.get(anchor), where) : usual;
     return inPlace(check, value, path, run, seen);
   };

@@ -1,6 +1,18 @@
 // Keywords that put schemas together, and those that judge what no other keyword looked at.
 import type { Json, JsonObject } from "../../call.ts";
-import { inPlace, isList, isObject, misfit, pointer, quietly, UnusableSchema, type Check, type Misfit, type Place, type Run } from "./node.ts"; // prettier-ignore
+import {
+  inPlace,
+  isList,
+  isObject,
+  misfit,
+  pointer,
+  quietly,
+  UnusableSchema,
+  type Check,
+  type Misfit,
+  type Place,
+  type Run,
+} from "./node.ts";
 
 export function logicChecks(place: Place): Check[] {
   const { schema, at, sub } = place;
@@ -8,18 +20,31 @@ export function logicChecks(place: Place): Check[] {
   const several = (keyword: string): Check[] => {
     const list = schema[keyword];
     if (list === undefined) return [];
-    if (!isList(list) || list.length === 0) throw new UnusableSchema(`${at}/${keyword}: expected a list of schemas`); // prettier-ignore
+    if (!isList(list) || list.length === 0)
+      throw new UnusableSchema(`${at}/${keyword}: expected a list of schemas`);
     return list.map((inner, i) => sub(inner, `${at}/${keyword}/${i}`));
   };
   const every = several("allOf");
-  for (const check of every) checks.push((value, path, run, seen) => inPlace(check, value, path, run, seen)); // prettier-ignore
+  for (const check of every)
+    checks.push((value, path, run, seen) => inPlace(check, value, path, run, seen));
   const some = several("anyOf");
   if (some.length > 0) checks.push(anyOf(schema, some));
   const one = several("oneOf");
   if (one.length > 0) checks.push(oneOf(schema, one));
   if (schema["not"] !== undefined) {
     const not = sub(schema["not"], `${at}/not`);
-    checks.push((value, path, run) => !quietly(run, () => not(value, "", run, null)) || misfit(run, { keyword: "not", instancePath: path, message: "must NOT be valid", params: {}, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        !quietly(run, () => not(value, "", run, null)) ||
+        misfit(run, {
+          keyword: "not",
+          instancePath: path,
+          message: "must NOT be valid",
+          params: {},
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   }
   if (schema["if"] !== undefined) checks.push(condition(place));
   return checks;
@@ -33,16 +58,34 @@ function anyOf(schema: JsonObject, branches: readonly Check[]): Check {
       // Where somebody asks what was looked at, all that fit have a say.
       if (fits && seen === null) return true;
     }
-    return fits || explained(run, branches, { keyword: "anyOf", instancePath: path, message: "must match a schema in anyOf", params: {}, data: value, parentSchema: schema }); // prettier-ignore
+    return (
+      fits ||
+      explained(run, branches, {
+        keyword: "anyOf",
+        instancePath: path,
+        message: "must match a schema in anyOf",
+        params: {},
+        data: value,
+        parentSchema: schema,
+      })
+    );
   };
 }
 
 function oneOf(schema: JsonObject, branches: readonly Check[]): Check {
   return (value, path, run, seen) => {
     let count = 0;
-    for (const branch of branches) if (quietly(run, () => inPlace(branch, value, "", run, seen))) count++; // prettier-ignore
+    for (const branch of branches)
+      if (quietly(run, () => inPlace(branch, value, "", run, seen))) count++;
     if (count === 1) return true;
-    const told: Misfit = { keyword: "oneOf", instancePath: path, message: "must match exactly one schema in oneOf", params: { matches: count }, data: value, parentSchema: schema }; // prettier-ignore
+    const told: Misfit = {
+      keyword: "oneOf",
+      instancePath: path,
+      message: "must match exactly one schema in oneOf",
+      params: { matches: count },
+      data: value,
+      parentSchema: schema,
+    };
     return count === 0 ? explained(run, branches, told) : misfit(run, told);
   };
 }
@@ -58,10 +101,22 @@ function explained(run: Run, branches: readonly Check[], told: Misfit): false {
     return run.misfits;
   });
   run.misfits = misfits;
-  const isType = (one: Misfit): boolean => one.keyword === "type" && one.instancePath === instancePath; // prettier-ignore
+  const isType = (one: Misfit): boolean =>
+    one.keyword === "type" && one.instancePath === instancePath;
   const near = each.filter((found) => !found.some(isType)).sort((a, b) => a.length - b.length)[0];
   if (near) for (const one of near) misfit(run, one);
-  else misfit(run, { ...told, keyword: "type", params: { type: [...new Set(each.flatMap((found) => found.filter(isType).flatMap(({ params }) => params["type"])))] } }); // prettier-ignore
+  else
+    misfit(run, {
+      ...told,
+      keyword: "type",
+      params: {
+        type: [
+          ...new Set(
+            each.flatMap((found) => found.filter(isType).flatMap(({ params }) => params["type"])),
+          ),
+        ],
+      },
+    });
   return near ? misfit(run, told) : false;
 }
 
@@ -88,7 +143,14 @@ export function unevaluatedChecks({ schema, at, sub }: Place): Check[] {
       const fits = (key: string): boolean => {
         seen.keys.add(key);
         if (check) return check(value[key] as Json, `${path}/${pointer(key)}`, run, null);
-        return misfit(run, { keyword: "additionalProperties", instancePath: path, message: "must NOT have unevaluated properties", params: { additionalProperty: key }, data: value, parentSchema: schema }); // prettier-ignore
+        return misfit(run, {
+          keyword: "additionalProperties",
+          instancePath: path,
+          message: "must NOT have unevaluated properties",
+          params: { additionalProperty: key },
+          data: value,
+          parentSchema: schema,
+        });
       };
       return rest.map(fits).every((fine) => fine);
     });

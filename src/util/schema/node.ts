@@ -59,14 +59,20 @@ export function misfit(run: Run, one: Misfit): false {
 }
 
 /** A check of the same value by another schema; what it looked at counts only when it fits. */
-export function inPlace(check: Check, value: Json, path: string, run: Run, seen: Seen | null): boolean {
+export function inPlace(
+  check: Check,
+  value: Json,
+  path: string,
+  run: Run,
+  seen: Seen | null,
+): boolean {
   if (seen === null) return check(value, path, run, null);
   const own = freshSeen();
   if (!check(value, path, run, own)) return false;
   for (const key of own.keys) seen.keys.add(key);
   for (const item of own.items) seen.items.add(item);
   return true;
-} // prettier-ignore
+}
 
 /** Asks without a word about why. */
 export function quietly(run: Run, ask: () => boolean): boolean {
@@ -102,9 +108,12 @@ export function namesIn(value: Json, at: string): readonly string[] {
   throw new UnusableSchema(`${at}: expected a list of texts`);
 }
 
-export function mapIn({ schema, at }: Place, keyword: string): readonly (readonly [string, Json])[] {
+export function mapIn(
+  { schema, at }: Place,
+  keyword: string,
+): readonly (readonly [string, Json])[] {
   const value = schema[keyword];
   if (value === undefined) return [];
   if (!isObject(value)) throw new UnusableSchema(`${at}/${keyword}: expected an object`);
   return Object.entries(value);
-} // prettier-ignore
+}

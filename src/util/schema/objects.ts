@@ -2,10 +2,28 @@
 import type { Json, JsonObject } from "../../call.ts";
 import { canonicalJson } from "../json.ts";
 import { linearPattern, type LinearPattern } from "../linear-pattern.ts";
-import { inPlace, isList, isObject, mapIn, misfit, namesIn, numberIn, pointer, quietly, type Check, type Place, type Run } from "./node.ts"; // prettier-ignore
+import {
+  inPlace,
+  isList,
+  isObject,
+  mapIn,
+  misfit,
+  namesIn,
+  numberIn,
+  pointer,
+  quietly,
+  type Check,
+  type Place,
+  type Run,
+} from "./node.ts";
 
 export function objectChecks(place: Place): Check[] {
-  return [...sizeChecks(place), ...requiredChecks(place), ...propertyChecks(place), ...dependencyChecks(place)]; // prettier-ignore
+  return [
+    ...sizeChecks(place),
+    ...requiredChecks(place),
+    ...propertyChecks(place),
+    ...dependencyChecks(place),
+  ];
 }
 
 const below = (path: string, key: string | number, run: Run): string =>
@@ -26,21 +44,44 @@ function sizeChecks(place: Place): Check[] {
     const check: Check = (value, path, run) => {
       if (!isKind(value)) return true;
       const count = isList(value) ? value.length : Object.keys(value).length;
-      return (keyword.startsWith("min") ? count >= limit : count <= limit) || misfit(run, { keyword, instancePath: path, message, params: { limit }, data: value, parentSchema: schema }); // prettier-ignore
+      return (
+        (keyword.startsWith("min") ? count >= limit : count <= limit) ||
+        misfit(run, {
+          keyword,
+          instancePath: path,
+          message,
+          params: { limit },
+          data: value,
+          parentSchema: schema,
+        })
+      );
     };
     return [check];
   });
 }
 
-function missing(names: readonly string[], schema: JsonObject, value: JsonObject, path: string, run: Run): boolean {
+function missing(
+  names: readonly string[],
+  schema: JsonObject,
+  value: JsonObject,
+  path: string,
+  run: Run,
+): boolean {
   let fine = true;
   for (const name of names) {
     if (Object.hasOwn(value, name)) continue;
-    fine = misfit(run, { keyword: "required", instancePath: path, message: `must have required property '${name}'`, params: { missingProperty: name }, data: value, parentSchema: schema });
+    fine = misfit(run, {
+      keyword: "required",
+      instancePath: path,
+      message: `must have required property '${name}'`,
+      params: { missingProperty: name },
+      data: value,
+      parentSchema: schema,
+    });
     if (run.misfits === null) return false;
   }
   return fine;
-} // prettier-ignore
+}
 
 function requiredChecks({ schema, at }: Place): Check[] {
   if (schema["required"] === undefined) return [];
@@ -51,8 +92,13 @@ function requiredChecks({ schema, at }: Place): Check[] {
 function propertyChecks(place: Place): Check[] {
   const { schema, at, sub } = place;
   const checks: Check[] = [];
-  const named = mapIn(place, "properties").map(([key, inner]) => [key, sub(inner, `${at}/properties/${pointer(key)}`)] as const); // prettier-ignore
-  const patterns = mapIn(place, "patternProperties").map(([text, inner]) => [linearPattern(text), sub(inner, `${at}/patternProperties/${pointer(text)}`)] as const); // prettier-ignore
+  const named = mapIn(place, "properties").map(
+    ([key, inner]) => [key, sub(inner, `${at}/properties/${pointer(key)}`)] as const,
+  );
+  const patterns = mapIn(place, "patternProperties").map(
+    ([text, inner]) =>
+      [linearPattern(text), sub(inner, `${at}/patternProperties/${pointer(text)}`)] as const,
+  );
   if (named.length > 0)
     checks.push((value, path, run, seen) => {
       if (!isObject(value)) return true;
@@ -69,10 +115,17 @@ function propertyChecks(place: Place): Check[] {
   if (patterns.length > 0) checks.push(patternCheck(patterns));
   const rest = schema["additionalProperties"];
   if (rest !== undefined && rest !== true)
-    checks.push(additionalCheck(place, new Set(named.map(([key]) => key)), patterns.map(([pattern]) => pattern))); // prettier-ignore
+    checks.push(
+      additionalCheck(
+        place,
+        new Set(named.map(([key]) => key)),
+        patterns.map(([pattern]) => pattern),
+      ),
+    );
   else if (rest === true)
     checks.push((value, _path, _run, seen) => {
-      if (seen !== null && isObject(value)) for (const key of Object.keys(value)) seen.keys.add(key); // prettier-ignore
+      if (seen !== null && isObject(value))
+        for (const key of Object.keys(value)) seen.keys.add(key);
       return true;
     });
   if (schema["propertyNames"] !== undefined) {
@@ -101,7 +154,11 @@ function patternCheck(patterns: readonly (readonly [LinearPattern, Check])[]): C
   };
 }
 
-function additionalCheck({ schema, at, sub }: Place, known: ReadonlySet<string>, patterns: readonly LinearPattern[]): Check {
+function additionalCheck(
+  { schema, at, sub }: Place,
+  known: ReadonlySet<string>,
+  patterns: readonly LinearPattern[],
+): Check {
   const rest = schema["additionalProperties"];
   const check = rest === false ? null : sub(rest, `${at}/additionalProperties`);
   return (value, path, run, seen) => {
@@ -110,13 +167,21 @@ function additionalCheck({ schema, at, sub }: Place, known: ReadonlySet<string>,
     for (const key of Object.keys(value)) {
       if (known.has(key) || patterns.some((pattern) => pattern.test(key))) continue;
       seen?.keys.add(key);
-      if (check === null) fine = misfit(run, { keyword: "additionalProperties", instancePath: path, message: "must NOT have additional properties", params: { additionalProperty: key }, data: value, parentSchema: schema });
+      if (check === null)
+        fine = misfit(run, {
+          keyword: "additionalProperties",
+          instancePath: path,
+          message: "must NOT have additional properties",
+          params: { additionalProperty: key },
+          data: value,
+          parentSchema: schema,
+        });
       else if (!check(value[key] as Json, below(path, key, run), run, null)) fine = false;
       if (!fine && run.misfits === null) return false;
     }
     return fine;
   };
-} // prettier-ignore
+}
 
 /** `dependencies` is what the drafts before 2019-09 call both. */
 function dependencyChecks(place: Place): Check[] {
@@ -126,10 +191,14 @@ function dependencyChecks(place: Place): Check[] {
       const where = `${at}/${keyword}/${pointer(key)}`;
       if (keyword === "dependentRequired" || (keyword === "dependencies" && isList(inner))) {
         const names = namesIn(inner, where);
-        return (value, path, run) => !isObject(value) || !Object.hasOwn(value, key) || missing(names, schema, value, path, run); // prettier-ignore
+        return (value, path, run) =>
+          !isObject(value) ||
+          !Object.hasOwn(value, key) ||
+          missing(names, schema, value, path, run);
       }
       const check = sub(inner, where);
-      return (value, path, run, seen) => !isObject(value) || !Object.hasOwn(value, key) || inPlace(check, value, path, run, seen); // prettier-ignore
+      return (value, path, run, seen) =>
+        !isObject(value) || !Object.hasOwn(value, key) || inPlace(check, value, path, run, seen);
     }),
   );
 }
@@ -138,8 +207,12 @@ export function listChecks(place: Place): Check[] {
   const { schema, at, sub } = place;
   const checks: Check[] = [];
   // Before 2020-12 a list of schemas was called `items`, and the rest `additionalItems`.
-  const [firstName, restName] = isList(schema["items"]) ? (["items", "additionalItems"] as const) : (["prefixItems", "items"] as const); // prettier-ignore
-  const firsts = isList(schema[firstName]) ? schema[firstName].map((inner, i) => sub(inner, `${at}/${firstName}/${i}`)) : []; // prettier-ignore
+  const [firstName, restName] = isList(schema["items"])
+    ? (["items", "additionalItems"] as const)
+    : (["prefixItems", "items"] as const);
+  const firsts = isList(schema[firstName])
+    ? schema[firstName].map((inner, i) => sub(inner, `${at}/${firstName}/${i}`))
+    : [];
   const rest = schema[restName] === undefined ? null : sub(schema[restName], `${at}/${restName}`);
   if (firsts.length > 0 || rest !== null)
     checks.push((value, path, run, seen) => {
@@ -156,14 +229,29 @@ export function listChecks(place: Place): Check[] {
     });
   if (schema["contains"] !== undefined) checks.push(containsCheck(place));
   if (schema["uniqueItems"] === true)
-    checks.push((value, path, run) => !isList(value) || new Set(value.map(canonicalJson)).size === value.length || misfit(run, { keyword: "uniqueItems", instancePath: path, message: "must NOT have duplicate items", params: {}, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        !isList(value) ||
+        new Set(value.map(canonicalJson)).size === value.length ||
+        misfit(run, {
+          keyword: "uniqueItems",
+          instancePath: path,
+          message: "must NOT have duplicate items",
+          params: {},
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   return checks;
 }
 
 function containsCheck(place: Place): Check {
   const { schema, at, sub } = place;
   const check = sub(schema["contains"], `${at}/contains`);
-  const [least, most] = [numberIn(place, "minContains") ?? 1, numberIn(place, "maxContains") ?? Infinity]; // prettier-ignore
+  const [least, most] = [
+    numberIn(place, "minContains") ?? 1,
+    numberIn(place, "maxContains") ?? Infinity,
+  ];
   const message = `must contain at least ${least}${most === Infinity ? "" : ` and no more than ${most}`} valid item(s)`;
   return (value, path, run, seen) => {
     if (!isList(value)) return true;
@@ -173,6 +261,16 @@ function containsCheck(place: Place): Check {
       count++;
       seen?.items.add(i);
     });
-    return (count >= least && count <= most) || misfit(run, { keyword: "contains", instancePath: path, message, params: {}, data: value, parentSchema: schema }); // prettier-ignore
+    return (
+      (count >= least && count <= most) ||
+      misfit(run, {
+        keyword: "contains",
+        instancePath: path,
+        message,
+        params: {},
+        data: value,
+        parentSchema: schema,
+      })
+    );
   };
 }

@@ -3,14 +3,37 @@ import type { Json, JsonObject } from "../../call.ts";
 import { isList, isObject, UnusableSchema, type Resource } from "./node.ts";
 
 const BASE = "schema:/";
-const MAPS = ["$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies"]; // prettier-ignore
+const MAPS = [
+  "$defs",
+  "definitions",
+  "properties",
+  "patternProperties",
+  "dependentSchemas",
+  "dependencies",
+];
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-const SINGLE = ["additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"]; // prettier-ignore
+const SINGLE = [
+  "additionalItems",
+  "additionalProperties",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "items",
+  "not",
+  "propertyNames",
+  "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+];
 
 export interface Resources {
   of(schema: JsonObject): Resource;
   /** The part that a reference in this part means. */
-  resolve(reference: string, from: JsonObject): { readonly schema: Json; readonly resource: Resource; readonly anchor: string | null }; // prettier-ignore
+  resolve(
+    reference: string,
+    from: JsonObject,
+  ): { readonly schema: Json; readonly resource: Resource; readonly anchor: string | null };
   /** Some part asks for what surrounds it when it is used. */
   readonly isDynamic: boolean;
 }
@@ -28,7 +51,10 @@ export function resourcesOf(root: Json): Resources {
   const index = (schema: Json | undefined, around: Resource): void => {
     if (!isObject(schema) || owners.has(schema)) return;
     const { $id, $anchor, $dynamicAnchor } = schema;
-    const own = typeof $id === "string" && !$id.startsWith("#") ? open(absolute($id, around.uri), schema) : around; // prettier-ignore
+    const own =
+      typeof $id === "string" && !$id.startsWith("#")
+        ? open(absolute($id, around.uri), schema)
+        : around;
     owners.set(schema, own);
     if (typeof $anchor === "string") own.anchors.set($anchor, schema);
     // Up to draft 7 an anchor was an $id that begins with #.
@@ -38,8 +64,10 @@ export function resourcesOf(root: Json): Resources {
       own.dynamicAnchors.set($dynamicAnchor, schema);
     }
     if (schema["$dynamicRef"] !== undefined) isDynamic = true;
-    for (const key of MAPS) if (isObject(schema[key])) for (const inner of Object.values(schema[key])) index(inner, own); // prettier-ignore
-    for (const key of LISTS) if (isList(schema[key])) for (const inner of schema[key]) index(inner, own); // prettier-ignore
+    for (const key of MAPS)
+      if (isObject(schema[key])) for (const inner of Object.values(schema[key])) index(inner, own);
+    for (const key of LISTS)
+      if (isList(schema[key])) for (const inner of schema[key]) index(inner, own);
     for (const key of SINGLE) index(schema[key], own);
   };
   const top = open(BASE, root);
@@ -55,16 +83,26 @@ export function resourcesOf(root: Json): Resources {
       const [target = "", fragment = ""] = reference.split("#", 2);
       const around = ownerOf(from);
       const resource = target === "" ? around : byUri.get(absolute(target, around.uri));
-      if (!resource) throw new UnusableSchema(`it refers to ${JSON.stringify(reference)}, which is not within it`); // prettier-ignore
+      if (!resource)
+        throw new UnusableSchema(
+          `it refers to ${JSON.stringify(reference)}, which is not within it`,
+        );
       const isPointer = fragment === "" || fragment.startsWith("/");
-      const found = isPointer ? at(resource.root, fragment) : resource.anchors.get(decoded(fragment));
-      if (found === undefined) throw new UnusableSchema(`it refers to ${JSON.stringify(reference)}, which is not there`); // prettier-ignore
+      const found = isPointer
+        ? at(resource.root, fragment)
+        : resource.anchors.get(decoded(fragment));
+      if (found === undefined)
+        throw new UnusableSchema(`it refers to ${JSON.stringify(reference)}, which is not there`);
       // A part that no keyword led to, so far.
       index(found, resource);
-      return { schema: found, resource: isObject(found) ? ownerOf(found) : resource, anchor: isPointer ? null : decoded(fragment) }; // prettier-ignore
+      return {
+        schema: found,
+        resource: isObject(found) ? ownerOf(found) : resource,
+        anchor: isPointer ? null : decoded(fragment),
+      };
     },
   };
-} // prettier-ignore
+}
 
 function absolute(reference: string, base: string): string {
   if (!URL.canParse(reference, base)) return reference.replace(/#$/, "");

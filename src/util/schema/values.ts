@@ -7,7 +7,12 @@ import { isList, misfit, numberIn, UnusableSchema, type Check, type Place } from
 const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 export function valueChecks(place: Place): Check[] {
-  return [...typeCheck(place), ...choiceChecks(place), ...numberChecks(place), ...textChecks(place)]; // prettier-ignore
+  return [
+    ...typeCheck(place),
+    ...choiceChecks(place),
+    ...numberChecks(place),
+    ...textChecks(place),
+  ];
 }
 
 function isOf(type: string, value: Json): boolean {
@@ -30,14 +35,24 @@ function typeCheck({ schema, at }: Place): Check[] {
   if (type === undefined) return [];
   const types = (isList(type) ? type : [type]) as readonly string[];
   const wrong = types.find((one) => !TYPES.includes(one));
-  if (wrong !== undefined) throw new UnusableSchema(`${at}/type: expected one of ${TYPES.join(", ")}, got ${JSON.stringify(wrong)}`); // prettier-ignore
+  if (wrong !== undefined)
+    throw new UnusableSchema(
+      `${at}/type: expected one of ${TYPES.join(", ")}, got ${JSON.stringify(wrong)}`,
+    );
   const [only = ""] = types;
   const params = { type };
   const message = `must be ${types.join(",")}`;
   return [
     (value, path, run) =>
       (types.length === 1 ? isOf(only, value) : types.some((one) => isOf(one, value))) ||
-      misfit(run, { keyword: "type", instancePath: path, message, params, data: value, parentSchema: schema }), // prettier-ignore
+      misfit(run, {
+        keyword: "type",
+        instancePath: path,
+        message,
+        params,
+        data: value,
+        parentSchema: schema,
+      }),
   ];
 }
 
@@ -47,12 +62,34 @@ function choiceChecks({ schema, at }: Place): Check[] {
     const choices = schema["enum"];
     if (!isList(choices)) throw new UnusableSchema(`${at}/enum: expected a list`);
     const texts = new Set(choices.map(canonicalJson));
-    checks.push((value, path, run) => texts.has(canonicalJson(value)) || misfit(run, { keyword: "enum", instancePath: path, message: "must be equal to one of the allowed values", params: { allowedValues: choices }, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        texts.has(canonicalJson(value)) ||
+        misfit(run, {
+          keyword: "enum",
+          instancePath: path,
+          message: "must be equal to one of the allowed values",
+          params: { allowedValues: choices },
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   }
   if (schema["const"] !== undefined) {
     const only = schema["const"];
     const text = canonicalJson(only);
-    checks.push((value, path, run) => canonicalJson(value) === text || misfit(run, { keyword: "const", instancePath: path, message: `must be equal to ${text.slice(0, 200)}`, params: { allowedValue: only }, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        canonicalJson(value) === text ||
+        misfit(run, {
+          keyword: "const",
+          instancePath: path,
+          message: `must be equal to ${text.slice(0, 200)}`,
+          params: { allowedValue: only },
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   }
   return checks;
 }
@@ -61,22 +98,41 @@ function numberChecks(place: Place): Check[] {
   const { schema } = place;
   const checks: Check[] = [];
   const add = (keyword: string, message: string, fits: (value: number) => boolean): void => {
-    checks.push((value, path, run) => typeof value !== "number" || fits(value) || misfit(run, { keyword, instancePath: path, message, params: {}, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        typeof value !== "number" ||
+        fits(value) ||
+        misfit(run, {
+          keyword,
+          instancePath: path,
+          message,
+          params: {},
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   };
   // In draft 4 `exclusiveMinimum: true` says something of `minimum`.
-  const [isAbove, isBelow] = [schema["exclusiveMinimum"] === true, schema["exclusiveMaximum"] === true]; // prettier-ignore
+  const [isAbove, isBelow] = [
+    schema["exclusiveMinimum"] === true,
+    schema["exclusiveMaximum"] === true,
+  ];
   const bound = (keyword: string): number | null =>
     typeof schema[keyword] === "boolean" ? null : numberIn(place, keyword);
   const [minimum, maximum] = [numberIn(place, "minimum"), numberIn(place, "maximum")];
   const above = isAbove ? minimum : bound("exclusiveMinimum");
   const below = isBelow ? maximum : bound("exclusiveMaximum");
-  if (minimum !== null && !isAbove) add("minimum", `must be >= ${minimum}`, (value) => value >= minimum); // prettier-ignore
-  if (maximum !== null && !isBelow) add("maximum", `must be <= ${maximum}`, (value) => value <= maximum); // prettier-ignore
+  if (minimum !== null && !isAbove)
+    add("minimum", `must be >= ${minimum}`, (value) => value >= minimum);
+  if (maximum !== null && !isBelow)
+    add("maximum", `must be <= ${maximum}`, (value) => value <= maximum);
   if (above !== null) add("exclusiveMinimum", `must be > ${above}`, (value) => value > above);
   if (below !== null) add("exclusiveMaximum", `must be < ${below}`, (value) => value < below);
   const divisor = numberIn(place, "multipleOf");
-  if (divisor !== null && divisor <= 0) throw new UnusableSchema(`${place.at}/multipleOf: expected more than 0`); // prettier-ignore
-  if (divisor !== null) add("multipleOf", `must be multiple of ${divisor}`, (value) => isMultiple(value, divisor)); // prettier-ignore
+  if (divisor !== null && divisor <= 0)
+    throw new UnusableSchema(`${place.at}/multipleOf: expected more than 0`);
+  if (divisor !== null)
+    add("multipleOf", `must be multiple of ${divisor}`, (value) => isMultiple(value, divisor));
   return checks;
 }
 
@@ -100,11 +156,33 @@ function textChecks(place: Place): Check[] {
   const { schema, at } = place;
   const checks: Check[] = [];
   const add = (keyword: string, message: string, fits: (value: string) => boolean): void => {
-    checks.push((value, path, run) => typeof value !== "string" || fits(value) || misfit(run, { keyword, instancePath: path, message, params: {}, data: value, parentSchema: schema })); // prettier-ignore
+    checks.push(
+      (value, path, run) =>
+        typeof value !== "string" ||
+        fits(value) ||
+        misfit(run, {
+          keyword,
+          instancePath: path,
+          message,
+          params: {},
+          data: value,
+          parentSchema: schema,
+        }),
+    );
   };
   const [least, most] = [numberIn(place, "minLength"), numberIn(place, "maxLength")];
-  if (least !== null) add("minLength", `must NOT have fewer than ${least} characters`, (value) => value.length >= least && (value.length >= 2 * least || lengthOf(value) >= least)); // prettier-ignore
-  if (most !== null) add("maxLength", `must NOT have more than ${most} characters`, (value) => value.length <= most || lengthOf(value) <= most); // prettier-ignore
+  if (least !== null)
+    add(
+      "minLength",
+      `must NOT have fewer than ${least} characters`,
+      (value) => value.length >= least && (value.length >= 2 * least || lengthOf(value) >= least),
+    );
+  if (most !== null)
+    add(
+      "maxLength",
+      `must NOT have more than ${most} characters`,
+      (value) => value.length <= most || lengthOf(value) <= most,
+    );
   const { pattern } = schema;
   if (pattern === undefined) return checks;
   if (typeof pattern !== "string") throw new UnusableSchema(`${at}/pattern: expected a text`);

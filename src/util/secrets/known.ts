@@ -52,8 +52,11 @@ export function createKnownValues(): KnownValues {
     const same = spellings.get(last) ?? [];
     if (same.some((one) => one.text === text)) return;
     // The longest first: what is part of another is found as the other.
-    spellings.set(last, [...same, spelling].sort((a, b) => b.text.length - a.text.length));
-  }; // prettier-ignore
+    spellings.set(
+      last,
+      [...same, spelling].sort((a, b) => b.text.length - a.text.length),
+    );
+  };
 
   const forget = (secret: string): void => {
     secrets.delete(secret);
@@ -138,10 +141,12 @@ function percentEncoded(secret: string): string {
 function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret, "utf8");
   return [0, 1, 2].flatMap((offset) => {
-    const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64").replace(/=+$/, "");
+    const whole = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString("base64")
+      .replace(/=+$/, "");
     const from = [0, 2, 3][offset] ?? 0;
     const to = Math.floor(((bytes.length + offset) * 8) / 6);
     const core = whole.slice(from, to);
     return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
   });
-} // prettier-ignore
+}

@@ -27,9 +27,10 @@ export function looksMade(given: string, least = 8): boolean {
   const value = withoutMasks(given);
   if (value.length < least || /\s/.test(value) || isOrdinary(value)) return false;
   if (!/[A-Za-z]/.test(value) || /^[A-Za-z]+[-_]?\d{1,4}$/.test(value)) return false;
-  const mixed = /\d/.test(value) || (value.length >= 24 && /[a-z]/.test(value) && /[A-Z]/.test(value.slice(1)));
+  const mixed =
+    /\d/.test(value) || (value.length >= 24 && /[a-z]/.test(value) && /[A-Z]/.test(value.slice(1)));
   return mixed && entropy(value) >= 2.5;
-} // prettier-ignore
+}
 
 /** Small letters, capitals behind them, digits, signs. */
 function kinds(value: string): number {
@@ -42,6 +43,7 @@ function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const letter of value) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   let bits = 0;
-  for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length); // prettier-ignore
+  for (const count of counts.values())
+    bits -= (count / value.length) * Math.log2(count / value.length);
   return bits;
 }

@@ -38,7 +38,8 @@ export function createScanner(detectors: readonly Detector[]): (text: string) =>
   const mayEnd = new Uint8Array(PAIRS);
   const places = new Map<number, Detect[]>();
   for (const { words, detect } of detectors) {
-    for (const word of new Set(words.map(tripleOf))) places.set(word, [...(places.get(word) ?? []), detect]); // prettier-ignore
+    for (const word of new Set(words.map(tripleOf)))
+      places.set(word, [...(places.get(word) ?? []), detect]);
   }
   for (const [triple, group] of places) {
     groupOf[triple] = groups.push(group) - 1;

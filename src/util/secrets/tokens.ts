@@ -10,10 +10,16 @@ const END = String.raw`(?![A-Za-z0-9_-])`;
 
 /** How it begins, then the fixed word and enough of the token's own letters. */
 const ISSUED: readonly (readonly [words: string, pattern: string])[] = [
-  ["sk-", String.raw`sk-(?:ant-[a-z]+\d*-[\w-]{32,}|(?:proj|svcacct|admin|or-v1|None|lf)-[\w-]{20,}|[A-Za-z0-9]{32,})`],
+  [
+    "sk-",
+    String.raw`sk-(?:ant-[a-z]+\d*-[\w-]{32,}|(?:proj|svcacct|admin|or-v1|None|lf)-[\w-]{20,}|[A-Za-z0-9]{32,})`,
+  ],
   ["ghp gho ghu ghs ghr", "gh[pousr]_[A-Za-z0-9]{36,}"],
   ["github", String.raw`github_pat_\w{36,255}`],
-  ["glpat gldt glrt glcbt glptt glft glimt glagent gloas glsoat glffct", String.raw`gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|rtr)-[\w-]{20,}(?:\.[\w-]{2,12}){0,2}`],
+  [
+    "glpat gldt glrt glcbt glptt glft glimt glagent gloas glsoat glffct",
+    String.raw`gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|rtr)-[\w-]{20,}(?:\.[\w-]{2,12}){0,2}`,
+  ],
   ["glsa glc", "gl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"],
   ["xox", String.raw`xox(?:[abceoprs](?:-\d+)*-[\w-]{8,}|e\.xox[bp]-\d-[A-Za-z0-9]{100,})`],
   ["xapp", String.raw`xapp-\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{16,}`],
@@ -77,17 +83,26 @@ const ISSUED: readonly (readonly [words: string, pattern: string])[] = [
   ["nsec", "nsec1[a-z0-9]{58}"],
   ["xpr ypr zpr tpr", "[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"],
   ["ost", "ost_[a-z0-9]{1,16}_[0-9A-Za-z]{49}"],
-  ["a3t akia asia abia acca agpa aida aroa aipa anpa anva", "(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA)[A-Z0-9]{16}"],
+  [
+    "a3t akia asia abia acca agpa aida aroa aipa anpa anva",
+    "(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA)[A-Z0-9]{16}",
+  ],
   // A private key in base64: the five ways its first line can be spelt.
-  ["ls0", "LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEUg|BFTkNSWVBURUQgUFJJVkFURS)[A-Za-z0-9+/=]{20,8000}"],
-]; // prettier-ignore
+  [
+    "ls0",
+    "LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEUg|BFTkNSWVBURUQgUFJJVkFURS)[A-Za-z0-9+/=]{20,8000}",
+  ],
+];
 
 /** To its end, or as far as it looks like one: cut off or with a wrong end it is a key all the same. */
 const PRIVATE_KEY = String.raw`-----BEGIN[A-Z0-9 %+]{0,60}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?-----(?:(?!-----END)(?:\\{1,4}[nrt]|[A-Za-z0-9+/=\s:,.%-])){16,20000}(?:-----END[A-Z0-9 %+]{0,60}-----)?`;
 
 export const TOKENS: readonly Detector[] = [
   ...ISSUED.map(([words, pattern]) => whole(words, `${START}(?:${pattern})${END}`)),
-  whole("eyj", String.raw`${ALONE}eyJ[\w-]{10,2000}\.(?:eyJ[\w-]{10,}\.[\w-]*|[\w-]{0,2000}\.[\w-]{8,200}\.[\w-]{8,}\.[\w-]{8,})${END}`),
+  whole(
+    "eyj",
+    String.raw`${ALONE}eyJ[\w-]{10,2000}\.(?:eyJ[\w-]{10,}\.[\w-]*|[\w-]{0,2000}\.[\w-]{8,200}\.[\w-]{8,}\.[\w-]{8,})${END}`,
+  ),
   whole("begin", PRIVATE_KEY, 5),
   whole("private", String.raw`(?<=Private-Lines: \d{1,3}\s{1,4})[A-Za-z0-9+/=\s]{16,20000}`),
   // These begin with letters of their own.
@@ -95,10 +110,14 @@ export const TOKENS: readonly Detector[] = [
   whole("7q~ 8q~", String.raw`[\w~.-]{3}[78]Q~[\w~.-]{31,34}${END}`, 3),
   whole(":aa", String.raw`(?<=\d{8,10}):AA[\w-]{33}${END}`),
   // Addresses that are themselves the right to post there.
-  whole("hooks", String.raw`https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{16,200}`, 8),
+  whole(
+    "hooks",
+    String.raw`https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{16,200}`,
+    8,
+  ),
   whole("discord", String.raw`discord(?:app)?\.com\/api\/webhooks\/\d{1,20}\/[\w-]{16,200}`),
   whole("webhook", String.raw`webhook\.office\.com\/webhookb2\/[\w@/-]{16,400}`),
-]; // prettier-ignore
+];
 
 function lettersAfter(word: string): string {
   return Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => word + letter).join(" ");

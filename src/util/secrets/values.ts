@@ -8,7 +8,10 @@ const LONGEST = 16_384;
 const QUOTES = "\"'`";
 
 /** Brackets and the like end a word, unless it goes on behind them; so does `&`, unless another name follows. */
-const BARE = new RegExp(String.raw`(?:[^\s"'\x60,;&|<>(){}\\]|&(?![\w.%-]{1,64}=|amp;|[&\s]|$)|[|(){}](?=[A-Za-z0-9])){1,${JUDGED}}`, "y"); // prettier-ignore
+const BARE = new RegExp(
+  String.raw`(?:[^\s"'\x60,;&|<>(){}\\]|&(?![\w.%-]{1,64}=|amp;|[&\s]|$)|[|(){}](?=[A-Za-z0-9])){1,${JUDGED}}`,
+  "y",
+);
 const LINE = new RegExp(String.raw`[^\n\r"'\x60\\]{1,${MAX_QUOTED}}`, "y");
 const WHOLE_LINE = new RegExp(String.raw`[^\n\r]{1,${MAX_QUOTED}}`, "y");
 
@@ -28,13 +31,17 @@ export function valueAt(text: string, at: number): Span | null {
 /** `\"` of JSON inside JSON ends with `\"`; elsewhere a quote behind a backslash belongs to the value. */
 function quotedAt(text: string, start: number, quote: string, escaped: boolean): Span | null {
   const last = Math.min(text.length, start + MAX_QUOTED);
-  for (let end = text.indexOf(quote, start); end >= 0 && end <= last; end = text.indexOf(quote, end + 1)) {
+  for (
+    let end = text.indexOf(quote, start);
+    end >= 0 && end <= last;
+    end = text.indexOf(quote, end + 1)
+  ) {
     if (!escaped && text[end - 1] === "\\") continue;
     const stop = escaped ? beforeBackslashes(text, end) : end;
     return stop > start && !text.slice(start, stop).includes("\n") ? { start, end: stop } : null;
   }
   return null;
-} // prettier-ignore
+}
 
 /** Past a quote and the backslashes before it; the same place where there is none. */
 export function afterQuote(text: string, at: number): number {
@@ -65,7 +72,12 @@ export function wordAt(text: string, start: number): Span | null {
 export function toItsEnd(text: string, { start, end }: Span): Span {
   if (end - start < JUDGED) return { start, end };
   let last = end;
-  for (let more = run(BARE, text, last); more && last - start < LONGEST; more = run(BARE, text, last)) last = more.end; // prettier-ignore
+  for (
+    let more = run(BARE, text, last);
+    more && last - start < LONGEST;
+    more = run(BARE, text, last)
+  )
+    last = more.end;
   return { start, end: last };
 }
 

@@ -20,7 +20,14 @@ export function searchPower({ egress, provider, rulesFor }: SearchPowerSettings)
       const chosen = await provider();
       if (!chosen) throw notConfigured();
       const ask: Ask = async ({ url, method, headers, body }) => {
-        const request = { url, method, headers, maxRedirects: 0, maxBytes: MAX_ANSWER_BYTES, ...(body === undefined ? {} : { body }) }; // prettier-ignore
+        const request = {
+          url,
+          method,
+          headers,
+          maxRedirects: 0,
+          maxBytes: MAX_ANSWER_BYTES,
+          ...(body === undefined ? {} : { body }),
+        };
         const response = await egress.request(request, { rules: rulesFor(url), signal });
         const chunks: Uint8Array[] = [];
         for await (const chunk of response.body) chunks.push(chunk);
@@ -32,7 +39,13 @@ export function searchPower({ egress, provider, rulesFor }: SearchPowerSettings)
 }
 
 function notConfigured(): AppError {
-  return new AppError("UNAVAILABLE", "provider_not_configured", "no search provider is configured", {
-    remedy: "set search.provider to searxng (with search.url), brave or tavily (with search.apiKey)",
-  });
-} // prettier-ignore
+  return new AppError(
+    "UNAVAILABLE",
+    "provider_not_configured",
+    "no search provider is configured",
+    {
+      remedy:
+        "set search.provider to searxng (with search.url), brave or tavily (with search.apiKey)",
+    },
+  );
+}

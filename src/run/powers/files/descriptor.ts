@@ -4,7 +4,8 @@ import type { FileHandle } from "node:fs/promises";
 
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export const FOLDER_FLAGS = READ_FLAGS | constants.O_DIRECTORY;
-export const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW; // prettier-ignore
+export const CREATE_FLAGS =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 export function hasDescriptorPaths(): boolean {
   return process.platform === "linux" && existsSync("/proc/self/fd");

@@ -7,12 +7,19 @@ export function failed(reason: string, given: string, message: string, remedy: s
 }
 
 export function forbidden(given: string, message: string, remedy: string): AppError {
-  return new AppError("FORBIDDEN", "path_forbidden", `path ${quote(given)}: ${message}`, { remedy });
-} // prettier-ignore
+  return new AppError("FORBIDDEN", "path_forbidden", `path ${quote(given)}: ${message}`, {
+    remedy,
+  });
+}
 
-export function conflict(reason: "already_exists" | "stale", given: string, message: string, remedy: string): AppError {
+export function conflict(
+  reason: "already_exists" | "stale",
+  given: string,
+  message: string,
+  remedy: string,
+): AppError {
   return new AppError("CONFLICT", reason, `path ${quote(given)}: ${message}`, { remedy });
-} // prettier-ignore
+}
 
 export function sizeExceeded(given: string, limit: number): AppError {
   const message = `path ${quote(given)}: the file is larger than ${limit} bytes`;
@@ -40,7 +47,12 @@ export function translate(given: string, cause: unknown): unknown {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return failed("permission_denied", given, "the server's user may not open it", "change its permissions"); // prettier-ignore
+      return failed(
+        "permission_denied",
+        given,
+        "the server's user may not open it",
+        "change its permissions",
+      );
     case "ELOOP":
       return changed(given);
     case "ENXIO":
@@ -48,9 +60,19 @@ export function translate(given: string, cause: unknown): unknown {
     case "EISDIR":
       return failed("not_a_file", given, "is a directory", "name a file, or use file/list");
     case "EEXIST":
-      return conflict("already_exists", given, "somebody else has just put something there", "look again, then repeat the call"); // prettier-ignore
+      return conflict(
+        "already_exists",
+        given,
+        "somebody else has just put something there",
+        "look again, then repeat the call",
+      );
     case "ENOTEMPTY":
-      return failed("directory_not_empty", given, "the directory is not empty", "send recursive: true"); // prettier-ignore
+      return failed(
+        "directory_not_empty",
+        given,
+        "the directory is not empty",
+        "send recursive: true",
+      );
     case "ENOSPC":
     case "EDQUOT":
       return exhausted(given, "the disk is full", "free some space, then repeat the call");
@@ -58,16 +80,28 @@ export function translate(given: string, cause: unknown): unknown {
     case "ENFILE":
       return exhausted(given, "too many files are open", "repeat the call in a moment");
     case "EFBIG":
-      return new AppError("FORBIDDEN", "size_exceeded", `path ${quote(given)}: the file system takes no file that large`, { remedy: "use a smaller file" }); // prettier-ignore
+      return new AppError(
+        "FORBIDDEN",
+        "size_exceeded",
+        `path ${quote(given)}: the file system takes no file that large`,
+        { remedy: "use a smaller file" },
+      );
     case "EBUSY":
     case "EIO":
     case "ETXTBSY":
-      return failed("io_error", given, "the system could not do it", "look at the disk, then repeat the call"); // prettier-ignore
+      return failed(
+        "io_error",
+        given,
+        "the system could not do it",
+        "look at the disk, then repeat the call",
+      );
     default:
       return cause;
   }
 }
 
 function exhausted(given: string, message: string, remedy: string): AppError {
-  return new AppError("UNAVAILABLE", "resource_exhausted", `path ${quote(given)}: ${message}`, { remedy }); // prettier-ignore
+  return new AppError("UNAVAILABLE", "resource_exhausted", `path ${quote(given)}: ${message}`, {
+    remedy,
+  });
 }

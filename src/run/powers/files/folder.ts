@@ -5,24 +5,35 @@ import { conflict } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";
 import { locate, withEntry, type Scene } from "./place.ts";
 
-export const makeFolderWith = (scene: Scene): FilesPower["makeFolder"] => async (path, { recursive }) => {
-  const located = await locate(scene, path, "write");
-  if (scene.area.isRoot(located.path)) return { path: located.shown, created: false };
-  return withEntry(scene, path, located, { access: "write", make: recursive }, async (entry) => {
-    const there = await entry.look();
-    if (there?.isDirectory()) return { path: located.shown, created: false };
-    if (there) throw conflict("already_exists", path, "a file is there", "use another path, or remove the file first");
-    const made = await mkdir(entry.reach, { mode: 0o755 }).then(() => true, (cause: unknown) => {
-      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-      return false; // somebody else was faster
+export const makeFolderWith =
+  (scene: Scene): FilesPower["makeFolder"] =>
+  async (path, { recursive }) => {
+    const located = await locate(scene, path, "write");
+    if (scene.area.isRoot(located.path)) return { path: located.shown, created: false };
+    return withEntry(scene, path, located, { access: "write", make: recursive }, async (entry) => {
+      const there = await entry.look();
+      if (there?.isDirectory()) return { path: located.shown, created: false };
+      if (there)
+        throw conflict(
+          "already_exists",
+          path,
+          "a file is there",
+          "use another path, or remove the file first",
+        );
+      const made = await mkdir(entry.reach, { mode: 0o755 }).then(
+        () => true,
+        (cause: unknown) => {
+          if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+          return false; // somebody else was faster
+        },
+      );
+      if (!made) return makeFolderWith(scene)(path, { recursive });
+      const handle = await open(entry.reach, FOLDER_FLAGS);
+      try {
+        await giveToOwner(handle, entry.folder);
+      } finally {
+        await handle.close();
+      }
+      return { path: located.shown, created: true };
     });
-    if (!made) return makeFolderWith(scene)(path, { recursive });
-    const handle = await open(entry.reach, FOLDER_FLAGS);
-    try {
-      await giveToOwner(handle, entry.folder);
-    } finally {
-      await handle.close();
-    }
-    return { path: located.shown, created: true };
-  });
-}; // prettier-ignore
+  };

@@ -30,7 +30,9 @@ export async function ignoreAbove(scene: Scene, folder: string): Promise<IgnoreL
     const path = join(start, ...names.slice(0, depth));
     const prefix = names.slice(depth).join("/");
     const located = { ok: true, path, shown: "" } as const;
-    const text = await withOpened(scene, path, located, FOLDER_FLAGS, (handle) => readText(join(pathOf(handle, path), ".gitignore"))).catch(() => null); // prettier-ignore
+    const text = await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
+      readText(join(pathOf(handle, path), ".gitignore")),
+    ).catch(() => null);
     if (text === null) continue;
     const rules = ignoreRules(text);
     layers.push((within, isFolder) => rules(`${prefix}/${within}`, isFolder));

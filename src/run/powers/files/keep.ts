@@ -9,19 +9,34 @@ const MAX_KEPT_BYTES = 104_857_600;
 const PIECE_BYTES = 262_144;
 const MAX_SAME_NAME = 100;
 
-export const keepWith = (scene: Scene, executionId: string): FilesPower["keep"] => async (name, bytes) => {
-  if (scene.area.scratch === null) throw new AppError("UNAVAILABLE", "provider_not_configured", "this server keeps no scratch folders", { remedy: "ask for a smaller result" });
-  const { base, end } = plainName(name);
-  for (let count = 1; ; count++) {
-    const path = `$SCRATCH/executions/${safeName(executionId)}/${base}${count === 1 ? "" : `-${count}`}${end}`;
-    try {
-      return (await put(scene, path, pieces(bytes), { mode: "create", makeFolders: true, maxBytes: MAX_KEPT_BYTES, fleeting: true })).path;
-    } catch (cause) {
-      const taken = cause instanceof AppError && cause.fault.reason === "already_exists";
-      if (!taken || count >= MAX_SAME_NAME) throw cause;
+export const keepWith =
+  (scene: Scene, executionId: string): FilesPower["keep"] =>
+  async (name, bytes) => {
+    if (scene.area.scratch === null)
+      throw new AppError(
+        "UNAVAILABLE",
+        "provider_not_configured",
+        "this server keeps no scratch folders",
+        { remedy: "ask for a smaller result" },
+      );
+    const { base, end } = plainName(name);
+    for (let count = 1; ; count++) {
+      const path = `$SCRATCH/executions/${safeName(executionId)}/${base}${count === 1 ? "" : `-${count}`}${end}`;
+      try {
+        return (
+          await put(scene, path, pieces(bytes), {
+            mode: "create",
+            makeFolders: true,
+            maxBytes: MAX_KEPT_BYTES,
+            fleeting: true,
+          })
+        ).path;
+      } catch (cause) {
+        const taken = cause instanceof AppError && cause.fault.reason === "already_exists";
+        if (!taken || count >= MAX_SAME_NAME) throw cause;
+      }
     }
-  }
-}; // prettier-ignore
+  };
 
 /** So that nobody waits for the checksum of all of it. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {

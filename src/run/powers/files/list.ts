@@ -12,15 +12,21 @@ const STAT_BATCH = 64;
 
 type ListOptions = Parameters<FilesPower["list"]>[1];
 
-export const listWith = (scene: Scene): FilesPower["list"] => async (path, options) => {
-  const located = await locate(scene, path, "read");
-  const listing = new Listing(scene, options);
-  const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
-  await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
-    listing.walk({ reach: pathOf(handle, located.path), real: located.path, within: "" }, options.depth, layers),
-  );
-  return { path: located.shown, ...listing.result() };
-}; // prettier-ignore
+export const listWith =
+  (scene: Scene): FilesPower["list"] =>
+  async (path, options) => {
+    const located = await locate(scene, path, "read");
+    const listing = new Listing(scene, options);
+    const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
+    await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
+      listing.walk(
+        { reach: pathOf(handle, located.path), real: located.path, within: "" },
+        options.depth,
+        layers,
+      ),
+    );
+    return { path: located.shown, ...listing.result() };
+  };
 
 export interface FoundFile {
   readonly real: string;
@@ -34,7 +40,13 @@ export async function walkFiles(
   scene: Scene,
   given: string,
   located: Located,
-  options: { depth: number; includeHidden: boolean; respectIgnore: boolean; prune(within: string): boolean; accept(within: string): boolean },
+  options: {
+    depth: number;
+    includeHidden: boolean;
+    respectIgnore: boolean;
+    prune(within: string): boolean;
+    accept(within: string): boolean;
+  },
 ): Promise<{ files: FoundFile[]; denied: number; truncated: boolean }> {
   const files: FoundFile[] = [];
   const listing = new Listing(scene, {
@@ -42,16 +54,25 @@ export async function walkFiles(
     maxEntries: 0,
     accept(entry, within) {
       if (entry.type === "file" && options.accept(within))
-        files.push({ real: join(located.path, within), shown: entry.path, within, sizeBytes: entry.sizeBytes });
+        files.push({
+          real: join(located.path, within),
+          shown: entry.path,
+          within,
+          sizeBytes: entry.sizeBytes,
+        });
       return false;
     },
   });
   const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
   await withOpened(scene, given, located, FOLDER_FLAGS, (handle) =>
-    listing.walk({ reach: pathOf(handle, located.path), real: located.path, within: "" }, options.depth, layers),
+    listing.walk(
+      { reach: pathOf(handle, located.path), real: located.path, within: "" },
+      options.depth,
+      layers,
+    ),
   );
   return { files, denied: listing.denied, truncated: listing.stopped };
-} // prettier-ignore
+}
 
 /** `reach` is how to get at the folder, `real` what the rules know it as, `within` its place in the listing. */
 interface Folder {
@@ -106,7 +127,11 @@ class Listing {
           if (this.#entries.length < this.#maxEntries) this.#entries.push(entry);
         }
         if (entry.type === "dir" && depth > 1 && !this.stopped)
-          await this.#descend({ reach: join(reach, name), real: join(real, name), within: place }, depth - 1, layers); // prettier-ignore
+          await this.#descend(
+            { reach: join(reach, name), real: join(real, name), within: place },
+            depth - 1,
+            layers,
+          );
       }
     }
   }

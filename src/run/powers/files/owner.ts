@@ -22,5 +22,10 @@ export function requireOwnLinks(given: string, stat: BigIntStats, folder: BigInt
 }
 
 export function foreignLink(given: string): AppError {
-  return new AppError("FORBIDDEN", "path_forbidden", `path ${quote(given)}: is another name of a file that lies elsewhere`, { remedy: "use a file that has one name only" }); // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "path_forbidden",
+    `path ${quote(given)}: is another name of a file that lies elsewhere`,
+    { remedy: "use a file that has one name only" },
+  );
 }

@@ -34,7 +34,8 @@ export async function locate(
   }
   for (const folder of rules.own) {
     // Folders of ours come into being with their first use.
-    if (found.path === folder || found.path.startsWith(`${folder}/`)) await mkdir(folder, { recursive: true, mode: 0o700 }); // prettier-ignore
+    if (found.path === folder || found.path.startsWith(`${folder}/`))
+      await mkdir(folder, { recursive: true, mode: 0o700 });
   }
   return found;
 }
@@ -114,7 +115,9 @@ export async function withEntry<T>(
     handle = make ? await makeFolders(scene, given, parent) : await open(parent, FOLDER_FLAGS);
     const opened = handle;
     const realOf = async (): Promise<string> => {
-      const real = hasDescriptorPaths() ? await readlink(descriptorPath(opened)) : await realpath(parent); // prettier-ignore
+      const real = hasDescriptorPaths()
+        ? await readlink(descriptorPath(opened))
+        : await realpath(parent);
       if (!hasDescriptorPaths() && real !== parent) throw changed(given);
       if (!area.allows(join(real, name), access)) throw changed(given);
       return real;
@@ -148,7 +151,13 @@ async function makeFolders(scene: Scene, given: string, path: string): Promise<F
   const there = await open(path, FOLDER_FLAGS).catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    if (code === "ENOTDIR") throw failed("not_a_directory", given, "one of the folders above is a file", "use another path"); // prettier-ignore
+    if (code === "ENOTDIR")
+      throw failed(
+        "not_a_directory",
+        given,
+        "one of the folders above is a file",
+        "use another path",
+      );
     throw cause;
   });
   if (there) return there;
@@ -178,7 +187,12 @@ export function requireKind(given: string, stat: BigIntStats, flags: number): vo
   if (stat.isSymbolicLink()) throw changed(given);
   if (flags === FOLDER_FLAGS) {
     if (!stat.isDirectory())
-      throw failed("not_a_directory", given, "is not a directory", "name a directory, or use file/read"); // prettier-ignore
+      throw failed(
+        "not_a_directory",
+        given,
+        "is not a directory",
+        "name a directory, or use file/read",
+      );
   } else if (stat.isDirectory()) {
     throw failed("not_a_file", given, "is a directory", "name a file, or use file/list");
   } else if (!stat.isFile()) {

@@ -54,7 +54,10 @@ function swapper(name: string): Worker {
       move(path, path + ".real"); place(path + ".link");
       move(path, path + ".link"); place(path + ".real");
     }`;
-  return new Worker(code, { eval: true, workerData: { path: join(bench.workspace, name), twin: join(bench.root, "twin", name) } }); // prettier-ignore
+  return new Worker(code, {
+    eval: true,
+    workerData: { path: join(bench.workspace, name), twin: join(bench.root, "twin", name) },
+  });
 }
 
 async function attack(
@@ -102,7 +105,11 @@ function pair(name: string, ...files: string[]): void {
 test("write", { timeout }, async () => {
   pair("write", "sub/file.txt");
   await attack("write", (round) =>
-    bench.run(write, { path: round % 2 ? "write/sub/file.txt" : `write/sub/new-${round}.txt`, content: `inside ${round}` })); // prettier-ignore
+    bench.run(write, {
+      path: round % 2 ? "write/sub/file.txt" : `write/sub/new-${round}.txt`,
+      content: `inside ${round}`,
+    }),
+  );
 });
 
 test("edit", { timeout }, async () => {
@@ -163,5 +170,10 @@ test("mkdir", { timeout }, async () => {
 
 test("search", { timeout }, async () => {
   pair("search", "sub/a.txt");
-  await attack("search", (round) => bench.run(search, { pattern: ".*", path: round % 2 ? "search/sub" : "search/sub/a.txt" }), 500); // prettier-ignore
+  await attack(
+    "search",
+    (round) =>
+      bench.run(search, { pattern: ".*", path: round % 2 ? "search/sub" : "search/sub/a.txt" }),
+    500,
+  );
 });

@@ -27,22 +27,30 @@ export async function* piecesOf(
   }
 }
 
-export const readWith = (scene: Scene, limit: number) => async (path: string): ReturnType<FilesPower["read"]> => {
-  const located = await locate(scene, path, "read");
-  return withOpened(scene, path, located, READ_FLAGS, async (handle, stat) => {
-    if (stat.nlink > 1n) {
-      requireOwnLinks(path, stat, await lstat(dirname(located.path), { bigint: true }));
-      await scene.requireUnguarded(path, stat);
-    }
-    if (stat.size > BigInt(limit)) throw sizeExceeded(path, limit);
-    const hash = createHash("sha256");
-    const chunks: Buffer[] = [];
-    for await (const chunk of piecesOf(handle, path, limit, scene.signal)) {
-      hash.update(chunk);
-      chunks.push(chunk);
-    }
-    const bytes = Buffer.concat(chunks);
-    const modifiedMs = Number(stat.mtimeNs / 1_000_000n);
-    return { path: located.shown, bytes, sizeBytes: bytes.length, modifiedMs, sha256: hash.digest("hex") };
-  });
-}; // prettier-ignore
+export const readWith =
+  (scene: Scene, limit: number) =>
+  async (path: string): ReturnType<FilesPower["read"]> => {
+    const located = await locate(scene, path, "read");
+    return withOpened(scene, path, located, READ_FLAGS, async (handle, stat) => {
+      if (stat.nlink > 1n) {
+        requireOwnLinks(path, stat, await lstat(dirname(located.path), { bigint: true }));
+        await scene.requireUnguarded(path, stat);
+      }
+      if (stat.size > BigInt(limit)) throw sizeExceeded(path, limit);
+      const hash = createHash("sha256");
+      const chunks: Buffer[] = [];
+      for await (const chunk of piecesOf(handle, path, limit, scene.signal)) {
+        hash.update(chunk);
+        chunks.push(chunk);
+      }
+      const bytes = Buffer.concat(chunks);
+      const modifiedMs = Number(stat.mtimeNs / 1_000_000n);
+      return {
+        path: located.shown,
+        bytes,
+        sizeBytes: bytes.length,
+        modifiedMs,
+        sha256: hash.digest("hex"),
+      };
+    });
+  };

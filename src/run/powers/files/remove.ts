@@ -7,31 +7,41 @@ import { typeOf } from "./stat.ts";
 import { walkTree } from "./tree.ts";
 import { hashOf, stale } from "./write.ts";
 
-export const removeWith = (scene: Scene): FilesPower["remove"] => async (path, { recursive, expectedSha256 }) => {
-  const located = await locate(scene, path, "write", { itself: true });
-  return withEntry(scene, path, located, { access: "write" }, async (entry) => {
-    const stat = await entry.look();
-    if (!stat) throw noSuchPath(path);
-    if (expectedSha256 !== undefined) {
-      const actual = stat.isFile() ? await hashOf(scene, path, entry, stat) : null;
-      if (actual !== expectedSha256.toLowerCase()) throw stale(path, actual);
-    }
-    const type = typeOf(stat);
-    if (type !== "dir") {
-      await unlink(entry.reach);
-      return { path: located.shown, type, files: 1, bytes: Number(stat.size) };
-    }
-    const removed = recursive ? await empty(scene, path, entry) : { files: 0, bytes: 0 };
-    await rmdir(entry.reach);
-    return { path: located.shown, type, ...removed };
-  });
-}; // prettier-ignore
+export const removeWith =
+  (scene: Scene): FilesPower["remove"] =>
+  async (path, { recursive, expectedSha256 }) => {
+    const located = await locate(scene, path, "write", { itself: true });
+    return withEntry(scene, path, located, { access: "write" }, async (entry) => {
+      const stat = await entry.look();
+      if (!stat) throw noSuchPath(path);
+      if (expectedSha256 !== undefined) {
+        const actual = stat.isFile() ? await hashOf(scene, path, entry, stat) : null;
+        if (actual !== expectedSha256.toLowerCase()) throw stale(path, actual);
+      }
+      const type = typeOf(stat);
+      if (type !== "dir") {
+        await unlink(entry.reach);
+        return { path: located.shown, type, files: 1, bytes: Number(stat.size) };
+      }
+      const removed = recursive ? await empty(scene, path, entry) : { files: 0, bytes: 0 };
+      await rmdir(entry.reach);
+      return { path: located.shown, type, ...removed };
+    });
+  };
 
 /** Nothing is touched unless all of it may be. */
-async function empty(scene: Scene, given: string, top: Entry): Promise<{ files: number; bytes: number }> {
+async function empty(
+  scene: Scene,
+  given: string,
+  top: Entry,
+): Promise<{ files: number; bytes: number }> {
   const requireAllowed = ({ within }: { within: string }): void => {
     if (!scene.area.allows(join(top.real, within), "write"))
-      throw forbidden(given, `holds ${within}, which may not be changed`, "remove the other entries one by one");
+      throw forbidden(
+        given,
+        `holds ${within}, which may not be changed`,
+        "remove the other entries one by one",
+      );
   };
   await walkTree(scene, given, top.reach, { before: requireAllowed });
   const counts = { files: 0, bytes: 0 };
@@ -46,4 +56,4 @@ async function empty(scene: Scene, given: string, top: Entry): Promise<{ files: 
     after: ({ reach }) => rmdir(reach),
   });
   return counts;
-} // prettier-ignore
+}

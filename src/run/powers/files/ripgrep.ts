@@ -17,10 +17,23 @@ export async function filesThatMatch(
   const pattern = rustPattern(patternText(query));
   if (pattern === null) return null;
   const options = [
-    "--no-config", "--no-ignore", "--hidden", "--text", "--encoding", "none", "--crlf", "--threads", "2",
-    "--files-with-matches", "--null", query.caseSensitive ? "--case-sensitive" : "--ignore-case",
-    ...(query.multiline ? ["--multiline"] : []), "--regexp", pattern, "--",
-  ]; // prettier-ignore
+    "--no-config",
+    "--no-ignore",
+    "--hidden",
+    "--text",
+    "--encoding",
+    "none",
+    "--crlf",
+    "--threads",
+    "2",
+    "--files-with-matches",
+    "--null",
+    query.caseSensitive ? "--case-sensitive" : "--ignore-case",
+    ...(query.multiline ? ["--multiline"] : []),
+    "--regexp",
+    pattern,
+    "--",
+  ];
   try {
     const result = await sandbox.run({
       argv: ["xargs", "-0", "-n", "2000", "--", "rg", ...options],
@@ -32,7 +45,10 @@ export async function filesThatMatch(
       signal,
     });
     // No match in one of the batches makes xargs say 123, and so does a fault; only a fault says something.
-    const sure = (result.exitCode === 0 || result.exitCode === 123) && result.stderr.length === 0 && !result.overflowed; // prettier-ignore
+    const sure =
+      (result.exitCode === 0 || result.exitCode === 123) &&
+      result.stderr.length === 0 &&
+      !result.overflowed;
     if (!sure) return null;
     const names = Buffer.from(result.stdout).toString("utf8").split("\0");
     return new Set(names.filter(Boolean).map((name) => name.replace(/^\.\//, "")));

@@ -1,8 +1,13 @@
 // A pattern of our engine (RE2) in the words of ripgrep's. Classes such as \w are ASCII there, so they are written out.
 
 const CLASSES: Readonly<Record<string, string>> = {
-  d: "0-9", D: "^0-9", w: "0-9A-Za-z_", W: "^0-9A-Za-z_", s: "\\t\\n\\f\\r ", S: "^\\t\\n\\f\\r ",
-}; // prettier-ignore
+  d: "0-9",
+  D: "^0-9",
+  w: "0-9A-Za-z_",
+  W: "^0-9A-Za-z_",
+  s: "\\t\\n\\f\\r ",
+  S: "^\\t\\n\\f\\r ",
+};
 /** Escapes that mean the same in both. */
 const SAME = /^(?:[^A-Za-z0-9]|[tnrfv]|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]{1,6}\})/;
 const POSIX_CLASS = /^\[:\^?[a-z]+:\]/;
@@ -37,7 +42,7 @@ export function rustPattern(pattern: string): string | null {
       rest.startsWith("(?") &&
       !/^\(\?(?::|[ims]+\)|[ims]+:)/.test(rest)
     )
-      return null; // prettier-ignore
+      return null;
     else out += char;
     if (char === "[" && !inClass) {
       inClass = true;

@@ -2,7 +2,16 @@
 import { RE2JS, RE2JSException } from "re2js";
 import type { SearchMatch, SearchQuery } from "../../../tools/powers/files.ts";
 
-export type Pattern = Pick<SearchQuery, "pattern" | "literal" | "caseSensitive" | "wholeWord" | "multiline" | "contextBefore" | "contextAfter">; // prettier-ignore
+export type Pattern = Pick<
+  SearchQuery,
+  | "pattern"
+  | "literal"
+  | "caseSensitive"
+  | "wholeWord"
+  | "multiline"
+  | "contextBefore"
+  | "contextAfter"
+>;
 
 export interface FoundInText {
   /** How many lines match, also beyond those that are given. */
@@ -50,7 +59,8 @@ export function patternText({ pattern, literal, wholeWord }: Pattern): string {
 }
 
 function compile(query: Pattern): RE2JS {
-  const flags = (query.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE) | (query.multiline ? RE2JS.MULTILINE : 0); // prettier-ignore
+  const flags =
+    (query.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE) | (query.multiline ? RE2JS.MULTILINE : 0);
   try {
     if (!query.literal) RE2JS.compile(query.pattern, flags); // on its own, so that no part of ours closes what it opens
     return RE2JS.compile(patternText(query), flags);

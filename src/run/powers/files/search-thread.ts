@@ -20,11 +20,18 @@ function answering(): (message: ToThread) => FromThread {
         matcher = textMatcher(message.query);
         return { kind: "ready" };
       } catch (cause) {
-        if (cause instanceof PatternFault) return { kind: "invalid", message: cause.message, at: cause.at }; // prettier-ignore
+        if (cause instanceof PatternFault)
+          return { kind: "invalid", message: cause.message, at: cause.at };
         throw cause;
       }
     }
-    return { kind: "found", found: message.texts.map((bytes) => matcher?.(decoder.decode(bytes), message.limit) ?? { count: 0, matches: [], cut: false }) }; // prettier-ignore
+    return {
+      kind: "found",
+      found: message.texts.map(
+        (bytes) =>
+          matcher?.(decoder.decode(bytes), message.limit) ?? { count: 0, matches: [], cut: false },
+      ),
+    };
   };
 }
 

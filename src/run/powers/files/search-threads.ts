@@ -18,9 +18,14 @@ export interface Matching {
 
 export interface SearchThreads {
   /** A pattern that cannot be read ends with what `invalid` makes of it; a signal that fires ends the thread. */
-  with<T>(query: Pattern, signal: AbortSignal, invalid: (message: string, at: number) => Error, use: (matching: Matching) => Promise<T>): Promise<T>;
+  with<T>(
+    query: Pattern,
+    signal: AbortSignal,
+    invalid: (message: string, at: number) => Error,
+    use: (matching: Matching) => Promise<T>,
+  ): Promise<T>;
   close(): Promise<void>;
-} // prettier-ignore
+}
 
 export function searchThreads(): SearchThreads {
   const idle: Worker[] = [];
@@ -44,7 +49,10 @@ export function searchThreads(): SearchThreads {
   const take = (): Worker => {
     const known = idle.pop();
     if (known) return known;
-    const worker = new Worker(entry, { name: "search", resourceLimits: { maxOldGenerationSizeMb: MAX_OLD_SPACE_MB } }); // prettier-ignore
+    const worker = new Worker(entry, {
+      name: "search",
+      resourceLimits: { maxOldGenerationSizeMb: MAX_OLD_SPACE_MB },
+    });
     all.add(worker);
     worker.once("exit", () => all.delete(worker));
     return worker;

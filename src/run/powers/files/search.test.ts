@@ -57,24 +57,51 @@ function put(name: string, content: string | Buffer): void {
 }
 
 const QUERY: SearchQuery = {
-  pattern: "needle", literal: false, caseSensitive: true, wholeWord: false, multiline: false, globs: [], exclude: [],
-  respectIgnore: true, includeHidden: false, contextBefore: 0, contextAfter: 0, maxResults: 100, maxPerFile: 50,
+  pattern: "needle",
+  literal: false,
+  caseSensitive: true,
+  wholeWord: false,
+  multiline: false,
+  globs: [],
+  exclude: [],
+  respectIgnore: true,
+  includeHidden: false,
+  contextBefore: 0,
+  contextAfter: 0,
+  maxResults: 100,
+  maxPerFile: 50,
   maxFileBytes: 5_242_880,
-}; // prettier-ignore
+};
 
 const power = (box: Sandbox | null): FilesPower =>
-  filesPower({ rulesFor: (call) => bench.governance.filesFor(call), threads, sandbox: box, narrowFrom: 0 })(bench.call(), new AbortController().signal); // prettier-ignore
+  filesPower({
+    rulesFor: (call) => bench.governance.filesFor(call),
+    threads,
+    sandbox: box,
+    narrowFrom: 0,
+  })(bench.call(), new AbortController().signal);
 
-const ask = (box: Sandbox | null, change: Partial<SearchQuery>, path = "."): Promise<SearchResult> => power(box).search(path, { ...QUERY, ...change }); // prettier-ignore
+const ask = (
+  box: Sandbox | null,
+  change: Partial<SearchQuery>,
+  path = ".",
+): Promise<SearchResult> => power(box).search(path, { ...QUERY, ...change });
 
-const places = ({ matches }: SearchResult): string[] => matches.map(({ path, line, column }) => `${path}:${line}:${column}`); // prettier-ignore
+const places = ({ matches }: SearchResult): string[] =>
+  matches.map(({ path, line, column }) => `${path}:${line}:${column}`);
 
 describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
   const box = (): Sandbox | null => (engine === "own" ? null : sandbox);
 
   test("ripgrep can be asked where it is meant to be", async (context) => {
     if (engine === "own") return;
-    const found = await filesThatMatch(sandbox, bench.workspace, ["a.txt", "src/c.ts", "-rf", "name with blanks -x.txt"], QUERY, new AbortController().signal); // prettier-ignore
+    const found = await filesThatMatch(
+      sandbox,
+      bench.workspace,
+      ["a.txt", "src/c.ts", "-rf", "name with blanks -x.txt"],
+      QUERY,
+      new AbortController().signal,
+    );
     if (!sandbox.status.ready) return context.skip(`no sandbox: ${sandbox.status.reason}`);
     expect([...(found ?? [])].sort()).toEqual(["-rf", "a.txt", "name with blanks -x.txt"]);
   });
@@ -85,10 +112,23 @@ describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
       exclude: ["large.txt", "long.txt"],
     });
     expect(places(found)).toEqual([
-      "a.txt:2:8", "a.txt:4:1", "latin1.txt:1:6", "name with blanks -x.txt:1:1", "src/deep/b.ts:1:7", "src/deep/b.ts:3:1",
-      "src/only-here.txt:1:1", "unicode.txt:3:4",
-    ]); // prettier-ignore
-    expect(found.matches[0]).toEqual({ path: "a.txt", line: 2, column: 8, text: "second needle line", before: [], after: [] }); // prettier-ignore
+      "a.txt:2:8",
+      "a.txt:4:1",
+      "latin1.txt:1:6",
+      "name with blanks -x.txt:1:1",
+      "src/deep/b.ts:1:7",
+      "src/deep/b.ts:3:1",
+      "src/only-here.txt:1:1",
+      "unicode.txt:3:4",
+    ]);
+    expect(found.matches[0]).toEqual({
+      path: "a.txt",
+      line: 2,
+      column: 8,
+      text: "second needle line",
+      before: [],
+      after: [],
+    });
     expect(found.matches[4]?.text).toBe("const needle = 1;");
     expect(found.filesSearched).toBe(7);
     expect(found.truncated).toBe(false);
@@ -99,42 +139,100 @@ describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
     expect(found.filesSkipped).toEqual({ binary: 1, tooLarge: 1, denied: 0 });
     const paths = found.files.map(({ path }) => path);
     expect(paths).toContain("keep.log");
-    for (const path of ["ignored/i.txt", "x.log", "only-here.txt", ".hidden/h.txt", "link.txt", "out/secret.txt", "binary.bin"]) expect(paths).not.toContain(path); // prettier-ignore
+    for (const path of [
+      "ignored/i.txt",
+      "x.log",
+      "only-here.txt",
+      ".hidden/h.txt",
+      "link.txt",
+      "out/secret.txt",
+      "binary.bin",
+    ])
+      expect(paths).not.toContain(path);
     expect(JSON.stringify(found)).not.toContain("CANARY");
   });
 
   test("ignored and hidden ones on request", async () => {
-    const paths = async (change: Partial<SearchQuery>) => (await ask(box(), change)).files.map(({ path }) => path); // prettier-ignore
-    expect(await paths({ respectIgnore: false })).toEqual(expect.arrayContaining(["ignored/i.txt", "x.log", "only-here.txt"])); // prettier-ignore
+    const paths = async (change: Partial<SearchQuery>) =>
+      (await ask(box(), change)).files.map(({ path }) => path);
+    expect(await paths({ respectIgnore: false })).toEqual(
+      expect.arrayContaining(["ignored/i.txt", "x.log", "only-here.txt"]),
+    );
     expect(await paths({ includeHidden: true })).toContain(".hidden/h.txt");
     expect(await paths({ exclude: ["src"] })).not.toContain("src/deep/b.ts");
     expect(await paths({ globs: ["src/**"] })).toEqual(["src/deep/b.ts", "src/only-here.txt"]);
   });
 
   test.each<[string, Partial<SearchQuery>, string[]]>([
-    ["case", { pattern: "NEEDLE", caseSensitive: false, globs: ["b.ts"] }, ["src/deep/b.ts:1:7", "src/deep/b.ts:2:7", "src/deep/b.ts:3:1"]],
+    [
+      "case",
+      { pattern: "NEEDLE", caseSensitive: false, globs: ["b.ts"] },
+      ["src/deep/b.ts:1:7", "src/deep/b.ts:2:7", "src/deep/b.ts:3:1"],
+    ],
     ["unicode case", { pattern: "äpfel UND", caseSensitive: false }, ["unicode.txt:2:8"]],
     ["whole words", { pattern: "needle", wholeWord: true, globs: ["b.ts"] }, ["src/deep/b.ts:1:7"]],
     ["ASCII classes", { pattern: "^\\w+$", globs: ["unicode.txt", "b.ts"] }, ["src/deep/b.ts:3:1"]],
     ["characters, not bytes", { pattern: "^.{3}$", globs: ["unicode.txt"] }, ["unicode.txt:1:1"]],
-    ["negated classes", { pattern: "^[^\\d]\\W", globs: ["unicode.txt"] }, ["unicode.txt:1:1", "unicode.txt:3:1", "unicode.txt:4:1"]],
-    ["plain text with special characters", { pattern: "$5.00 [x] {y} a\\b", literal: true }, ["words.txt:2:1"]],
-    ["ends of lines before a carriage return", { pattern: "= \\d;$" }, ["src/deep/b.ts:1:14", "src/deep/b.ts:2:14"]],
-    ["alternatives and repeats", { pattern: "(?:first|third).{0,5}$", globs: ["a.txt"] }, ["a.txt:1:1", "a.txt:3:1"]],
-    ["brackets within classes", { pattern: "[[\\]{}]\\w[\\]}]", globs: ["words.txt"] }, ["words.txt:2:7"]],
+    [
+      "negated classes",
+      { pattern: "^[^\\d]\\W", globs: ["unicode.txt"] },
+      ["unicode.txt:1:1", "unicode.txt:3:1", "unicode.txt:4:1"],
+    ],
+    [
+      "plain text with special characters",
+      { pattern: "$5.00 [x] {y} a\\b", literal: true },
+      ["words.txt:2:1"],
+    ],
+    [
+      "ends of lines before a carriage return",
+      { pattern: "= \\d;$" },
+      ["src/deep/b.ts:1:14", "src/deep/b.ts:2:14"],
+    ],
+    [
+      "alternatives and repeats",
+      { pattern: "(?:first|third).{0,5}$", globs: ["a.txt"] },
+      ["a.txt:1:1", "a.txt:3:1"],
+    ],
+    [
+      "brackets within classes",
+      { pattern: "[[\\]{}]\\w[\\]}]", globs: ["words.txt"] },
+      ["words.txt:2:7"],
+    ],
     ["a range that is none", { pattern: "[1-]-?2", globs: ["words.txt"] }, ["words.txt:3:1"]],
-    ["named posix classes", { pattern: "^[[:blank:]]end", globs: ["words.txt"] }, ["words.txt:4:1"]],
+    [
+      "named posix classes",
+      { pattern: "^[[:blank:]]end", globs: ["words.txt"] },
+      ["words.txt:4:1"],
+    ],
     ["octal, which only one engine knows", { pattern: "\\141gain" }, ["a.txt:4:8"]],
     ["over lines", { pattern: "line\\nthird", multiline: true }, ["a.txt:2:15"]],
-    ["anchors over lines", { pattern: "^third$", multiline: true, globs: ["a.txt"] }, ["a.txt:3:1"]],
+    [
+      "anchors over lines",
+      { pattern: "^third$", multiline: true, globs: ["a.txt"] },
+      ["a.txt:3:1"],
+    ],
     ["nothing", { pattern: "absent from all of them" }, []],
   ])("%s", async (_, change, expected) => {
     expect(places(await ask(box(), change))).toEqual(expected);
-  }); // prettier-ignore
+  });
 
   test("a match over lines is told whole", async () => {
-    const { matches } = await ask(box(), { pattern: "needle line\\nthird", multiline: true, contextBefore: 1, contextAfter: 1 }); // prettier-ignore
-    expect(matches).toEqual([{ path: "a.txt", line: 2, column: 8, text: "second needle line\nthird", before: ["first line"], after: ["needle again needle"] }]); // prettier-ignore
+    const { matches } = await ask(box(), {
+      pattern: "needle line\\nthird",
+      multiline: true,
+      contextBefore: 1,
+      contextAfter: 1,
+    });
+    expect(matches).toEqual([
+      {
+        path: "a.txt",
+        line: 2,
+        column: 8,
+        text: "second needle line\nthird",
+        before: ["first line"],
+        after: ["needle again needle"],
+      },
+    ]);
   });
 
   test("lines around a match, as far as there are any", async () => {
@@ -144,7 +242,11 @@ describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
 
   test("caps: counts go on where matches stop", async () => {
     const found = await ask(box(), { globs: ["large.txt"], maxPerFile: 3 });
-    expect([found.matches.length, found.files, found.truncated]).toEqual([3, [{ path: "large.txt", count: 2_000 }], true]); // prettier-ignore
+    expect([found.matches.length, found.files, found.truncated]).toEqual([
+      3,
+      [{ path: "large.txt", count: 2_000 }],
+      true,
+    ]);
     const few = await ask(box(), { maxResults: 2 });
     expect([few.matches.length, few.truncated]).toEqual([2, true]);
     expect(few.files.length).toBeGreaterThan(3);
@@ -167,11 +269,19 @@ describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
     expect(await faultOf(ask(box(), {}, "pipe"))).toMatchObject({ reason: "not_a_directory" });
   });
 
-  test.each([["a(b", 4], ["a)b", 2], ["[z-a]", 2], ["x**", 2], ["(?=x)", 1], ["\\1", 1], ["*", 1]])("the pattern %s is invalid at %i", async (pattern, at) => {
+  test.each([
+    ["a(b", 4],
+    ["a)b", 2],
+    ["[z-a]", 2],
+    ["x**", 2],
+    ["(?=x)", 1],
+    ["\\1", 1],
+    ["*", 1],
+  ])("the pattern %s is invalid at %i", async (pattern, at) => {
     const fault = await faultOf(ask(box(), { pattern }));
     expect(fault).toMatchObject({ code: "EXECUTION_FAILED", reason: "pattern_invalid" });
     expect(fault.message).toContain(`character ${at}:`);
-  }); // prettier-ignore
+  });
 
   test("a file of somebody else with a second name is denied, not told", async () => {
     if (process.getuid?.() !== 0) return;
@@ -189,7 +299,10 @@ describe.each(["own", "ripgrep"] as const)("%s engine", (engine) => {
 test("an abort ends a search that would take long, and the next one works", async () => {
   put("slow/heavy.txt", `${"ab".repeat(500_000)}\n`.repeat(4));
   const controller = new AbortController();
-  const files = filesPower({ rulesFor: (call) => bench.governance.filesFor(call), threads })(bench.call(), controller.signal); // prettier-ignore
+  const files = filesPower({ rulesFor: (call) => bench.governance.filesFor(call), threads })(
+    bench.call(),
+    controller.signal,
+  );
   const before = performance.now();
   const running = files.search("slow", { ...QUERY, pattern: "(?:[ab]{1,30}){1,30}[c-z]" });
   setTimeout(() => controller.abort(new Error("stopped")), 200);
@@ -206,7 +319,10 @@ test("patterns that both engines surely read alike are handed on, others are not
 });
 
 async function faultOf(promise: Promise<unknown>): Promise<Fault> {
-  const cause: unknown = await promise.then((value) => new Error(JSON.stringify(value)), (error: unknown) => error); // prettier-ignore
+  const cause: unknown = await promise.then(
+    (value) => new Error(JSON.stringify(value)),
+    (error: unknown) => error,
+  );
   if (cause instanceof AppError) return cause.fault;
   throw cause;
 }

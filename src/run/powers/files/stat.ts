@@ -7,8 +7,10 @@ import type { Territory } from "../../../governance/governance.ts";
 import { FOLDER_FLAGS } from "./descriptor.ts";
 import { locate, withEntry, withOpened, type Scene } from "./place.ts";
 
-export const typeOf = (stat: Pick<BigIntStats, "isFile" | "isDirectory" | "isSymbolicLink">): FileStat["type"] =>
-  stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other"; // prettier-ignore
+export const typeOf = (
+  stat: Pick<BigIntStats, "isFile" | "isDirectory" | "isSymbolicLink">,
+): FileStat["type"] =>
+  stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other";
 
 /** Where a link says it leads, as far as that may be told. */
 export async function targetOf(area: Territory, reach: string): Promise<string> {
@@ -16,27 +18,31 @@ export async function targetOf(area: Territory, reach: string): Promise<string> 
   return isAbsolute(target) ? area.show(target) : target;
 }
 
-export const statWith = (scene: Scene): FilesPower["stat"] => async (path) => {
-  const located = await locate(scene, path, "read", { itself: true });
-  const details = (stat: BigIntStats): FileDetails => ({
-    path: located.shown,
-    type: typeOf(stat),
-    sizeBytes: Number(stat.size),
-    modifiedMs: Number(stat.mtimeNs / 1_000_000n),
-    createdMs: Number(stat.birthtimeNs / 1_000_000n),
-    mode: Number(stat.mode & 0o7777n),
-  });
-  try {
-    // The folder above an allowed one is none of ours.
-    if (scene.area.isRoot(located.path))
-      return await withOpened(scene, path, located, FOLDER_FLAGS, async (_, stat) => details(stat));
-    return await withEntry(scene, path, located, { access: "read" }, async (entry) => {
-      const stat = await lstat(entry.reach, { bigint: true });
-      if (!stat.isSymbolicLink()) return details(stat);
-      return { ...details(stat), target: await targetOf(scene.area, entry.reach) };
+export const statWith =
+  (scene: Scene): FilesPower["stat"] =>
+  async (path) => {
+    const located = await locate(scene, path, "read", { itself: true });
+    const details = (stat: BigIntStats): FileDetails => ({
+      path: located.shown,
+      type: typeOf(stat),
+      sizeBytes: Number(stat.size),
+      modifiedMs: Number(stat.mtimeNs / 1_000_000n),
+      createdMs: Number(stat.birthtimeNs / 1_000_000n),
+      mode: Number(stat.mode & 0o7777n),
     });
-  } catch (cause) {
-    if (cause instanceof AppError && cause.fault.reason === "path_not_found") return null;
-    throw cause;
-  }
-}; // prettier-ignore
+    try {
+      // The folder above an allowed one is none of ours.
+      if (scene.area.isRoot(located.path))
+        return await withOpened(scene, path, located, FOLDER_FLAGS, async (_, stat) =>
+          details(stat),
+        );
+      return await withEntry(scene, path, located, { access: "read" }, async (entry) => {
+        const stat = await lstat(entry.reach, { bigint: true });
+        if (!stat.isSymbolicLink()) return details(stat);
+        return { ...details(stat), target: await targetOf(scene.area, entry.reach) };
+      });
+    } catch (cause) {
+      if (cause instanceof AppError && cause.fault.reason === "path_not_found") return null;
+      throw cause;
+    }
+  };

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"; // prettier-ignore
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +21,8 @@ test("scratch folders without a change for a day go, others stay, links lead now
   const put = (name: string, secondsAgo: number): void => {
     mkdirSync(dirname(at(name)), { recursive: true });
     writeFileSync(at(name), "x");
-    for (let path = at(name); path !== root; path = dirname(path)) utimesSync(path, NOW / 1000 - secondsAgo, NOW / 1000 - secondsAgo); // prettier-ignore
+    for (let path = at(name); path !== root; path = dirname(path))
+      utimesSync(path, NOW / 1000 - secondsAgo, NOW / 1000 - secondsAgo);
   };
   put("outside/kept.txt", 3 * DAY);
   put("scratch/t/u/new/deep/file", 3 * DAY);

@@ -32,7 +32,8 @@ async function usedSince(folder: string, time: number): Promise<boolean> {
     const stat = await lstat(path).catch(() => null);
     if (!stat) continue;
     if (stat.mtimeMs > time) return true;
-    if (stat.isDirectory()) left.push(...(await readdir(path).catch(() => [])).map((name) => join(path, name))); // prettier-ignore
+    if (stat.isDirectory())
+      left.push(...(await readdir(path).catch(() => [])).map((name) => join(path, name)));
   }
   return false;
 }

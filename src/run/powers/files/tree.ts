@@ -36,7 +36,8 @@ export async function walkTree(
       const opened = pathOf(handle, folder);
       for (const name of await readdir(opened)) {
         scene.signal.throwIfAborted();
-        if (left-- <= 0) throw tooMuch(given, `holds more than ${scene.rules.maxVisitedEntries} entries`); // prettier-ignore
+        if (left-- <= 0)
+          throw tooMuch(given, `holds more than ${scene.rules.maxVisitedEntries} entries`);
         const path = join(opened, name);
         const stat = await lstat(path, { bigint: true });
         const entry = { within: within === "" ? name : `${within}/${name}`, stat, reach: path };
@@ -53,10 +54,20 @@ export async function walkTree(
 }
 
 function tooMuch(given: string, message: string): AppError {
-  return new AppError("FORBIDDEN", "size_exceeded", `path ${quote(given)}: the directory ${message}`, { remedy: "take it in parts" }); // prettier-ignore
+  return new AppError(
+    "FORBIDDEN",
+    "size_exceeded",
+    `path ${quote(given)}: the directory ${message}`,
+    { remedy: "take it in parts" },
+  );
 }
 
 export function requireOutside(given: string, source: string, target: string): void {
   if (target === source || target.startsWith(`${source}/`))
-    throw failed("into_itself", given, "lies inside what is to be put there", "use a path outside of it"); // prettier-ignore
+    throw failed(
+      "into_itself",
+      given,
+      "lies inside what is to be put there",
+      "use a path outside of it",
+    );
 }

@@ -30,14 +30,28 @@ interface Plan {
   readonly fleeting?: boolean;
 }
 
-export const writeWith = (scene: Scene): FilesPower["write"] => (path, bytes, { mode, createDirectories, expectedSha256 }) => {
-  const maxBytes = scene.rules.maxWriteBytes;
-  return put(scene, path, [bytes], { mode, makeFolders: createDirectories, maxBytes, expectedSha256 });
-}; // prettier-ignore
+export const writeWith =
+  (scene: Scene): FilesPower["write"] =>
+  (path, bytes, { mode, createDirectories, expectedSha256 }) => {
+    const maxBytes = scene.rules.maxWriteBytes;
+    return put(scene, path, [bytes], {
+      mode,
+      makeFolders: createDirectories,
+      maxBytes,
+      expectedSha256,
+    });
+  };
 
 /** A rule on the size of files of a tool that downloads counts through its own `maxBytes` too. */
-export const receiveWith = (scene: Scene): FilesPower["receive"] => (path, source, { maxBytes, overwrite, expectedSha256 }) =>
-  put(scene, path, source, { mode: overwrite ? "overwrite" : "create", makeFolders: true, maxBytes, arrivingSha256: expectedSha256 }); // prettier-ignore
+export const receiveWith =
+  (scene: Scene): FilesPower["receive"] =>
+  (path, source, { maxBytes, overwrite, expectedSha256 }) =>
+    put(scene, path, source, {
+      mode: overwrite ? "overwrite" : "create",
+      makeFolders: true,
+      maxBytes,
+      arrivingSha256: expectedSha256,
+    });
 
 export async function put(
   scene: Scene,
@@ -64,7 +78,8 @@ async function replace(
   if (before) requireKind(given, before, READ_FLAGS);
   if (before && plan.mode === "create") throw exists(given);
   const previousSha256 = before && (await hashOf(scene, given, entry, before));
-  if (plan.expectedSha256 !== undefined && plan.expectedSha256.toLowerCase() !== previousSha256) throw stale(given, previousSha256); // prettier-ignore
+  if (plan.expectedSha256 !== undefined && plan.expectedSha256.toLowerCase() !== previousSha256)
+    throw stale(given, previousSha256);
 
   const temporary = entry.beside(`.ostiary-${randomBytes(8).toString("hex")}.tmp`);
   const handle = await open(temporary, CREATE_FLAGS, 0o600);
@@ -74,7 +89,8 @@ async function replace(
     const kept = await pour(handle, hash, keep, given, plan.maxBytes, scene.signal);
     const bytes = await pour(handle, hash, source, given, plan.maxBytes - kept, scene.signal);
     const sha256 = hash.digest("hex");
-    if (plan.arrivingSha256 !== undefined && plan.arrivingSha256.toLowerCase() !== sha256) throw mismatch(given, plan.arrivingSha256, sha256); // prettier-ignore
+    if (plan.arrivingSha256 !== undefined && plan.arrivingSha256.toLowerCase() !== sha256)
+      throw mismatch(given, plan.arrivingSha256, sha256);
     await handle.chmod(before ? Number(before.mode & 0o777n) : (plan.newMode ?? NEW_MODE) & 0o666);
     await giveToOwner(handle, before ?? entry.folder);
     if (plan.fleeting !== true) await handle.sync();
@@ -101,7 +117,13 @@ async function settle(
   await entry.requireStillAllowed();
   const now = await entry.look();
   if (now && !before && mode === "create") throw exists(given);
-  if (!same(now, before)) throw conflict("stale", given, "was changed by somebody else meanwhile", "read it again, then repeat the call"); // prettier-ignore
+  if (!same(now, before))
+    throw conflict(
+      "stale",
+      given,
+      "was changed by somebody else meanwhile",
+      "read it again, then repeat the call",
+    );
   if (before !== null) return rename(temporary, entry.reach);
   try {
     await link(temporary, entry.reach); // unlike rename, it never replaces anything
@@ -109,22 +131,40 @@ async function settle(
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "EEXIST") throw exists(given);
     // File systems without hard links.
-    if (code === "EPERM" || code === "ENOTSUP" || code === "EOPNOTSUPP") return rename(temporary, entry.reach); // prettier-ignore
+    if (code === "EPERM" || code === "ENOTSUP" || code === "EOPNOTSUPP")
+      return rename(temporary, entry.reach);
     throw cause;
   }
   await unlink(temporary);
 }
 
 const same = (a: BigIntStats | null, b: BigIntStats | null): boolean =>
-  a === b || (a !== null && b !== null && a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs); // prettier-ignore
+  a === b ||
+  (a !== null &&
+    b !== null &&
+    a.dev === b.dev &&
+    a.ino === b.ino &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs);
 
 /** Where a rule speaks of something below, a file or link would lead there by another way. */
 export function requireFilePlace({ area }: Scene, given: string, entry: Entry): void {
   const rule = area.foldersOnly(entry.real);
-  if (rule) throw forbidden(given, `only a folder may stand there (${rule.text.replace(/^- /, "")})`, "use another name; this rule has no exception"); // prettier-ignore
+  if (rule)
+    throw forbidden(
+      given,
+      `only a folder may stand there (${rule.text.replace(/^- /, "")})`,
+      "use another name; this rule has no exception",
+    );
 }
 
-async function* previous(scene: Scene, given: string, entry: Entry, before: BigIntStats, limit = scene.rules.maxWriteBytes): AsyncGenerator<Buffer> {
+async function* previous(
+  scene: Scene,
+  given: string,
+  entry: Entry,
+  before: BigIntStats,
+  limit = scene.rules.maxWriteBytes,
+): AsyncGenerator<Buffer> {
   const handle = await open(entry.reach, READ_FLAGS);
   try {
     const stat = await handle.stat({ bigint: true });
@@ -133,14 +173,19 @@ async function* previous(scene: Scene, given: string, entry: Entry, before: BigI
   } finally {
     await handle.close();
   }
-} // prettier-ignore
+}
 
 /** The checksum of an entry as it is now. */
-export async function hashOf(scene: Scene, given: string, entry: Entry, stat: BigIntStats): Promise<string> {
+export async function hashOf(
+  scene: Scene,
+  given: string,
+  entry: Entry,
+  stat: BigIntStats,
+): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of previous(scene, given, entry, stat, UNLIMITED)) hash.update(chunk);
   return hash.digest("hex");
-} // prettier-ignore
+}
 
 async function pour(
   handle: FileHandle,
@@ -166,13 +211,26 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
 }
 
 export const exists = (given: string): AppError =>
-  conflict("already_exists", given, "something is there already", "use another path, or allow it to be replaced"); // prettier-ignore
+  conflict(
+    "already_exists",
+    given,
+    "something is there already",
+    "use another path, or allow it to be replaced",
+  );
 
 export function stale(given: string, actual: string | null): AppError {
-  const message = actual === null ? "is not there, though a checksum was expected" : `its checksum is ${actual}, not the expected one`; // prettier-ignore
+  const message =
+    actual === null
+      ? "is not there, though a checksum was expected"
+      : `its checksum is ${actual}, not the expected one`;
   return conflict("stale", given, message, "read it again and decide anew");
 }
 
 function mismatch(given: string, expected: string, actual: string): AppError {
-  return new AppError("EXECUTION_FAILED", "checksum_mismatch", `path ${quote(given)}: expected SHA-256 ${expected}, got ${actual}; nothing was kept`, { remedy: "check the source and the checksum" }); // prettier-ignore
+  return new AppError(
+    "EXECUTION_FAILED",
+    "checksum_mismatch",
+    `path ${quote(given)}: expected SHA-256 ${expected}, got ${actual}; nothing was kept`,
+    { remedy: "check the source and the checksum" },
+  );
 }

@@ -46,9 +46,14 @@ export async function diskOf(
   try {
     return { path: found.shown, ...(await spaceOf(found.path)) };
   } catch {
-    throw new AppError("EXECUTION_FAILED", "path_not_found", `there is nothing at ${JSON.stringify(given)}`, {
-      remedy: "name a folder that exists, or leave the path out",
-    }); // prettier-ignore
+    throw new AppError(
+      "EXECUTION_FAILED",
+      "path_not_found",
+      `there is nothing at ${JSON.stringify(given)}`,
+      {
+        remedy: "name a folder that exists, or leave the path out",
+      },
+    );
   }
 }
 

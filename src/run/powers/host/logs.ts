@@ -13,7 +13,14 @@ export interface LogRing {
 const RING_LINES = 5_000;
 const TAIL_BYTES = 1_048_576;
 const SYSTEM_LOGS = ["/var/log/syslog", "/var/log/messages"] as const;
-const LEVELS: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" }; // prettier-ignore
+const LEVELS: Readonly<Record<number, string>> = {
+  10: "trace",
+  20: "debug",
+  30: "info",
+  40: "warn",
+  50: "error",
+  60: "fatal",
+};
 const SEVERITY = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 export function createLogRing(): LogRing {
@@ -32,7 +39,14 @@ function entryOf(line: string): LogEntry[] {
   try {
     const { time, level, msg, app: _app, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const more = Object.keys(fields).length > 0 ? ` ${JSON.stringify(withoutStack(fields))}` : "";
-    return [{ time: new Date(Number(time)).toISOString(), source: "ostiary", level: LEVELS[Number(level)] ?? "info", message: `${typeof msg === "string" ? msg : ""}${more}` }]; // prettier-ignore
+    return [
+      {
+        time: new Date(Number(time)).toISOString(),
+        source: "ostiary",
+        level: LEVELS[Number(level)] ?? "info",
+        message: `${typeof msg === "string" ? msg : ""}${more}`,
+      },
+    ];
   } catch {
     return [];
   }
@@ -50,9 +64,15 @@ export async function systemLog({ until }: LogQuery): Promise<readonly LogEntry[
     const text = await tailOf(path);
     if (text !== null) return text.split("\n").flatMap((line) => systemEntry(line, until));
   }
-  throw new AppError("EXECUTION_FAILED", "source_unavailable", "the system keeps no log that this server can read", {
-    remedy: "install rsyslog and let the server's user read /var/log/syslog, or ask for source ostiary",
-  }); // prettier-ignore
+  throw new AppError(
+    "EXECUTION_FAILED",
+    "source_unavailable",
+    "the system keeps no log that this server can read",
+    {
+      remedy:
+        "install rsyslog and let the server's user read /var/log/syslog, or ask for source ostiary",
+    },
+  );
 }
 
 async function tailOf(path: string): Promise<string | null> {
@@ -61,7 +81,10 @@ async function tailOf(path: string): Promise<string | null> {
   try {
     const { size } = await file.stat();
     const from = Math.max(0, size - TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size - from), position: from }); // prettier-ignore
+    const { buffer, bytesRead } = await file.read({
+      buffer: Buffer.alloc(size - from),
+      position: from,
+    });
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
     await file.close();
@@ -80,7 +103,11 @@ function systemEntry(line: string, until: number): LogEntry[] {
     if (time > until + 86_400_000) time = Date.parse(`${stamp} ${year - 1}`);
   }
   if (Number.isNaN(time)) return [];
-  const level = /\b(error|fail(ed|ure)?|fatal|panic)\b/i.test(message) ? "error" : /\bwarn(ing)?\b/i.test(message) ? "warn" : "info"; // prettier-ignore
+  const level = /\b(error|fail(ed|ure)?|fatal|panic)\b/i.test(message)
+    ? "error"
+    : /\bwarn(ing)?\b/i.test(message)
+      ? "warn"
+      : "info";
   return [{ time: new Date(time).toISOString(), source: "system", level, message }];
 }
 
@@ -93,9 +120,11 @@ export function withinQuery(
   const fitting = entries.filter((entry) => {
     const at = Date.parse(entry.time);
     return (
-      at >= since && at <= until && SEVERITY.indexOf(entry.level) >= least &&
+      at >= since &&
+      at <= until &&
+      SEVERITY.indexOf(entry.level) >= least &&
       (text === undefined || entry.message.toLowerCase().includes(text))
-    ); // prettier-ignore
+    );
   });
   return { entries: fitting.slice(-limit), truncated: fitting.length > limit };
 }

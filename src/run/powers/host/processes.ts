@@ -49,7 +49,11 @@ function parseStat(stat: string, bootMs: number): ProcessEntry {
 }
 
 export async function fromPs(): Promise<ProcessEntry[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-Ao", "pid=,rss=,pcpu=,etime=,stat=,comm="], { timeout: 5_000, maxBuffer: 8_388_608 }); // prettier-ignore
+  const { stdout } = await promisify(execFile)(
+    "ps",
+    ["-Ao", "pid=,rss=,pcpu=,etime=,stat=,comm="],
+    { timeout: 5_000, maxBuffer: 8_388_608 },
+  );
   return stdout.split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+([\d.]+)\s+(\S+)\s+(\S+)\s+(.*)$/.exec(line);
     if (!match) return [];

@@ -32,7 +32,11 @@ export interface CopyOptions {
 }
 
 /** Copies files, folders and links; devices, sockets and pipes are left out, as is what the rules hide. */
-export async function copyTree(from: string, to: string, o: CopyOptions): Promise<Map<string, Copied>> {
+export async function copyTree(
+  from: string,
+  to: string,
+  o: CopyOptions,
+): Promise<Map<string, Copied>> {
   const copied = new Map<string, Copied>();
   let bytes = 0n;
   const whole = { maxEntries: o.limits.files, signal: o.signal, accept: o.mayRead };
@@ -50,18 +54,30 @@ export async function copyTree(from: string, to: string, o: CopyOptions): Promis
   if (!complete) throw tooLarge(o.limits);
   // Making entries has changed the folders since.
   for (const [within, { original, copy }] of copied)
-    if (copy.type === "dir") copied.set(within, { original, copy: seenOf(await lstat(join(to, within), { bigint: true })) });
+    if (copy.type === "dir")
+      copied.set(within, {
+        original,
+        copy: seenOf(await lstat(join(to, within), { bigint: true })),
+      });
   return copied;
-} // prettier-ignore
+}
 
 /** Looked at before anything is copied, so that a refusal is quick. */
 async function fits(from: string, options: TreeOptions, limits: CopyLimits): Promise<boolean> {
   const { entries, complete } = await treeOf(from, options);
-  const bytes = [...entries.values()].reduce((sum, { type, size }) => sum + (type === "file" ? size : 0n), 0n);
+  const bytes = [...entries.values()].reduce(
+    (sum, { type, size }) => sum + (type === "file" ? size : 0n),
+    0n,
+  );
   return complete && bytes <= BigInt(limits.bytes);
-} // prettier-ignore
+}
 
-async function copyOne(reach: string, to: string, { type, mode }: Seen, { user, shared }: CopyOptions): Promise<Seen | null> {
+async function copyOne(
+  reach: string,
+  to: string,
+  { type, mode }: Seen,
+  { user, shared }: CopyOptions,
+): Promise<Seen | null> {
   if (type === "other") return null;
   if (type === "link") {
     const target = await readlink(reach).catch(unlessGone);
@@ -70,10 +86,11 @@ async function copyOne(reach: string, to: string, { type, mode }: Seen, { user, 
   } else if (type === "dir") {
     await mkdir(to);
     await chmod(to, (mode & 0o777) | (shared ? 0o755 : 0o700));
-  } else if (!(await copyContent(reach, to, (mode & 0o777) | (shared ? 0o644 : 0o600)))) return null;
+  } else if (!(await copyContent(reach, to, (mode & 0o777) | (shared ? 0o644 : 0o600))))
+    return null;
   await own(to, user);
   return seenOf(await lstat(to, { bigint: true }));
-} // prettier-ignore
+}
 
 /** Through an opened file: what the name leads to a moment later does not matter. */
 async function copyContent(reach: string, to: string, mode: number): Promise<boolean> {

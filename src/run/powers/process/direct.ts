@@ -7,9 +7,20 @@ import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type Seen } from "./tree.ts";
 
 /** Kept from being made where they do not exist yet; which of them the rules protect, the rules say. */
 const COMMON = [
-  ".git/hooks", ".git/config", ".git/info", ".gitmodules", ".husky", ".env", ".env.local", ".npmrc", ".mcp.json",
-  ".vscode", ".idea", ".cursor", ".claude",
-] as const; // prettier-ignore
+  ".git/hooks",
+  ".git/config",
+  ".git/info",
+  ".gitmodules",
+  ".husky",
+  ".env",
+  ".env.local",
+  ".npmrc",
+  ".mcp.json",
+  ".vscode",
+  ".idea",
+  ".cursor",
+  ".claude",
+] as const;
 
 export interface Survey {
   readonly entries: ReadonlyMap<string, Seen>;
@@ -20,7 +31,11 @@ export interface Survey {
   readonly complete: boolean;
 }
 
-export async function surveyOf(root: string, territory: Territory, options: { maxEntries: number; signal: AbortSignal }): Promise<Survey> {
+export async function surveyOf(
+  root: string,
+  territory: Territory,
+  options: { maxEntries: number; signal: AbortSignal },
+): Promise<Survey> {
   const hidden: { within: string; type: Seen["type"] }[] = [];
   const readable = async (within: string): Promise<void> => {
     const found = await lstat(join(root, within)).catch(() => null);
@@ -36,11 +51,20 @@ export async function surveyOf(root: string, territory: Territory, options: { ma
     },
   });
   for (const within of refused) await readable(within);
-  const existing = [...entries.keys()].filter((within) => !territory.allows(join(root, within), "write"));
-  const missing = COMMON.filter((within) => !entries.has(within) && !territory.allows(join(root, within), "write") && hasParent(within, entries));
-  const outermost = existing.filter((within) => !existing.some((other) => within.startsWith(`${other}/`)));
+  const existing = [...entries.keys()].filter(
+    (within) => !territory.allows(join(root, within), "write"),
+  );
+  const missing = COMMON.filter(
+    (within) =>
+      !entries.has(within) &&
+      !territory.allows(join(root, within), "write") &&
+      hasParent(within, entries),
+  );
+  const outermost = existing.filter(
+    (within) => !existing.some((other) => within.startsWith(`${other}/`)),
+  );
   return { entries, hidden, complete, protect: [...outermost, ...missing] };
-} // prettier-ignore
+}
 
 const hasParent = (within: string, entries: ReadonlyMap<string, Seen>): boolean =>
   dirname(within) === "." || entries.get(dirname(within))?.type === "dir";
@@ -64,7 +88,8 @@ export async function collect(
     if (same || (seen.type === "dir" && known?.type === "dir")) continue;
     if (!known && !territory.allows(join(root, within), "write")) planted.push(within);
     else if (seen.type === "file") {
-      if (await clearBits(join(root, within), seen, known)) changes.refused.push({ path: within, reason: "execute_bit" }); // prettier-ignore
+      if (await clearBits(join(root, within), seen, known))
+        changes.refused.push({ path: within, reason: "execute_bit" });
       if (known?.size !== seen.size || known.mtimeNs !== seen.mtimeNs)
         changes.written.push({ path: within, bytes: Number(seen.size) });
     }
@@ -87,12 +112,13 @@ async function clearBits(path: string, seen: Seen, known: Seen | undefined): Pro
   if (!handle) return false;
   try {
     const found = await handle.stat({ bigint: true });
-    if (found.ino === seen.ino && (await isAt(handle.fd, path))) await handle.chmod(seen.mode & ~extra);
+    if (found.ino === seen.ino && (await isAt(handle.fd, path)))
+      await handle.chmod(seen.mode & ~extra);
     return true;
   } finally {
     await handle.close();
   }
-} // prettier-ignore
+}
 
 /** Out of everybody's reach first, then away: nothing inside can be swapped meanwhile. */
 async function takeAway(path: string, aside: string): Promise<void> {
@@ -100,7 +126,8 @@ async function takeAway(path: string, aside: string): Promise<void> {
   if (!parent) return;
   try {
     if (!(await isAt(parent.fd, dirname(path)))) return;
-    const reach = process.platform === "linux" ? `/proc/self/fd/${parent.fd}/${basename(path)}` : path; // prettier-ignore
+    const reach =
+      process.platform === "linux" ? `/proc/self/fd/${parent.fd}/${basename(path)}` : path;
     const place = await mkdtemp(join(aside, "taken-"));
     await rename(reach, join(place, "it")).catch(() => rm(reach, { recursive: true, force: true }));
     await rm(place, { recursive: true, force: true });
@@ -119,9 +146,13 @@ interface Person {
 }
 
 /** Whether a user (null: anybody) can get at a folder: pass all that is above, and read or write it. */
-export async function isOpenTo(path: string, user: Person | null, access: "read" | "write"): Promise<boolean> {
+export async function isOpenTo(
+  path: string,
+  user: Person | null,
+  access: "read" | "write",
+): Promise<boolean> {
   return (await may(path, access === "read" ? 5 : 7, user)) && isPassable(dirname(path), user);
-} // prettier-ignore
+}
 
 /** Whether what lies in a folder can be reached by those who know its name. */
 export async function isPassable(path: string, user: Person | null = null): Promise<boolean> {

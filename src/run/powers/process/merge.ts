@@ -54,16 +54,26 @@ function linkedWithin(after: ReadonlyMap<string, Seen>): (seen: Seen) => boolean
   return ({ ino, links }) => names.get(ino) === links;
 }
 
-async function attempt(within: string, { refused }: Changes, act: () => Promise<void>): Promise<void> {
+async function attempt(
+  within: string,
+  { refused }: Changes,
+  act: () => Promise<void>,
+): Promise<void> {
   try {
     await act();
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
     refused.push({ path: within, reason: cause.fault.reason });
   }
-} // prettier-ignore
+}
 
-async function takeOver(within: string, seen: Seen, isInside: boolean, o: MergeOptions, changes: Changes): Promise<void> {
+async function takeOver(
+  within: string,
+  seen: Seen,
+  isInside: boolean,
+  o: MergeOptions,
+  changes: Changes,
+): Promise<void> {
   const known = o.before.get(within);
   const now = await look(join(o.workspace, within));
   if (seen.type === "dir") {
@@ -82,7 +92,7 @@ async function takeOver(within: string, seen: Seen, isInside: boolean, o: MergeO
   // `./` keeps a name like ~ from meaning somebody's home.
   await o.files.write(`./${within}`, bytes, { mode: "overwrite", createDirectories: true });
   changes.written.push({ path: within, bytes: bytes.length });
-} // prettier-ignore
+}
 
 async function takeAway(within: string, o: MergeOptions, changes: Changes): Promise<void> {
   const known = o.before.get(within)?.original;
@@ -103,7 +113,8 @@ function isSame(a: Seen, b: Seen | undefined): boolean {
   return b !== undefined && a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.type === b.type;
 }
 
-const look = (path: string): Promise<Seen | null> => lstat(path, { bigint: true }).then(seenOf, () => null); // prettier-ignore
+const look = (path: string): Promise<Seen | null> =>
+  lstat(path, { bigint: true }).then(seenOf, () => null);
 
 async function readRegular(path: string, maxBytes: number, within: string): Promise<Uint8Array> {
   const handle = await open(path, FILE_FLAGS);
@@ -123,7 +134,11 @@ async function holds(path: string, bytes: Uint8Array): Promise<boolean> {
   if (!handle) return false;
   try {
     const stat = await handle.stat();
-    return stat.isFile() && stat.size === bytes.length && Buffer.from(bytes).equals(await handle.readFile()); // prettier-ignore
+    return (
+      stat.isFile() &&
+      stat.size === bytes.length &&
+      Buffer.from(bytes).equals(await handle.readFile())
+    );
   } finally {
     await handle.close();
   }
@@ -132,4 +147,9 @@ async function holds(path: string, bytes: Uint8Array): Promise<boolean> {
 const refusal = (reason: string, within: string): AppError =>
   new AppError("EXECUTION_FAILED", reason, `${within} is not taken over`, { remedy: "" });
 const conflict = (within: string): AppError =>
-  new AppError("EXECUTION_FAILED", "changed_meanwhile", `${within} was changed by somebody else meanwhile`, { remedy: "run it again" }); // prettier-ignore
+  new AppError(
+    "EXECUTION_FAILED",
+    "changed_meanwhile",
+    `${within} was changed by somebody else meanwhile`,
+    { remedy: "run it again" },
+  );

@@ -6,7 +6,8 @@ export function textOf(bytes: Uint8Array, maxBytes: number): { text: string; cut
   return { text: decode(bytes.subarray(0, boundary(bytes, maxBytes))), cut: true };
 }
 
-const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes); // prettier-ignore
+const decode = (bytes: Uint8Array): string =>
+  new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 
 function boundary(bytes: Uint8Array, at: number): number {
   let start = at;

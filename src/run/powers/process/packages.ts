@@ -21,7 +21,12 @@ export interface PlacedPackages {
 }
 
 export interface Packages {
-  place(access: ProcessJob["packages"] | null, tenantId: string, owner: User | null, signal: AbortSignal): Promise<PlacedPackages>; // prettier-ignore
+  place(
+    access: ProcessJob["packages"] | null,
+    tenantId: string,
+    owner: User | null,
+    signal: AbortSignal,
+  ): Promise<PlacedPackages>;
 }
 
 const NONE: PlacedPackages = {
@@ -70,7 +75,12 @@ export function tenantPackages(
   };
 }
 
-async function reading(home: string, owner: User | null, staging: Staging, signal: AbortSignal): Promise<PlacedPackages> {
+async function reading(
+  home: string,
+  owner: User | null,
+  staging: Staging,
+  signal: AbortSignal,
+): Promise<PlacedPackages> {
   const env = { PYTHONPATH: `${INSIDE}/pip`, NODE_PATH: `${INSIDE}/npm/node_modules` };
   const { entries } = await treeOf(home, { maxEntries: 1, signal });
   if (entries.size === 0) return NONE;
@@ -79,11 +89,27 @@ async function reading(home: string, owner: User | null, staging: Staging, signa
   const folder = await staging.folder();
   const copy = join(folder, "packages");
   await mkdir(copy, { mode: 0o755 });
-  await copyTree(home, copy, { user: null, shared: true, limits: LIMITS, mayRead: () => true, signal });
-  return { ...NONE, env, mounts: [{ host: copy, at: INSIDE, access: "ro" }], discard: () => staging.drop(folder) };
-} // prettier-ignore
+  await copyTree(home, copy, {
+    user: null,
+    shared: true,
+    limits: LIMITS,
+    mayRead: () => true,
+    signal,
+  });
+  return {
+    ...NONE,
+    env,
+    mounts: [{ host: copy, at: INSIDE, access: "ro" }],
+    discard: () => staging.drop(folder),
+  };
+}
 
-async function writing(home: string, owner: User | null, staging: Staging, signal: AbortSignal): Promise<PlacedPackages> {
+async function writing(
+  home: string,
+  owner: User | null,
+  staging: Staging,
+  signal: AbortSignal,
+): Promise<PlacedPackages> {
   const user = owner ?? staging.user();
   const folder = await staging.folder();
   const fresh = join(folder, "packages");
@@ -97,7 +123,13 @@ async function writing(home: string, owner: User | null, staging: Staging, signa
     /** Copied by the server, so that nothing in it belongs to the job; then one rename. */
     async collect() {
       await mkdir(copy, { mode: 0o755 });
-      await copyTree(fresh, copy, { user: null, shared: true, limits: LIMITS, mayRead: () => true, signal });
+      await copyTree(fresh, copy, {
+        user: null,
+        shared: true,
+        limits: LIMITS,
+        mayRead: () => true,
+        signal,
+      });
       const next = `${home}.new`;
       await rm(next, { recursive: true, force: true });
       await mkdir(join(home, ".."), { recursive: true, mode: 0o711 });
@@ -107,4 +139,4 @@ async function writing(home: string, owner: User | null, staging: Staging, signa
     },
     discard: () => staging.drop(folder),
   };
-} // prettier-ignore
+}

@@ -23,14 +23,18 @@ export interface TreeOptions {
   readonly visit?: (within: string, seen: Seen, reach: string) => Promise<void>;
 }
 
-export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK; // prettier-ignore
+export const FOLDER_FLAGS =
+  constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** How many entries of a folder are visited at a time. */
 const AT_ONCE = 16;
 
 /** Every entry below, by its path within. `complete` is false where `maxEntries` ended it. */
-export async function treeOf(root: string, options: TreeOptions): Promise<{ entries: Map<string, Seen>; complete: boolean }> {
+export async function treeOf(
+  root: string,
+  options: TreeOptions,
+): Promise<{ entries: Map<string, Seen>; complete: boolean }> {
   const entries = new Map<string, Seen>();
   const walk = async (reach: string, within: string): Promise<boolean> => {
     const handle = await open(reach, FOLDER_FLAGS).catch(unlessGone);
@@ -59,11 +63,17 @@ export async function treeOf(root: string, options: TreeOptions): Promise<{ entr
     }
   };
   return { complete: await walk(root, ""), entries };
-} // prettier-ignore
+}
 
 export function seenOf(stat: BigIntStats): Seen {
   const { ino, size, mtimeNs, ctimeNs, nlink: links } = stat;
-  const type = stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other"; // prettier-ignore
+  const type = stat.isFile()
+    ? "file"
+    : stat.isDirectory()
+      ? "dir"
+      : stat.isSymbolicLink()
+        ? "link"
+        : "other";
   return { type, ino, size, mtimeNs, ctimeNs, links, mode: Number(stat.mode & 0o7777n) };
 }
 
@@ -79,6 +89,13 @@ function hasDescriptorPaths(): boolean {
 /** What cannot be read, or is gone by now, is left out. */
 export function unlessGone(cause: unknown): null {
   const code = cause instanceof Error && "code" in cause ? cause.code : null;
-  if (code === "ENOENT" || code === "EACCES" || code === "EPERM" || code === "ELOOP" || code === "ENOTDIR") return null; // prettier-ignore
+  if (
+    code === "ENOENT" ||
+    code === "EACCES" ||
+    code === "EPERM" ||
+    code === "ELOOP" ||
+    code === "ENOTDIR"
+  )
+    return null;
   throw cause;
 }

@@ -45,7 +45,14 @@ export interface Placing {
 const NOTHING: Changes = { written: [], removed: [], refused: [] };
 
 export async function placeWorkspace(p: Placing): Promise<Placed> {
-  if (p.access === "none") return { mounts: [], owner: null, isCopy: false, collect: () => Promise.resolve(NOTHING), discard: () => undefined }; // prettier-ignore
+  if (p.access === "none")
+    return {
+      mounts: [],
+      owner: null,
+      isCopy: false,
+      collect: () => Promise.resolve(NOTHING),
+      discard: () => undefined,
+    };
   const root = await rootOf(p.rules);
   const user = await userFor(root, p.access);
   return user === "copy" ? copied(root, p) : direct(root, user, p);
@@ -54,19 +61,23 @@ export async function placeWorkspace(p: Placing): Promise<Placed> {
 /** The real folder that relative paths of this caller start from. */
 export async function rootOf({ territory }: FileRules): Promise<string> {
   const found = await territory.locate(".", "read");
-  if (!found.ok) throw new AppError("FORBIDDEN", found.reason, found.message, { remedy: found.remedy }); // prettier-ignore
+  if (!found.ok)
+    throw new AppError("FORBIDDEN", found.reason, found.message, { remedy: found.remedy });
   return found.path;
 }
 
 /** Who can have the folder itself. Root's own folders are for nobody else, so a program gets a copy of them. */
-async function userFor(root: string, access: ProcessJob["workspace"]): Promise<User | null | "copy"> {
+async function userFor(
+  root: string,
+  access: ProcessJob["workspace"],
+): Promise<User | null | "copy"> {
   if (access === "copy") return "copy";
   if (process.getuid?.() !== 0) return null;
   const { uid, gid } = await stat(root);
   const wanted = access === "rw" ? "write" : "read";
   if (uid !== 0) return (await isOpenTo(root, { uid, gid }, wanted)) ? { uid, gid } : "copy";
   return access === "ro" && (await isOpenTo(root, null, "read")) ? null : "copy";
-} // prettier-ignore
+}
 
 async function copied(root: string, p: Placing): Promise<Placed> {
   const folder = await p.staging.folder();
@@ -81,7 +92,15 @@ async function copied(root: string, p: Placing): Promise<Placed> {
     const before = await copyTree(root, copy, { user: owner, limits, mayRead, signal });
     const mounts = [{ host: copy, at: INSIDE, access: p.access === "ro" ? "ro" : "rw" }] as const;
     const mergeBack = (): Promise<Changes> =>
-      merge({ workspace: root, copy, before, files: p.files, maxEntries: 2 * limits.files, maxFileBytes: maxWriteBytes, signal }); // prettier-ignore
+      merge({
+        workspace: root,
+        copy,
+        before,
+        files: p.files,
+        maxEntries: 2 * limits.files,
+        maxFileBytes: maxWriteBytes,
+        signal,
+      });
     const taken = p.access === "rw" ? mergeBack : () => Promise.resolve(NOTHING);
     return { mounts, owner, isCopy: true, collect: taken, discard };
   } catch (cause) {
@@ -100,15 +119,22 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
     p.access === "ro"
       ? { host: root, at: INSIDE, access: "ro" }
       : { host: root, at: INSIDE, access: "rw", protect: survey.protect },
-    ...survey.hidden.map(({ within, type }) => ({ host: type === "dir" ? covers.folder : covers.file, at: `${INSIDE}/${within}`, access: "ro" as const })),
-  ]; // prettier-ignore
+    ...survey.hidden.map(({ within, type }) => ({
+      host: type === "dir" ? covers.folder : covers.file,
+      at: `${INSIDE}/${within}`,
+      access: "ro" as const,
+    })),
+  ];
   return {
     mounts,
     owner,
     isCopy: false,
-    collect: () => p.access === "ro" ? Promise.resolve(NOTHING) : collect(root, territory, survey, { ...options, aside }),
+    collect: () =>
+      p.access === "ro"
+        ? Promise.resolve(NOTHING)
+        : collect(root, territory, survey, { ...options, aside }),
     discard: () => p.staging.drop(aside),
-  }; // prettier-ignore
+  };
 }
 
 /** What is seen in place of something hidden. */
@@ -145,7 +171,7 @@ export function openStaging(dataDir: string): Staging {
     await chmod(elsewhere, 0o711);
     await writeFile(note, elsewhere, { mode: 0o600 });
     return elsewhere;
-  }; // prettier-ignore
+  };
   return {
     async folder() {
       const folder = await mkdtemp(join(await (root ??= open()), "run-"));
