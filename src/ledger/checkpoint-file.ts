@@ -27,7 +27,11 @@ export interface CheckpointFile {
   setAside(name: string): Promise<string>;
 }
 
-export function checkpointFile(dataDir: string): CheckpointFile {
+/** `assertKept` throws while the directory is not the one that was opened. */
+export function checkpointFile(
+  dataDir: string,
+  assertKept: () => void = () => undefined,
+): CheckpointFile {
   const path = join(dataDir, CHECKPOINT_FILE);
   async function* lines(): AsyncGenerator<string> {
     const { end } = tailOf(path);
@@ -37,6 +41,7 @@ export function checkpointFile(dataDir: string): CheckpointFile {
   }
   return {
     async append(line) {
+      assertKept();
       const file = await open(path, "a", 0o600);
       try {
         await file.appendFile(`${line}\n`);

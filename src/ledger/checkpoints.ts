@@ -21,6 +21,8 @@ export interface CheckpointPowers {
 export interface Checkpoints {
   /** Told of each event: on the path of every call, so it only counts. */
   recorded(): void;
+  /** From now on they are made by themselves: what the last start left behind has been looked at. */
+  start(): void;
   /** What stands now. Where nothing moved, the last one; `all`: names every chain, also those that stood still. */
   make(which?: "moved" | "all"): Promise<string | null>;
   close(): Promise<void>;
@@ -32,6 +34,8 @@ const LEAST_MS = 1_000;
 export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
   const { ledger, file, key, instanceId, now, everyEvents, everyMs, report } = powers;
   let uncovered = 0;
+  /** Not before `start`: a new one would hide that the database is older than the last. Not after `close`. */
+  let running = false;
   let timer: NodeJS.Timeout | null = null;
   let soon: NodeJS.Timeout | null = null;
   let working: Promise<unknown> = Promise.resolve();
@@ -83,21 +87,36 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
     working = made.catch(() => undefined);
     return made;
   };
-  const byItself = (): void => void inTurn("moved").catch(report);
+  const byItself = (): void =>
+    void inTurn("moved").catch((cause: unknown) => {
+      report(cause);
+      // Even if no event follows: what is not covered yet stays to be covered.
+      uncovered = Math.max(uncovered, 1);
+      arm();
+    });
+
+  function arm(): void {
+    if (!running || uncovered === 0) return;
+    timer ??= setTimeout(byItself, everyMs).unref();
+    if (uncovered >= everyEvents)
+      soon ??= setTimeout(byItself, Math.min(LEAST_MS, everyMs)).unref();
+  }
 
   return {
     recorded() {
       uncovered++;
-      if (timer === null) (timer = setTimeout(byItself, everyMs)).unref();
-      if (uncovered >= everyEvents && soon === null)
-        (soon = setTimeout(byItself, Math.min(LEAST_MS, everyMs))).unref();
+      if (timer === null || uncovered >= everyEvents) arm();
+    },
+    start() {
+      running = true;
+      arm();
     },
     make: (which = "moved") => inTurn(which),
     async close() {
+      running = false;
       if (timer) clearTimeout(timer);
       if (soon) clearTimeout(soon);
       await inTurn("moved");
-      if (timer) clearTimeout(timer);
     },
   };
 }

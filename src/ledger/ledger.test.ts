@@ -128,6 +128,7 @@ describe("checkpoints", () => {
   test("are made by themselves, and at the end; none where nothing moved", async () => {
     await closeIt();
     await openIt({ settings: { checkpointEvents: 5, checkpointSeconds: 1, archiveAfterDays: 0 } });
+    await ledger.start();
     const told = async (count: number) => {
       await say(count);
       for (let i = 0; i < count; i++) ledger.recorded();

@@ -2,6 +2,7 @@
 import { AppError } from "../errors.ts";
 import type { JsonObject } from "../call.ts";
 import type { Action, Store } from "../store/store.ts";
+import type { KeptFiles } from "../util/kept-files.ts";
 import { archive, type Archived, type ArchiveQuestion } from "./archive.ts";
 import { checkpointFile } from "./checkpoint-file.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -18,6 +19,8 @@ export interface LedgerPowers {
   readonly store: Pick<Store, "log" | "ledger" | "cursors">;
   readonly dataDir: string;
   readonly instanceId: string;
+  /** Of the data directory: while one is lost, nothing is written into what lies in its place. */
+  readonly files?: Pick<KeptFiles, "look">;
   readonly key: LedgerKey;
   readonly now: () => number;
   readonly settings: {
@@ -64,7 +67,11 @@ const READERS = 4;
 
 export function createLedger(powers: LedgerPowers): Ledger {
   const { store, dataDir, instanceId, key, now, settings, note, report } = powers;
-  const file = checkpointFile(dataDir);
+  const assertKept = (): void => {
+    const lost = powers.files?.look();
+    if (lost) throw lost;
+  };
+  const file = checkpointFile(dataDir, assertKept);
   const files = segmentFiles(dataDir);
   const source: Source = { store, files };
   const checkpoints = createCheckpoints({
@@ -105,6 +112,7 @@ export function createLedger(powers: LedgerPowers): Ledger {
   }
 
   async function runArchive(question: ArchiveQuestion): Promise<Archived> {
+    assertKept();
     const done = archiving.then(() =>
       archive(
         {
@@ -160,6 +168,7 @@ export function createLedger(powers: LedgerPowers): Ledger {
       const added = await fillFile(store.ledger, file, instanceId);
       if (added > 1 && !rollback)
         report({ added }, "the checkpoint file was behind the database and was filled up");
+      checkpoints.start();
       if (settings.archiveAfterDays > 0)
         timers.push(setTimeout(byItself, FIRST_ARCHIVE_MS), setInterval(byItself, DAY_MS));
       for (const timer of timers) timer.unref();

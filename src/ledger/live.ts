@@ -1,5 +1,5 @@
 // Checks the ledger where it lies: archived files, the store, and the checkpoints outside of it, in one reading.
-import type { ChainHead, SegmentRow } from "../store/store.ts";
+import type { ChainHead, HistoryAgreement, SegmentRow } from "../store/store.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";
 import { LedgerCheck, LedgerFault, type CheckOptions, type Findings } from "./check.ts";
 import { isSigned } from "./key.ts";
@@ -29,8 +29,15 @@ export type LiveVerdict =
       /** Archived stretches, and those whose file is not on this machine: only their signed first line was checked. */
       readonly segments: number;
       readonly segmentsElsewhere: number;
+      readonly history: HistoryAgreement;
     }
-  | { readonly ok: false; readonly fault: Fault; readonly events: number };
+  /** History is compared with a log that holds, and with no other. */
+  | {
+      readonly ok: false;
+      readonly fault: Fault;
+      readonly events: number;
+      readonly history: HistoryAgreement | null;
+    };
 
 export async function verifyLive(place: LivePlace, options: LiveVerify): Promise<LiveVerdict> {
   const { store, segments: files, checkpointFile } = place;
@@ -79,23 +86,32 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
         `checkpoint ${lost.n} of ${lost.instanceId} was made at event ${lost.seq}, the log ends at ${to}: its end was cut off`,
         to + 1,
       );
-    return {
-      ok: true,
-      findings: check.end(null),
-      segments: segments.length,
-      segmentsElsewhere: elsewhere,
-    };
+    const findings = check.end(null);
+    const history = await store.ledger.agreement({ tenantId: options.tenantId, through: to });
+    if (!history.agrees)
+      return {
+        ok: false,
+        events,
+        fault: { ...NOWHERE, seq: null, message: disagreement(history) },
+        history,
+      };
+    return { ok: true, findings, segments: segments.length, segmentsElsewhere: elsewhere, history };
   } catch (cause) {
-    return { ok: false, events, fault: faultOf(cause, at) };
+    return { ok: false, events, fault: faultOf(cause, at), history: null };
   }
 }
 
+const NOWHERE = { line: null, offset: null };
+
+function disagreement({ missing, extra, different, sums }: HistoryAgreement): string {
+  return `the log is unbroken, but history does not agree with the log: ${missing} executions are missing, ${extra} are not in the log, ${different} are different, ${sums} sums are different (ostiary history rebuild makes history anew)`;
+}
+
 function faultOf(cause: unknown, at: number | null): Fault {
-  const nowhere = { line: null, offset: null };
   if (cause instanceof LedgerFault)
-    return { ...nowhere, seq: cause.seq ?? at, message: cause.message };
+    return { ...NOWHERE, seq: cause.seq ?? at, message: cause.message };
   if (cause instanceof LineFault)
-    return { ...nowhere, seq: at, message: `event ${at} is not valid: ${cause.message}` };
+    return { ...NOWHERE, seq: at, message: `event ${at} is not valid: ${cause.message}` };
   throw cause;
 }
 

@@ -37,6 +37,8 @@ export interface SearchAnswer {
 
 const WINDOW = 1_000;
 const MOST = 20_000;
+/** Of what one page shows. */
+const PAGE_BYTES = 4_194_304;
 
 export async function search(
   { log, ledger }: Pick<Store, "log" | "ledger">,
@@ -47,7 +49,7 @@ export async function search(
   const head = await log.head();
   const matches = matcher(filter);
   const found: LedgerRow[] = [];
-  let searched = 0;
+  let [searched, bytes] = [0, 0];
   let at =
     order === "newest"
       ? Math.min((after ?? Infinity) - 1, head)
@@ -57,20 +59,64 @@ export async function search(
     if (windows > 0) await turn();
     const low = order === "newest" ? Math.max(archivedTo + 1, at - WINDOW + 1) : at;
     const high = order === "newest" ? at : Math.min(head, at + WINDOW - 1);
-    const rows = (await log.read(low - 1, WINDOW, filter.tenantId)).filter(
-      ({ seq }) => seq <= high,
-    );
-    if (order === "newest") rows.reverse();
-    for (const row of rows) {
-      searched++;
-      if (!matches(row)) continue;
+    const window = await look(log, {
+      low,
+      high,
+      tenantId: filter.tenantId,
+      order,
+      limit: limit - found.length,
+      matches,
+    });
+    for (const { row, looked } of window.found) {
       found.push(row);
-      if (found.length === limit) return { events: found, searched, next: row.seq, archivedTo };
+      bytes += row.body.length;
+      if (found.length === limit || bytes >= PAGE_BYTES)
+        return { events: found, searched: searched + looked, next: row.seq, archivedTo };
     }
+    searched += window.searched;
     at = order === "newest" ? low - 1 : high + 1;
   }
   const next = over() ? null : order === "newest" ? at + 1 : at - 1;
   return { events: found, searched, next, archivedTo };
+}
+
+interface Look {
+  readonly low: number;
+  readonly high: number;
+  readonly tenantId: string;
+  readonly order: SearchPage["order"];
+  readonly limit: number;
+  readonly matches: (row: LedgerRow) => boolean;
+}
+
+interface Looked {
+  readonly row: LedgerRow;
+  /** Rows up to this one, in the order asked for. */
+  readonly looked: number;
+}
+
+/** The first matches between two numbers, in the order asked for. Read in pages: never all of it at once. */
+async function look(
+  log: Store["log"],
+  { low, high, tenantId, order, limit, matches }: Look,
+): Promise<{ found: Looked[]; searched: number }> {
+  const found: { row: LedgerRow; index: number }[] = [];
+  let searched = 0;
+  for (let after = low - 1; after < high;) {
+    const rows = (await log.read(after, WINDOW, tenantId)).filter(({ seq }) => seq <= high);
+    for (const row of rows) {
+      const index = searched++;
+      if (!matches(row) || (order === "oldest" && found.length >= limit)) continue;
+      found.push({ row, index });
+      if (found.length > limit) found.shift();
+    }
+    after = rows.at(-1)?.seq ?? high;
+  }
+  const inOrder = found.map(({ row, index }) => ({
+    row,
+    looked: order === "newest" ? searched - index : index + 1,
+  }));
+  return { found: order === "newest" ? inOrder.reverse() : inOrder, searched };
 }
 
 function matcher(f: SearchFilter): (row: LedgerRow) => boolean {

@@ -15,6 +15,11 @@ import type {
 } from "../store/store.ts";
 import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
+import type { Whole } from "./whole.ts";
+
+/** What a page is read in first: how large they are is not known before. */
+const FIRST_ROWS = 20;
+const PAGE_BYTES = 4_194_304;
 
 /** Instead of a user: everybody of the tenant. */
 export const EVERYBODY = "*";
@@ -52,11 +57,23 @@ export interface HistoryResult {
 
 export type { AuditedRecord };
 
+export type ExecutionProgress = Pick<
+  ExecutionRecord,
+  "status" | "endTime" | "executionTime" | "error" | "errorCode" | "errorReason"
+>;
+
 export interface History {
-  /** Own only; null for unknown and foreign ids alike. */
+  /** Own only; null for unknown and foreign ids alike. For whoever acts on it: follows, cancels, comes back. */
   get(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
+  /** For whoever only reads: own, and to administrators anybody's of the tenant. */
+  read(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
   /** For administrators: anybody's of the tenant, with what the owner is not told. Null for everybody else. */
   audited(caller: Caller, executionId: string): Promise<AuditedRecord | null>;
+  /**
+   * How any call of the caller's tenant goes, without what it was given and what it answered: for those who may see the
+   * approval that it waited for.
+   */
+  progress(caller: Caller, executionId: string): Promise<ExecutionProgress | null>;
   list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
   /** Figures, percentiles and breakdowns; per user when everybody is meant. */
   stats(caller: Caller, query: StatsQuery): Promise<Stats>;
@@ -70,15 +87,31 @@ export interface History {
 export function createHistory(
   executions: Store["executions"],
   recent: Recent,
-  powers: Omit<RebuildPowers, "rebuild">,
+  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: Whole },
 ): History {
-  const own = (caller: Caller, row: AuditedRecord | null): ExecutionRecord | null =>
-    row?.userId === caller.userId && row.tenantId === caller.tenantId ? shown(row) : null;
+  const found = async (id: string): Promise<AuditedRecord | null> =>
+    recent.get(id) ?? (await executions.get(id));
+  const whenHeld = async (row: AuditedRecord | null, holds: boolean) =>
+    row && holds ? shown(await powers.whole(row)) : null;
   return {
-    get: async (caller, id) => own(caller, recent.get(id) ?? (await executions.get(id))),
+    async get(caller, id) {
+      const row = await found(id);
+      return whenHeld(row, isOwn(caller, row));
+    },
+    async read(caller, id) {
+      const row = await found(id);
+      const administers = caller.role === "admin" && row?.tenantId === caller.tenantId;
+      return whenHeld(row, administers || isOwn(caller, row));
+    },
     async audited(caller, id) {
       const row = caller.role === "admin" ? await executions.get(id) : null;
       return row?.tenantId === caller.tenantId ? row : null;
+    },
+    async progress(caller, id) {
+      const row = recent.get(id) ?? (await executions.get(id));
+      if (row?.tenantId !== caller.tenantId) return null;
+      const { status, endTime, executionTime, error, errorCode, errorReason } = row;
+      return { status, endTime, executionTime, error, errorCode, errorReason };
     },
     async list(caller, { limit, offset, after, userId: whose, traceId, errorText, ...query }) {
       const user = userOf(caller, whose);
@@ -94,15 +127,15 @@ export function createHistory(
           ...(traceId === undefined ? {} : { traceId }),
           ...(errorText === undefined ? {} : { errorText }),
         };
-        return found(executions, { ...filter, ...wanted, userId: oneUser(user) }, page);
+        return foundBy(executions, { ...filter, ...wanted, userId: oneUser(user) }, page);
       }
       // In order of arrival there is nothing to find a few among all of them by.
       if (Object.keys(query).length > 0) oneUser(user);
-      const [rows, { figures, durations }] = await Promise.all([
-        executions.list(filter, page),
+      const [{ rows, isFull }, { figures, durations }] = await Promise.all([
+        listed(executions, filter, page),
         executions.stats(filter),
       ]);
-      const last = rows.length === limit ? rows.at(-1) : undefined;
+      const last = isFull ? rows.at(-1) : undefined;
       return {
         executions: rows.map(shown),
         totalCount: figures.total,
@@ -150,12 +183,52 @@ function oneUser({ userId }: { readonly userId?: string }): string {
   );
 }
 
-async function found(
+/** Rows of a page until it has as many as were asked for, or is large. */
+async function listed(
+  executions: Store["executions"],
+  filter: HistoryFilter,
+  { limit, offset, after }: HistoryPage,
+): Promise<{ rows: AuditedRecord[]; isFull: boolean }> {
+  const rows: AuditedRecord[] = [];
+  let size = 0;
+  let step = Math.min(limit, FIRST_ROWS);
+  while (rows.length < limit && size < PAGE_BYTES) {
+    const last = rows.at(-1);
+    const from = last
+      ? { after: last }
+      : { ...(offset !== undefined && { offset }), ...(after && { after }) };
+    const next = await executions.list(filter, { limit: step, ...from });
+    rows.push(...next);
+    if (next.length < step) return { rows, isFull: false };
+    size += next.reduce((sum, row) => sum + sizeOf(row), 0);
+    const fits = Math.floor(((PAGE_BYTES - size) * rows.length) / Math.max(1, size));
+    step = Math.min(limit - rows.length, Math.max(1, fits));
+  }
+  return { rows, isFull: true };
+}
+
+/** About as many bytes as it is told with. */
+const sizeOf = ({ arguments: args, result }: ExecutionRecord): number =>
+  500 + JSON.stringify(args).length + JSON.stringify(result).length;
+
+const isOwn = (caller: Caller, row: AuditedRecord | null): boolean =>
+  row?.userId === caller.userId && row.tenantId === caller.tenantId;
+
+async function foundBy(
   executions: Store["executions"],
   filter: Parameters<Store["executions"]["search"]>[0],
   page: HistoryPage,
 ): Promise<HistoryResult> {
-  const { rows, figures, durations, searched, of, next } = await executions.search(filter, page);
+  const {
+    rows: all,
+    figures,
+    durations,
+    searched,
+    of,
+    next: after,
+  } = await executions.search(filter, page);
+  const rows = firstOf(all);
+  const next = rows.length < all.length ? (rows.at(-1) ?? null) : after;
   return {
     executions: rows.map(shown),
     totalCount: figures.total,
@@ -164,6 +237,12 @@ async function found(
     search: { searched, of },
     next: next && cursorOf(next),
   };
+}
+
+function firstOf(rows: readonly AuditedRecord[]): readonly AuditedRecord[] {
+  let size = 0;
+  const end = rows.findIndex((row) => (size += sizeOf(row)) > PAGE_BYTES);
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
 
 /** Without what only administrators may read. */

@@ -1,9 +1,10 @@
 // A repeated idempotency key never runs a tool twice: the earlier answer is given again (24 h, per caller).
 import { hash } from "node:crypto";
-import type { Call, JsonObject } from "../call.ts";
+import { narrowingOf, type Call, type JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { ExecutionRecord, Store } from "../store/store.ts";
 import { canonicalJson } from "../util/json.ts";
+import type { Whole } from "./whole.ts";
 
 export interface Idempotency {
   /** The finished execution that this key already stands for; null when it is free. Throws when it is in flight or means something else. */
@@ -17,6 +18,7 @@ export interface Idempotency {
 export function createIdempotency(
   store: Pick<Store, "idempotency" | "executions">,
   now: () => number,
+  whole: Whole,
 ): Idempotency {
   return {
     async replay(call) {
@@ -28,7 +30,7 @@ export function createIdempotency(
       const waits = record?.status === "pending" && record.approvalId !== null;
       if (record === null || (record.endTime === null && !waits))
         throw inFlight(earlier.executionId);
-      return record;
+      return whole(record);
     },
     async reserve(call) {
       const row = {
@@ -48,7 +50,12 @@ export function createIdempotency(
   };
 }
 
-const scopeOf = (call: Call): string => `${call.caller.tenantId}/${call.caller.userId}`;
+/** One key's answers are not told to another of the same user, nor to what works with fewer tools on their behalf. */
+function scopeOf({ caller }: Call): string {
+  const { tenantId, userId, keyId, via } = caller;
+  const narrowing = narrowingOf(caller);
+  return `${tenantId}/${userId}/${keyId ?? via}${narrowing === "" ? "" : `/${hash("sha256", narrowing)}`}`;
+}
 const keyOf = (call: Call): string => call.idempotencyKey ?? "";
 
 function requestHash(call: Call): string {

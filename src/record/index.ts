@@ -1,18 +1,22 @@
 // Notes every attempt durably: the start before the first effect, the end before the answer.
-import type { Call, Json, Mode, Outcome, Verdict } from "../call.ts";
+import type { Call, Json, JsonObject, Mode, Outcome, Verdict } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type {
   Action,
   EndBody,
   EventFacts,
   LogEvent,
+  ResultRoom,
   StartBody,
   Store,
   WrittenEnd,
   WrittenStart,
 } from "../store/store.ts";
 import { packGates, type PackedGates } from "../util/gates.ts";
+import { FILES_LOST_REMEDY, FilesLost } from "../util/kept-files.ts";
 import type { Masker } from "../util/masker.ts";
+import type { Turns } from "../util/turns.ts";
+import { fitsSurely, keepInTurns, type Kept } from "./cut.ts";
 import { withoutPictures } from "./pictures.ts";
 import { createStartText } from "./start-text.ts";
 
@@ -36,21 +40,35 @@ export interface Recorder {
   begin(call: Call, gates: readonly Verdict[], status: "running" | "pending"): Promise<void>;
   /** A call that waits for a person: it has a record, but has not begun. */
   hold(call: Call, gates: readonly Verdict[], approvalId: string): Promise<void>;
-  /** The end of an execution that was begun. */
-  end(call: Call, outcome: Outcome): Promise<void>;
+  /** The end of an execution that was begun. `isFetched`: its result is asked for later, so it is kept whole for a while. */
+  end(call: Call, outcome: Outcome, isFetched?: boolean): Promise<void>;
   /** A call that was refused: start and end in one event. */
   refuse(call: Call, outcome: Outcome): Promise<void>;
   /** Anything else worth keeping: keys, users, sign-ins, the server itself. */
   note(action: Action, who: { tenantId: string; userId: string }, body: Json): Promise<void>;
 }
 
+/** Bytes as JSON. */
+export interface RecordLimits {
+  readonly arguments: number;
+  readonly result: number;
+  /** Of the arguments for a tool that the caller cannot know. */
+  readonly unknownTool: number;
+  /** Of whole results that are fetched later. */
+  readonly fetched: ResultRoom;
+}
+
 export interface RecorderPowers {
   readonly log: Store["log"];
+  readonly results: Pick<Store["results"], "put">;
+  readonly limits: RecordLimits;
   readonly instanceId: string;
   readonly now: () => number;
   readonly mode: () => Mode;
   readonly budget: BudgetBook;
-  readonly masker: Pick<Masker, "text" | "value">;
+  readonly masker: Pick<Masker, "text" | "value" | "valueInTurns">;
+  /** For what is large. */
+  readonly turns: Pick<Turns, "next">;
   /** Told when an event could not be written. */
   readonly onFailed: (cause: unknown) => void;
   /** Told of an execution whose end could not be written. */
@@ -76,16 +94,13 @@ export function createRecorder(p: RecorderPowers): Recorder {
   const failed = (event: LogEvent, cause: unknown): never => {
     p.onFailed(cause);
     if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
-    throw new AppError(
-      "UNAVAILABLE",
-      "engine_unavailable",
-      "the record cannot be written: the store does not answer",
-      {
-        remedy: "nothing more runs until the store is back; see /readyz",
-        retryAfterSeconds: 5,
-        cause,
-      },
-    );
+    throw unrecordable(cause);
+  };
+  /** Without it the end still counts: whoever asks is told that the result was not kept. */
+  const putWhole = (call: Call, at: number, whole: Json): Promise<void> => {
+    const { tenantId, userId } = call.caller;
+    const row = { executionId: call.id, tenantId, userId, at, body: JSON.stringify(whole) };
+    return p.results.put(row, p.limits.fetched).catch(() => undefined);
   };
   const startText = createStartText();
   const appendOf = (
@@ -100,21 +115,89 @@ export function createRecorder(p: RecorderPowers): Recorder {
   };
   const begin = (action: Action, call: Call, body: WrittenStart): Promise<void> =>
     appendOf(action, call, call.startedAt, startText(call, body), body);
+  /** Starts whose arguments are large, and still being worked on: the ends wait for them. */
+  const late = new Map<string, Promise<unknown>>();
+  const inTurns = { mask: p.masker.valueInTurns, turns: p.turns };
+  /** At once when the value surely fits, as nearly all do. */
+  const masked = <T extends Json>(value: T, maxBytes: number): Kept<T> | Promise<Kept<T>> =>
+    fitsSurely(value, maxBytes)
+      ? { value: p.masker.value(value), cut: null }
+      : keepInTurns(value, maxBytes, inTurns).catch(unwritten);
+  const argumentsOf = (call: Call, visible = true): ReturnType<typeof masked<JsonObject>> => {
+    // The same for a hidden tool as for one that does not exist: the difference would tell which it is.
+    const isUnknown = call.tool === null || !visible;
+    return masked(call.arguments, isUnknown ? p.limits.unknownTool : p.limits.arguments);
+  };
+  const start = (
+    action: Action,
+    call: Call,
+    body: WrittenStart,
+    kept: Promise<Kept<JsonObject>>,
+  ): Promise<void> => {
+    late.set(call.id, kept);
+    return kept
+      .then((args) => begin(action, call, withArguments(body, args)))
+      .finally(() => late.delete(call.id));
+  };
+  const resultOf = ({ recorded, output }: Outcome): KeptResult | Promise<KeptResult> => {
+    const given = withoutPictures(recorded === undefined ? output : recorded);
+    // What a runner gave is masked already.
+    const isMasked = recorded !== undefined;
+    if (!fitsSurely(given, p.limits.result)) return largeResult(given, isMasked).catch(unwritten);
+    const value = isMasked ? given : p.masker.value(given);
+    return { value, cut: null, whole: value };
+  };
+  const largeResult = async (given: Json, isMasked: boolean): Promise<KeptResult> => {
+    const whole = isMasked ? given : await p.masker.valueInTurns(given);
+    const kept = await keepInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
+    return { ...kept, whole };
+  };
+  const finish = (
+    call: Call,
+    body: WrittenEnd,
+    result: KeptResult,
+    isFetched: boolean,
+  ): Promise<void> => {
+    const { status, endTime } = body;
+    const action = END_ACTION[status === "success" || status === "cancelled" ? status : "failed"];
+    const append = (): Promise<void> => appendOf(action, call, endTime, JSON.stringify(body), body);
+    // There before anybody can know that it ended.
+    return isFetched && result.cut ? putWhole(call, endTime, result.whole).then(append) : append();
+  };
   return {
-    begin: (call, gates, status) =>
-      begin("tool.execution.start", call, startBody(call, gates, status, p)),
-    hold: (call, gates, approvalId) =>
-      begin("tool.execution.held", call, { ...startBody(call, gates, "pending", p), approvalId }),
-    end: (call, outcome) => {
-      const body = endBody(call, outcome, p.budget.settle(call, outcome), p);
-      const status =
-        outcome.status === "success" || outcome.status === "cancelled" ? outcome.status : "failed";
-      return appendOf(END_ACTION[status], call, body.endTime, JSON.stringify(body), body);
+    begin(call, gates, status) {
+      const kept = argumentsOf(call);
+      if (!(kept instanceof Promise))
+        return begin("tool.execution.start", call, startBody(call, gates, status, kept, p));
+      return start("tool.execution.start", call, startBody(call, gates, status, NOT_YET, p), kept);
     },
-    refuse: (call, outcome) => {
+    async hold(call, gates, approvalId) {
+      const kept = await argumentsOf(call);
+      const body = { ...startBody(call, gates, "pending", kept, p), approvalId };
+      return begin("tool.execution.held", call, body);
+    },
+    end(call, outcome, isFetched = false) {
+      const delta = p.budget.settle(call, outcome);
+      const began = late.size === 0 ? undefined : late.get(call.id);
+      const result = resultOf(outcome);
+      if (began === undefined && !(result instanceof Promise))
+        return finish(call, endBody(call, outcome, delta, result, p), result, isFetched);
+      return Promise.all([result, began]).then(
+        ([kept]) => finish(call, endBody(call, outcome, delta, kept, p), kept, isFetched),
+        (cause: unknown) => {
+          p.onEndLost?.(call.id);
+          throw cause;
+        },
+      );
+    },
+    async refuse(call, outcome) {
+      const [args, result] = await Promise.all([
+        argumentsOf(call, outcome.visible),
+        resultOf(outcome),
+      ]);
+      const start = startBody(call, outcome.gates, "failed", args, p);
       // Nothing was counted yet: a refused call has nothing to settle.
-      const end = endBody(call, outcome, NOTHING, p);
-      const start = startBody(call, outcome.gates, "failed", p);
+      const end = endBody(call, outcome, NOTHING, result, p);
       const body = {
         ...start,
         ...(outcome.visible ? {} : hidden(call, outcome.gates, p)),
@@ -123,22 +206,54 @@ export function createRecorder(p: RecorderPowers): Recorder {
       };
       return appendOf("tool.execution.denied", call, end.endTime, JSON.stringify(body), body);
     },
-    note: (action, who, body) =>
-      append({
+    async note(action, who, body) {
+      const at = p.now();
+      // The arguments that somebody is asked about may be among what it says.
+      const { value, cut } = await masked(body, p.limits.arguments);
+      const text = JSON.stringify(cut === null ? value : { ...(value as JsonObject), cut });
+      return append({
         tenantId: who.tenantId,
-        at: p.now(),
+        at,
         action,
         actor: who.userId,
         executionId: null,
-        body: JSON.stringify(p.masker.value(body)),
-      }),
+        body: text,
+      });
+    },
   };
+}
+
+interface KeptResult extends Kept<Json> {
+  /** All of it, masked. */
+  readonly whole: Json;
+}
+
+const NOT_YET: Kept<JsonObject> = { value: {}, cut: null };
+
+const withArguments = (body: WrittenStart, { value, cut }: Kept<JsonObject>): WrittenStart => ({
+  ...body,
+  arguments: value,
+  argumentsCut: cut ?? undefined,
+});
+
+function unwritten(cause: unknown): never {
+  throw new AppError(
+    "UNAVAILABLE",
+    "engine_unavailable",
+    "the record cannot be written: masking its text failed",
+    {
+      remedy: "send less at a time, or try again in a moment",
+      retryAfterSeconds: 5,
+      cause,
+    },
+  );
 }
 
 function startBody(
   call: Call,
   gates: readonly Verdict[],
   status: StartBody["status"],
+  { value: args, cut }: Kept<JsonObject>,
   p: Pick<RecorderPowers, "instanceId" | "mode" | "budget" | "masker">,
 ): WrittenStart {
   const { caller, tool } = call;
@@ -149,7 +264,8 @@ function startBody(
     requestedName,
     category: tool?.category ?? "unknown",
     status,
-    arguments: p.masker.value(call.arguments),
+    arguments: args,
+    argumentsCut: cut ?? undefined,
     startTime: call.startedAt,
     timeout: call.timeoutMs,
     userId: caller.userId,
@@ -216,18 +332,17 @@ function endBody(
   call: Call,
   outcome: Outcome,
   budgetDelta: EndBody["budgetDelta"],
+  { value: result, cut }: Kept<Json>,
   p: Pick<RecorderPowers, "now" | "masker">,
 ): WrittenEnd {
-  const { error, recorded } = outcome;
+  const { error } = outcome;
   const { masker } = p;
   return {
     status: outcome.status,
     endTime: outcome.endedAt ?? p.now(),
     executionTime: outcome.latencyMs,
-    result:
-      recorded === undefined
-        ? masker.value(withoutPictures(outcome.output))
-        : withoutPictures(recorded),
+    result,
+    resultCut: cut ?? undefined,
     error: error === null ? undefined : masker.text(error.message),
     errorCode: error?.code,
     errorReason: error?.reason,
@@ -244,7 +359,19 @@ function endBody(
   };
 }
 
+const asItIs = <T>(value: T): T => value;
+
 function unlessEmpty<T extends object>(value: T): T | undefined {
   for (const _key in value) return value;
   return undefined;
+}
+
+function unrecordable(cause: unknown): AppError {
+  const lost = cause instanceof Error && cause.cause instanceof FilesLost ? cause.cause : null;
+  const why = lost?.message ?? "the store does not answer";
+  return new AppError("UNAVAILABLE", "engine_unavailable", `the record cannot be written: ${why}`, {
+    remedy: lost ? FILES_LOST_REMEDY : "nothing more runs until the store is back; see /readyz",
+    retryAfterSeconds: 5,
+    cause,
+  });
 }

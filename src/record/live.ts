@@ -5,11 +5,13 @@ import type { LogEvent, Store } from "../store/store.ts";
 import type { Recorded } from "./index.ts";
 import {
   APPROVAL_ACTIONS,
+  audienceOf,
   dataOf,
   HOUSE_ACTIONS,
+  isAmong,
   isAnnounced,
-  isFor,
   QUESTION_ACTIONS,
+  type Audience,
 } from "./news.ts";
 
 /** One event of the record. `id` is its sequence number in the log. */
@@ -22,11 +24,11 @@ export interface LiveEvent {
 export interface Live {
   /**
    * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice. Ends
-   * when the signal fires; a reader that falls too far behind is cut off and may resume.
+   * when the signal fires; `callerNow` says with which rights, where those may change. A reader that falls too far behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,
-    options: { after?: number; signal: AbortSignal },
+    options: { after?: number; signal: AbortSignal; callerNow?: () => Caller },
   ): AsyncIterable<LiveEvent>;
 }
 
@@ -43,9 +45,17 @@ const PAGE = 200;
 const LOOK_BACK = 1_000;
 const MAX_TOLD = 5_000;
 
+/** What waits to be told is small, whatever the size of the event; who may know it is asked again then. */
+interface Waiting {
+  readonly event: LiveEvent;
+  readonly audience: Audience;
+}
+
 interface Reader {
   readonly caller: Caller;
-  readonly waiting: (Recorded | null)[];
+  readonly callerNow: () => Caller;
+  readonly waiting: Waiting[];
+  hasLagged: boolean;
   wake: () => void;
 }
 
@@ -76,16 +86,23 @@ export function createLive(log: Store["log"]): LivePublisher {
           const page = await log.since(last, filter, PAGE);
           for (const event of page) {
             last = event.seq;
-            if (isFor(caller, event)) yield liveEvent(event.seq, event);
+            if (isAmong(reader.callerNow(), audienceOf(event))) yield liveEvent(event.seq, event);
           }
-          if (page.length < PAGE || signal.aborted) break;
+          if (page.length === 0 || signal.aborted) break;
         }
       }
+      let told = last;
       while (!signal.aborted) {
         const next = reader.waiting.shift();
-        if (next === null) return; // lagged too far: the client resumes from its last id
+        if (next === undefined && reader.hasLagged) {
+          yield laggedAfter(told);
+          return;
+        }
         if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
-        else if (next.seq > last) yield liveEvent(next.seq, next.event);
+        else if (next.event.id > last && isAmong(reader.callerNow(), next.audience)) {
+          told = next.event.id;
+          yield next.event;
+        }
       }
     } finally {
       signal.removeEventListener("abort", leave);
@@ -93,9 +110,9 @@ export function createLive(log: Store["log"]): LivePublisher {
     }
   }
 
-  const hand = (reader: Reader, recorded: Recorded): void => {
-    if (reader.waiting.length > MAX_LAG) return;
-    reader.waiting.push(reader.waiting.length === MAX_LAG ? null : recorded);
+  const hand = (reader: Reader, next: Waiting): void => {
+    if (reader.waiting.length < MAX_LAG && !reader.hasLagged) reader.waiting.push(next);
+    else reader.hasLagged = true;
     reader.wake();
   };
 
@@ -110,8 +127,10 @@ export function createLive(log: Store["log"]): LivePublisher {
 
   const announce = (recorded: Recorded): void => {
     if (!remember(recorded)) return;
+    const waiting = waitingOf(recorded);
     for (const mine of readers.values()) {
-      for (const reader of mine) if (isFor(reader.caller, recorded.event)) hand(reader, recorded);
+      for (const reader of mine)
+        if (isAmong(reader.callerNow(), waiting.audience)) hand(reader, waiting);
     }
   };
 
@@ -124,16 +143,22 @@ export function createLive(log: Store["log"]): LivePublisher {
     for (;;) {
       const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
       for (const { seq, ...event } of page) tell({ seq, event });
-      if (page.length < PAGE) break;
+      if (page.length === 0) break;
       from = page.at(-1)?.seq ?? head;
     }
     lookedTo = head;
   }
 
   return {
-    subscribe(caller, { after, signal }) {
+    subscribe(caller, { after, signal, callerNow = () => caller }) {
       const owner = ownerKey(caller.tenantId, caller.userId);
-      const reader: Reader = { caller, waiting: [], wake: () => undefined };
+      const reader: Reader = {
+        caller,
+        callerNow,
+        waiting: [],
+        hasLagged: false,
+        wake: () => undefined,
+      };
       const mine = readers.get(owner) ?? new Set();
       // From this moment on, not from the first read: nothing between the two is missed.
       readers.set(owner, mine.add(reader));
@@ -149,14 +174,27 @@ export function createLive(log: Store["log"]): LivePublisher {
       const { event } = recorded;
       if (isAnnounced(event.action)) return announce(recorded);
       if (readers.size === 0 || event.executionId === null) return;
-      for (const reader of readers.get(ownerKey(event.tenantId, event.actor)) ?? [])
-        hand(reader, recorded);
+      const mine = readers.get(ownerKey(event.tenantId, event.actor));
+      if (mine === undefined) return;
+      const waiting = waitingOf(recorded);
+      for (const reader of mine) hand(reader, waiting);
     },
     catchUp: () => (looking = looking.then(look, look)),
   };
 }
 
 const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
+
+/** The last words to a reader that fell too far behind. It has the id of the last event, so that resuming goes on there. */
+function laggedAfter(id: number): LiveEvent {
+  const data = { reason: "too far behind", after: id, remedy: "connect again with Last-Event-ID" };
+  return { id, event: "stream.lagged", data: JSON.stringify(data) };
+}
+
+const waitingOf = ({ seq, event }: Recorded): Waiting => ({
+  event: liveEvent(seq, event),
+  audience: audienceOf(event),
+});
 
 function liveEvent(seq: number, event: LogEvent): LiveEvent {
   return { id: seq, event: event.action, data: JSON.stringify(dataOf(event)) };

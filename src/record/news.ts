@@ -35,18 +35,42 @@ export const isAnnounced = (action: Action): boolean =>
   action.startsWith("question.") ||
   (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
 
-export function isFor(caller: Caller, event: LogEvent): boolean {
-  if (HOUSE_ACTIONS.includes(event.action)) return true;
-  if (event.tenantId !== caller.tenantId) return false;
-  if (!isAnnounced(event.action))
-    return event.executionId !== null && event.actor === caller.userId;
-  return caller.role === "admin" || requesterOf(event) === caller.userId;
+/** Who is told of an event. */
+export interface Audience {
+  /** Everybody, of all tenants. */
+  readonly isHouse: boolean;
+  readonly tenantId: string;
+  /** The one it concerns; null where it concerns nobody. */
+  readonly userId: string | null;
+  /** Administrators of the tenant besides. */
+  readonly withAdmins: boolean;
+}
+
+export function audienceOf(event: LogEvent): Audience {
+  const { tenantId } = event;
+  if (HOUSE_ACTIONS.includes(event.action))
+    return { isHouse: true, tenantId, userId: null, withAdmins: true };
+  if (!isAnnounced(event.action)) {
+    const userId = event.executionId === null ? null : event.actor;
+    return { isHouse: false, tenantId, userId, withAdmins: false };
+  }
+  return { isHouse: false, tenantId, userId: requesterOf(event), withAdmins: true };
+}
+
+export function isAmong(
+  caller: Caller,
+  { isHouse, tenantId, userId, withAdmins }: Audience,
+): boolean {
+  if (isHouse) return true;
+  if (tenantId !== caller.tenantId) return false;
+  return userId === caller.userId || (withAdmins && caller.role === "admin");
 }
 
 /** Asking and using are the requester's own acts; all others name it. */
-function requesterOf(event: LogEvent): unknown {
+function requesterOf(event: LogEvent): string | null {
   const own = event.action === "approval.requested" || event.action === "approval.consumed";
-  return own ? event.actor : bodyOf(event)["requester"];
+  const requester = own ? event.actor : bodyOf(event)["requester"];
+  return typeof requester === "string" ? requester : null;
 }
 
 export function dataOf(event: LogEvent): object {

@@ -1,5 +1,6 @@
 // What the process itself uses, under the names that client libraries of Prometheus give it.
-import { readdir, readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { readGauge, type Family } from "./exposition.ts";
 import { watchLoop } from "./loop-lag.ts";
 
@@ -93,8 +94,12 @@ async function openFiles(): Promise<number> {
   return (await readdir("/proc/self/fd")).length - 1;
 }
 
-async function maxFiles(): Promise<number | null> {
-  const limits = await readFile("/proc/self/limits", "utf8");
-  const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
-  return soft === undefined ? null : Number(soft);
+/** Null: no limit, or none that can be read. */
+export function maxFiles(): number | null {
+  try {
+    const soft = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
 }

@@ -5,6 +5,7 @@ import { slowTool } from "../../test/fixtures/slow-tool.ts";
 import type { Caller, Call, Outcome } from "../call.ts";
 import type { LogEvent, StartBody } from "../store/store.ts";
 import { createMasker } from "../util/masker.ts";
+import { mainThread } from "../util/turns.ts";
 import { createRecorder } from "./index.ts";
 import { createLive, type LiveEvent } from "./live.ts";
 import { createRecent } from "./recent.ts";
@@ -149,6 +150,7 @@ describe("recovery", () => {
       category: "system",
       status: "running",
       arguments: {},
+      argumentsCut: null,
       startTime,
       timeout: 30_000,
       userId: "cli",
@@ -312,11 +314,19 @@ describe("a store that cannot write", () => {
         read: () => Promise.resolve([]),
         head: () => Promise.resolve(0),
       },
+      results: { put: () => Promise.resolve() },
+      limits: {
+        arguments: 65_536,
+        result: 65_536,
+        unknownTool: 2_048,
+        fetched: { perUser: 0, total: 0 },
+      },
       instanceId: "inst_1",
       now: Date.now,
       mode: () => "NORMAL",
       budget: { amounts: () => ({}), isReserved: () => false, settle: () => ({}) },
       masker: createMasker({ key: new Uint8Array(32) }),
+      turns: mainThread,
       onFailed: (cause) => failed.push(String(cause)),
       onRecorded: () => undefined,
     });

@@ -8,6 +8,7 @@ import type { Tool } from "../tools/tool.ts";
 import { createStartText } from "./start-text.ts";
 
 const USUAL = {
+  argumentsCut: null,
   sessionId: null,
   metadata: null,
   idempotencyKey: null,
@@ -64,6 +65,7 @@ describe("the text of a start", () => {
           "registry 0.1",
           { stage: "mode", verdict: "deny" },
         ]),
+        argumentsCut: fc.constant({ size: 70_000, sha256: "ab" }),
         sessionId: fc.string(),
         metadata: fc.constant({ a: { b: [1, "\u2028"] } }),
         idempotencyKey: fc.string(),

@@ -30,10 +30,20 @@ export function createStartText(): StartText {
   }
 
   return (call, body) => {
-    const { sessionId, metadata, idempotencyKey, approvalId, budget, reserved, mode } = body;
+    const {
+      argumentsCut,
+      sessionId,
+      metadata,
+      idempotencyKey,
+      approvalId,
+      budget,
+      reserved,
+      mode,
+    } = body;
     let text = `${headOf(call, body)},"status":"${body.status}","arguments":${JSON.stringify(body.arguments)},"startTime":${body.startTime},"timeout":${body.timeout}`;
     text += `,"traceId":${JSON.stringify(body.traceId)},"spanId":${JSON.stringify(body.spanId)},"gates":${JSON.stringify(body.gates)}`;
     if (budget !== undefined) text += `,"budget":${JSON.stringify(budget)}`;
+    if (argumentsCut) text += `,"argumentsCut":${JSON.stringify(argumentsCut)}`;
     if (sessionId !== undefined) text += `,"sessionId":${JSON.stringify(sessionId)}`;
     if (metadata !== undefined) text += `,"metadata":${JSON.stringify(metadata)}`;
     if (idempotencyKey !== undefined) text += `,"idempotencyKey":${JSON.stringify(idempotencyKey)}`;

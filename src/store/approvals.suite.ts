@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { atOnce, ended, event, HOUR, startBody, T0 } from "./samples.suite.ts";
 import {
   AlreadyExists,
+  type ApprovalHead,
   type ApprovalRow,
   type ApprovalVote,
   type StandingRuleRow,
@@ -43,7 +44,7 @@ const vote = (
   decision: ApprovalVote["decision"] = "approve",
   at = T0 + 1,
 ): ApprovalVote => ({ userId, decision, comment: null, at });
-const ids = (rows: readonly ApprovalRow[]) => rows.map((row) => row.id);
+const ids = (rows: readonly (ApprovalRow | ApprovalHead)[]) => rows.map((row) => row.id);
 
 export function approvalsSuite(store: () => Store, another: () => Promise<Store>): void {
   const both = async (): Promise<[Store, Store]> => [store(), await another()];
@@ -69,8 +70,8 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       ).toEqual(["b", "a"]);
       expect(ids(await approvals.list({ ...all, requester: "ann" }, { limit: 1 }))).toEqual(["b"]);
       expect(ids(await approvals.list({ ...all, state: "approved" }, { limit: 9 }))).toEqual([]);
-      expect(await approvals.pendingOf("local", "ann")).toBe(2);
-      expect(await approvals.pendingOf("local", "eve")).toBe(0);
+      expect(await approvals.pendingOf("local", "ann")).toMatchObject({ count: 2 });
+      expect(await approvals.pendingOf("local", "eve")).toEqual({ count: 0, bytes: 0 });
       expect(await approvals.pending()).toBe(4);
     });
 
@@ -156,6 +157,19 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       const edit = { arguments: {}, sealed: "s", binding: "b" };
       expect(await approvals.vote("a", vote("ann"), edit)).toBeNull();
       expect(await approvals.get("a")).toEqual(voted);
+    });
+
+    test("C52: the requester's own vote counts when it says so, and only where one person is enough", async () => {
+      const { approvals } = store();
+      await request("alone", {});
+      await request("two", { needed: 2 });
+      const own = { ...vote("ann"), self: true as const };
+      expect(await approvals.vote("two", own)).toBeNull();
+      expect(await approvals.vote("alone", { ...vote("boss"), self: true as const })).toBeNull();
+      expect(await approvals.vote("alone", own)).toMatchObject({
+        state: "approved",
+        votes: [{ userId: "ann", decision: "approve" }],
+      });
     });
 
     test("an edit replaces the call, and earlier votes start over", async () => {

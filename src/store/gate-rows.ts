@@ -75,6 +75,15 @@ export interface ApprovalRow {
   readonly decidedAt: number | null;
 }
 
+/** An approval without what may be large: lists are made of these. */
+export interface ApprovalHead extends Omit<
+  ApprovalRow,
+  "arguments" | "editedArguments" | "sealed" | "editedSealed"
+> {
+  /** Of the arguments and the edited ones, as JSON. */
+  readonly bytes: number;
+}
+
 /** Calls like one that was approved need no new yes until it ends. Waives asking, never a refusal. */
 export interface StandingRuleRow {
   readonly id: string;

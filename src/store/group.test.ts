@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { groups, type Result } from "./group.ts";
 
 /** A writer whose commits are settled by hand. */
-function hand(ahead = 1) {
+function hand(ahead = 1, most = Infinity) {
   const commits: { items: number; settle: (ok: boolean) => void }[] = [];
   const queue = groups(
     (_flat, items) =>
@@ -13,7 +13,7 @@ function hand(ahead = 1) {
             ok ? resolve(Array.from({ length: items }, (_, i) => i)) : reject(new Error("locked")),
         }),
       ),
-    { ahead, fullAt: Infinity },
+    { ahead, fullAt: Infinity, most },
   );
   const push = () =>
     queue
@@ -58,4 +58,21 @@ test("after a failure nobody waits: one attempt at a time, the others are refuse
   commits[2]?.settle(true);
   expect(await after).toBe("written");
   expect(queue.failing()).toBe(false);
+});
+
+test("a crowd goes in groups of the largest size, in order; a failure refuses them all", async () => {
+  const { commits, push, turn, queue } = hand(1, 3);
+  const crowd = Array.from({ length: 8 }, push);
+  for (let i = 0; i < 3; i++) {
+    await turn();
+    commits[i]?.settle(true);
+  }
+  expect(await Promise.all(crowd)).toEqual(Array(8).fill("written"));
+  expect(commits.map(({ items }) => items)).toEqual([3, 3, 2]);
+
+  const refused = Array.from({ length: 8 }, push);
+  await turn();
+  commits[3]?.settle(false);
+  expect(await Promise.all(refused)).toEqual(Array(8).fill("refused"));
+  await queue.drain();
 });

@@ -1,6 +1,7 @@
 // Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
 // A writer that merges what has arrived may be given several groups ahead: it then works while new calls come in.
 import { AppError } from "../errors.ts";
+import { FILES_LOST_REMEDY, FilesLost, type KeptFiles } from "../util/kept-files.ts";
 import { assertStorable } from "./bind.ts";
 
 /** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
@@ -75,7 +76,9 @@ export function unwritable(cause: unknown): AppError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new AppError("UNAVAILABLE", "engine_unavailable", `the store cannot be written: ${why}`, {
     remedy:
-      "check the disk space and the permissions of the data directory, or the database server",
+      cause instanceof FilesLost
+        ? FILES_LOST_REMEDY
+        : "check the disk space and the permissions of the data directory, or the database server",
     cause,
   });
 }
@@ -85,10 +88,12 @@ export interface Pace {
   readonly ahead: number;
   /** A group this large is full, and does not wait for the end of the turn. */
   readonly fullAt: number;
+  /** No group is larger: what waits behind it is the next one. */
+  readonly most: number;
 }
 
 /** One group at a time, for a writer that does not merge. */
-const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity };
+const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity, most: Infinity };
 
 /** Told of each group that became durable: how many writes, and how long they waited from the moment they were sent. */
 export type OnCommit = (size: number, ms: number) => void;
@@ -110,8 +115,12 @@ export function groups(
   commit: (flat: Flat[], items: number) => Promise<readonly Result[]>,
   pace: Pace = ONE_BY_ONE,
   onCommit: OnCommit = () => undefined,
+  /** Nothing is acknowledged while one of them is lost: it may have been written where nobody can read it. */
+  files?: Pick<KeptFiles, "lost">,
 ): Groups {
   let waiting: Group = { flat: [], resolve: [], reject: [] };
+  /** Groups of the largest size, which go before the one that still grows. */
+  let whole: Group[] = [];
   let underWay = 0;
   let scheduled = false;
   let closed = false;
@@ -121,6 +130,9 @@ export function groups(
   /** Only a full one goes before the one under way has come back: others grow meanwhile, and are cheaper together. */
   const mayGo = (): boolean => underWay < (isFull() ? pace.ahead : 1);
   const isFull = (): boolean => waiting.resolve.length >= pace.fullAt;
+  const isEmpty = (): boolean => whole.length === 0 && waiting.resolve.length === 0;
+  const countWaiting = (): number =>
+    (whole.length === 0 ? 0 : whole.length * pace.most) + waiting.resolve.length;
 
   function schedule(): void {
     if (!mayGo()) return;
@@ -130,17 +142,19 @@ export function groups(
     // After the current turn of the event loop, so that all of its calls travel together.
     setImmediate(() => {
       scheduled = false;
-      if (waiting.resolve.length > 0 && mayGo()) flush();
+      if (!isEmpty() && mayGo()) flush();
     });
   }
 
   function flush(): void {
-    const group = waiting;
-    waiting = { flat: [], resolve: [], reject: [] };
+    const group = whole.shift() ?? waiting;
+    if (group === waiting) waiting = { flat: [], resolve: [], reject: [] };
     underWay++;
     const sent = performance.now();
     commit(group.flat, group.resolve.length).then(
       (results) => {
+        const lost = files?.lost() ?? null;
+        if (lost) return fail(group, unwritable(lost));
         onCommit(group.resolve.length, performance.now() - sent);
         settle(group, results);
       },
@@ -164,15 +178,16 @@ export function groups(
     failing = true;
     for (const reject of group.reject) reject(error);
     // What was not sent yet would only wait for the same: it is refused now, and so is nobody's answer late.
-    const unsent = waiting;
+    const unsent = [...whole, waiting];
+    whole = [];
     waiting = { flat: [], resolve: [], reject: [] };
-    for (const reject of unsent.reject) reject(error);
+    for (const { reject } of unsent) for (const each of reject) each(error);
     next();
   }
 
   function next(): void {
     underWay--;
-    if (waiting.resolve.length > 0) return schedule();
+    if (!isEmpty()) return schedule();
     if (underWay > 0) return;
     for (const resolve of idle) resolve();
     idle = [];
@@ -184,19 +199,23 @@ export function groups(
       // One attempt at a time tells whether it can be written again; the others hear at once that it cannot.
       if (failing && underWay > 0)
         return Promise.reject(unwritable("the last write failed, the next attempt is under way"));
-      if (waiting.resolve.length >= MAX_WAITING)
+      if (countWaiting() >= MAX_WAITING)
         return Promise.reject(unwritable(`${MAX_WAITING} writes are waiting already`));
       return new Promise((resolve, reject) => {
         putWhole(waiting.flat, put);
         waiting.resolve.push(resolve);
         waiting.reject.push(reject);
+        if (waiting.resolve.length >= pace.most) {
+          whole.push(waiting);
+          waiting = { flat: [], resolve: [], reject: [] };
+        }
         schedule();
       });
     },
     failing: () => failing,
     drain() {
       closed = true;
-      if (underWay === 0 && waiting.resolve.length === 0) return Promise.resolve();
+      if (underWay === 0 && isEmpty()) return Promise.resolve();
       return new Promise((resolve) => idle.push(resolve));
     },
   };

@@ -5,6 +5,28 @@ import type { StartBody } from "./store.ts";
 
 export type { Percentiles };
 
+/** Of what the record kept only the beginning of. */
+export interface Cut {
+  /** Bytes of the whole as JSON. */
+  readonly size: number;
+  /** SHA-256 of the whole as canonical JSON (RFC 8785), in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+export interface ResultRow {
+  readonly executionId: string;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly at: number;
+  readonly body: string;
+}
+
+/** Bytes of kept results at most. */
+export interface ResultRoom {
+  readonly perUser: number;
+  readonly total: number;
+}
+
 export interface ExecutionRecord extends Omit<StartBody, "gates"> {
   /** Verdicts in the order of the stages. */
   readonly gates: readonly Json[];
@@ -12,6 +34,7 @@ export interface ExecutionRecord extends Omit<StartBody, "gates"> {
   readonly endTime: number | null;
   readonly executionTime: number | null;
   readonly result: Json;
+  readonly resultCut: Cut | null;
   readonly error: string | null;
   readonly errorCode: string | null;
   readonly errorReason: string | null;

@@ -38,3 +38,25 @@ export interface SegmentRow {
   /** Signed: where each chain stood at its end. */
   readonly manifest: string;
 }
+
+export interface HistoryQuestion {
+  /** One tenant's alone; null: everything. */
+  readonly tenantId: string | null;
+  /** What came into the log later is not compared. */
+  readonly through: number;
+}
+
+/** Whether history, and the sums made of it, say what the log says. */
+export interface HistoryAgreement {
+  readonly agrees: boolean;
+  /** Executions in history. */
+  readonly checked: number;
+  /** In the log, not in history; in history, not in the log; in both, but not alike. */
+  readonly missing: number;
+  readonly extra: number;
+  readonly different: number;
+  /** Sums that are not those of their executions. */
+  readonly sums: number;
+  /** The first 20 executions that do not agree. */
+  readonly ids: readonly string[];
+}

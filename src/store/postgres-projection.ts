@@ -49,7 +49,6 @@ const addRollup = (table: string) => `insert into ${table}
 export interface PostgresProjection {
   /** Answers the changes that were taken: not those of executions that had ended before. */
   write(on: ClientBase, changes: Changes): Promise<Change[]>;
-  addRollups(on: ClientBase, rows: readonly RollupsTable[]): Promise<void>;
   /** The transaction of what was written has failed. */
   undone(): void;
 }
@@ -135,7 +134,6 @@ export function postgresProjection(tables: {
       await addRollups(on, rollupsOf(taken.flatMap((change) => change.end ?? [])));
       return taken;
     },
-    addRollups,
     undone: said.forget,
   };
 }

@@ -2,10 +2,11 @@
 import { Kysely } from "kysely";
 import pg from "pg";
 import { bind } from "./bind.ts";
-import { PROBE, type Database } from "./database.ts";
+import type { Database } from "./database.ts";
 import { postgresDialect } from "./dialect.ts";
-import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
-import { postgresLog } from "./postgres-log.ts";
+import { migrate } from "./postgres-migrate.ts";
+import { LOG_LOCK_MS, LOG_MS, LOG_STATEMENT_MS, postgresLog } from "./postgres-log.ts";
+import { inOneMessage, type Statement } from "./postgres-message.ts";
 import { queries } from "./queries/index.ts";
 import { postgresRebuild } from "./rebuild-postgres.ts";
 import { rebuilding } from "./rebuild.ts";
@@ -14,24 +15,37 @@ import type { Tables } from "./tables.ts";
 import type { Row } from "./writer-client.ts";
 
 const INT8 = 20;
-const MIGRATING = 0x6f737470;
 const TURNS = 0x6f737471;
+const STARTING = 0x6f737473;
+const START_MS = 30_000;
 const MAX_CONNECTIONS = 10;
 const CONNECT_MS = 1_500;
-/** A group of the log is small: one that takes longer counts as not written, and nothing runs (threats §6). */
-const LOG_MS = 2_000;
+/** What waits for somebody else's lock is refused in time; reading a large history may take longer. */
+const LOCK_MS = 2_000;
+const STATEMENT_MS = 30_000;
+/** Transactions are sent as a whole: none is ever left waiting for us. One that is all the same is ended. */
+const IDLE_MS = 2_000;
+/** A rebuild writes copies that nobody else looks at; its last step, which others wait for, has a limit of its own. */
+const REBUILD_IDLE_MS = 30_000;
+const PING_MS = 2_000;
+/** The server finds out by itself, within seconds, that nobody is at the other end any more. */
+const KEEP_ALIVE =
+  "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2 -c tcp_user_timeout=4000";
 /** Deadlock and serialization failure: the same statements may succeed at once. */
 const RETRY: readonly unknown[] = ["40P01", "40001"];
 
 export async function openPostgres(address: string, options: StoreOptions): Promise<Store> {
   const settings: pg.PoolConfig = {
-    connectionString: address,
+    ...addressOf(address),
     application_name: "ostiary",
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: 30_000,
-    query_timeout: 35_000,
+    lock_timeout: LOCK_MS,
+    statement_timeout: STATEMENT_MS,
+    idle_in_transaction_session_timeout: IDLE_MS,
+    query_timeout: STATEMENT_MS + 5_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 2_000,
     // Epoch ms and counts fit a double; pg would give them as text.
     types: { getTypeParser: parserOf },
   };
@@ -50,7 +64,15 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
     await client.connect();
     return client;
   };
-  const log = postgresLog(() => connect({ query_timeout: LOG_MS }), options);
+  const log = postgresLog(
+    () =>
+      connect({
+        query_timeout: LOG_MS,
+        lock_timeout: LOG_LOCK_MS,
+        statement_timeout: LOG_STATEMENT_MS,
+      }),
+    options,
+  );
   let closed = false;
   const database: Database = {
     kind: "postgres",
@@ -60,7 +82,9 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
         return rows;
       }),
     }),
-    rebuild: rebuilding(() => postgresRebuild(() => connect({}))),
+    rebuild: rebuilding(() =>
+      postgresRebuild(() => connect({ idle_in_transaction_session_timeout: REBUILD_IDLE_MS })),
+    ),
     batch: (list, turn) =>
       transaction(
         pool,
@@ -72,9 +96,21 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
     kind: "postgres",
     shared: true,
     ...queries(database, log.append),
+    async alone(start) {
+      const turn = await connect({ lock_timeout: START_MS, statement_timeout: START_MS + 1_000 });
+      try {
+        await turn.query(`select pg_advisory_lock(${STARTING})`).catch(waitedLongEnough);
+        return await start();
+      } finally {
+        // Its lock goes with it.
+        void turn.end().catch(lost);
+      }
+    },
     async ping() {
-      await pool.query("select max(seq) from events");
-      if (log.failing()) await pool.query(PROBE);
+      const lost = options.files?.look();
+      if (lost) throw lost;
+      await pool.query(LOOK);
+      await log.probe();
     },
     async close() {
       if (closed) return;
@@ -85,68 +121,67 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
   };
 }
 
+const LOOK = { text: "select max(seq) from events", query_timeout: PING_MS };
+
 function parserOf(...[oid, format]: Parameters<typeof pg.types.getTypeParser>): unknown {
   return Number(oid) === INT8 ? Number : pg.types.getTypeParser(oid, format);
 }
 
-type Statements = readonly { sql: string; parameters: readonly unknown[] }[];
-
-async function transaction(pool: pg.Pool, statements: Statements, turn?: string): Promise<Row[][]> {
+/** All of it in one message: locks are never held while we think, or freeze. */
+async function transaction(
+  pool: pg.Pool,
+  statements: readonly Statement[],
+  turn?: string,
+): Promise<Row[][]> {
+  // Held until the end; the statements after it see what the one before it committed.
+  const taken =
+    turn === undefined
+      ? []
+      : [{ sql: "select pg_advisory_xact_lock($1, hashtext($2))", parameters: [TURNS, turn] }];
+  const text = inOneMessage([...taken, ...statements]);
   for (let attempt = 1; ; attempt++) {
-    const client = await pool.connect();
-    client.on("error", lost);
-    let broken: Error | undefined;
     try {
-      await client.query("begin");
-      // Held until the end; the statements after it see what the one before it committed.
-      if (turn !== undefined)
-        await client.query("select pg_advisory_xact_lock($1, hashtext($2))", [TURNS, turn]);
-      const results: Row[][] = [];
-      for (const { sql, parameters } of statements)
-        results.push((await client.query<Row>(sql, parameters.map(bind))).rows);
-      await client.query("commit");
-      return results;
+      const results = [await sent(pool, text)].flat();
+      return results.slice(taken.length).map(({ rows }) => rows);
     } catch (cause) {
-      await client.query("rollback").catch((fault: Error) => (broken = fault));
       if (attempt > 5 || !RETRY.includes((cause as { code?: unknown }).code)) throw cause;
-    } finally {
-      client.removeListener("error", lost);
-      client.release(broken);
     }
+  }
+}
+
+/** A statement that was refused leaves its connection whole; the pool itself would throw it away. */
+async function sent(
+  pool: pg.Pool,
+  text: string,
+): Promise<pg.QueryResult<Row> | pg.QueryResult<Row>[]> {
+  const client = await pool.connect();
+  client.on("error", lost);
+  let broken: Error | undefined;
+  try {
+    return await client.query<Row>(text);
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError) || cause.severity !== "ERROR") broken = cause as Error;
+    throw cause;
+  } finally {
+    client.removeListener("error", lost);
+    client.release(broken);
   }
 }
 
 /** Without a listener a connection that is lost between two queries would end the process; the next query tells. */
 const lost = (): void => undefined;
 
-async function migrate(pool: pg.Pool): Promise<void> {
-  const known = migrationsFor("postgres");
-  const client = await pool.connect();
-  client.on("error", lost);
-  try {
-    await client.query("begin");
-    // Held until the commit: a second start waits here, then finds nothing to do.
-    await client.query(`select pg_advisory_xact_lock(${MIGRATING})`);
-    await client.query(`create table if not exists migrations
-      (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)`);
-    const applied = await client.query<Applied>(
-      "select id, name, checksum from migrations order by id",
-    );
-    for (const { id, name, checksum, statements } of pending(known, applied.rows)) {
-      for (const statement of statements) await client.query(statement);
-      await client.query("insert into migrations values ($1, $2, $3, $4)", [
-        id,
-        name,
-        checksum,
-        Date.now(),
-      ]);
-    }
-    await client.query("commit");
-  } finally {
-    // A failed start ends the pool; nothing of this connection is used again.
-    client.removeListener("error", lost);
-    client.release();
-  }
+function waitedLongEnough(cause: { code?: string }): void {
+  if (cause.code !== "55P03") throw cause as Error;
+}
+
+/** What an address says of further options stays, behind ours. */
+function addressOf(address: string): { connectionString: string; options: string } {
+  const url = URL.parse(address);
+  const own = url?.searchParams.get("options");
+  if (!url || !own) return { connectionString: address, options: KEEP_ALIVE };
+  url.searchParams.delete("options");
+  return { connectionString: url.href, options: `${KEEP_ALIVE} ${own}` };
 }
 
 function shown(address: string): string {

@@ -19,6 +19,8 @@ const TABLES = ["executions", "rollups"] as const;
 const CLEAR = "drop table if exists executions_next, rollups_next";
 /** Appends wait meanwhile, and give up after two seconds. */
 const LOCK_MS = 1_200;
+/** Whoever freezes while the others wait loses its turn. */
+const IDLE_MS = 1_500;
 
 export async function postgresRebuild(connect: () => Promise<Client>): Promise<RebuildSteps> {
   const on = await connect();
@@ -73,7 +75,9 @@ export async function postgresRebuild(connect: () => Promise<Client>): Promise<R
     stretch: (after) => transaction(() => stretch(after)),
     finish: async (after, oldest) => {
       const step = await transaction(async () => {
-        await on.query(`set local lock_timeout = ${LOCK_MS}`);
+        await on.query(
+          `set local lock_timeout = ${LOCK_MS}; set local idle_in_transaction_session_timeout = ${IDLE_MS}`,
+        );
         await on.query(`select pg_advisory_xact_lock(${TURN})`);
         if ((await ends()).oldest !== oldest) throw new Error(ARCHIVED_MEANWHILE);
         let [seq, events] = [after, 0];

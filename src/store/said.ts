@@ -11,6 +11,8 @@ const REACH = 1_048_576;
 export interface Sayings {
   /** Number of an event that ended with the same status and in the same words; null when the end was a success. */
   seqOf(end: Ended): number | null;
+  /** Those numbered above `after` got other numbers when they were written: so much higher. */
+  moved(after: number, by: number): void;
   /** The events of a transaction that failed are not there: their numbers will be others'. */
   forget(): void;
 }
@@ -27,6 +29,10 @@ export function sayings(): Sayings {
       if (kept.size >= MAX_KEPT) kept.clear();
       kept.set(words, end.seq);
       return end.seq;
+    },
+    moved(after, by) {
+      if (by === 0) return;
+      for (const [words, seq] of kept) if (seq > after) kept.set(words, seq + by);
     },
     forget: () => kept.clear(),
   };

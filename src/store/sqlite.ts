@@ -12,17 +12,23 @@ import { migrationsFor, pending, type Applied } from "./migrations/index.ts";
 import { queries } from "./queries/index.ts";
 import { rebuilding, type Step } from "./rebuild.ts";
 import { HistoryBehind, NO_INSTANCE, type Store, type StoreOptions } from "./store.ts";
+import { keptFiles } from "../util/kept-files.ts";
 import type { Tables } from "./tables.ts";
 import { readsHistory } from "./write-group.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
 
 const MAX_PREPARED = 500;
+/** What SQLite keeps beside the database while a connection is open. */
+const SIDE_FILES = ["-wal", "-shm"];
 
 export async function openSqlite(name: string, options: StoreOptions): Promise<Store> {
   const file = resolve(options.dataDir, name);
   const reader = openReader(file);
   const instanceId = options.instanceId ?? NO_INSTANCE;
-  const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit);
+  const files = options.files ?? keptFiles();
+  const own = [file, ...SIDE_FILES.map((end) => `${file}${end}`)];
+  for (const one of own) files.add(one);
+  const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit, files);
   const read = reading(reader);
   const kysely = new Kysely<Tables>({
     dialect: sqliteDialect(async (query) => {
@@ -48,7 +54,11 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     kind: "sqlite",
     shared: false,
     ...queries(database, writer.append),
+    // One process owns the data directory.
+    alone: (start) => start(),
     async ping() {
+      const lost = files.look();
+      if (lost) throw lost;
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
       // Reads go on with what there is; that it is not all is said here.
@@ -57,6 +67,8 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     },
     async close() {
       await writer.close();
+      // The last connection takes the side files away.
+      for (const one of own) files.remove(one);
       if (reader.isOpen) reader.close();
     },
   };

@@ -212,6 +212,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           endTime: null,
           executionTime: null,
           result: null,
+          resultCut: null,
           error: null,
           errorCode: null,
           errorReason: null,
@@ -227,6 +228,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           endTime: T0 + 13,
           executionTime: 12.5,
           result: { text: "done" },
+          resultCut: null,
           error: null,
           errorCode: null,
           errorReason: null,
@@ -583,6 +585,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           name: "Local",
           plan: "team",
         });
+        expect(await store.tenants.update("local", { plan: null })).toMatchObject({ plan: null });
+        expect(await store.tenants.get("local")).toMatchObject({ name: "Local", plan: null });
+        expect(await store.tenants.update("none", { plan: "free" })).toBeNull();
       });
 
       test("create, get, change, list", async () => {
@@ -645,6 +650,15 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.keys.list("local", { limit: 1, after: "k1" })).toEqual([second]);
         expect(await store.keys.list("local", { limit: 9, userId: "bob" })).toEqual([second]);
         expect(await store.keys.list("other", { limit: 9 })).toEqual([]);
+      });
+
+      test("item 1: limits are replaced, and nothing else", async () => {
+        await store.keys.create(key);
+        const limits = { plan: "free", perMinute: 5 } as const;
+        expect(await store.keys.update("k1", { limits })).toEqual({ ...key, limits });
+        expect(await store.keys.get("k1")).toEqual({ ...key, limits });
+        expect(await store.keys.update("k1", { limits: null })).toEqual(key);
+        expect(await store.keys.update("k9", { limits })).toBeNull();
       });
 
       test("revoked once, touched forwards only, expiry brought nearer only", async () => {

@@ -4,8 +4,10 @@ import type { CancelReason, Json, JsonObject, KeyLimits, Level, Plan, Status } f
 import type { DocumentKind, DocumentState, DocumentVersion } from "../governance/governance.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { PackedGates } from "../util/gates.ts";
+import type { KeptFiles } from "../util/kept-files.ts";
 import type { EventFacts } from "./body.ts";
 import type {
+  ApprovalHead,
   ApprovalRow,
   ApprovalVote,
   StandingRuleRow,
@@ -13,8 +15,16 @@ import type {
   TupleKey,
   TupleRow,
 } from "./gate-rows.ts";
-import type { ExecutionStore } from "./history-rows.ts";
-import type { ChainHead, CheckpointRow, LedgerRow, SegmentRow } from "./ledger-rows.ts";
+import type { Cut, ExecutionStore, ResultRoom, ResultRow } from "./history-rows.ts";
+import type {
+  ChainHead,
+  CheckpointRow,
+  HistoryAgreement,
+  HistoryQuestion,
+  LedgerRow,
+  SegmentRow,
+} from "./ledger-rows.ts";
+import type { SignInStore } from "./sign-in-rows.ts";
 import type { UpstreamStore } from "./upstream-rows.ts";
 import type { WebhookStore } from "./webhook-rows.ts";
 import type { WorkStore } from "./work-rows.ts";
@@ -23,6 +33,7 @@ export type * from "./body.ts";
 export type * from "./ledger-rows.ts";
 export * from "./gate-rows.ts";
 export * from "./history-rows.ts";
+export type * from "./sign-in-rows.ts";
 export * from "./upstream-rows.ts";
 export * from "./webhook-rows.ts";
 export * from "./work-rows.ts";
@@ -48,15 +59,18 @@ export const ACTIONS = [
   "server.started",
   "server.stopped",
   "config.changed",
+  "tenant.changed",
   "user.created",
   "user.changed",
   "key.created",
+  "key.changed",
   "key.revoked",
   "key.rotated",
   "capsule.created",
   "capsule.changed",
   "tool.changed",
   "login.used",
+  "login.ended",
   "approval.requested",
   "approval.voted",
   "approval.approved",
@@ -81,6 +95,7 @@ export const ACTIONS = [
   "audit.exported",
   "audit.rolled_back",
   "budget.low",
+  "tool.refusals.suppressed",
   "webhook.created",
   "webhook.changed",
   "webhook.removed",
@@ -122,8 +137,9 @@ export interface StartBody {
   readonly requestedName: string;
   readonly category: string;
   readonly status: Status;
-  /** Masked before it gets here. */
+  /** Masked before it gets here; the beginning, where `argumentsCut` says so. */
   readonly arguments: JsonObject;
+  readonly argumentsCut: Cut | null;
   readonly startTime: number;
   readonly timeout: number;
   readonly userId: string;
@@ -157,7 +173,9 @@ export interface EndBody {
   readonly status: Status;
   readonly endTime: number;
   readonly executionTime: number;
+  /** The beginning, where `resultCut` says so. */
   readonly result: Json;
+  readonly resultCut: Cut | null;
   readonly error: string | null;
   readonly errorCode: string | null;
   readonly errorReason: string | null;
@@ -176,8 +194,11 @@ export interface EndBody {
   readonly spanId?: string;
 }
 
-/** A denied call is one event: start and end together. */
-export type DeniedBody = StartBody & EndBody;
+export interface TenantRow {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan | null;
+}
 
 export interface UserRow {
   readonly id: string;
@@ -242,6 +263,9 @@ export class PreconditionFailed extends Error {}
 /** Calls go on and are in the log; what is told of them afterwards is not all. */
 export class HistoryBehind extends Error {}
 
+/** The log cannot be written, so nothing runs. The message is for everybody. */
+export class LogUnwritable extends Error {}
+
 export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
@@ -255,9 +279,9 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
      * hand what the body says of its execution saves the store from reading it again.
      */
     append(event: LogEvent, known?: EventFacts): Promise<number>;
-    /** Events of one user's executions after `seq`, oldest first, for resuming a stream. */
+    /** Events of one user's executions after `seq`, oldest first, for resuming a stream. A page ends early where they are large; an empty one is the end. */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
-    /** Every event after a number, oldest first, as the ledger has it; one tenant's alone when named. */
+    /** Every event after a number, oldest first, as the ledger has it; one tenant's alone when named. Pages as with `since`. */
     read(after: number, limit: number, tenantId?: string): Promise<LedgerRow[]>;
     /** Sequence number of the newest event, 0 when empty. */
     head(): Promise<number>;
@@ -279,6 +303,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     needed(now: number): Promise<number | null>;
     /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
     archive(row: SegmentRow): Promise<void>;
+    /** Compares history with the log, in pages; calls go on meanwhile. */
+    agreement(question: HistoryQuestion): Promise<HistoryAgreement>;
   };
 
   /** How far those who follow the log have come. One server follows at a time: whoever holds the lease. */
@@ -317,9 +343,17 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     ): Promise<{ requestHash: string; executionId: string } | null>;
   };
 
+  /** Whole results that somebody comes back for, where the record keeps only the beginning. For a day, and not without end. */
+  readonly results: {
+    /** Those of the same user, then of everybody, make room for it, oldest first. */
+    put(row: ResultRow, room: ResultRoom): Promise<void>;
+    get(executionId: string, now: number): Promise<Json | undefined>;
+  };
+
   readonly tenants: {
     ensure(row: { id: string; name: string; plan: Plan | null; createdAt: number }): Promise<void>;
-    get(id: string): Promise<{ id: string; name: string; plan: Plan | null } | null>;
+    get(id: string): Promise<TenantRow | null>;
+    update(id: string, change: Pick<TenantRow, "plan">): Promise<TenantRow | null>;
   };
 
   readonly users: {
@@ -344,7 +378,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     revoke(id: string, at: number): Promise<boolean>;
     touch(uses: readonly { id: string; at: number }[]): Promise<void>;
     expire(id: string, at: number): Promise<void>;
+    update(id: string, change: Pick<KeyRow, "limits">): Promise<KeyRow | null>;
   };
+
+  readonly signIns: SignInStore;
 
   readonly capsules: {
     create(row: CapsuleRow): Promise<void>;
@@ -417,19 +454,25 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     list(
       filter: { tenantId: string; requester?: string; state?: ApprovalRow["state"] },
       page: { limit: number; after?: { createdAt: number; id: string } },
-    ): Promise<ApprovalRow[]>;
-    pendingOf(tenantId: string, requester: string): Promise<number>;
+    ): Promise<ApprovalHead[]>;
+    /** What the heads leave out, masked as people see it; by id. */
+    argumentsOf(
+      ids: readonly string[],
+    ): Promise<Map<string, Pick<ApprovalRow, "arguments" | "editedArguments">>>;
+    /** How many wait, and the bytes of their sealed calls. */
+    pendingOf(tenantId: string, requester: string): Promise<{ count: number; bytes: number }>;
     /** Of all tenants. */
     pending(): Promise<number>;
     presented(ids: readonly string[], at: number): Promise<void>;
     /**
      * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and
      * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, edited since (the
-     * binding is no longer the one `seen`), or the voter is the requester, which the statement itself refuses.
+     * binding is no longer the one `seen`), or the voter is the requester, which the statement itself refuses unless the
+     * vote says so (`self`) and one person is enough.
      */
     vote(
       id: string,
-      vote: ApprovalVote,
+      vote: ApprovalVote & { readonly self?: true },
       edit?: { arguments: JsonObject; sealed: string; binding: string },
       seen?: string,
     ): Promise<ApprovalRow | null>;
@@ -443,13 +486,15 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
       at: number,
     ): Promise<boolean>;
     /** Pending or approved ones whose time is over. */
-    overdue(now: number, limit: number): Promise<ApprovalRow[]>;
+    overdue(now: number, limit: number): Promise<ApprovalHead[]>;
     /** Approved before `decidedBefore` and not used: whoever should have gone on with them died. */
-    stranded(decidedBefore: number, limit: number): Promise<ApprovalRow[]>;
+    stranded(decidedBefore: number, limit: number): Promise<ApprovalHead[]>;
     /** Pending, but their execution never got a record: whoever asked died in between. */
-    unheld(createdBefore: number, limit: number): Promise<ApprovalRow[]>;
+    unheld(createdBefore: number, limit: number): Promise<ApprovalHead[]>;
+    /** Pending or approved ones of all tenants, by id, from the one after `after` on. */
+    open(after: string, limit: number): Promise<ApprovalHead[]>;
     /** Over without being used, but their execution still waits: whoever ended them died in between. */
-    unended(decidedBefore: number, limit: number): Promise<ApprovalRow[]>;
+    unended(decidedBefore: number, limit: number): Promise<ApprovalHead[]>;
   };
 
   readonly standingRules: {
@@ -460,7 +505,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     revoke(id: string, at: number): Promise<boolean>;
   };
 
-  /** Budgets per tenant and month. Use is counted by the log itself (start and end events), in the same transaction. */
+  /**
+   * Budgets per tenant and month. Use is counted by the log itself (start and end events), in the same transaction. What is
+   * called a metric here is the name of a counter: the tenant's own, or that of one of its users or keys.
+   */
   readonly usage: {
     /**
      * Atomic over all amounts: each `used + reserved + amount` must stay within its limit (null: none), else nothing is
@@ -475,8 +523,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
       amounts: readonly { metric: string; amount: number; limit: number | null }[];
     }): Promise<{ ok: true } | { ok: false; metric: string; used: number }>;
     /**
-     * One of a metric for each of many executions that have reserved nothing yet, in their order, as many as fit, in one
-     * transaction. Answers those that got theirs, and what is taken now.
+     * One of each counter for each of many executions that have reserved nothing yet, in their order, as many as fit all
+     * of them, in one transaction. Answers those that got theirs, and what is taken of each counter now.
      */
     reserveOnes(
       executionIds: readonly string[],
@@ -485,16 +533,21 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
         tenantId: string;
         period: string;
         at: number;
-        metric: string;
-        limit: number;
+        counters: readonly { metric: string; limit: number }[];
       },
-    ): Promise<{ taken: ReadonlySet<string>; used: number }>;
+    ): Promise<{ taken: ReadonlySet<string>; used: readonly number[] }>;
+    /** Use that is no part of an execution: requests. */
+    add(
+      rows: readonly { tenantId: string; period: string; metric: string; amount: number }[],
+    ): Promise<void>;
     release(executionId: string): Promise<void>;
     /** Reservations of an instance whose execution neither started nor waits for a person: at its next start. */
     releaseOrphans(instanceId: string): Promise<number>;
     of(
       tenantId: string,
       period: string,
+      /** Only these counters. */
+      metrics?: readonly string[],
     ): Promise<{ metric: string; used: number; reserved: number }[]>;
   };
 
@@ -516,7 +569,15 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     take(name: string): Promise<string | null>;
   };
 
-  /** Rejects when the store cannot answer, with HistoryBehind when it answers with less than it should. */
+  /**
+   * Starts of several instances on one database go one after the other. Whoever waited for half a minute goes on all the
+   * same, as what a start writes is written once in any case: one that froze in the middle keeps nobody out.
+   */
+  alone<T>(start: () => Promise<T>): Promise<T>;
+  /**
+   * Rejects when the store cannot answer, with LogUnwritable when it answers and the log cannot be written, with
+   * HistoryBehind when it answers with less than it should, with FilesLost when what is written would be lost.
+   */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -529,6 +590,8 @@ export interface StoreOptions {
   readonly instanceId?: string;
   /** Told of each group of writes that became durable. */
   readonly onCommit?: (size: number, ms: number) => void;
+  /** While one of these is lost nothing is acknowledged. The store adds its own. */
+  readonly files?: KeptFiles;
 }
 
 /** For those who open a store beside a server, as tests and benchmarks do. */

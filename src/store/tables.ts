@@ -17,6 +17,7 @@ import type {
   ServerToolsTable,
   ServerToolVersionsTable,
 } from "./upstream-tables.ts";
+import type { SignInsTable } from "./sign-in-rows.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook-tables.ts";
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "./store.ts";
 
@@ -175,6 +176,14 @@ export interface Tables {
     execution_id: string;
     at_ms: number;
   };
+  results: {
+    execution_id: string;
+    tenant_id: string;
+    user_id: string;
+    at_ms: number;
+    size: number;
+    body: string;
+  };
   tenants: { id: string; name: string; plan: Plan | null; created_at: number };
   users: {
     id: string;
@@ -271,6 +280,7 @@ export interface Tables {
     expires_at: number;
     revoked_at: number | null;
   };
+  sign_ins: SignInsTable;
   usage: UsageTable;
   reservations: {
     execution_id: string;

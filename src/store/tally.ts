@@ -11,34 +11,50 @@ export interface Tally {
   readonly settled: string[];
 }
 
+export interface Use {
+  readonly tenant_id: string;
+  /** Month in UTC: `2026-11`. */
+  readonly period: string;
+  readonly metric: string;
+  readonly amount: number;
+}
+
 export function tally(): Tally {
   const sums = new Map<string, UsageTable>();
   const settled: string[] = [];
-
-  function count(tenantId: string, startMs: number, budget: Amounts): void {
-    const period = periodOf(startMs);
-    for (const metric in budget) {
-      const key = `${tenantId}\0${period}\0${metric}`;
-      const row = sums.get(key);
-      const amount = budget[metric] ?? 0;
-      if (row) row.used += amount;
-      else sums.set(key, { tenant_id: tenantId, period, metric, used: amount });
-    }
-  }
-
   return {
-    add({ id, start, end }) {
-      if (start?.budget) count(start.tenantId, start.startMs, start.budget);
-      if (end?.budget) count(end.tenantId, end.startMs, end.budget);
-      // Whatever succeeded has started, and that settled it.
-      if (start?.reserved || (end && end.status !== "success")) settled.push(id);
+    add(change) {
+      for (const { tenant_id, period, metric, amount } of usesOf(change)) {
+        const key = `${tenant_id}\0${period}\0${metric}`;
+        const row = sums.get(key);
+        if (row) row.used += amount;
+        else sums.set(key, { tenant_id, period, metric, used: amount });
+      }
+      if (settles(change)) settled.push(change.id);
     },
     sums: () => [...sums.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
     settled,
   };
 }
 
-/** Month in UTC: `2026-11`. */
+/** What a change adds to the use of its tenant. */
+export function usesOf({ start, end }: Change): Use[] {
+  const uses: Use[] = [];
+  if (start?.budget) addUses(uses, start.tenantId, start.startMs, start.budget);
+  if (end?.budget) addUses(uses, end.tenantId, end.startMs, end.budget);
+  return uses;
+}
+
+/** Whether its reservation goes. Whatever succeeded has started, and that settled it. */
+export const settles = ({ start, end }: Change): boolean =>
+  start?.reserved === true || (end !== null && end.status !== "success");
+
+function addUses(uses: Use[], tenantId: string, startMs: number, budget: Amounts): void {
+  const period = periodOf(startMs);
+  for (const metric in budget)
+    uses.push({ tenant_id: tenantId, period, metric, amount: budget[metric] ?? 0 });
+}
+
 function periodOf(ms: number): string {
   const date = new Date(ms);
   const month = date.getUTCMonth() + 1;

@@ -1,6 +1,6 @@
 // What tools keep for their callers: notes, workflows and their runs, plans, agents, questions, drafted tools. Whoever
 // asks names tenant and user; what belongs to others is absent.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject, Mandate } from "../call.ts";
 import type { Fault } from "../errors.ts";
 import type { Risk } from "../tools/tool.ts";
 import type { TextQuery } from "../util/words.ts";
@@ -90,6 +90,8 @@ export interface WorkflowRow {
   readonly inputSchema: JsonObject | null;
   readonly risk: Risk;
   readonly createdAt: number;
+  /** Whoever wrote it, as they were; null in rows of earlier releases, which do not run. */
+  readonly author: Mandate | null;
 }
 
 export type RunStatus = "running" | "pending" | "success" | "failed" | "cancelled";
@@ -136,6 +138,11 @@ export interface ScheduleRow {
   readonly lastExecutionId: string | null;
   readonly lastError: string | null;
   readonly createdAt: number;
+  /** Whoever scheduled it, as they were; null in rows of earlier releases, which do not run. */
+  readonly mandate: Mandate | null;
+  /** What was scheduled: this version, with this pin. */
+  readonly version: number | null;
+  readonly pin: string | null;
 }
 
 export interface PlanPhase {
@@ -327,6 +334,8 @@ export interface WorkStore {
         at: number;
       },
     ): Promise<QuestionRow | null>;
+    /** Pending ones whose call has ended. */
+    left(limit: number): Promise<QuestionRow[]>;
     /** Unanswered ones whose time is over become expired, or not_presented where nobody saw them. */
     expire(id: string, now: number): Promise<QuestionRow | null>;
   };

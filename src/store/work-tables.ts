@@ -16,6 +16,7 @@ export interface WorkflowsTable {
   input_schema: string | null;
   risk: Risk;
   created_at: number;
+  author: string | null;
 }
 
 export interface WorkflowRunsTable {
@@ -51,6 +52,9 @@ export interface SchedulesTable {
   last_execution_id: string | null;
   last_error: string | null;
   created_at: number;
+  mandate: string | null;
+  version: number | null;
+  pin: string | null;
 }
 
 export interface PlansTable {

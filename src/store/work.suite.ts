@@ -1,6 +1,6 @@
 // Notes, workflows, runs, schedules, plans, agents, questions: part of the store's suite.
 import { describe, expect, test } from "vitest";
-import type { Json } from "../call.ts";
+import type { Json, Mandate } from "../call.ts";
 import { parseTextQuery, type TextQuery } from "../util/words.ts";
 import { atOnce, T0 } from "./samples.suite.ts";
 import {
@@ -20,6 +20,16 @@ const strangers = [
   { tenantId: "other", userId: "ann" },
 ];
 const PAGE = { limit: 10, offset: 0 };
+const mandate: Mandate = {
+  ...ann,
+  role: "user",
+  level: "admin",
+  scopes: ["*"],
+  capsuleId: "all",
+  keyId: null,
+  via: "console",
+  only: ["system/echo"],
+};
 
 export function workSuite(store: () => Store, another: () => Promise<Store>): void {
   describe("notes", () => {
@@ -169,6 +179,7 @@ export function workSuite(store: () => Store, another: () => Promise<Store>): vo
       inputSchema: null,
       risk: "safe",
       createdAt: T0,
+      author: mandate,
       steps: [{ id: "a", tool: "system/echo", input: { text: "hi" }, continueOnError: false }],
       ...more,
     });
@@ -265,6 +276,9 @@ export function workSuite(store: () => Store, another: () => Promise<Store>): vo
         lastExecutionId: null,
         lastError: null,
         createdAt: T0,
+        mandate,
+        version: 1,
+        pin: "p",
         ...more,
       });
       const { schedules } = store();

@@ -33,7 +33,6 @@ const addRollup = (table: string) => `insert into ${table}
 export interface ProjectionWriter {
   /** Answers what was taken of the changes: no start that is there, no end of what had ended before. */
   write(changes: Iterable<Change>): Change[];
-  addRollups(rows: readonly RollupsTable[]): void;
   /** The transaction of what was written has failed. */
   undone(): void;
 }
@@ -124,7 +123,6 @@ export function projectionWriter(
       addRollups(rollupsOf(ended));
       return taken;
     },
-    addRollups,
     undone: said.forget,
   };
 }

@@ -13,6 +13,7 @@ import {
   type Settled,
 } from "./group.ts";
 import { appender, putBatch, putStep, type Statement } from "./message.ts";
+import type { KeptFiles } from "../util/kept-files.ts";
 import type { StepName } from "./rebuild-sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -51,7 +52,7 @@ export function spawnWriter(workerData: WriterData): Worker {
 }
 
 /** The thread merges what has arrived: one full group waits while one is committed. More would only make groups smaller. */
-const PACE: Pace = { ahead: 2, fullAt: 48 };
+const PACE: Pace = { ahead: 2, fullAt: 48, most: Infinity };
 
 interface InFlight {
   readonly items: number;
@@ -59,7 +60,11 @@ interface InFlight {
   reject(cause: Error): void;
 }
 
-export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
+export function openWriter(
+  spawn: () => Worker,
+  onCommit?: OnCommit,
+  files?: Pick<KeptFiles, "lost">,
+): Writer {
   let worker: Worker | null = null;
   // In the order they were sent, which is the order of the answers.
   let inFlight: InFlight[] = [];
@@ -149,7 +154,7 @@ export function openWriter(spawn: () => Worker, onCommit?: OnCommit): Writer {
     });
   }
 
-  const queue = groups(commit, PACE, onCommit);
+  const queue = groups(commit, PACE, onCommit, files);
   worker = start();
 
   return {

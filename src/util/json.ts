@@ -3,21 +3,29 @@ import { isAscii, isUtf8 } from "node:buffer";
 import type { Json, JsonObject } from "../call.ts";
 
 export class JsonFault extends Error {
-  readonly kind: "syntax" | "ambiguous";
-  constructor(kind: "syntax" | "ambiguous", message: string) {
+  /** size: it holds more values than are taken. */
+  readonly kind: "syntax" | "ambiguous" | "size";
+  constructor(kind: "syntax" | "ambiguous" | "size", message: string) {
     super(message);
     this.kind = kind;
   }
 }
 
 const MAX_DEPTH = 64;
+/** Time goes with the number of values, not of bytes: beyond these a body of some MB would hold up everybody else. */
+export const MAX_VALUES = 200_000;
+export const MAX_KEYS = 30_000;
+/** No shorter text can hold too many: a value takes two characters, a key with its value five. */
+const COUNTED_FROM = Math.min(2 * MAX_VALUES, 5 * MAX_KEYS);
 
 /**
- * Parses a body strictly: UTF-8 only, no duplicate keys, no `__proto__`, no number that JavaScript would change.
- * JSON.parse does the work; one walk over the value and one scan over the text find what it lets through.
+ * Parses a body strictly: UTF-8 only, no duplicate keys, no `__proto__`, no number that JavaScript would change, not
+ * more values than can be worked through at once. JSON.parse does the work; one walk over the value and one scan over
+ * the text find what it lets through.
  */
 export function parseStrict(body: Uint8Array): Json {
   const text = textOf(Buffer.isBuffer(body) ? body : Buffer.from(body));
+  const keysInText = text.length < COUNTED_FROM ? null : countedKeys(text);
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -27,7 +35,8 @@ export function parseStrict(body: Uint8Array): Json {
   const walked = { keys: 0, bigNumber: false };
   walk(value, 0, walked);
   // JSON.parse keeps the last of two equal keys, so a repeated key makes the counts differ.
-  if (walked.keys !== countKeys(text)) throw new JsonFault("ambiguous", "an object repeats a key");
+  if (walked.keys !== (keysInText ?? countedKeys(text)))
+    throw new JsonFault("ambiguous", "an object repeats a key");
   if (walked.bigNumber && hasLossyInteger(text)) {
     throw new JsonFault(
       "ambiguous",
@@ -63,44 +72,95 @@ function walk(value: Json, depth: number, seen: { keys: number; bigNumber: boole
   }
 }
 
-/** Colons outside strings; the text is known to be valid JSON. */
-function countKeys(text: string): number {
+/** Whether a text is no larger than what is parsed strictly: few enough values, and not too deep. */
+export function isModest(text: string): boolean {
+  if (text.length < MAX_DEPTH) return true;
+  let depth = 0;
+  try {
+    countedKeys(text, (opened) => {
+      depth += opened;
+      if (depth > MAX_DEPTH) throw new JsonFault("size", "too deep");
+    });
+    return true;
+  } catch (cause) {
+    if (cause instanceof JsonFault) return false;
+    throw cause;
+  }
+}
+
+/** Colons outside strings. Throws as soon as there is too much of anything; what is no JSON at all is found out later. */
+function countedKeys(text: string, onBracket?: (opened: 1 | -1) => void): number {
   let keys = 0;
+  let values = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (c === COLON) keys++;
-    else if (c === QUOTE) i = endOfString(text, i);
+    if (c === QUOTE) i = endOfString(text, i);
+    else if (c === COLON) keys++;
+    else if (c === COMMA) values++;
+    else if (c === BRACKET || c === BRACE) {
+      values++;
+      onBracket?.(1);
+    } else if (onBracket && (c === BRACKET_END || c === BRACE_END)) onBracket(-1);
+    else continue;
+    if (keys > MAX_KEYS) throw new JsonFault("size", `more than ${MAX_KEYS} keys`);
+    if (values > MAX_VALUES) throw new JsonFault("size", `more than ${MAX_VALUES} values`);
   }
   return keys;
 }
 
 const QUOTE = 34;
+const COMMA = 44;
 const COLON = 58;
+const BRACKET = 91;
 const BACKSLASH = 92;
+const BRACKET_END = 93;
+const BRACE = 123;
+const BRACE_END = 125;
 
-/** Jumps from quote to quote; one behind an odd number of backslashes does not end the string. */
+/**
+ * The first jump finds the end of most strings. From the first escaped quote on it goes character by character: in a text
+ * of nothing but such quotes each further jump would cost more than the characters it passes.
+ */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before--;
-    if ((end - before) % 2 === 1) return end;
+  const quote = text.indexOf('"', start + 1);
+  if (quote < 0) return text.length;
+  let backslashes = quote - 1;
+  while (text.charCodeAt(backslashes) === BACKSLASH) backslashes--;
+  if ((quote - backslashes) % 2 === 1) return quote;
+  for (let at = quote + 1; at < text.length; at++) {
+    const c = text.charCodeAt(at);
+    if (c === QUOTE) return at;
+    if (c === BACKSLASH) at++;
   }
+  return text.length;
 }
 
+/** The text is known to be valid JSON. */
 function hasLossyInteger(text: string): boolean {
-  const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
-  for (const [literal] of withoutStrings.matchAll(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
-    // What JavaScript would print as it came in has lost nothing.
-    if (literal.length > 15 && /^-?\d+$/.test(literal) && String(Number(literal)) !== literal)
-      return true;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) i = endOfString(text, i);
+    else if (isOfNumber(c)) {
+      const start = i;
+      while (isOfNumber(text.charCodeAt(i + 1))) i++;
+      if (i - start < 15) continue;
+      const literal = text.slice(start, i + 1);
+      // What JavaScript would print as it came in has lost nothing.
+      if (/^-?\d+$/.test(literal) && String(Number(literal)) !== literal) return true;
+    }
   }
   return false;
 }
 
+/** Digits, `+`, `-`, `.` and the exponent's letter. */
+const isOfNumber = (c: number): boolean =>
+  (c >= 48 && c <= 57) || c === 43 || c === 45 || c === 46 || c === 69 || c === 101;
+
 /** RFC 8785: keys in UTF-16 order, numbers as ECMAScript prints them, no white space. */
 export function canonicalJson(value: Json | undefined): string {
-  if (value === undefined) return "null";
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
+  if (typeof value !== "object") return JSON.stringify(value);
   if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonicalJson).join(",")}]`;
   const object = value as { readonly [key: string]: Json | undefined };
   const parts: string[] = [];

@@ -10,6 +10,9 @@ import { upstream } from "./007-upstream.ts";
 import { listing } from "./008-listing.ts";
 import { errors } from "./009-errors.ts";
 import { fewerIndexes } from "./010-fewer-indexes.ts";
+import { results } from "./011-results.ts";
+import { mandates } from "./012-mandates.ts";
+import { append } from "./013-append.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -61,6 +64,9 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "listing", statements: listing },
   { name: "errors", statements: errors },
   { name: "fewer-indexes", statements: fewerIndexes },
+  { name: "results", statements: results },
+  { name: "mandates", statements: mandates },
+  { name: "append", statements: append },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -1,5 +1,5 @@
 // Agents and what was said to them, questions to people, drafted tools.
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import { unique, type Database } from "../database.ts";
 import type { AgentRow, QuestionRow, Store, ToolDraftRow } from "../store.ts";
 import type { AgentsTable, QuestionsTable, ToolDraftsTable } from "../work-tables.ts";
@@ -153,6 +153,17 @@ export function questions({ kysely }: Database): Store["questions"] {
           .returningAll()
           .execute(),
       );
+    },
+    async left(limit) {
+      const ended = sql<SqlBool>`execution_id in (select id from executions where end_seq is not null)`;
+      const rows = await kysely
+        .selectFrom("questions")
+        .selectAll()
+        .where("state", "=", sql.lit("pending"))
+        .where(ended)
+        .limit(limit)
+        .execute();
+      return rows.map(QUESTION.fromRow);
     },
     async expire(id, now) {
       const end = sql<"expired">`case when presented_at is null then 'not_presented' else 'expired' end`;

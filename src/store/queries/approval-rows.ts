@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { JsonObject } from "../../call.ts";
-import type { ApprovalRow } from "../store.ts";
+import type { ApprovalHead, ApprovalRow } from "../store.ts";
 import type { Tables } from "../tables.ts";
 
 export function toRow(approval: ApprovalRow): Tables["approvals"] {
@@ -32,10 +32,52 @@ export function toRow(approval: ApprovalRow): Tables["approvals"] {
   };
 }
 
-export function fromRow(
-  row: Selectable<Tables["approvals"]>,
-  votes: readonly Selectable<Tables["approval_votes"]>[],
-): ApprovalRow {
+type Found = Selectable<Tables["approvals"]>;
+type Votes = readonly Selectable<Tables["approval_votes"]>[];
+type Large = "arguments" | "edited_arguments" | "sealed" | "edited_sealed";
+export type FoundHead = Omit<Found, Large> & { readonly bytes: number | string };
+
+export const HEAD_COLUMNS = [
+  "id",
+  "tenant_id",
+  "execution_id",
+  "requester",
+  "key_id",
+  "capsule_id",
+  "tool_name",
+  "tool_pin",
+  "policy_version",
+  "requested_binding",
+  "binding",
+  "risk",
+  "reasons",
+  "state",
+  "needed",
+  "created_at",
+  "expires_at",
+  "presented_at",
+  "decided_at",
+] as const satisfies readonly Exclude<keyof Found, Large>[];
+
+export const argumentsIn = (row: Pick<Found, "arguments" | "edited_arguments">) => ({
+  arguments: JSON.parse(row.arguments) as JsonObject,
+  editedArguments:
+    row.edited_arguments === null ? null : (JSON.parse(row.edited_arguments) as JsonObject),
+});
+
+export const fromRow = (row: Found, votes: Votes): ApprovalRow => ({
+  ...common(row, votes),
+  ...argumentsIn(row),
+  sealed: row.sealed,
+  editedSealed: row.edited_sealed,
+});
+
+export const headFrom = (row: FoundHead, votes: Votes): ApprovalHead => ({
+  ...common(row, votes),
+  bytes: Number(row.bytes),
+});
+
+function common(row: Omit<Found, Large>, votes: Votes): Omit<ApprovalHead, "bytes"> {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -47,11 +89,6 @@ export function fromRow(
     toolPin: row.tool_pin,
     policyVersion: row.policy_version,
     binding: row.binding,
-    arguments: JSON.parse(row.arguments) as JsonObject,
-    editedArguments:
-      row.edited_arguments === null ? null : (JSON.parse(row.edited_arguments) as JsonObject),
-    sealed: row.sealed,
-    editedSealed: row.edited_sealed,
     risk: row.risk,
     reasons: JSON.parse(row.reasons) as ApprovalRow["reasons"],
     state: row.state,

@@ -1,10 +1,10 @@
 // Approvals. Each change is a statement with its condition, or a batch behind a guard: of many that try, one succeeds.
 import { sql, type Selectable, type SqlBool } from "kysely";
 import { guard, isDuplicate, isGuarded, type Database } from "../database.ts";
-import { AlreadyExists, type ApprovalRow, type Store } from "../store.ts";
+import { AlreadyExists, type ApprovalHead, type ApprovalRow, type Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import type { Row } from "../writer-client.ts";
-import { fromRow, toRow } from "./approval-rows.ts";
+import { argumentsIn, fromRow, HEAD_COLUMNS, headFrom, toRow } from "./approval-rows.ts";
 
 type Found = Selectable<Tables["approvals"]>;
 
@@ -15,6 +15,16 @@ const ATTEMPTS = 10;
 
 export function approvals({ kysely, batch }: Database): Store["approvals"] {
   const select = () => kysely.selectFrom("approvals").selectAll();
+  /** Of any number of rows: without what may be large. */
+  const selectHeads = () =>
+    kysely
+      .selectFrom("approvals")
+      .select([...HEAD_COLUMNS])
+      .select(
+        sql<number>`octet_length(arguments) + coalesce(octet_length(edited_arguments), 0)`.as(
+          "bytes",
+        ),
+      );
   const pending = () =>
     kysely
       .selectFrom("approvals")
@@ -28,17 +38,22 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
       .orderBy("at_ms")
       .orderBy("user_id");
 
-  async function rows(query: ReturnType<typeof select>): Promise<ApprovalRow[]> {
-    return withVotes(await query.execute());
+  async function heads(query: ReturnType<typeof selectHeads>): Promise<ApprovalHead[]> {
+    return withTheirVotes(await query.execute(), headFrom);
   }
-  async function withVotes(found: readonly Found[]): Promise<ApprovalRow[]> {
+  const withVotes = (found: readonly Found[]): Promise<ApprovalRow[]> =>
+    withTheirVotes(found, fromRow);
+  async function withTheirVotes<R extends { readonly id: string }, T>(
+    found: readonly R[],
+    from: (row: R, votes: readonly Selectable<Tables["approval_votes"]>[]) => T,
+  ): Promise<T[]> {
     if (found.length === 0) return [];
     const votes = await votesOf(found.map((row) => row.id)).execute();
     const byId = Map.groupBy(votes, (vote) => vote.approval_id);
-    return found.map((row) => fromRow(row, byId.get(row.id) ?? []));
+    return found.map((row) => from(row, byId.get(row.id) ?? []));
   }
   async function first(query: ReturnType<typeof select>): Promise<ApprovalRow | null> {
-    return (await rows(query.limit(1)))[0] ?? null;
+    return (await withVotes(await query.limit(1).execute()))[0] ?? null;
   }
 
   async function request(row: ApprovalRow, attempt = 1): ReturnType<Store["approvals"]["request"]> {
@@ -71,20 +86,31 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     ofExecution: (executionId) =>
       first(select().where("execution_id", "=", executionId).orderBy("created_at", "desc")),
     list({ tenantId, requester, state }, { limit, after }) {
-      let query = select().where("tenant_id", "=", tenantId);
+      let query = selectHeads().where("tenant_id", "=", tenantId);
       if (requester !== undefined) query = query.where("requester", "=", requester);
       // As a word of the statement, so that the partial index serves.
       if (state !== undefined) query = query.where("state", "=", sql.lit(state));
       if (after)
         query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
-      return rows(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
+      return heads(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));
     },
     async pendingOf(tenantId, requester) {
+      const sealed = sql<number>`sum(coalesce(octet_length(sealed), 0) + coalesce(octet_length(edited_sealed), 0))`;
       const row = await pending()
+        .select(sealed.as("bytes"))
         .where("tenant_id", "=", tenantId)
         .where("requester", "=", requester)
         .executeTakeFirst();
-      return Number(row?.count ?? 0);
+      return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };
+    },
+    async argumentsOf(ids) {
+      if (ids.length === 0) return new Map();
+      const found = await kysely
+        .selectFrom("approvals")
+        .select(["id", "arguments", "edited_arguments"])
+        .where("id", "in", ids)
+        .execute();
+      return new Map(found.map((row) => [row.id, argumentsIn(row)]));
     },
     async pending() {
       return Number((await pending().executeTakeFirst())?.count ?? 0);
@@ -105,9 +131,12 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
         .updateTable("approvals")
         .set({ state: sql`state` })
         .where("id", "=", id);
+      const whose = vote.self
+        ? sql`requester = ${vote.userId} and needed = 1`
+        : sql`requester <> ${vote.userId}`;
       const unchanged = seen === undefined ? sql`` : sql`and binding = ${seen}`;
       const refused = sql<SqlBool>`not exists (select 1 from approvals where id = ${id} and state = 'pending'
-        and expires_at > ${vote.at} and requester <> ${vote.userId} ${unchanged})`;
+        and expires_at > ${vote.at} and ${whose} ${unchanged})`;
       const insert = kysely.insertInto("approval_votes").values({
         approval_id: id,
         user_id: vote.userId,
@@ -180,14 +209,14 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     overdue(now, limit) {
       // The words of the partial index, so that it serves.
       const open = sql<SqlBool>`state in ('pending', 'approved')`;
-      return rows(
-        select().where(open).where("expires_at", "<=", now).orderBy("expires_at").limit(limit),
+      return heads(
+        selectHeads().where(open).where("expires_at", "<=", now).orderBy("expires_at").limit(limit),
       );
     },
     stranded(decidedBefore, limit) {
       const approved = sql<SqlBool>`state in ('pending', 'approved') and state = 'approved'`;
-      return rows(
-        select()
+      return heads(
+        selectHeads()
           .where(approved)
           .where("decided_at", "<", decidedBefore)
           .orderBy("decided_at")
@@ -197,8 +226,8 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     unheld(createdBefore, limit) {
       const waiting = sql<SqlBool>`state in ('pending', 'approved') and state = 'pending'`;
       const unrecorded = sql<SqlBool>`not exists (select 1 from executions where executions.id = approvals.execution_id)`;
-      return rows(
-        select()
+      return heads(
+        selectHeads()
           .where(waiting)
           .where("created_at", "<", createdBefore)
           .where(unrecorded)
@@ -206,11 +235,15 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
           .limit(limit),
       );
     },
+    open(after, limit) {
+      const open = sql<SqlBool>`state in ('pending', 'approved')`;
+      return heads(selectHeads().where(open).where("id", ">", after).orderBy("id").limit(limit));
+    },
     unended(decidedBefore, limit) {
       const over = sql<SqlBool>`state in ('declined', 'expired', 'not_presented', 'cancelled')`;
       const waits = sql<SqlBool>`execution_id in (select id from executions where end_seq is null and status = 'pending')`;
-      return rows(
-        select()
+      return heads(
+        selectHeads()
           .where(over)
           .where("decided_at", "<", decidedBefore)
           .where(waits)

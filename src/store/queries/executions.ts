@@ -163,6 +163,7 @@ function toRecord(row: RecordRow): AuditedRecord {
     endTime: end?.endTime ?? null,
     executionTime: end?.executionTime ?? null,
     result: end?.result ?? null,
+    resultCut: end?.resultCut ?? null,
     error: end?.error ?? null,
     errorCode: end?.errorCode ?? null,
     errorReason: end?.errorReason ?? null,
@@ -181,13 +182,14 @@ function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, 
   const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
   const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
   const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
-  const { approvalId, budget, reserved, mode, roles } = start;
+  const { argumentsCut, approvalId, budget, reserved, mode, roles } = start;
   return {
     toolName,
     requestedName,
     category,
     status,
     arguments: start.arguments,
+    argumentsCut,
     startTime,
     timeout,
     userId,

@@ -138,7 +138,7 @@ const one = (user: string): Users => sql`select cast(${user} as text) as name`;
 const userOrTenant = ({ userId }: HistoryFilter): Users => one(userId ?? WHOLE_TENANT);
 
 /** Nobody is indexed by tenant alone: its users are found one after the other, each by a step in the key of the rollups. */
-function usersOf({ tenantId, userId }: HistoryFilter): Users {
+export function usersOf({ tenantId, userId }: Pick<HistoryFilter, "tenantId" | "userId">): Users {
   if (userId !== undefined) return one(userId);
   const after = (name: RawBuilder<unknown>) =>
     sql`(select min(user_id) from rollups where tenant_id = ${tenantId} and user_id > ${name})`;

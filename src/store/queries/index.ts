@@ -13,8 +13,10 @@ import { keys } from "./keys.ts";
 import { cursors, ledger } from "./ledger.ts";
 import { logReads } from "./log.ts";
 import { memory } from "./memory.ts";
+import { results } from "./results.ts";
 import { revisions } from "./revisions.ts";
 import { credentials, servers, serverTools } from "./servers.ts";
+import { signIns } from "./sign-ins.ts";
 import { standingRules } from "./standing-rules.ts";
 import { tenants } from "./tenants.ts";
 import { tuples } from "./tuples.ts";
@@ -26,16 +28,18 @@ import { plans, runs, schedules, workflows } from "./workflows.ts";
 export function queries(
   database: Database,
   append: Store["log"]["append"],
-): Omit<Store, "kind" | "shared" | "ping" | "close"> {
+): Omit<Store, "kind" | "shared" | "alone" | "ping" | "close"> {
   return {
     log: { append, ...logReads(database) },
     ledger: ledger(database),
     cursors: cursors(database),
     executions: executions(database),
     idempotency: idempotency(database),
+    results: results(database),
     tenants: tenants(database),
     users: users(database),
     keys: keys(database),
+    signIns: signIns(database),
     capsules: capsules(database),
     capabilities: capabilities(database),
     memory: memory(database),

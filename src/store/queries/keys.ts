@@ -67,6 +67,15 @@ export function keys({ kysely, batch }: Database): Store["keys"] {
         .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", at)]))
         .execute();
     },
+    async update(id, { limits }) {
+      const row = await kysely
+        .updateTable("keys")
+        .set({ limits: limits && JSON.stringify(limits) })
+        .where("id", "=", id)
+        .returningAll()
+        .executeTakeFirst();
+      return row ? fromRow(row) : null;
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { CheckpointRow, Store } from "../store.ts";
+import { agreementOf } from "./agreement.ts";
+import { logReads } from "./log.ts";
 
 /** A cursor that nobody moved for so long belongs to something that was switched off. */
 const FORGOTTEN_MS = 30 * 86_400_000;
@@ -9,7 +11,8 @@ const CHECKPOINT = ["instance_id as instanceId", "n", "seq", "at_ms as at", "lin
 /** Who archives holds a cursor as a lease; it follows nothing. */
 const ARCHIVE_LEASE = "archive";
 
-export function ledger({ kysely, batch }: Database): Store["ledger"] {
+export function ledger(database: Database): Store["ledger"] {
+  const { kysely, batch } = database;
   const checkpoints = () => kysely.selectFrom("checkpoints").select(CHECKPOINT);
   return {
     heads: () =>
@@ -84,6 +87,7 @@ export function ledger({ kysely, batch }: Database): Store["ledger"] {
         kysely.deleteFrom("events").where("seq", "<=", toSeq),
       ]);
     },
+    agreement: (question) => agreementOf(database, logReads(database), question),
   };
 }
 

@@ -19,5 +19,14 @@ export function tenants({ kysely }: Database): Store["tenants"] {
         .executeTakeFirst();
       return found ?? null;
     },
+    async update(id, { plan }) {
+      const changed = await kysely
+        .updateTable("tenants")
+        .set({ plan })
+        .where("id", "=", id)
+        .returning(["id", "name", "plan"])
+        .executeTakeFirst();
+      return changed ?? null;
+    },
   };
 }

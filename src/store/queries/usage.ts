@@ -1,5 +1,5 @@
 // Budgets: what the log counted as used, and what is reserved for calls that have not started.
-import { sql, type SqlBool } from "kysely";
+import { sql, type Expression, type SqlBool } from "kysely";
 import { guard, isGuarded, type Database } from "../database.ts";
 import type { Store } from "../store.ts";
 
@@ -63,49 +63,61 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
         }
       }
     },
-    async reserveOnes(executionIds, { instanceId, tenantId, period, at, metric, limit }) {
-      const all = taken({ tenantId, period, executionId: "" }, metric);
+    async reserveOnes(executionIds, { instanceId, tenantId, period, at, counters }) {
+      const [first, ...others] = counters;
+      if (!first) throw new TypeError("nothing is reserved without a counter");
+      const used = (metric: string) => taken({ tenantId, period, executionId: "" }, metric);
       const places = executionIds.map(
         (id, place) => sql`select cast(${id} as text) as id, ${sql.lit(place + 1)} as place`,
       );
-      const asked = sql<{ id: string; place: number }>`(${sql.join(places, sql` union all `)})`.as(
-        "asked",
-      );
-      const insert = kysely
-        .insertInto("reservations")
-        .columns([
-          "execution_id",
-          "metric",
-          "tenant_id",
-          "period",
-          "amount",
-          "instance_id",
-          "at_ms",
-        ])
-        .expression(
+      const asked = sql<{ id: string; place: number }>`(${sql.join(places, sql` union all `)})`;
+      const row = (metric: string) => [
+        text(metric),
+        text(tenantId),
+        text(period),
+        sql.lit(1).as("amount"),
+        text(instanceId),
+        sql<number>`cast(${at} as bigint)`.as("at_ms"),
+      ];
+      let fitting = kysely.selectFrom(asked.as("asked")).select(["asked.id", ...row(first.metric)]);
+      for (const { metric, limit } of counters)
+        fitting = fitting.where(sql<SqlBool>`${used(metric)} + asked.place <= ${real(limit)}`);
+      const insert = (from: Expression<unknown>) =>
+        kysely
+          .insertInto("reservations")
+          .columns(RESERVED)
+          .expression(from)
+          .onConflict((c) => c.doNothing());
+      // Whoever has a place in the first counter fits all of them.
+      const alike = others.map(({ metric }) =>
+        insert(
           kysely
-            .selectFrom(asked)
-            .select([
-              "asked.id",
-              text(metric),
-              text(tenantId),
-              text(period),
-              sql.lit(1).as("amount"),
-              text(instanceId),
-              sql<number>`cast(${at} as bigint)`.as("at_ms"),
-            ])
-            .where(sql<SqlBool>`${all} + asked.place <= ${real(limit)}`),
-        )
-        .onConflict((c) => c.doNothing())
-        .returning("execution_id");
-      const [rows = [], [now] = []] = await batch(
-        [insert, kysely.selectNoFrom(all.as("used"))],
-        turnOf(tenantId, period),
+            .selectFrom("reservations as held")
+            .select(["held.execution_id", ...row(metric)])
+            .where("held.metric", "=", first.metric)
+            .where("held.execution_id", "in", executionIds),
+        ),
       );
-      return {
-        taken: new Set(rows.map((row) => String(row["execution_id"]))),
-        used: Number(now?.["used"] ?? 0),
-      };
+      const now = counters.map(({ metric }) => kysely.selectNoFrom(used(metric).as("used")));
+      const queries = [insert(fitting).returning("execution_id"), ...alike, ...now];
+      const [rows = [], ...rest] = await batch(queries, turnOf(tenantId, period));
+      const sums = rest.slice(others.length).map(([found]) => Number(found?.["used"] ?? 0));
+      return { taken: new Set(rows.map((each) => String(each["execution_id"]))), used: sums };
+    },
+    async add(rows) {
+      // In key order, so that two instances lock the rows alike.
+      const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+      const updates = sorted.map(({ tenantId, period, metric, amount }) =>
+        kysely
+          .insertInto("usage")
+          .values({ tenant_id: tenantId, period, metric, used: amount })
+          .onConflict((c) =>
+            c
+              .columns(["tenant_id", "period", "metric"])
+              .doUpdateSet({ used: sql<number>`usage.used + ${real(amount)}` }),
+          ),
+      );
+      if (updates.length > 0) await batch(updates);
     },
     async release(executionId) {
       await kysely.deleteFrom("reservations").where("execution_id", "=", executionId).execute();
@@ -130,18 +142,21 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
         .execute();
       return new Set(rows.map((row) => row.execution_id)).size;
     },
-    async of(tenantId, period) {
-      const of = { tenant_id: tenantId, period };
-      const counted = kysely
+    async of(tenantId, period, metrics) {
+      let counted = kysely
         .selectFrom("usage")
         .select(["metric", "used", sql.lit(0).as("reserved")])
-        .where("tenant_id", "=", of.tenant_id)
-        .where("period", "=", of.period);
-      const open = kysely
+        .where("tenant_id", "=", tenantId)
+        .where("period", "=", period);
+      let open = kysely
         .selectFrom("reservations")
         .select(["metric", sql.lit(0).as("used"), "amount as reserved"])
-        .where("tenant_id", "=", of.tenant_id)
-        .where("period", "=", of.period);
+        .where("tenant_id", "=", tenantId)
+        .where("period", "=", period);
+      if (metrics) {
+        counted = counted.where("metric", "in", metrics);
+        open = open.where("metric", "in", metrics);
+      }
       const rows = await kysely
         .selectFrom(counted.unionAll(open).as("both"))
         .select((is) => [
@@ -160,6 +175,19 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
     },
   };
 }
+
+const RESERVED = [
+  "execution_id",
+  "metric",
+  "tenant_id",
+  "period",
+  "amount",
+  "instance_id",
+  "at_ms",
+] as const;
+
+const keyOf = ({ tenantId, period, metric }: Parameters<Store["usage"]["add"]>[0][number]) =>
+  `${tenantId} ${period} ${metric}`;
 
 /** PostgreSQL must be told that a parameter is a number. */
 function real(value: number) {

@@ -23,8 +23,9 @@ const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(
     "inputSchema",
     "risk",
     "createdAt",
+    "author",
   ],
-  { json: ["steps", "inputSchema"] },
+  { json: ["steps", "inputSchema", "author"] },
 );
 const RUN = columns<RunRow, WorkflowRunsTable>(
   [
@@ -61,8 +62,11 @@ const SCHEDULE = columns<ScheduleRow, SchedulesTable>(
     "lastExecutionId",
     "lastError",
     "createdAt",
+    "mandate",
+    "version",
+    "pin",
   ],
-  { json: ["input"], flags: ["enabled"] },
+  { json: ["input", "mandate"], flags: ["enabled"] },
 );
 const PLAN = columns<PlanRow, PlansTable>(
   ["tenantId", "userId", "place", "id", "version", "goal", "phases", "currentPhaseId", "updatedAt"],
@@ -216,6 +220,10 @@ export function schedules({ kysely }: Database): Store["schedules"] {
             input: change.input,
             next_at: change.next_at,
             key_id: change.key_id,
+            mandate: change.mandate,
+            version: change.version,
+            pin: change.pin,
+            last_error: null,
             leased_until: 0,
           }),
         )
