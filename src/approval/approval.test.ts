@@ -134,7 +134,7 @@ describe("asking", () => {
       reason: "concurrency",
       retryAfterSeconds: 30,
     });
-    expect(await desk.store.approvals.pendingOf("local", "bot")).toBe(3);
+    expect((await desk.store.approvals.pendingOf("local", "bot")).count).toBe(3);
     // One of those that wait may be joined all the same, and somebody else may ask.
     expect((await desk.held({ path: "0.md", content: "x" })).row.state).toBe("pending");
     expect((await desk.held({ path: "z", content: "x" }, { caller: testCaller() })).row.state).toBe(
@@ -170,7 +170,7 @@ describe("asking", () => {
   test("what cannot be audited does not wait", async () => {
     const desk = await open({ note: () => Promise.reject(new Error("disk full")) });
     await expect(desk.held()).rejects.toThrow("disk full");
-    expect(await desk.store.approvals.pendingOf("local", "bot")).toBe(0);
+    expect((await desk.store.approvals.pendingOf("local", "bot")).count).toBe(0);
   });
 
   test("nor when it cannot even be ended: a later sweep does that", async () => {

@@ -1,7 +1,7 @@
 // A person's yes to one call: durable, bound to exactly that call, used once, gone when it expires (C39, T18-T21).
 import type { ApprovalNotice, Call, Caller, Grant, JsonObject, Verdict } from "../call.ts";
 import type { Ask, Subject } from "../gate/stage.ts";
-import type { ApprovalRow, StandingRuleRow } from "../store/store.ts";
+import type { ApprovalRow, Cut, StandingRuleRow } from "../store/store.ts";
 
 /** What the approval stage asks. */
 export interface ApprovalGate {
@@ -65,7 +65,7 @@ export interface ApprovalDesk {
   /** NOT_FOUND for everybody else. */
   show(caller: Caller, id: string): Promise<ApprovalView>;
   /**
-   * FORBIDDEN / admin_only-like reasons for requester, agent keys and people without relation `approve`; CONFLICT / stale
+   * FORBIDDEN for requesters (but see self.ts), agent keys and people without relation `approve`; CONFLICT / stale
    * when it is not pending any more. `arguments` replaces the call's, both are kept, and earlier votes start over.
    * With `version` it counts only while nobody edited what the voter read. Once enough people agreed, the call goes on by
    * itself.
@@ -101,9 +101,14 @@ export interface StandingRules {
 }
 
 export interface ApprovalView extends Omit<ApprovalRow, "sealed" | "editedSealed" | "binding"> {
+  /** In lists: of these arguments only the beginning is there. One alone is always whole. */
+  readonly argumentsCut?: Cut;
+  readonly editedArgumentsCut?: Cut;
   /** Changes with every edit. */
   readonly version: string;
-  /** May this reader decide it? When not: why. */
+  /** Whoever asked agreed themselves, through another channel. */
+  readonly selfApproved: boolean;
+  /** May this reader decide it? When not: why, and what to do. */
   readonly mayDecide: boolean;
   readonly mayNot?: string;
 }

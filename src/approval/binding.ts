@@ -1,6 +1,6 @@
 // What an approval is bound to: who, which tool as it is pinned, exactly these arguments, under this policy (T18).
 import { createHash } from "node:crypto";
-import type { Caller, JsonObject } from "../call.ts";
+import { narrowingOf, type Caller, type JsonObject } from "../call.ts";
 import type { ApprovalRow } from "../store/store.ts";
 import type { Tool } from "../tools/tool.ts";
 import { canonicalJson } from "../util/json.ts";
@@ -15,6 +15,11 @@ export interface Bound {
   readonly policyVersion: string;
 }
 
+/** And how far whoever asks was narrowed: an agent's call is another one than the same call of its caller. */
+export interface Narrowed extends Bound {
+  readonly narrowing: string;
+}
+
 /** The part of a call that a yes is about. */
 export interface BoundSubject {
   readonly caller: Caller;
@@ -22,7 +27,7 @@ export interface BoundSubject {
   readonly arguments: JsonObject;
 }
 
-export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): Bound {
+export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): Narrowed {
   return {
     tenantId: caller.tenantId,
     requester: caller.userId,
@@ -31,12 +36,14 @@ export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): 
     toolName: tool?.name ?? "",
     toolPin: tool?.pin ?? "",
     policyVersion,
+    narrowing: narrowingOf(caller),
   };
 }
 
 /** SHA-256 over the canonical form (RFC 8785): equal calls give equal text, whatever the order of their keys. */
-export function bindingOf(bound: Bound, args: JsonObject): string {
-  const { tenantId, requester, keyId, capsuleId, toolName, toolPin, policyVersion } = bound;
+export function bindingOf(bound: Narrowed, args: JsonObject): string {
+  const { tenantId, requester, keyId, capsuleId, toolName, toolPin, policyVersion, narrowing } =
+    bound;
   const text = canonicalJson({
     tenantId,
     requester,
@@ -45,6 +52,7 @@ export function bindingOf(bound: Bound, args: JsonObject): string {
     toolName,
     toolPin,
     policyVersion,
+    narrowing,
     arguments: args,
   });
   return createHash("sha256").update(text).digest("hex");
@@ -67,7 +75,8 @@ export function differences(
     changed.push("caller");
   if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
   // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as it was.
-  if (bindingOf(row, subject.arguments) !== row.binding) changed.push("arguments");
+  if (bindingOf({ ...row, narrowing: now.narrowing }, subject.arguments) !== row.binding)
+    changed.push("arguments");
   if (now.policyVersion !== row.policyVersion) changed.push("policy");
   return changed;
 }

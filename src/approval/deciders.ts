@@ -1,15 +1,22 @@
-// Who may decide: a person (console, or a key made for it) who stands in relation `approve` to the tool and did not ask.
+// Who may decide: a person (console, or a key made for it) who stands in relation `approve` to the tool and did not ask;
+// or who asked, is alone, and answers through another channel (C52, see self.ts).
 import type { Caller } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { ApprovalRow } from "../store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
+import { createSelf, ownRefusal } from "./self.ts";
 
 /** Why somebody may not decide; with FORBIDDEN / permission_missing they have nothing to do with it at all. */
 export type Refusal = AppError;
 
+/** What of a question decides who may answer it. */
+export type Decidable = Pick<ApprovalRow, "requester" | "keyId" | "toolName" | "needed" | "state">;
+
 export interface Deciders {
   /** Null: may decide it. The row is of the caller's tenant. */
-  refusal(
+  refusal(caller: Caller, row: Decidable): Promise<Refusal | null>;
+  /** The same for what reaches beyond one call, which nobody grants to themselves. */
+  refusalForOthers(
     caller: Caller,
     row: Pick<ApprovalRow, "requester" | "toolName">,
   ): Promise<Refusal | null>;
@@ -19,41 +26,51 @@ export interface Deciders {
 
 const SCOPES = ["*", "tool:approve"];
 
-export function createDeciders({ relations }: Pick<ApprovalPowers, "relations">): Deciders {
-  const isPerson = ({ via, scopes }: Caller): boolean =>
-    via === "console" || (via === "key" && scopes.some((scope) => SCOPES.includes(scope)));
+type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "isOwner" | "now"> &
+  Pick<ApprovalPowers, "authenticates">;
+
+export function createDeciders(p: Powers): Deciders {
+  const self = createSelf(p);
+  // A console holds no more than the key that made its link: an agent's key makes no person by asking for one.
+  const isPerson = ({ via, scopes, role }: Caller): boolean =>
+    via !== "anonymous" &&
+    (scopes.some((scope) => SCOPES.includes(scope)) || (via === "console" && role === "admin"));
+
+  const mayApprove = async ({ userId }: Caller, toolName: string): Promise<boolean> => {
+    const subject = { type: "user", id: userId };
+    const resource = { type: "tool", id: toolName };
+    return (await p.relations.check({ resource, permission: "approve", subject })).has === "yes";
+  };
+
+  const refusalForOthers: Deciders["refusalForOthers"] = async (caller, row) => {
+    if (caller.userId === row.requester) return ownRefusal("whoever asks cannot agree to it");
+    const { userId } = caller;
+    const { toolName } = row;
+    if (!(await mayApprove(caller, toolName))) {
+      const grant = `ostiary relations write tool:${toolName}#approver@user:${userId}`;
+      const remedy = `ask an administrator: ${grant}`;
+      const message = `${userId} may not approve ${toolName}`;
+      return new AppError("FORBIDDEN", "permission_missing", message, { remedy });
+    }
+    return isPerson(caller) ? null : noPerson("scope_missing");
+  };
+
   return {
     isPerson,
-    async refusal(caller, { requester, toolName }) {
-      if (caller.userId === requester) {
-        return new AppError("FORBIDDEN", "own_approval", "whoever asks cannot agree to it", {
-          remedy: "let somebody else decide",
-        });
-      }
-      const { has } = await relations.check({
-        resource: { type: "tool", id: toolName },
-        permission: "approve",
-        subject: { type: "user", id: caller.userId },
-      });
-      if (has !== "yes") {
-        return new AppError(
-          "FORBIDDEN",
-          "permission_missing",
-          `${caller.userId} may not approve ${toolName}`,
-          {
-            remedy: `ask an administrator: ostiary relations write tool:${toolName}#approver@user:${caller.userId}`,
-          },
-        );
-      }
-      if (!isPerson(caller)) {
-        return new AppError(
-          "FORBIDDEN",
-          "scope_missing",
-          "this credential cannot decide approvals",
-          { remedy: "sign in to the console (ostiary open), or use a key with scope tool:approve" },
-        );
-      }
-      return null;
+    refusalForOthers,
+    async refusal(caller, row) {
+      if (caller.userId !== row.requester) return refusalForOthers(caller, row);
+      // What has been decided is not judged again: it would only be asked for lists.
+      if (row.state !== "pending") return ownRefusal("whoever asks cannot agree to it");
+      if (!(await mayApprove(caller, row.toolName)))
+        return ownRefusal("whoever asks cannot agree to it");
+      if (!isPerson(caller)) return noPerson("own_approval");
+      return self.refusal(caller, row);
     },
   };
 }
+
+const noPerson = (reason: "own_approval" | "scope_missing"): AppError =>
+  new AppError("FORBIDDEN", reason, "this credential cannot decide approvals", {
+    remedy: "sign in to the console (ostiary open), or use a key with scope tool:approve",
+  });

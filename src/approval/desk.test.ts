@@ -72,10 +72,14 @@ describe("who may decide", () => {
   });
 
   test("an outage of the relation engine is no yes", async () => {
-    const desk = await open({ relations: { check: () => Promise.reject(new Error("down")) } });
+    const desk = await open({
+      relations: { check: () => Promise.reject(new Error("down")), lookupSubjects: async () => [] },
+    });
     const { row } = await desk.held();
     await expect(desk.parts.desk.approve(ada, row.id, {})).rejects.toThrow("down");
-    const conditional = await open({ relations: { check: () => ({ has: "conditional" }) } });
+    const conditional = await open({
+      relations: { check: () => ({ has: "conditional" }), lookupSubjects: async () => [] },
+    });
     const other = await conditional.held();
     expect(await words(conditional.parts.desk.approve(ada, other.row.id, {}))).toBe(
       "NOT_FOUND / unknown",
@@ -272,7 +276,7 @@ describe("editing before approving", () => {
     const token = `ghp_${"a1B2".repeat(9)}`;
     const original = { password: "p1", other_password: "p2", command: `push --to x ${token}` };
     const shown = masker.value(original);
-    const back = (edited: JsonObject) => unmask(edited, original, masker);
+    const back = (edited: JsonObject) => unmask(edited, original, masker.value(original), masker);
     expect(back(shown)).toEqual({ arguments: original, faults: [] });
     const shorter = { ...shown, command: shown.command.replace("--to x ", "") };
     expect(back(shorter)).toEqual({
@@ -292,14 +296,17 @@ describe("editing before approving", () => {
     const masker = createMasker({ key: new Uint8Array(32) });
     const original = { text: "why does it say [masked:0123456789ab] here?" };
     const edited = { text: "why does it say [masked:0123456789ab]?" };
-    expect(unmask(edited, original, masker)).toEqual({ arguments: edited, faults: [] });
+    expect(unmask(edited, original, masker.value(original), masker)).toEqual({
+      arguments: edited,
+      faults: [],
+    });
   });
 
   test("masks are put back where they stood, in lists and below", () => {
     const original = { list: [{ token: "t1" }, "b"], "a/b": { secret: { x: 1 } }, none: null };
     const shown = { list: [{ token: "[masked]" }, "c"], "a/b": { secret: "[masked]" }, none: 1 };
     const masker = createMasker({ key: new Uint8Array(32) });
-    const back = (edited: JsonObject) => unmask(edited, original, masker);
+    const back = (edited: JsonObject) => unmask(edited, original, masker.value(original), masker);
     expect(back(shown)).toEqual({
       arguments: { list: [{ token: "t1" }, "c"], "a/b": { secret: { x: 1 } }, none: 1 },
       faults: [],
@@ -323,7 +330,7 @@ describe("seeing", () => {
     const { list, show } = desk.parts.desk;
     const own = await list(agent, { limit: 10 });
     expect(own.items.map((item) => [item.id, item.mayDecide, item.mayNot])).toEqual([
-      [mine.row.id, false, "whoever asks cannot agree to it"],
+      [mine.row.id, false, "whoever asks cannot agree to it; let somebody else decide"],
     ]);
     expect((await desk.store.approvals.get(mine.row.id))?.presentedAt).toBeNull();
     const inbox = await list(ada, { limit: 10, state: "pending" });

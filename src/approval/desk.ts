@@ -1,12 +1,21 @@
 // What people do with approvals: see them, agree (perhaps to other arguments), or say no.
-import type { Caller, JsonObject } from "../call.ts";
+import { narrowingOf, type Caller, type JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { ApprovalRow, ApprovalVote } from "../store/store.ts";
+import type { ApprovalHead, ApprovalRow, ApprovalVote } from "../store/store.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { ApprovalDesk, ApprovalView } from "./approval.ts";
 import { bindingOf } from "./binding.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
-import { type Ending, faultOf } from "./ending.ts";
+import { type Ending, faultOf, overFault } from "./ending.ts";
+import {
+  listedEdit,
+  type Listed,
+  KEPT_BYTES,
+  PAGE_BYTES,
+  READ_BYTES,
+  readListed,
+} from "./listed.ts";
+import type { FateOf } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn } from "./seal.ts";
 import { unmask } from "./unmask.ts";
@@ -17,6 +26,7 @@ export interface DeskParts {
   readonly deciders: Deciders;
   readonly ending: Ending;
   readonly waiting: Waiting;
+  readonly fateOf: FateOf;
   /** Lets the call go on; nobody waits for it here. */
   readonly carryOn: (approvalId: string) => void;
 }
@@ -32,7 +42,7 @@ interface Edit {
 }
 
 export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
-  const { seal, deciders, ending, waiting, carryOn } = parts;
+  const { seal, deciders, ending, waiting, fateOf, carryOn } = parts;
   const { approvals } = p.store;
 
   /** The row and whether this caller may decide it; NOT_FOUND for whoever has nothing to do with it. */
@@ -51,7 +61,9 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
   const kept = (comment: string | undefined): string | null =>
     comment === undefined ? null : p.masker.text(comment);
 
-  const present = async (rows: readonly ApprovalRow[]): Promise<void> => {
+  const present = async (
+    rows: readonly Pick<ApprovalRow, "id" | "state" | "presentedAt">[],
+  ): Promise<void> => {
     const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
     if (unseen.length > 0)
       await approvals.presented(
@@ -73,9 +85,30 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     return row;
   };
 
-  const editOf = (row: ApprovalRow, wanted: JsonObject): Edit | undefined => {
+  /** A yes to what has ended would run it for nobody: it ends instead, and whoever agreed is told why. */
+  const requireWanted = async (row: ApprovalRow): Promise<void> => {
+    const fate = await fateOf(row);
+    const why =
+      fate.state === "over"
+        ? fate.why
+        : p.registry.get(row.toolName) === null
+          ? `there is no tool ${row.toolName} any more`
+          : null;
+    if (why === null) return;
+    await ending.end(row, "cancelled", { fault: overFault(why) });
+    throw new AppError("CONFLICT", "stale", `approval ${row.id} is over: ${why}`, {
+      remedy: "nothing is left to decide; whoever asked may call again",
+    });
+  };
+
+  const editOf = async (row: ApprovalRow, wanted: JsonObject): Promise<Edit | undefined> => {
     const call = seal.open(row.id, sealedIn(row));
-    const { arguments: args, faults } = unmask(wanted, call.arguments, p.masker);
+    const { arguments: args, faults } = unmask(
+      wanted,
+      call.arguments,
+      await p.masker.valueInTurns(call.arguments),
+      p.masker,
+    );
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
     const tool = p.registry.get(row.toolName);
     if (tool?.pin !== row.toolPin)
@@ -94,9 +127,12 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
       );
     return {
-      arguments: p.masker.value(args),
+      arguments: await p.masker.valueInTurns(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
-      binding: bindingOf(row, args),
+      binding: bindingOf(
+        { ...row, narrowing: call.mandate ? narrowingOf(call.mandate) : "" },
+        args,
+      ),
     };
   };
 
@@ -106,7 +142,8 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     one: ApprovalVote,
     edit?: Edit,
   ): Promise<ApprovalRow> => {
-    const after = await approvals.vote(row.id, one, edit, row.binding);
+    const own = caller.userId === row.requester ? { ...one, self: true as const } : one;
+    const after = await approvals.vote(row.id, own, edit, row.binding);
     if (after === null) {
       const now = (await approvals.get(row.id)) as ApprovalRow; // rows are never deleted
       throw now.state === "pending" && now.binding !== row.binding
@@ -115,12 +152,16 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     }
     const { id: approvalId, executionId, toolName, requester } = row;
     const { decision, comment } = one;
-    const body = { approvalId, executionId, toolName, requester, decision, comment };
+    const how = {
+      ...(isSelfApproval(row, one) ? { selfApproved: true } : {}),
+      through: throughOf(caller),
+    };
+    const body = { approvalId, executionId, toolName, requester, decision, comment, ...how };
     await p.note(
       "approval.voted",
       caller,
       edit
-        ? { ...body, editedArguments: edit.arguments, version: seal.version(edit.binding) }
+        ? { ...body, ...listedEdit(edit.arguments, p.keep), version: seal.version(edit.binding) }
         : body,
     );
     if (after.state === "approved" || after.state === "declined") {
@@ -131,15 +172,30 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         requester,
         votes: after.votes.map(({ userId }) => userId),
         needed: after.needed,
+        ...how,
       });
     }
     return after;
   };
 
   const viewOf = (row: ApprovalRow, refusal: Refusal | null): ApprovalView => {
-    const { sealed: _sealed, editedSealed: _edited, binding, ...rest } = row;
-    const shown = { ...rest, version: seal.version(binding) };
-    if (refusal) return { ...shown, mayDecide: false, mayNot: refusal.message };
+    const {
+      sealed: _sealed,
+      editedSealed: _edited,
+      arguments: args,
+      editedArguments: edited,
+      ...head
+    } = row;
+    return { ...headOf({ ...head, bytes: 0 }, refusal), arguments: args, editedArguments: edited };
+  };
+  const headOf = (
+    row: ApprovalHead,
+    refusal: Refusal | null,
+  ): Omit<ApprovalView, "arguments" | "editedArguments"> => {
+    const { binding, bytes: _bytes, ...rest } = row;
+    const selfApproved = row.votes.some((one) => isSelfApproval(row, one));
+    const shown = { ...rest, version: seal.version(binding), selfApproved };
+    if (refusal) return { ...shown, mayDecide: false, mayNot: whyNot(refusal) };
     return row.state === "pending" && row.expiresAt > p.now()
       ? { ...shown, mayDecide: true }
       : { ...shown, mayDecide: false, mayNot: `it is ${row.state} already` };
@@ -153,19 +209,23 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         ...(onlyMine ? { requester: caller.userId } : {}),
         ...(state === undefined ? {} : { state }),
       };
-      let last = after === undefined ? null : await approvals.get(after);
+      let last: Omit<ApprovalHead, "bytes"> | null =
+        after === undefined ? null : await approvals.get(after);
       if (after !== undefined && last?.tenantId !== caller.tenantId) throw badCursor();
-      const found: { row: ApprovalRow; refusal: Refusal | null }[] = [];
+      const found: { row: ApprovalHead; refusal: Refusal | null }[] = [];
+      const size = { read: 0, shown: 0 };
+      const isFull = () =>
+        found.length === limit || size.read >= READ_BYTES || size.shown >= PAGE_BYTES;
       const byTool = new Map<string, Refusal | null>();
       let more = true;
-      for (let scanned = 0; more && found.length < limit && scanned < MAX_SCANNED;) {
+      for (let scanned = 0; more && !isFull() && scanned < MAX_SCANNED;) {
         const page = await approvals.list(filter, {
           limit: BATCH,
           ...(last ? { after: { createdAt: last.createdAt, id: last.id } } : {}),
         });
         more = page.length === BATCH;
         for (const row of page) {
-          if (found.length === limit) {
+          if (isFull()) {
             more = true;
             break;
           }
@@ -175,14 +235,23 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
           const known = own ? undefined : byTool.get(row.toolName);
           const refusal = known === undefined ? await deciders.refusal(caller, row) : known;
           if (!own) byTool.set(row.toolName, refusal);
-          if (own || refusal === null) found.push({ row, refusal });
+          if (!own && refusal !== null) continue;
+          found.push({ row, refusal });
+          size.read += row.bytes;
+          size.shown += Math.min(row.bytes, 2 * KEPT_BYTES);
         }
       }
+      const shown = await readListed(
+        found.map(({ row }) => row),
+        approvals,
+        p.keep,
+      );
       await present(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
-      return {
-        items: found.map(({ row, refusal }) => viewOf(row, refusal)),
-        next: more && last ? last.id : null,
-      };
+      const items = found.map(({ row, refusal }, at) => ({
+        ...headOf(row, refusal),
+        ...(shown[at] as Listed),
+      }));
+      return { items, next: more && last ? last.id : null };
     },
 
     async show(caller, id) {
@@ -193,7 +262,8 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
 
     async approve(caller, id, { comment, arguments: wanted, version }) {
       const row = await decidable(caller, id, version);
-      const edit = wanted === undefined ? undefined : editOf(row, wanted);
+      await requireWanted(row);
+      const edit = wanted === undefined ? undefined : await editOf(row, wanted);
       await present([row]);
       const one = {
         userId: caller.userId,
@@ -225,6 +295,22 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     },
   };
 }
+
+/** Whoever asked agreed themselves, which only somebody alone may. */
+const isSelfApproval = (row: Pick<ApprovalRow, "requester">, one: ApprovalVote): boolean =>
+  one.decision === "approve" && one.userId === row.requester;
+
+/** By what a person decided: for the record. */
+const throughOf = ({ via, keyId, signIn }: Caller): JsonObject => ({
+  via,
+  ...(keyId === null ? {} : { keyId }),
+  ...(signIn
+    ? { signInId: signIn.id, ...(signIn.keyId === null ? {} : { keyId: signIn.keyId }) }
+    : {}),
+});
+
+const whyNot = ({ message, fault }: Refusal): string =>
+  fault.remedy === undefined ? message : `${message}; ${fault.remedy}`;
 
 const notFound = (id: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `Approval '${id}' not found`, {

@@ -1,20 +1,22 @@
 // How an approval ends without being used: once, audited, told to whoever waits, and its execution ends with it.
 import type { Fault } from "../errors.ts";
-import type { ApprovalRow } from "../store/store.ts";
+import type { ApprovalHead } from "../store/store.ts";
 import { type ApprovalPowers, system, type Who } from "./powers.ts";
 import type { Waiting } from "./waiting.ts";
+
+type Ended = Omit<ApprovalHead, "bytes">;
 
 export type End = "cancelled" | "expired" | "not_presented";
 
 export interface Ending {
   /** False when somebody else was faster. */
-  end(row: ApprovalRow, to: End, options?: { by?: Who; fault?: Fault }): Promise<boolean>;
+  end(row: Ended, to: End, options?: { by?: Who; fault?: Fault }): Promise<boolean>;
   /** The execution has ended by itself: its yes must not be used later. */
-  drop(row: ApprovalRow): Promise<void>;
+  drop(row: Ended): Promise<void>;
   /** A request found it overdue and ended it: the audit, the news, the end of the execution. */
-  ranOut(row: ApprovalRow): Promise<void>;
+  ranOut(row: Ended): Promise<void>;
   /** The state is in the store already: the news, and the end of the execution. */
-  ended(row: ApprovalRow, fault: Fault): Promise<void>;
+  ended(row: Ended, fault: Fault): Promise<void>;
 }
 
 export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
@@ -28,12 +30,12 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
     }
   };
   /** Null when somebody else was faster. */
-  const close = async (row: ApprovalRow, to: End, by: Who): Promise<ApprovalRow | null> => {
+  const close = async (row: Ended, to: End, by: Who): Promise<Ended | null> => {
     const from = row.state === "approved" ? "approved" : "pending";
     const at = p.now();
     if (!(await p.store.approvals.end(row.id, from, to, at))) return null;
     await p.note(`approval.${to}`, by, audited(row, from));
-    return { ...row, state: to, decidedAt: at, sealed: null, editedSealed: null };
+    return { ...row, state: to, decidedAt: at };
   };
   return {
     ended,
@@ -53,7 +55,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
   };
 }
 
-const audited = ({ id, executionId, toolName, requester }: ApprovalRow, from: string) => ({
+const audited = ({ id, executionId, toolName, requester }: Ended, from: string) => ({
   approvalId: id,
   executionId,
   toolName,
@@ -61,8 +63,16 @@ const audited = ({ id, executionId, toolName, requester }: ApprovalRow, from: st
   from,
 });
 
+/** Whoever asked wants nothing any more. */
+export const overFault = (why: string): Fault => ({
+  code: "CANCELLED",
+  reason: "user",
+  message: `Nobody waits for this any more: ${why}`,
+  remedy: "call again: a new approval is asked for",
+});
+
 /** What the agent is told when nobody said yes (R086). */
-export function faultOf(state: End | "declined", row: ApprovalRow): Fault {
+export function faultOf(state: End | "declined", row: Ended): Fault {
   const seconds = Math.round((row.expiresAt - row.createdAt) / 1000);
   switch (state) {
     case "declined": {

@@ -3,10 +3,12 @@ import type { Call } from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import type { ApprovalRow } from "../store/store.ts";
 import type { Approvals } from "./approval.ts";
-import { bindingOf, boundOf, differences } from "./binding.ts";
+import { bindingOf, boundOf, differences, type Bound, type Narrowed } from "./binding.ts";
 import type { Ending } from "./ending.ts";
+import type { FateOf } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import { type Seal, sealedIn, waitingCall } from "./seal.ts";
+import { type Seal, waitingCall } from "./seal.ts";
+import { listedArguments } from "./listed.ts";
 import { inTurn } from "./turns.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -17,16 +19,21 @@ type Side = Pick<
 
 /** A row whose execution got no record by then belongs to a process that died in between. */
 export const UNHELD_AFTER_MS = 60_000;
+/** Sealed calls of one requester that wait: together no larger than this. One alone is limited by the body's limit. */
+const MAX_PENDING_BYTES = 16_777_216;
 
 export function createHold(
   p: ApprovalPowers,
-  parts: { seal: Seal; waiting: Waiting; ending: Ending },
+  parts: { seal: Seal; waiting: Waiting; ending: Ending; fateOf: FateOf },
 ): Side {
-  const { seal, waiting, ending } = parts;
+  const { seal, waiting, ending, fateOf } = parts;
   const { approvals, executions } = p.store;
   const oneByOne = inTurn();
 
-  const newRow = (call: Call, asks: Parameters<Approvals["request"]>[1]): ApprovalRow => {
+  const newRow = async (
+    call: Call,
+    asks: Parameters<Approvals["request"]>[1],
+  ): Promise<ApprovalRow> => {
     const tool = toolOf(call);
     const now = p.now();
     const rules = p.governance.approvalRules(tool);
@@ -35,9 +42,9 @@ export function createHold(
     return {
       id,
       executionId: call.id,
-      ...bound,
+      ...rowOf(bound),
       binding: bindingOf(bound, call.arguments),
-      arguments: p.masker.value(call.arguments),
+      arguments: await p.masker.valueInTurns(call.arguments),
       editedArguments: null,
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,
@@ -59,22 +66,23 @@ export function createHold(
 
   const refuseFlood = async (row: ApprovalRow): Promise<void> => {
     const { tenantId, requester } = row;
-    if ((await approvals.pendingOf(tenantId, requester)) < p.maxPending) return;
+    const { count, bytes } = await approvals.pendingOf(tenantId, requester);
+    const isLarge = count > 0 && bytes + Buffer.byteLength(row.sealed ?? "") > MAX_PENDING_BYTES;
+    if (count < p.maxPending && !isLarge) return;
     // One more of the same asks nothing new.
     const open = await approvals.list(
       { tenantId, requester, state: "pending" },
       { limit: p.maxPending },
     );
     if (open.some((other) => other.binding === row.binding)) return;
-    throw new AppError(
-      "TOO_MANY_REQUESTS",
-      "concurrency",
-      `${requester} has ${p.maxPending} calls waiting for approval already`,
-      {
-        remedy: "wait until some of them are decided, or withdraw them: ostiary runs cancel <id>",
-        retryAfterSeconds: 30,
-      },
-    );
+    const waits =
+      count < p.maxPending
+        ? `calls waiting for approval that with this one are more than ${MAX_PENDING_BYTES} bytes`
+        : `${p.maxPending} calls waiting for approval already`;
+    throw new AppError("TOO_MANY_REQUESTS", "concurrency", `${requester} has ${waits}`, {
+      remedy: "wait until some of them are decided, or withdraw them: ostiary runs cancel <id>",
+      retryAfterSeconds: 30,
+    });
   };
 
   const request = async (row: ApprovalRow): Promise<{ row: ApprovalRow; joined: boolean }> => {
@@ -106,7 +114,7 @@ export function createHold(
     terms: (subject) => p.governance.approvalRules(toolOf(subject)),
 
     async request(call, asks) {
-      const made = newRow(call, asks);
+      const made = await newRow(call, asks);
       const answer = await oneByOne(`${made.tenantId}\n${made.requester}`, () => request(made));
       if (answer.joined) return answer;
       const {
@@ -131,7 +139,7 @@ export function createHold(
         reasons,
         needed,
         expiresAt,
-        arguments: answer.row.arguments,
+        ...listedArguments(answer.row.arguments, p.keep),
       };
       try {
         await p.note("approval.requested", call.caller, body);
@@ -158,14 +166,14 @@ export function createHold(
         await ending.end(row, "expired");
         return null;
       }
-      const caller = await p.callerAgain(row.requester, row.keyId);
-      if (caller === null)
-        return giveUp(
-          row,
-          "what it was approved for has changed since: caller (the user or the key is gone)",
-        );
-      const waiting = opened(row);
-      if (waiting === null) return giveUp(row, "the waiting call cannot be read any more");
+      const fate = await fateOf(row);
+      if (fate.state === "elsewhere") return null;
+      if (fate.state === "over")
+        return giveUp(row, `what it was approved for is over: ${fate.why}`);
+      const {
+        caller,
+        waiting: { mandate: _mandate, ...waiting },
+      } = fate;
       const known = p.registry.get(row.toolName);
       const tool = known && p.governance.asGoverned(known, waiting.arguments);
       // The time a person took is not the call's: its deadline and its duration begin now (C17).
@@ -211,6 +219,16 @@ export function createHold(
         });
         return { ok: false, why: "changed", changed };
       }
+      // Whoever asked may have ended since the call was opened again.
+      const fate = await fateOf(row);
+      if (fate.state !== "here") {
+        p.report("an approved call is over", { approvalId, executionId: row.executionId, ...fate });
+        return {
+          ok: false,
+          why: "changed",
+          changed: [fate.state === "over" ? fate.why : "instance"],
+        };
+      }
       if (!(await approvals.consume(row.id, row.binding, p.now()))) return no("used");
       await p.note("approval.consumed", subject.caller, {
         approvalId,
@@ -248,15 +266,10 @@ export function createHold(
       return ending.end(row, "cancelled", { by: caller });
     },
   };
+}
 
-  function opened(row: ApprovalRow) {
-    try {
-      return seal.open(row.id, sealedIn(row));
-    } catch (cause) {
-      p.report("a waiting call cannot be read", { approvalId: row.id, err: cause });
-      return null;
-    }
-  }
+function rowOf({ narrowing: _narrowing, ...bound }: Narrowed): Bound {
+  return bound;
 }
 
 function toolOf({ tool, requestedName }: Pick<Call, "tool" | "requestedName">) {

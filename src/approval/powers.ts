@@ -1,10 +1,10 @@
 // What approvals are given; the engine's two functions arrive as such, because the engine asks approvals first.
-import type { Caller, JsonObject } from "../call.ts";
+import type { Call, Caller, JsonObject, Mandate } from "../call.ts";
 import type { Fault, FieldFault } from "../errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Relations } from "../relation/relation.ts";
 import type { State } from "../state/state.ts";
-import type { Action, ApprovalRow, Store } from "../store/store.ts";
+import type { Action, ApprovalHead, Cut, Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Ids } from "../util/ids.ts";
@@ -27,16 +27,25 @@ export interface ApprovalPowers {
   /** Version of the policy set in force. */
   readonly policyVersion: () => string;
   readonly governance: Pick<Governance, "approvalRules" | "asGoverned">;
-  readonly relations: Pick<Relations, "check">;
+  readonly relations: Pick<Relations, "check" | "lookupSubjects">;
+  /** Is this user an administrator of the house, whatever the credential was narrowed to? */
+  readonly isOwner: (who: Who) => Promise<boolean>;
+  /** False: requests without a credential are taken for the owner's, so nothing tells people from agents. */
+  readonly authenticates: boolean;
   readonly registry: Pick<Registry, "get">;
   /** Null when the arguments fit the tool's schema. */
   readonly validate: (tool: Tool, args: JsonObject) => readonly FieldFault[] | null;
-  /** The requester as they are today, through the same key; null when user or key is gone. */
-  readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
+  /** The requester with what they had then and have today; null when user or key is gone. */
+  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
+  /** Whose work the waiting call is part of: may it go on here, does another instance see to it, or why is it over? */
+  readonly ownerOf: (
+    who: Who,
+    call: Pick<Call, "entry" | "metadata">,
+  ) => Promise<"here" | "elsewhere" | { readonly over: string }>;
   readonly ids: Pick<Ids, "handle" | "hex">;
   readonly now: () => number;
   /** What people are shown, and what is kept readable, has its secrets masked. */
-  readonly masker: Pick<Masker, "text" | "value" | "secretsIn">;
+  readonly masker: Pick<Masker, "text" | "valueInTurns" | "secretsIn">;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;
   /** Goes on with the held call. Resolves once it was judged; throws when it could not be tried. */
@@ -44,9 +53,14 @@ export interface ApprovalPowers {
   /** Ends an execution that waits, with this fault; does nothing when it has ended or never was. */
   readonly refuse: (executionId: string, fault: Fault) => Promise<void>;
   /** Hands the news to whoever wants it; must not wait. */
-  readonly tell: (what: Told, row: ApprovalRow) => void;
+  readonly tell: (what: Told, row: Omit<ApprovalHead, "bytes">) => void;
   /** Work that nobody waits for failed, or a grant did not fit its call. */
   readonly report: (message: string, fields: Record<string, unknown>) => void;
+  /** What lists and the log show of arguments that are masked already: all of them, or their beginning. */
+  readonly keep: (
+    args: JsonObject,
+    maxBytes: number,
+  ) => { readonly value: JsonObject; readonly cut: Cut | null };
   /** Open questions one requester may have at a time. */
   readonly maxPending: number;
 }

@@ -1,10 +1,10 @@
 // The call that waits, kept so that only this server can read it and only for this approval.
 import { createHmac } from "node:crypto";
-import type { Call, JsonObject } from "../call.ts";
+import { mandateOf, type Call, type JsonObject, type Mandate } from "../call.ts";
 import type { ApprovalRow } from "../store/store.ts";
 import { createSealed, sealingKey } from "../util/sealed.ts";
 
-/** What is needed to go on with a call; who asks is looked up anew. */
+/** What is needed to go on with a call; what its caller may today is looked up anew. */
 export type WaitingCall = Pick<
   Call,
   | "requestedName"
@@ -16,7 +16,10 @@ export type WaitingCall = Pick<
   | "entry"
   | "ip"
   | "trace"
->;
+> & {
+  /** Whoever asked, as they were; absent in what an earlier release left, which does not go on. */
+  readonly mandate?: Mandate;
+};
 
 export interface Seal {
   close(approvalId: string, call: WaitingCall): string;
@@ -55,5 +58,6 @@ export function waitingCall(call: Omit<Call, "signal">, args: JsonObject): Waiti
     entry,
     ip,
     trace,
+    mandate: mandateOf(call.caller),
   };
 }

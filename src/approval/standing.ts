@@ -59,7 +59,7 @@ export function createStanding(
   const mayNot = async (caller: Caller, row: StandingRuleRow) =>
     caller.role === "admin" && deciders.isPerson(caller)
       ? null
-      : deciders.refusal(caller, { requester: row.userId, toolName: row.toolName });
+      : deciders.refusalForOthers(caller, { requester: row.userId, toolName: row.toolName });
 
   return {
     covers(subject) {
@@ -74,7 +74,7 @@ export function createStanding(
 
     async draft(caller, approvalId, { expiresInSeconds, matches }) {
       const approval = await show(caller, approvalId);
-      const refusal = await deciders.refusal(caller, approval);
+      const refusal = await deciders.refusalForOthers(caller, approval);
       if (refusal) throw refusal;
       assertGranted(approval);
       const shown = approval.editedArguments ?? approval.arguments;

@@ -1,12 +1,15 @@
 // What no caller's request would do: end what ran out, go on with what a crash left approved, mend what it left half done.
-import type { ApprovalRow } from "../store/store.ts";
-import { faultOf, type Ending } from "./ending.ts";
+import type { ApprovalHead } from "../store/store.ts";
+import { faultOf, overFault, type Ending } from "./ending.ts";
 import { UNHELD_AFTER_MS } from "./hold.ts";
+import type { FateOf } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
 
 export interface Sweep {
   /** One round; answers how many approvals it ended or let go on. */
   sweep(): Promise<number>;
+  /** Ends all whose caller, run, agent or parent has ended; answers how many. */
+  closeOver(): Promise<number>;
   /** Lets an approved call go on, once at a time; nobody waits. A failure is reported and tried again by a later round. */
   carryOn(approvalId: string): void;
 }
@@ -18,7 +21,7 @@ const STRANDED_AFTER_MS = 10_000;
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
+export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): Sweep {
   const { approvals, executions } = p.store;
   const underWay = new Set<string>();
 
@@ -53,7 +56,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
     );
   };
 
-  const expire = (row: ApprovalRow): Promise<boolean> =>
+  const expire = (row: ApprovalHead): Promise<boolean> =>
     ending.end(
       row,
       row.state === "pending" && row.presentedAt === null ? "not_presented" : "expired",
@@ -61,8 +64,8 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
 
   /** Each by itself: one that cannot be ended must not keep the others. */
   const each = async (
-    rows: readonly ApprovalRow[],
-    work: (row: ApprovalRow) => Promise<boolean>,
+    rows: readonly ApprovalHead[],
+    work: (row: ApprovalHead) => Promise<boolean>,
   ): Promise<number> => {
     let done = 0;
     for (const row of rows) {
@@ -75,8 +78,23 @@ export function createSweep(p: ApprovalPowers, ending: Ending): Sweep {
     return done;
   };
 
+  const closeIfOver = async ({ id }: ApprovalHead): Promise<boolean> => {
+    const row = await approvals.get(id);
+    if (row?.state !== "pending" && row?.state !== "approved") return false;
+    const fate = await fateOf(row);
+    return fate.state === "over" && ending.end(row, "cancelled", { fault: overFault(fate.why) });
+  };
+
   return {
     carryOn,
+    async closeOver() {
+      let closed = 0;
+      for (let rows = await approvals.open("", BATCH); rows.length > 0;) {
+        closed += await each(rows, closeIfOver);
+        rows = rows.length < BATCH ? [] : await approvals.open(rows.at(-1)?.id ?? "", BATCH);
+      }
+      return closed;
+    },
     async sweep() {
       const now = p.now();
       let done = await each(await approvals.overdue(now, BATCH), expire);

@@ -10,13 +10,14 @@ export interface Unmasked {
   readonly faults: readonly FieldFault[];
 }
 
+/** `shown` is the original as its masks show it. */
 export function unmask(
   edited: JsonObject,
   original: JsonObject,
-  masker: Pick<Masker, "value" | "secretsIn">,
+  shown: JsonObject,
+  masker: Pick<Masker, "secretsIn">,
 ): Unmasked {
   const faults: FieldFault[] = [];
-  const shown = masker.value(original);
   const foreign = (path: string, mask: string): void => {
     faults.push({
       path,

@@ -40,7 +40,7 @@ describe("the approval stage", () => {
       reason: "approval_required",
       message: "a person must agree: writing asks in ALERT; example.org is new",
       remedy:
-        "somebody who may approve system/probe, other than ada, can decide within 10 min: ostiary approvals list",
+        "somebody who may approve system/probe, through another channel than this one, can decide within 10 min: ostiary approvals list",
       rule: "modes.yaml:4",
     });
   });

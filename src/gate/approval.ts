@@ -86,7 +86,7 @@ function hold(
     kind: "hold",
     reason: "approval_required",
     message: `a person must agree: ${asks.map((ask) => ask.message).join("; ")}`,
-    remedy: `${people} who may approve ${tool.name}, other than ${subject.caller.userId}, can decide within ${duration(expiresInSeconds)}: ostiary approvals list`,
+    remedy: `${people} who may approve ${tool.name}, through another channel than this one, can decide within ${duration(expiresInSeconds)}: ostiary approvals list`,
     ...(rules.length > 0 ? { rule: rules.join(", ") } : {}),
   };
 }

@@ -37,10 +37,14 @@ function verdictOf(findings: readonly ArgumentFinding[], isSupposed: boolean): D
     kind: "allow",
     rule: told.rule.at,
     ...(findings.some(({ kind }) => kind === "waive") ? { waives: "mode_asks" } : {}),
+    ...(findings.some(isListed) ? { confines: true as const } : {}),
     ...(questions[0] ? { ask: askOf(questions[0], questions) } : {}),
     ...(isSupposed ? explain(told, findings) : {}),
   };
 }
+
+const isListed = ({ kind, reason }: ArgumentFinding): boolean =>
+  kind === "waive" && reason === "listed_command";
 
 function refuse(
   first: ArgumentFinding,

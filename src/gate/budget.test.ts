@@ -10,8 +10,10 @@ const reserving = (answer: Reserved | Promise<Reserved>) =>
 const supposing = (answer: Reserved) =>
   ask(budget, { suppose: {} }, { budgets: { reserve: unasked, peek: () => answer } });
 
+const ada = { kind: "user", id: "ada", plan: "free" } as const;
 const used: Reserved = {
   ok: false,
+  owner: ada,
   metric: "tool_calls",
   used: 100,
   limit: 100,
@@ -41,13 +43,22 @@ describe("stage budget", () => {
       code: "BUDGET_EXHAUSTED",
       reason: "budget_tool_calls",
       message:
-        "100 of the 100 tool_calls of this month are used, which leaves too few for this call; they start anew at 2026-12-01T00:00:00.000Z",
+        "user ada has used 100 of the 100 tool_calls of plan free this month, which leaves too few for this call; they start anew at 2026-12-01T00:00:00.000Z",
+      remedy: "wait until 2026-12-01, or ask an administrator for a larger plan for this user",
+    });
+    const tenant = { kind: "tenant", id: "local", plan: null } as const;
+    expect(reserving({ ...used, owner: tenant })).toMatchObject({
+      message: expect.stringMatching(
+        /^tenant local has used 100 of the 100 tool_calls this month/,
+      ) as string,
       remedy: "wait until 2026-12-01, or ask an administrator for a larger plan",
     });
   });
 
   test("a question takes nothing and shows what was read", () => {
-    const seen = [{ metric: "tool_calls", amount: 1, used: 3, limit: 100 }] as const;
+    const seen = [
+      { owner: "tenant", metric: "tool_calls", amount: 1, used: 3, limit: 100 },
+    ] as const;
     expect(supposing({ ok: true, seen })).toEqual({ kind: "allow", read: seen });
     expect(supposing(used)).toMatchObject({
       kind: "deny",

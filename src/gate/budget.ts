@@ -1,5 +1,6 @@
-// Budgets (C37, C38): what the call uses of its tenant's month is reserved before anybody is asked and anything runs.
+// Budgets (C37, C38, C51): what the call uses of the month is reserved before anybody is asked and anything runs.
 import type { Reserved } from "../limits/budget.ts";
+import { exhausted } from "../limits/exhausted.ts";
 import { allow, deny, type Decision, type Stage, type Subject } from "./stage.ts";
 
 export const budget: Stage = {
@@ -26,11 +27,11 @@ function decisionOf(subject: Subject, answer: Reserved): Decision {
       ...(seen ? { read: seen.map((line) => ({ ...line })) } : {}),
     };
   }
-  const { metric, used, limit } = answer;
-  const resetsAt = new Date(answer.resetsAt).toISOString();
-  return deny("BUDGET_EXHAUSTED", `budget_${metric}`, {
-    message: `${used} of the ${limit} ${metric} of this month are used, which leaves too few for this call; they start anew at ${resetsAt}`,
-    remedy: `wait until ${resetsAt.slice(0, 10)}, or ask an administrator for a larger plan`,
-    ...(subject.suppose ? { read: { metric, used, limit, resetsAt } } : {}),
+  const { owner, metric, used, limit } = answer;
+  const { reason, message, remedy, resetsAt } = exhausted(answer, "this call");
+  return deny("BUDGET_EXHAUSTED", reason, {
+    message,
+    remedy,
+    ...(subject.suppose ? { read: { owner: owner.kind, metric, used, limit, resetsAt } } : {}),
   });
 }

@@ -13,14 +13,28 @@ export const capsule: Stage = {
   engine: "store",
   hides: true,
   decide(subject, powers) {
-    const { capsuleId } = subject.caller;
+    const { capsuleId, also } = subject.caller;
     if (capsuleId === null) return notFound(subject);
     const tools = powers.capsule(capsuleId);
+    if (also) return linkedToAll(subject, [tools, ...also.map((id) => powers.capsule(id))]);
     return tools instanceof Promise
       ? tools.then((known) => linked(subject, known))
       : linked(subject, tools);
   },
 };
+
+type Known = CapsuleTools | null;
+
+async function linkedToAll(
+  subject: Subject,
+  capsules: readonly (Known | Promise<Known>)[],
+): Promise<Decision> {
+  for (const capsule of capsules) {
+    const decision = linked(subject, await capsule);
+    if (decision.kind !== "allow") return decision;
+  }
+  return allow();
+}
 
 function linked(subject: Subject, tools: CapsuleTools | null): Decision {
   const { tool, caller } = subject;

@@ -40,7 +40,7 @@ describe("R075: the mode and the tool's rule", () => {
       code: "FORBIDDEN",
       reason: "mode_forbids",
       message:
-        "system/probe (system_write, dangerous) does not run in mode LOCKDOWN: critical safety event",
+        "Tool not allowed in LOCKDOWN mode: system/probe (system_write, dangerous), critical safety event",
       remedy: "wait until the mode changes, or use a tool that this mode lets run",
       rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string,
     });

@@ -19,7 +19,7 @@ export const mode: Stage = {
     if (rule.verdict === "run") return explained ? { kind: "allow", ...explained } : allow();
     if (rule.verdict === "approval") return asks(tool, current, rule, explained);
     return deny("FORBIDDEN", "mode_forbids", {
-      message: `${tool.name} (${tool.effects}, ${tool.risk}) does not run in mode ${current}: ${governance.describe(current)}`,
+      message: `Tool not allowed in ${current} mode: ${tool.name} (${tool.effects}, ${tool.risk}), ${governance.describe(current)}`,
       remedy: "wait until the mode changes, or use a tool that this mode lets run",
       rule: rule.rule.at,
       ...explained,

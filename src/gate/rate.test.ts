@@ -45,7 +45,8 @@ describe("stage rate", () => {
       kind: "deny",
       code: "TOO_MANY_REQUESTS",
       reason: "rate_key",
-      message: "60 calls per minute for this key (key-minute); next place in 23 s",
+      message:
+        "Rate limit exceeded: 60 calls per minute for this key (key-minute); next place in 23 s",
       remedy: "retry after 23 s",
       retryAfterSeconds: 23,
       windows: [window("key-minute")],
@@ -65,12 +66,50 @@ describe("stage rate", () => {
     expect(decision).toMatchObject({ reason: "rate_tool", retryAfterSeconds: 900 });
     expect(decision).toHaveProperty(
       "message",
-      "10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute); next place in 900 s",
+      "Rate limit exceeded: 10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute); next place in 900 s",
     );
     const soon = decide(refusal(["user", window("user-minute", { resetSeconds: 0 })]));
     expect(soon).toMatchObject({ retryAfterSeconds: 1 });
     const gone = decide(refusal(["category", window("category-minute")]), { tool: null });
     expect(gone).toMatchObject({ reason: "rate_category" });
+  });
+
+  test("item 15: the throttle names itself, the reason and the end", () => {
+    const throttle = {
+      callsPerMinute: 30,
+      until: Date.UTC(2026, 10, 18, 1),
+      because: "3 calls were forbidden within 10 minutes",
+    };
+    const refused = (quota: number): RateAnswer => {
+      const full = window("throttle-minute", { quota });
+      return {
+        ok: false,
+        windows: [full],
+        violated: [{ kind: "throttle", window: full, throttle }],
+      };
+    };
+    expect(decide(refused(30))).toMatchObject({
+      reason: "rate_throttle",
+      message:
+        "Rate limit exceeded: user ada is throttled to 30 calls per minute until 2026-11-18T01:00:00.000Z, because 3 calls were forbidden within 10 minutes (throttle-minute); next place in 23 s",
+      remedy:
+        "retry after 23 s; stop making the calls that were refused (ostiary history list --status failed)",
+      retryAfterSeconds: 23,
+    });
+    expect(decide(refused(0))).toMatchObject({
+      message: expect.stringContaining(
+        "throttled to no calls until 2026-11-18T01:00:00.000Z",
+      ) as string,
+      remedy: "wait until 2026-11-18T01:00:00.000Z",
+    });
+  });
+
+  test("item 1: the tenant's window is named as such", () => {
+    expect(decide(refusal(["tenant", window("tenant-minute")]))).toMatchObject({
+      reason: "rate_tenant",
+      message:
+        "Rate limit exceeded: 60 calls per minute for tenant local (tenant-minute); next place in 23 s",
+    });
   });
 
   test("a closed window names no time: nobody knows it", () => {
@@ -79,7 +118,7 @@ describe("stage rate", () => {
     );
     expect(decision).toMatchObject({
       reason: "rate_mode",
-      message: "no calls in the present operating mode (mode-minute)",
+      message: "Rate limit exceeded: no calls in the present operating mode (mode-minute)",
       remedy: "wait until the operating mode changes",
     });
     expect(decision).not.toHaveProperty("retryAfterSeconds");

@@ -1,6 +1,5 @@
 // Rate windows (C19): one place in each that applies, in all of them or in none.
-import type { RateWindow } from "../call.ts";
-import type { RateAnswer, RateKind } from "../limits/rate.ts";
+import type { RateAnswer, RateKind, Violated } from "../limits/rate.ts";
 import { allow, deny, type Decision, type Stage, type Subject } from "./stage.ts";
 
 export const rate: Stage = {
@@ -29,20 +28,34 @@ function decisionOf(subject: Subject, answer: RateAnswer): Decision {
   const [longest] = violated;
   // A state that refuses without saying why cannot be believed either.
   if (!longest) throw new Error("the rate windows refused a call and named none");
-  const closed = violated.some(({ window }) => window.quota === 0);
+  const shut = violated.find(({ window }) => window.quota === 0);
   const seconds = Math.max(1, longest.window.resetSeconds);
-  const limits = violated.map(({ kind, window }) => limitText(kind, window, subject)).join("; ");
+  const limits = violated.map((each) => limitText(each, subject)).join("; ");
   return deny("TOO_MANY_REQUESTS", `rate_${longest.kind}`, {
-    message: closed ? limits : `${limits}; next place in ${seconds} s`,
-    remedy: closed ? "wait until the operating mode changes" : `retry after ${seconds} s`,
+    message: `Rate limit exceeded: ${limits}${shut ? "" : `; next place in ${seconds} s`}`,
+    remedy: shut ? remedyOfShut(shut) : remedyOf(violated, seconds),
     windows,
-    ...(closed ? {} : { retryAfterSeconds: seconds }),
+    ...(shut ? {} : { retryAfterSeconds: seconds }),
     ...read,
   });
 }
 
+/** No call passes: time alone does not help, or nobody knows how long. */
+const remedyOfShut = ({ throttle }: Violated): string =>
+  throttle ? `wait until ${isoOf(throttle.until)}` : "wait until the operating mode changes";
+
+function remedyOf(violated: readonly Violated[], seconds: number): string {
+  const wait = `retry after ${seconds} s`;
+  if (!violated.some(({ kind }) => kind === "throttle")) return wait;
+  return `${wait}; stop making the calls that were refused (ostiary history list --status failed)`;
+}
+
+const isoOf = (at: number): string => new Date(at).toISOString();
+
 const WHOSE: Record<RateKind, (subject: Subject) => string> = {
   user: ({ caller }) => `for user ${caller.userId}`,
+  tenant: ({ caller }) => `for tenant ${caller.tenantId}`,
+  throttle: ({ caller }) => `for user ${caller.userId}`,
   category: ({ tool }) => `for tools of category ${String(tool?.category)}`,
   tool: ({ requestedName }) => `for ${requestedName}`,
   mode: () => "in the present operating mode",
@@ -51,8 +64,11 @@ const WHOSE: Record<RateKind, (subject: Subject) => string> = {
 };
 
 /** `60 calls per minute for this key (key-minute)` */
-function limitText(kind: RateKind, { name, quota }: RateWindow, subject: Subject): string {
+function limitText({ kind, window, throttle }: Violated, subject: Subject): string {
+  const { name, quota } = window;
   const unit = name.slice(name.lastIndexOf("-") + 1);
   const calls = quota === 0 ? "no calls" : `${quota} calls per ${unit}`;
-  return `${calls} ${WHOSE[kind](subject)} (${name})`;
+  if (!throttle) return `${calls} ${WHOSE[kind](subject)} (${name})`;
+  const { userId } = subject.caller;
+  return `user ${userId} is throttled to ${calls} until ${isoOf(throttle.until)}, because ${throttle.because} (${name})`;
 }

@@ -72,6 +72,8 @@ interface Allow {
   readonly ask?: Ask;
   /** Reason of an ask of an earlier stage that need not be put after all. */
   readonly waives?: string;
+  /** It runs unasked because a list says so: in the narrowest box. */
+  readonly confines?: true;
   /** Gives back what this yes took, when the call is refused after all. */
   readonly undo?: () => void | Promise<void>;
   readonly windows?: readonly RateWindow[];
@@ -101,6 +103,8 @@ export interface Trail {
   readonly asks: Ask[];
   readonly undo: (() => void | Promise<void>)[];
   windows: readonly RateWindow[];
+  /** A list let it run unasked. */
+  confined: boolean;
   /** The stages that had to wait for their engine; null: none. */
   waited: string[] | null;
   /** When the last stage ended: the next one begins. One look at the clock a stage instead of two. */
@@ -112,6 +116,7 @@ export const newTrail = (): Trail => ({
   asks: [],
   undo: [],
   windows: [],
+  confined: false,
   waited: null,
   at: performance.now(),
 });
@@ -211,7 +216,8 @@ function stamp(stage: Stage, decision: Decision, began: number, trail: Trail): V
   if (decision === ALLOW) return { stage: stage.name, verdict: "allow", ms };
   if (decision.windows) trail.windows = decision.windows;
   if (decision.kind === "allow") {
-    const { kind, ask, undo, windows: _windows, ...rest } = decision;
+    const { kind, ask, undo, windows: _windows, confines, ...rest } = decision;
+    if (confines) trail.confined = true;
     if (rest.waives !== undefined) withdraw(trail.asks, rest.waives);
     if (ask) trail.asks.push(ask);
     if (undo) trail.undo.push(undo);

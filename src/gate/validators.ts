@@ -14,26 +14,26 @@ export interface Validators {
 }
 
 const SHOWN_FAULTS = 3;
+/** Of larger values only the first fault is looked for: all of them may be as many as the value has parts. */
+const MAX_EXPLAINED_PARTS = 2_000;
+/** Names and choices in messages; whatever was sent is told only in part. */
+const MAX_SHOWN = 200;
+
+const OPTIONS = { strict: false, validateFormats: false } as const;
 
 export function createValidators(): Validators {
-  // Made with the first check: it reads the schemas of JSON Schema itself, memory that an idle server does without.
-  let ajv: Ajv2020 | null = null;
-  const compile = (schema: JsonObject): ValidateFunction =>
-    (ajv ??= new Ajv2020({
-      allErrors: true,
-      strict: false,
-      validateFormats: false,
-      verbose: true,
-    })).compile(schema);
-  const compiled = new WeakMap<JsonObject, ValidateFunction>();
+  // Made with the first check: they read the schemas of JSON Schema itself, memory that an idle server does without.
+  const judge = compiler(() => new Ajv2020(OPTIONS));
+  const explainer = compiler(() => new Ajv2020({ ...OPTIONS, allErrors: true, verbose: true }));
+  const first = compiler(() => new Ajv2020({ ...OPTIONS, verbose: true }));
   const interpreted = new WeakMap<JsonObject, ReturnType<typeof foreignSchema>>();
   return {
     check(schema, value) {
-      let validate = compiled.get(schema);
-      if (!validate) compiled.set(schema, (validate = compile(schema)));
-      if (validate(value)) return null;
+      if (judge(schema)(value)) return null;
+      const explain = (isSmall(value) ? explainer : first)(schema);
+      explain(value);
       // Errors are there whenever the answer was no.
-      return (validate.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);
+      return (explain.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);
     },
     checkForeign(schema, value) {
       let made = interpreted.get(schema);
@@ -53,12 +53,35 @@ export function createValidators(): Validators {
   };
 }
 
+function compiler(make: () => Ajv2020): (schema: JsonObject) => ValidateFunction {
+  let ajv: Ajv2020 | null = null;
+  const compiled = new WeakMap<JsonObject, ValidateFunction>();
+  return (schema) => {
+    let validate = compiled.get(schema);
+    if (!validate) compiled.set(schema, (validate = (ajv ??= make()).compile(schema)));
+    return validate;
+  };
+}
+
+function isSmall(value: unknown): boolean {
+  let parts = 0;
+  const open = [value];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (typeof one !== "object" || one === null) continue;
+    const inner: unknown[] = Array.isArray(one) ? one : Object.values(one);
+    parts += inner.length;
+    if (parts > MAX_EXPLAINED_PARTS) return false;
+    open.push(...inner.filter((part) => part !== undefined));
+  }
+  return true;
+}
+
 function faultOf(error: ErrorObject | Misfit): FieldFault {
   const { instancePath: path, data, message = "does not fit the schema" } = error;
   const params = error.params as Misfit["params"];
   switch (error.keyword) {
     case "additionalProperties": {
-      const name = String(params["additionalProperty"]);
+      const name = short(String(params["additionalProperty"]));
       const known = Object.keys(Object(error.parentSchema?.["properties"]) as object);
       const close = nearest(name, known);
       const suggestion = close
@@ -105,10 +128,19 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
+/** Of lists and objects only what they are, where writing them out would take long. */
 function shown(value: unknown): string {
-  const text = String(JSON.stringify(value));
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+  if (typeof value === "string") return cut(JSON.stringify(value.slice(0, 60)), value.length > 60);
+  if (typeof value === "object" && value !== null && !isSmall(value))
+    return `a large ${kindOf(value)}`;
+  return cut(String(JSON.stringify(value)), false);
 }
+
+const cut = (text: string, isPart: boolean): string =>
+  text.length > 60 || isPart ? `${text.slice(0, 57)}…` : text;
+
+const short = (name: string): string =>
+  name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
 
 function pointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");

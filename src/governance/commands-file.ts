@@ -1,5 +1,6 @@
 // The section `commands` of tools.yaml: which programs run without asking, which never run, and what gives them away.
 import { MODES, type Mode } from "../call.ts";
+import { grammarOf, type Grammar } from "./arguments/grammar.ts";
 import type { RuleSource } from "./governance.ts";
 import type { Entry, Ruled } from "./yaml.ts";
 
@@ -24,6 +25,8 @@ export interface CommandRules {
   readonly deniedOptions: ReadonlyMap<string, readonly Ruled<string>[]>;
   /** Most operands a listed program takes without asking. */
   readonly maxOperands: ReadonlyMap<string, number>;
+  /** How programs read their arguments, where an administrator says so; the shipped ones are known anyway. */
+  readonly grammars: ReadonlyMap<string, Grammar>;
   readonly environment: {
     readonly denied: readonly Ruled<string>[];
     readonly free: readonly Ruled<string>[];
@@ -39,17 +42,20 @@ const NAME = /^[A-Za-z0-9_.+-]+\*?$/;
 const VARIABLE = /^\*?[A-Za-z_][A-Za-z0-9_]*\*?$/;
 
 export function readCommands(entry: Entry): CommandRules {
-  const fields = entry.fields([
-    "path",
-    "run",
-    "ask",
-    "deny",
-    "starters",
-    "file_operands",
-    "denied_options",
-    "max_operands",
-    "environment",
-  ]);
+  const fields = entry.fields(
+    [
+      "path",
+      "run",
+      "ask",
+      "deny",
+      "starters",
+      "file_operands",
+      "denied_options",
+      "max_operands",
+      "environment",
+    ],
+    ["grammar"],
+  );
   const environment = fields.environment.fields(["denied", "free"]);
   const rules = {
     rule: entry.rule,
@@ -64,6 +70,7 @@ export function readCommands(entry: Entry): CommandRules {
     maxOperands: new Map(
       fields.max_operands.entries().map(([name, most]) => [name, most.whole(0, 1_000) ?? 0]),
     ),
+    grammars: new Map(fields.grammar?.entries().map(([name, one]) => [name, readGrammar(one)])),
     environment: { denied: variables(environment.denied), free: variables(environment.free) },
   };
   for (const item of fields.path.items()) {
@@ -78,6 +85,25 @@ export function readCommandOverride(entry: Entry, general: CommandRules): Comman
   const fields = entry.fields([], ["run", "deny"]);
   const deny = fields.deny ? names(fields.deny) : [];
   return { run: fields.run ? readRun(fields.run, general) : null, deny };
+}
+
+const OPTIONS = /^\s*(?:(?:-[A-Za-z0-9.]+|--[A-Za-z0-9][A-Za-z0-9-]*)(?:\s+|$))*$/;
+
+function readGrammar(entry: Entry): Grammar {
+  const fields = entry.fields([], ["flags", "values", "optional", "operands"]);
+  const list = (one: Entry | undefined): string => {
+    const text = one?.text() ?? "";
+    if (!OPTIONS.test(text))
+      one?.fault(`expected options such as "-ab --all", got ${JSON.stringify(text)}`);
+    return text;
+  };
+  const operands = fields.operands?.whole(0, 1_000);
+  return grammarOf({
+    flags: list(fields.flags),
+    values: list(fields.values),
+    optional: list(fields.optional),
+    ...(operands === undefined ? {} : { operands }),
+  });
 }
 
 function readRun(entry: Entry, { ask, deny }: Pick<CommandRules, "ask" | "deny">): RunLists {

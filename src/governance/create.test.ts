@@ -136,7 +136,9 @@ describe("limits, plans and approvals", () => {
     expect(governanceOf({ defaultPerMinute: 7 }).limits.ofPlan("team")).toBe(600);
     expect(MODES.map((mode) => governance.limits.ofMode(mode))).toEqual([null, 15, 5, 0, 10]);
     expect(governance.limits.ofMode("PANIC" as Mode)).toBe(0);
-    expect(governance.limits.perIp).toBeNull();
+    expect(governance.limits.perIp).toBe(300);
+    expect(governance.limits.explicitDefault).toBeNull();
+    expect(governanceOf({ defaultPerMinute: 7 }).limits.explicitDefault).toBe(7);
     expect(governance.limits.ofCategory("web")).toBeNull();
     const web = governanceOf(
       {},

@@ -5,9 +5,9 @@ import type { Tool } from "../tools/tool.ts";
 import { hostsForCall, judgeArguments, type ToolArguments } from "./arguments/index.ts";
 import { match, programsOf } from "./arguments/programs.ts";
 import { hostsOf } from "./arguments/urls.ts";
-import { escalator } from "./escalate.ts";
+import { asWriterOf, escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files.ts";
-import type { ApprovalRules, FileRules, Governance, Territory } from "./governance.ts";
+import type { ApprovalRules, FileRules, Governance, ModeRule, Territory } from "./governance.ts";
 import { rulesOf, type RulesByMode } from "./mode-rules.ts";
 import { survey, type Places, type Survey } from "./territory.ts";
 import type { PathRules, ToolRules } from "./tools-file.ts";
@@ -17,7 +17,7 @@ export interface GovernanceOptions extends Places {
   workspaceOf?(caller: Caller, sessionId: string | null): string;
   /** The folder of this session that nobody else has, or of this user for calls without one; null when there is none. */
   scratchOf(caller: Caller, sessionId: string | null): string | null;
-  /** Calls per minute of a caller without a plan, where the configuration sets it. */
+  /** Calls per minute of a caller whose plan names none, where the configuration sets it. */
   readonly defaultPerMinute?: number | null;
 }
 
@@ -40,22 +40,28 @@ export function createGovernance(
         hosts: hostsOf(tools.hosts, own?.hosts ?? null, tool.effects),
         maxReadBytes: own?.maxFileBytes ?? tools.sizes.read,
         maxWriteBytes: own?.maxFileBytes ?? tools.sizes.write,
+        usualRule: (mode) => ruleIn(tool, mode),
+        writingRule: (mode) => ruleIn(asWriter(tool), mode),
         territory:
           own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory,
       };
     });
   const rules = { of: toolArguments };
   const generalHosts = hostsOf(tools.hosts, null, "network");
-  const asGoverned = escalator((name) => tools.tools.get(name)?.risk ?? null);
+  const riskOf = (name: string) => tools.tools.get(name)?.risk ?? null;
+  const asGoverned = escalator(riskOf);
+  const asWriter = asWriterOf(riskOf);
   const { listEntries: maxListEntries, visitedEntries: maxVisitedEntries } = tools.sizes;
+
+  function ruleIn(tool: Tool, mode: Mode): ModeRule {
+    const known = remember(rulesByMode, tool, () => rulesOf(tool, tools));
+    // A mode nobody knows is the strictest one.
+    return (known as Partial<RulesByMode>)[mode] ?? known.LOCKDOWN;
+  }
 
   return Object.freeze<Governance>({
     version,
-    modeRule(tool, mode) {
-      const known = remember(rulesByMode, tool, () => rulesOf(tool, tools));
-      // A mode nobody knows is the strictest one.
-      return (known as Partial<RulesByMode>)[mode] ?? known.LOCKDOWN;
-    },
+    modeRule: ruleIn,
     describe: (mode) => modes.modes[mode].description,
     async filesFor({ tool, caller, sessionId }): Promise<FileRules> {
       const own = tool && toolArguments(tool);
@@ -84,6 +90,7 @@ export function createGovernance(
         plan === null
           ? (options.defaultPerMinute ?? plans.withoutPlan.callsPerMinute)
           : plans.plans[plan].callsPerMinute,
+      explicitDefault: options.defaultPerMinute ?? null,
       ofCategory: (category) => tools.categories.get(category) ?? null,
       ofTool: toolLimits(tools.tools),
       ofMode: (mode) => modeLimit(mode),

@@ -41,6 +41,23 @@ export function escalator(riskOf: (name: string) => Risk | null): AsGoverned {
   };
 }
 
+/**
+ * The tool as a writer of content: a dangerous one that writes, whatever it is otherwise. A risk that governance sets for
+ * it is somebody's decision about this very tool, and stays.
+ */
+export function asWriterOf(riskOf: (name: string) => Risk | null): (tool: Tool) => Tool {
+  const known = new WeakMap<Tool, Tool>();
+  return (tool) => {
+    let found = known.get(tool);
+    if (found === undefined) {
+      const risk = riskOf(tool.name) === null ? "dangerous" : undefined;
+      const raised: Escalation = { argument: "", effects: "system_write", ...(risk && { risk }) };
+      known.set(tool, (found = raise(tool, raised)));
+    }
+    return found;
+  };
+}
+
 function withRisk(tool: Tool, risk: Risk | null): Tool {
   return risk === null || risk === tool.risk ? tool : Object.freeze({ ...tool, risk });
 }

@@ -4,7 +4,7 @@ import type { DocumentFault } from "./governance.ts";
 import { LOCKDOWN_AT_MOST, stricter } from "./mode-rules.ts";
 import { readModes, type ModesFile } from "./modes-file.ts";
 import { readPlans, type PlansFile } from "./plans-file.ts";
-import { readTools, type Known, type ToolsFile } from "./tools-file.ts";
+import { readTools, type Known, type KnownTool, type ToolsFile } from "./tools-file.ts";
 import { readYaml, type Entry } from "./yaml.ts";
 
 export const FILE_NAMES = ["tools.yaml", "modes.yaml", "plans.yaml"] as const;
@@ -19,6 +19,8 @@ export interface GovernanceFiles {
 export interface KnownNames {
   /** Canonical names of all tools. */
   tools(): Iterable<string>;
+  /** One of them by any of its names. */
+  tool(name: string): KnownTool | null;
   /** Names of upstream servers: their tools may come and go, so only the server is checked. */
   servers(): Iterable<string>;
 }
@@ -55,8 +57,8 @@ function knownOf(names: KnownNames): Known {
   return {
     tools,
     categories,
-    isTool: (name) =>
-      tools.includes(name) || servers.some((server) => name.startsWith(`${server}/`)),
+    tool: (name) => names.tool(name),
+    isOfServer: (name) => servers.some((server) => name.startsWith(`${server}/`)),
     isCategory: (name) => categories.includes(name),
   };
 }

@@ -23,8 +23,8 @@ export interface ArgumentFinding {
   /** deny refuses; ask lets a person decide; waive says that nobody need be asked on account of the mode. */
   readonly kind: "deny" | "ask" | "waive";
   /**
-   * Of a denial path_forbidden, path_not_allowed, command_forbidden, env_forbidden, size_exceeded, egress_blocked; of an ask command_asks,
-   * host_asks; of a waiver unattended_path, listed_command.
+   * Of a denial path_forbidden, path_not_allowed, command_forbidden, env_forbidden, size_exceeded, egress_blocked, mode_forbids; of an ask command_asks,
+   * host_asks, path_asks; of a waiver unattended_path, listed_command.
    */
   readonly reason: string;
   /** JSON pointer of the argument. */
@@ -44,12 +44,19 @@ export interface ArgumentSubject {
   readonly mode: Mode;
 }
 
+export const SELF_RULES = ["owner", "never"] as const;
+
 export interface ApprovalRules {
   readonly expiresInSeconds: number;
   /** How many different people must agree. */
   readonly approvals: number;
   /** How long a door keeps a caller waiting; 0 answers pending at once. */
   readonly holdSeconds: number;
+  /**
+   * May an administrator agree to a call of their own, through another channel? Absent: as long as nobody else may
+   * approve the tool.
+   */
+  readonly self?: (typeof SELF_RULES)[number];
 }
 
 /** Where a path leads, and whether it may be touched there. One judge for the gate and for the power that opens files. */
@@ -73,6 +80,8 @@ export interface Territory {
   foldersOnly(real: string): RuleSource | null;
   /** Real paths that are forbidden by name. */
   readonly guarded: readonly string[];
+  /** Those that are forbidden by name for writing only. */
+  readonly guardedForWriting: readonly string[];
   /** The real folder that relative paths start from. */
   readonly workspace: string;
   /** The real folder of this session (of this user, without one) that nobody else has. */
@@ -135,8 +144,10 @@ export interface Governance {
   asGoverned(tool: Tool, given: JsonObject | null): Tool;
   /** Null: no window. */
   readonly limits: {
-    /** Calls per minute of one user of this plan (null = no plan). */
+    /** Calls per minute that this plan names for its owner; of null: a caller whose plan names none. */
     ofPlan(plan: Plan | null): number | null;
+    /** RATE_LIMIT_REQUESTS_PER_MINUTE, only where it is set. */
+    readonly explicitDefault: number | null;
     ofCategory(category: string): number | null;
     /** Calls per hour of one tool, and whose calls are counted together. */
     ofTool(
@@ -144,6 +155,7 @@ export interface Governance {
     ): { readonly perHour: number; readonly scope: "caller" | "tenant" | "global" } | null;
     /** Calls per minute of one caller in this mode. */
     ofMode(mode: Mode): number | null;
+    /** Requests per minute from one address, of those that nobody answers for. */
     readonly perIp: number | null;
   };
   /** Null: unlimited. */
@@ -182,6 +194,8 @@ export interface TransitionRule {
   /** Names of sensors; any of them firing, or (going back) all of them quiet. */
   readonly when: { readonly firing: readonly string[] } | { readonly quietSeconds: number };
   readonly needsHuman: boolean;
+  /** Sensors whose own move goes back by itself, although a person decides about all others. */
+  readonly unlessBy?: readonly string[];
 }
 
 /** `TOOL_WHITELIST` and the flag `tools_policy` (C6). */

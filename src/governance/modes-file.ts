@@ -73,7 +73,10 @@ function readSensor(name: string, entry: Entry): SensorRule {
 function readTransitions(entry: Entry): TransitionRule[] {
   const seen = new Set<string>();
   return entry.items().map((item) => {
-    const fields = item.fields(["from", "to"], ["firing", "quiet_seconds", "needs_human"]);
+    const fields = item.fields(
+      ["from", "to"],
+      ["firing", "quiet_seconds", "needs_human", "unless_by"],
+    );
     const from = fields.from.choice(MODES) ?? "NORMAL";
     const to = fields.to.choice(MODES) ?? "NORMAL";
     const pair = `${from} to ${to}`;
@@ -84,12 +87,16 @@ function readTransitions(entry: Entry): TransitionRule[] {
     if (!fields.firing && !fields.quiet_seconds)
       item.fault("needs firing (names of sensors) or quiet_seconds");
     const needsHuman = fields.needs_human?.flag() ?? false;
+    const unlessBy = (fields.unless_by?.items() ?? []).map((name) => name.choice(SENSORS) ?? "cpu");
+    if (fields.unless_by && !(fields.quiet_seconds && needsHuman))
+      fields.unless_by.fault("goes with quiet_seconds and needs_human");
     if (fields.quiet_seconds)
       return {
         from,
         to,
         when: { quietSeconds: fields.quiet_seconds.whole(0, DAY_SECONDS) ?? 0 },
         needsHuman,
+        ...(unlessBy.length > 0 ? { unlessBy } : {}),
       };
     const firing = (fields.firing?.items() ?? []).map((name) => name.choice(SENSORS) ?? "cpu");
     if (fields.firing && firing.length === 0) fields.firing.fault("names no sensor");

@@ -16,6 +16,8 @@ export interface PlansFile {
 }
 
 const MAX_PER_MINUTE = 1_000_000;
+/** Nothing was ever counted under these names: documents of earlier releases still have them, and mean nothing by it. */
+const RETIRED = ["learning", "storage_gb", "sessions"] as const;
 
 export function readPlans(file: Entry): PlansFile {
   const fields = file.fields(["plans", "without_plan", "per_ip", "low_warning"]);
@@ -33,7 +35,7 @@ export function readPlans(file: Entry): PlansFile {
 
 function readPlan(entry: Entry): PlanRules {
   const fields = entry.fields(["calls_per_minute", "budgets"]);
-  const budgets = fields.budgets.fields(METRICS);
+  const budgets = fields.budgets.fields(METRICS, RETIRED);
   return {
     callsPerMinute: fields.calls_per_minute.limit(MAX_PER_MINUTE) ?? null,
     budgets: Object.fromEntries(

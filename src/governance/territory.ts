@@ -1,6 +1,7 @@
 // Where a path leads, decided component by component and without touching anything outside the allowed folders (C11).
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isGitName, isRepository } from "../util/git-names.ts";
 import { quote } from "../util/quote.ts";
 import type { Access, Located, Refused, RuleSource, Territory } from "./governance.ts";
 import {
@@ -34,6 +35,15 @@ const CONTROL: RuleSource = { at: "built in", text: "a path holds no NUL or cont
 const CIRCLE: RuleSource = {
   at: "built in",
   text: `a path leads through at most ${MAX_LINKS} links`,
+};
+/** Built in: what git reads from there can start programs, and no governance file makes that harmless. */
+const GIT: Ruled<string> = {
+  value: "what git keeps in .git is written by git alone",
+  rule: { at: "built in", text: ".git is forbidden for writing, in every spelling" },
+};
+const REPOSITORY: RuleSource = {
+  at: "built in",
+  text: "a git repository's own folder is forbidden for writing, and none is made",
 };
 /** What a rule is called in messages, where its text would say too little. */
 const CALLED: Partial<Record<string, string>> = {
@@ -120,10 +130,7 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
     });
   };
   return {
-    lasting: await lstat(places.workspace).then(
-      () => true,
-      () => false,
-    ),
+    lasting: await exists(places.workspace),
     async within(scratch) {
       if (scratch === null) return plain;
       let found = known.get(scratch);
@@ -168,14 +175,29 @@ function territoryOf(s: Surveyed): Territory {
       ),
     );
 
-  function forbiddenBy(path: string, access: Access): RuledRegion | null {
+  function forbiddenBy(path: string, access: Access): RuledRegion | Ruled<string> | null {
     const names = componentsOf(path);
     for (const region of s.forbidden) {
       if (!region.value.covers(names)) continue;
       if (!region.isData || !isExcepted(names)) return region;
     }
     if (access === "read") return null;
-    return s.unwritable.find((region) => region.value.covers(names)) ?? null;
+    const named = s.unwritable.find((region) => region.value.covers(names));
+    // The workspace itself may lie in such a folder (a worktree kept there), but nothing of it below the workspace.
+    if (named || !names.some(isGitName)) return named ?? null;
+    return (place(path)?.names ?? names).some(isGitName) ? GIT : null;
+  }
+
+  /** Of a real path that is to be written: a folder on the way to it, or it itself, is a repository or would become one. */
+  async function repositoryAt(real: string, given: string): Promise<Refused | null> {
+    const found = place(real);
+    if (!found) return null;
+    for (let depth = 0; depth <= found.names.length; depth++) {
+      const folder = join(found.root.real, ...found.names.slice(0, depth));
+      const has = (part: string): Promise<boolean> => exists(join(folder, part));
+      if (await isRepository(has, found.names[depth])) return inRepository(given, show(folder));
+    }
+    return null;
   }
 
   /** The root a path belongs to, by either of its names, and the way down from it. */
@@ -208,7 +230,7 @@ function territoryOf(s: Surveyed): Territory {
     return {
       ok: false,
       reason: "path_not_found",
-      message: `path ${quote(given)}: its links lead in a circle`,
+      message: `Path ${shownPath(given)}: its links lead in a circle`,
       remedy: "remove one of the links",
       rule: CIRCLE,
     };
@@ -249,6 +271,7 @@ function territoryOf(s: Surveyed): Territory {
     workspace: s.workspace.real,
     scratch: s.scratch?.real ?? null,
     guarded: s.forbidden.flatMap(({ value }) => value.plainPaths),
+    guardedForWriting: s.unwritable.flatMap(({ value }) => value.plainPaths),
     isRoot: (real) =>
       s.roots.some(
         (root) =>
@@ -269,7 +292,9 @@ function territoryOf(s: Surveyed): Territory {
         expandStart(given, s.places.home, s.scratch?.named ?? null),
       );
       const real = await (itself ? entry : follow)(path, given, access);
-      return typeof real === "string" ? { ok: true, path: real, shown: show(real) } : real;
+      if (typeof real !== "string") return real;
+      const refused = access === "write" ? await repositoryAt(real, given) : null;
+      return refused ?? { ok: true, path: real, shown: show(real) };
     },
     allows(real, access) {
       const names = componentsOf(real);
@@ -291,31 +316,48 @@ function territoryOf(s: Surveyed): Territory {
     by: { value: Region | string; rule: RuleSource },
     access: Access,
   ): Refused {
-    const text =
-      typeof by.value === "string"
-        ? by.value
-        : `${CALLED[by.value.text] ?? by.value.text} is forbidden`;
+    const text = typeof by.value === "string" ? by.value : (CALLED[by.value.text] ?? by.value.text);
     const writing =
       access === "write" && s.unwritable.some((region) => region === by) ? " for writing" : "";
     return {
       ok: false,
       reason: "path_forbidden",
-      message: `path ${quote(given)}: ${text}${writing}`,
+      message: `Path ${shownPath(given)} is forbidden${writing}: ${text}`,
       remedy: "use a path inside the workspace; this rule has no exception",
       rule: by.rule,
     };
   }
 }
 
+/** As it was given, where nothing in it could be taken for the text around it. */
+const shownPath = (given: string): string => (PLAIN_PATH.test(given) ? given : quote(given));
+const PLAIN_PATH = /^[\w./~$@%+,=-]{1,200}$/;
+
 function outside(given: string, rule: RuleSource): Refused {
   return {
     ok: false,
     reason: "path_not_allowed",
-    message: `path ${quote(given)} leads outside the workspace`,
+    message: `Path ${shownPath(given)} not in allowed paths`,
     remedy: "use a path inside the workspace, or ask an administrator to allow the folder",
     rule,
   };
 }
+
+function inRepository(given: string, folder: string): Refused {
+  return {
+    ok: false,
+    reason: "path_forbidden",
+    message: `path ${quote(given)}: ${quote(folder)} is a git repository, or would become one: its files are written by git alone`,
+    remedy: "use another folder; this rule has no exception",
+    rule: REPOSITORY,
+  };
+}
+
+const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** The path that results from replacing the first link below the root, or null when there is none. */
 async function firstLink(root: string, names: readonly string[]): Promise<string | null> {

@@ -8,7 +8,7 @@ import {
   readCommandOverride,
 } from "./commands-file.ts";
 import { readHosts, readHostOverride, type HostOverride, type HostRules } from "./hosts-file.ts";
-import type { ApprovalRules, ModeRule, RuleSource } from "./governance.ts";
+import { SELF_RULES, type ApprovalRules, type ModeRule, type RuleSource } from "./governance.ts";
 import { patternFault } from "./patterns.ts";
 import type { Entry, Ruled } from "./yaml.ts";
 
@@ -78,9 +78,18 @@ export interface ToolsFile {
   };
 }
 
+/** A tool that rules may speak of. */
+export interface KnownTool {
+  readonly name: string;
+  readonly effects: Effects;
+}
+
 /** Which names may be governed: a tool that nobody knows is a fault. */
 export interface Known {
-  isTool(name: string): boolean;
+  /** By any of its names. */
+  tool(name: string): KnownTool | null;
+  /** Tools of other servers come and go: only the server is looked at. */
+  isOfServer(name: string): boolean;
   isCategory(name: string): boolean;
   readonly tools: readonly string[];
   readonly categories: readonly string[];
@@ -138,31 +147,39 @@ function readToolEntries(
   commands: CommandRules,
 ): Map<string, ToolRules> {
   const tools = new Map<string, ToolRules>();
-  for (const [name, tool] of entry.entries()) {
-    if (!known.isTool(name)) tool.unknown("tools: there is no tool", name, known.tools);
-    tools.set(name, readTool(tool, commands));
+  for (const [given, tool] of entry.entries()) {
+    const found = known.tool(given);
+    const name = found?.name ?? given;
+    if (!found && !known.isOfServer(given))
+      tool.unknown("tools: there is no tool", given, known.tools);
+    if (tools.has(name)) tool.fault(`there is an entry for ${name} already`);
+    tools.set(name, readTool(tool, found, commands));
   }
   return tools;
 }
 
-function readTool(entry: Entry, commands: CommandRules): ToolRules {
-  const fields = entry.fields(
-    [],
-    [
-      "risk",
-      "modes",
-      "rate_limit_per_hour",
-      "rate_limit_scope",
-      "approvals",
-      "allowed_paths",
-      "forbidden_paths",
-      "unattended_paths",
-      "max_file_size_mb",
-      "commands",
-      "hosts",
-      "touches",
-    ],
-  );
+const TOOL_KEYS = [
+  "category",
+  "risk",
+  "modes",
+  "allowed_in_modes",
+  "requires_approval_in_modes",
+  "forbidden_in_modes",
+  "rate_limit_per_hour",
+  "rate_limit_scope",
+  "approvals",
+  "allowed_paths",
+  "forbidden_paths",
+  "unattended_paths",
+  "max_file_size_mb",
+  "commands",
+  "hosts",
+  "touches",
+] as const;
+
+function readTool(entry: Entry, tool: KnownTool | null, commands: CommandRules): ToolRules {
+  const fields = entry.fields([], TOOL_KEYS);
+  if (fields.category) checkClass(fields.category, tool);
   if (fields.rate_limit_scope && !fields.rate_limit_per_hour)
     fields.rate_limit_scope.fault("needs rate_limit_per_hour beside it");
   const size = fields.max_file_size_mb;
@@ -170,10 +187,10 @@ function readTool(entry: Entry, commands: CommandRules): ToolRules {
   return {
     rule: entry.rule,
     risk: risk === undefined ? null : riskOf(risk),
-    modes: fields.modes ? modeRules(fields.modes.fields([], MODES)) : null,
+    modes: toolModes(fields),
     perHour: fields.rate_limit_per_hour?.limit(MAX_PER_HOUR),
     scope: fields.rate_limit_scope?.choice(SCOPES) ?? "caller",
-    approvals: fields.approvals ? approvalNumbers(fields.approvals.fields([], APPROVAL_KEYS)) : {},
+    approvals: fields.approvals ? approvalRules(fields.approvals.fields([], APPROVAL_KEYS)) : {},
     allowed: fields.allowed_paths ? patterns(fields.allowed_paths) : null,
     forbidden: fields.forbidden_paths ? patterns(fields.forbidden_paths) : [],
     unattended: fields.unattended_paths ? patterns(fields.unattended_paths) : null,
@@ -182,6 +199,42 @@ function readTool(entry: Entry, commands: CommandRules): ToolRules {
     hosts: fields.hosts ? readHostOverride(fields.hosts) : null,
     touches: (fields.touches?.items() ?? []).map(readTouch),
   };
+}
+
+/** Nobody can make a tool another one by writing so: the key says what the tool is, or it is a mistake. */
+function checkClass(entry: Entry, tool: KnownTool | null): void {
+  const given = entry.choice(EFFECTS);
+  if (given === undefined || tool === null || given === tool.effects) return;
+  entry.fault(`${tool.name} is of the class ${tool.effects}; leave the key out`);
+}
+
+/** Later ones beat earlier ones: forbidden beats approval, approval beats allowed (C35). */
+const MODE_LISTS = {
+  allowed_in_modes: "run",
+  requires_approval_in_modes: "approval",
+  forbidden_in_modes: "no",
+} as const;
+
+type ModeKeys = "modes" | keyof typeof MODE_LISTS;
+
+/** One rule per mode, from `modes` or from the lists; null: the tool's entry says nothing of modes. */
+function toolModes(fields: Partial<Record<ModeKeys, Entry>>): ModeRules | null {
+  if (fields.modes) {
+    for (const key of Object.keys(MODE_LISTS) as (keyof typeof MODE_LISTS)[])
+      fields[key]?.fault("takes modes or the lists of modes, not both");
+    return modeRules(fields.modes.fields([], MODES));
+  }
+  let rules: Partial<Record<Mode, ModeRule>> | null = null;
+  for (const key of Object.keys(MODE_LISTS) as (keyof typeof MODE_LISTS)[]) {
+    const list = fields[key];
+    if (!list) continue;
+    rules ??= {};
+    for (const item of list.items()) {
+      const mode = item.choice(MODES);
+      if (mode !== undefined) rules[mode] = { verdict: MODE_LISTS[key], rule: item.rule };
+    }
+  }
+  return rules;
 }
 
 function readTouch(entry: Entry): Touch {
@@ -203,23 +256,26 @@ function readTouch(entry: Entry): Touch {
   };
 }
 
-const APPROVAL_KEYS = ["expires_in_seconds", "approvals", "hold_seconds"] as const;
+const APPROVAL_NUMBERS = ["expires_in_seconds", "approvals", "hold_seconds"] as const;
+const APPROVAL_KEYS = [...APPROVAL_NUMBERS, "self"] as const;
 
 function readApprovals(entry: Entry): ApprovalRules {
-  const read = approvalNumbers(entry.fields(APPROVAL_KEYS));
+  const read = approvalRules(entry.fields(APPROVAL_NUMBERS, ["self"]));
   return { expiresInSeconds: 1, approvals: 1, holdSeconds: 0, ...read };
 }
 
-function approvalNumbers(
+function approvalRules(
   fields: Partial<Record<(typeof APPROVAL_KEYS)[number], Entry>>,
 ): Partial<ApprovalRules> {
   const expiresInSeconds = fields.expires_in_seconds?.whole(1, 7 * DAY_SECONDS);
   const approvals = fields.approvals?.whole(1, 20);
   const holdSeconds = fields.hold_seconds?.whole(0, 300);
+  const self = fields.self?.choice(SELF_RULES);
   return {
     ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
     ...(approvals === undefined ? {} : { approvals }),
     ...(holdSeconds === undefined ? {} : { holdSeconds }),
+    ...(self === undefined ? {} : { self }),
   };
 }
 

@@ -39,6 +39,42 @@ it("a preset administrator key is taken as it stands and never printed", async (
   await again.close();
 });
 
+it("the keys are found among hundreds of others of the same user", async () => {
+  const first = await startApp({ listen: false });
+  const owner = await first.callerOf(first.adminKey);
+  for (let i = 0; i < 120; i++)
+    await first.doors.directory.createKey(owner, { userId: "owner", name: `k${i}`, scopes: ["*"] });
+  await first.stop();
+  const preset = "correct-horse-battery-staple-and-more";
+  const { dataDir } = first;
+  const second = await startApp({ listen: false, dataDir, flags: { adminKey: preset } });
+  expect(await second.callerOf(preset)).toMatchObject({ userId: "owner", role: "admin" });
+  await second.stop();
+  const third = await startApp({ listen: false, dataDir });
+  expect(third.app.newAdminKey).toBeNull();
+  expect(await third.callerOf(first.adminKey)).toMatchObject({ userId: "owner" });
+  await third.close();
+});
+
+it("A6: a preset key that was revoked stays revoked at the next start; another one is taken", async () => {
+  const [preset, other] = [
+    "correct-horse-battery-staple-and-more",
+    "another-horse-battery-staple-and-more",
+  ];
+  const first = await startApp({ listen: false, flags: { adminKey: preset } });
+  const owner = await first.callerOf(preset);
+  await first.doors.directory.revokeKey(owner, owner.keyId ?? "");
+  await first.stop();
+  const { dataDir } = first;
+  const second = await startApp({ listen: false, dataDir, flags: { adminKey: preset } });
+  await expect(second.callerOf(preset)).rejects.toMatchObject({ fault: { code: "UNAUTHORIZED" } });
+  await second.stop();
+  const third = await startApp({ listen: false, dataDir, flags: { adminKey: other } });
+  expect(await third.callerOf(other)).toMatchObject({ userId: "owner" });
+  await expect(third.callerOf(preset)).rejects.toMatchObject({ fault: { code: "UNAUTHORIZED" } });
+  await third.close();
+});
+
 it("a lost or revoked key file is replaced at the next start", async () => {
   const first = await startApp({ listen: false });
   const owner = await first.callerOf(first.adminKey);

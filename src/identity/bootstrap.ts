@@ -1,9 +1,8 @@
 // What a first start writes: the tenant, two capsules, the owner, the `cli` caller, and their keys. Explicit rows, no bypass.
 import type { Level } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { KeyRow, Store } from "../store/store.ts";
+import { AlreadyExists, type KeyRow, type Store } from "../store/store.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { Ids } from "../util/ids.ts";
 import { isWellFormed, matches, mintKey, sealKey, type MintedKey } from "./keys.ts";
 
 export const LOCAL_TENANT = "local";
@@ -11,9 +10,8 @@ export const OWNER = "owner";
 export const CLI = "cli";
 
 export interface BootstrapPowers {
-  readonly store: Pick<Store, "tenants" | "users" | "keys" | "capsules">;
+  readonly store: Pick<Store, "shared" | "tenants" | "users" | "keys" | "capsules">;
   readonly serverSecret: string;
-  readonly ids: Ids;
   readonly now: () => number;
   readonly tools: readonly Tool[];
   /** Administrator key preset by the operator, taken as it stands. */
@@ -22,8 +20,17 @@ export interface BootstrapPowers {
   readonly writeSecret: (name: string, value: string) => void;
 }
 
-/** Safe to run at every start; answers the administrator key only when it was made now. */
-export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: string | null }> {
+export interface Bootstrapped {
+  /** Only when it was made now. */
+  readonly newAdminKey: string | null;
+  /** The database has an administrator key, and it lies with the instance that made it. */
+  readonly adminKeyElsewhere: boolean;
+  /** The preset administrator key was revoked, and stays so: a start gives no right back that somebody took. */
+  readonly presetRevoked: boolean;
+}
+
+/** Safe to run at every start, and by several instances at once: what is there stays, and nobody makes it twice. */
+export async function bootstrap(p: BootstrapPowers): Promise<Bootstrapped> {
   const now = p.now();
   await p.store.tenants.ensure({
     id: LOCAL_TENANT,
@@ -42,7 +49,7 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
   await ensureUser(p, OWNER, "Owner", "admin");
   await ensureUser(p, CLI, "Command line", "user");
 
-  const newAdminKey = await ensureKey(p, {
+  const admin = await ensureKey(p, {
     userId: OWNER,
     name: "admin",
     file: "admin.key",
@@ -62,7 +69,11 @@ export async function bootstrap(p: BootstrapPowers): Promise<{ newAdminKey: stri
     level: "admin",
     capsuleId: "all",
   });
-  return { newAdminKey };
+  return {
+    newAdminKey: admin.minted,
+    adminKeyElsewhere: admin.elsewhere,
+    presetRevoked: admin.revoked ?? false,
+  };
 }
 
 /** What asks for a special permission, or can do anything to the machine, is linked by a person. */
@@ -78,18 +89,31 @@ async function ensureCapsule(
 ): Promise<void> {
   if (await p.store.capsules.get(id)) return;
   const at = p.now();
-  await p.store.capsules.create({
-    id,
-    tenantId: LOCAL_TENANT,
-    name,
-    version: 1,
-    status: "active",
-    isDefault,
-    capabilities,
-    listing: "full",
-    createdAt: at,
-    updatedAt: at,
-  });
+  await unlessThere(() =>
+    p.store.capsules.create({
+      id,
+      tenantId: LOCAL_TENANT,
+      name,
+      version: 1,
+      status: "active",
+      isDefault,
+      capabilities,
+      listing: "full",
+      createdAt: at,
+      updatedAt: at,
+    }),
+  );
+}
+
+/** False when another instance, which started at the same time, was faster. */
+async function unlessThere(create: () => Promise<void>): Promise<boolean> {
+  try {
+    await create();
+    return true;
+  } catch (cause) {
+    if (cause instanceof AlreadyExists) return false;
+    throw cause;
+  }
 }
 
 async function ensureUser(
@@ -99,15 +123,17 @@ async function ensureUser(
   role: "admin" | "user",
 ): Promise<void> {
   if (await p.store.users.get(id)) return;
-  await p.store.users.create({
-    id,
-    tenantId: LOCAL_TENANT,
-    name,
-    role,
-    roles: ["tool_user"],
-    plan: null,
-    createdAt: p.now(),
-  });
+  await unlessThere(() =>
+    p.store.users.create({
+      id,
+      tenantId: LOCAL_TENANT,
+      name,
+      role,
+      roles: ["tool_user"],
+      plan: null,
+      createdAt: p.now(),
+    }),
+  );
 }
 
 interface WantedKey {
@@ -120,11 +146,33 @@ interface WantedKey {
   readonly capsuleId: string;
 }
 
-/** The key in the file if the store still knows it, the preset one, or a new one. */
-async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<string | null> {
-  const known = (
-    await p.store.keys.list(LOCAL_TENANT, { limit: 100, userId: wanted.userId })
-  ).filter((key) => key.name === wanted.name);
+interface Ensured {
+  readonly minted: string | null;
+  readonly elsewhere: boolean;
+  readonly revoked?: boolean;
+}
+
+const PAGE = 100;
+
+/** All of them, however many: one that is passed over would be made again. */
+async function keysOf(p: BootstrapPowers, userId: string): Promise<KeyRow[]> {
+  const keys: KeyRow[] = [];
+  for (;;) {
+    const after = keys.at(-1)?.id ?? "";
+    const page = await p.store.keys.list(LOCAL_TENANT, { limit: PAGE, after, userId });
+    keys.push(...page);
+    if (page.length < PAGE) return keys;
+  }
+}
+
+/**
+ * The key in the file if the store still knows it, the preset one, or a new one. On a database of several instances a new
+ * one is made only while there is none: each further instance has a data directory of its own, and gets no key for it.
+ */
+async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<Ensured> {
+  const known = (await keysOf(p, wanted.userId)).filter((key) => key.name === wanted.name);
+  // Instances that look at the same moment choose the same id, so that one of them makes the key.
+  const id = `key_${wanted.name}_${known.length + 1}`;
   const alive = (secret: string): boolean =>
     known.some((key) => key.revokedAt === null && matches(secret, key, p.serverSecret));
   if (wanted.preset !== null) {
@@ -139,21 +187,34 @@ async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<string 
         },
       );
     }
-    if (!alive(wanted.preset)) await store(p, wanted, sealKey(wanted.preset, p.serverSecret));
-    return null;
+    const { preset } = wanted;
+    if (
+      known.some((key) => key.revokedAt !== null && matches(preset, key, p.serverSecret)) &&
+      !alive(preset)
+    )
+      return { minted: null, elsewhere: false, revoked: true };
+    if (!alive(preset)) await store(p, id, wanted, sealKey(preset, p.serverSecret));
+    return { minted: null, elsewhere: false };
   }
   const kept = p.readSecret(wanted.file);
-  if (kept !== null && alive(kept)) return null;
+  if (kept !== null && alive(kept)) return { minted: null, elsewhere: false };
+  if (p.store.shared && known.some((key) => key.revokedAt === null))
+    return { minted: null, elsewhere: true };
   const minted = mintKey(p.serverSecret);
-  await store(p, wanted, minted);
+  if (!(await store(p, id, wanted, minted))) return { minted: null, elsewhere: true };
   p.writeSecret(wanted.file, minted.secret);
-  return minted.secret;
+  return { minted: minted.secret, elsewhere: false };
 }
 
-async function store(p: BootstrapPowers, wanted: WantedKey, key: MintedKey): Promise<void> {
+function store(
+  p: BootstrapPowers,
+  id: string,
+  wanted: WantedKey,
+  key: MintedKey,
+): Promise<boolean> {
   const now = p.now();
   const row: KeyRow = {
-    id: p.ids.next("key", now),
+    id,
     tenantId: LOCAL_TENANT,
     userId: wanted.userId,
     name: wanted.name,
@@ -170,5 +231,5 @@ async function store(p: BootstrapPowers, wanted: WantedKey, key: MintedKey): Pro
     lastUsedAt: null,
     limits: null,
   };
-  await p.store.keys.create(row);
+  return unlessThere(() => p.store.keys.create(row));
 }

@@ -8,11 +8,13 @@ import {
   type KeyRow,
   type Listing,
   type Store,
+  type TenantRow,
   type UserRow,
 } from "../store/store.ts";
 import type { Ids } from "../util/ids.ts";
-import { callerOf } from "./index.ts";
+import { callerOf, isAlive, levelOf } from "./index.ts";
 import { mintKey } from "./keys.ts";
+import { scopesFor } from "./scopes.ts";
 
 export interface NewUser {
   readonly id?: string;
@@ -25,8 +27,10 @@ export interface NewUser {
 export interface NewKey {
   readonly userId: string;
   readonly name: string;
-  readonly scopes: readonly string[];
+  /** Absent: those that fit the level. */
+  readonly scopes?: readonly string[];
   readonly capsuleId?: string;
+  /** Absent: the user's own. */
   readonly level?: Level;
   readonly expiresAt?: number;
   /** Calls of this key per window. */
@@ -57,13 +61,18 @@ export interface ListPage {
 
 /** Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the field. */
 export interface Directory {
+  getTenant(actor: Caller): Promise<TenantRow>;
+  updateTenant(actor: Caller, change: Pick<TenantRow, "plan">): Promise<TenantRow>;
   createUser(actor: Caller, user: NewUser): Promise<UserRow>;
   getUser(actor: Caller, id: string): Promise<UserRow>;
   listUsers(actor: Caller, page: ListPage): Promise<UserRow[]>;
+  /** The level that users of the tenant have where a key names none. */
+  levels(actor: Caller): Promise<(user: UserRow) => Level>;
   updateUser(actor: Caller, id: string, change: UserChange): Promise<UserRow>;
   createKey(actor: Caller, key: NewKey): Promise<{ key: KeyView; secret: string }>;
   getKey(actor: Caller, id: string): Promise<KeyView>;
   listKeys(actor: Caller, page: ListPage & { readonly userId?: string }): Promise<KeyView[]>;
+  updateKey(actor: Caller, id: string, limits: KeyLimits | null): Promise<KeyView>;
   revokeKey(actor: Caller, id: string): Promise<KeyView>;
   /** A new key with the same rights; the old one lives on for `overlapSeconds`. */
   rotateKey(
@@ -77,8 +86,19 @@ export interface Directory {
   updateCapsule(actor: Caller, id: string, change: CapsuleChange): Promise<CapsuleRow>;
   /** Switches a tool on or off for everybody (R033); effective with the next call. */
   switchTool(actor: Caller, name: string, enabled: boolean): Promise<void>;
-  /** The caller that a user would be through the tenant's default capsule: for `explain --as`. */
-  callerFor(actor: Caller, userId: string): Promise<Caller>;
+  /**
+   * Whoever would call: a key by its id, a user by theirs with the key they used last, or without one in the console. For
+   * `explain --as`, which must say what that caller would hear.
+   */
+  callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
+  /** The caller that somebody with this key is. Other people's keys are for administrators. */
+  callerWithKey(actor: Caller, keyId: string): Promise<KeyCaller>;
+}
+
+export interface KeyCaller {
+  readonly caller: Caller;
+  /** False: the key was revoked or has expired, and lets nobody in. */
+  readonly isActive: boolean;
 }
 
 export interface DirectoryPowers {
@@ -95,6 +115,8 @@ export interface DirectoryPowers {
   readonly mayConfigure: (actor: Caller, toolName: string) => Promise<boolean>;
   readonly toolName: (name: string) => string | null;
   readonly setToolEnabled: (name: string, enabled: boolean) => Promise<boolean>;
+  /** Writes down when each key was used last. */
+  readonly noteUses: () => Promise<void>;
 }
 
 const PIN = /^[0-9a-f]{12}$/;
@@ -141,9 +163,12 @@ export function createDirectory(p: DirectoryPowers): Directory {
       );
     });
 
+  const fittingScopes = async ({ userId, level }: NewKey): Promise<readonly string[]> =>
+    scopesFor(level ?? (await callerOf(p.store, userId, null))?.level ?? "view_only");
+
   const newKey = async (
     actor: Caller,
-    key: NewKey & { expiresAt: number },
+    key: NewKey & { scopes: readonly string[]; expiresAt: number },
   ): Promise<{ key: KeyView; secret: string }> => {
     const { secret, prefix, salt, hash } = mintKey(p.serverSecret);
     const now = p.now();
@@ -170,11 +195,36 @@ export function createDirectory(p: DirectoryPowers): Directory {
       userId: row.userId,
       prefix,
       scopes: key.scopes,
+      level: row.level,
     });
     return { key: viewOf(row), secret };
   };
 
+  /** The one a user called with last; of those that were never used the newest. */
+  const keyInUse = async ({ tenantId }: Caller, userId: string): Promise<KeyRow | null> => {
+    await p.noteUses();
+    let found: KeyRow | null = null;
+    for (let after = "", more = true; more;) {
+      const page = await p.store.keys.list(tenantId, { limit: KEYS_AT_ONCE, after, userId });
+      for (const key of page) if (isAlive(key, p.now()) && usedAfter(key, found)) found = key;
+      more = page.length === KEYS_AT_ONCE;
+      after = page.at(-1)?.id ?? "";
+    }
+    return found;
+  };
+
+  const tenantOf = (actor: Caller, row: TenantRow | null): TenantRow => {
+    if (row) return row;
+    throw new AppError("NOT_FOUND", "unknown", `tenant '${actor.tenantId}' not found`);
+  };
+
   return {
+    getTenant: async (actor) => tenantOf(actor, await p.store.tenants.get(actor.tenantId)),
+    async updateTenant(actor, change) {
+      const row = tenantOf(actor, await p.store.tenants.update(actor.tenantId, change));
+      await commit(actor, "tenant.changed", { tenantId: row.id, change });
+      return row;
+    },
     async createUser(actor, user) {
       const now = p.now();
       const row: UserRow = {
@@ -193,6 +243,10 @@ export function createDirectory(p: DirectoryPowers): Directory {
     },
     getUser: async (actor, id) => ours(actor, await p.store.users.get(id), "user", id),
     listUsers: (actor, page) => p.store.users.list(actor.tenantId, page),
+    async levels(actor) {
+      const tenant = await p.store.tenants.get(actor.tenantId);
+      return (user) => levelOf(user, user.plan ?? tenant?.plan ?? null);
+    },
     async updateUser(actor, id, change) {
       ours(actor, await p.store.users.get(id), "user", id);
       const row = ours(actor, await p.store.users.update(id, change), "user", id);
@@ -216,10 +270,17 @@ export function createDirectory(p: DirectoryPowers): Directory {
       const expiresAt = key.expiresAt ?? p.now() + KEY_LIFE_MS;
       if (expiresAt <= p.now())
         throw invalid("/expiresAt", "expected a time in the future", "leave it out for 90 days");
-      return newKey(actor, { ...key, expiresAt });
+      const scopes = key.scopes ?? (await fittingScopes(key));
+      return newKey(actor, { ...key, scopes, expiresAt });
     },
     getKey: async (actor, id) => viewOf(ours(actor, await p.store.keys.get(id), "key", id)),
     listKeys: async (actor, page) => (await p.store.keys.list(actor.tenantId, page)).map(viewOf),
+    async updateKey(actor, id, limits) {
+      ours(actor, await p.store.keys.get(id), "key", id);
+      const row = ours(actor, await p.store.keys.update(id, { limits }), "key", id);
+      await commit(actor, "key.changed", { keyId: id, userId: row.userId, change: { limits } });
+      return viewOf(row);
+    },
     async revokeKey(actor, id) {
       const row = ours(actor, await p.store.keys.get(id), "key", id);
       const at = p.now();
@@ -310,13 +371,38 @@ export function createDirectory(p: DirectoryPowers): Directory {
       }
       await commit(actor, "tool.changed", { tool: name, enabled });
     },
-    async callerFor(actor, userId) {
+    async callerFor(actor, userOrKey) {
+      const named = await p.store.keys.get(userOrKey);
+      const key = named?.tenantId === actor.tenantId ? named : null;
+      if (key && !isAlive(key, p.now()))
+        throw new AppError("CONFLICT", "stale", `the key ${key.prefix}… is not active any more`, {
+          remedy: "its calls are refused with 401; name another key: ostiary keys list",
+        });
+      const userId = key?.userId ?? userOrKey;
       ours(actor, await p.store.users.get(userId), "user", userId);
-      const caller = await callerOf(p.store, userId, null);
+      const caller = await callerOf(p.store, userId, key ?? (await keyInUse(actor, userId)));
       if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${userId}' not found`);
       return caller;
     },
+    async callerWithKey(actor, keyId) {
+      const row = await p.store.keys.get(keyId);
+      const isTheirs = actor.role === "admin" || row?.userId === actor.userId;
+      const key = ours(actor, isTheirs ? row : null, "key", keyId);
+      const caller = await callerOf(p.store, key.userId, key);
+      if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${key.userId}' not found`);
+      const isActive =
+        key.revokedAt === null && (key.expiresAt === null || key.expiresAt > p.now());
+      return { caller, isActive };
+    },
   };
+}
+
+const KEYS_AT_ONCE = 100;
+
+function usedAfter(key: KeyRow, other: KeyRow | null): boolean {
+  if (other === null) return true;
+  const [one, two] = [key.lastUsedAt ?? 0, other.lastUsedAt ?? 0];
+  return one === two ? key.createdAt >= other.createdAt : one > two;
 }
 
 async function created(write: Promise<void>, what: string, id: string): Promise<void> {

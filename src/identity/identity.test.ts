@@ -6,7 +6,7 @@ import { startApp, type StartedApp } from "../../test/fixtures/app.ts";
 import type { Caller } from "../call.ts";
 import { createCapsules } from "./capsules.ts";
 import { createIdentity } from "./index.ts";
-import { createSessions, SESSION_COOKIE } from "./sessions.ts";
+import { createSessions } from "./sessions.ts";
 
 let app: StartedApp;
 let admin: Caller;
@@ -80,13 +80,24 @@ describe("keys", () => {
     const { identity, directory } = app.doors;
     const userId = await newUser();
     const { key } = await newKey(userId);
-    expect(await identity.again(userId, key.id)).toMatchObject({ userId, keyId: key.id });
-    expect(await identity.again(userId, null)).toMatchObject({ userId, keyId: null });
-    expect(await identity.again("nobody", null)).toBeNull();
-    expect(await identity.again("cli", key.id)).toBeNull();
-    expect(await identity.again(userId, "key_none")).toBeNull();
+    const left = (who: string, keyId: string | null) =>
+      ({
+        tenantId: "local",
+        userId: who,
+        keyId,
+        role: "user",
+        level: "admin",
+        scopes: ["*"],
+        capsuleId: "all",
+        via: keyId === null ? "console" : "key",
+      }) as const;
+    expect(await identity.again(left(userId, key.id))).toMatchObject({ userId, keyId: key.id });
+    expect(await identity.again(left(userId, null))).toMatchObject({ userId, keyId: null });
+    expect(await identity.again(left("nobody", null))).toBeNull();
+    expect(await identity.again(left("cli", key.id))).toBeNull();
+    expect(await identity.again(left(userId, "key_none"))).toBeNull();
     await directory.revokeKey(admin, key.id);
-    expect(await identity.again(userId, key.id)).toBeNull();
+    expect(await identity.again(left(userId, key.id))).toBeNull();
   });
 
   it("R033: a tool is switched by whoever may configure it, and must exist", async () => {
@@ -258,29 +269,35 @@ describe("the directory", () => {
   });
 
   it("the default capsule may move", async () => {
+    // Whoever has a key is asked about with that key's capsule.
+    await app.doors.directory.createUser(admin, { id: "keyless", name: "Keyless" });
     await app.doors.directory.createCapsule(admin, {
       id: "fresh",
       name: "Fresh",
       capabilities: [],
       default: true,
     });
-    expect((await app.doors.directory.callerFor(admin, "bob")).capsuleId).toBe("fresh");
+    expect((await app.doors.directory.callerFor(admin, "keyless")).capsuleId).toBe("fresh");
     expect((await app.doors.directory.getCapsule(admin, "starter")).isDefault).toBe(false);
     await app.doors.directory.updateCapsule(admin, "starter", { isDefault: true });
-    expect((await app.doors.directory.callerFor(admin, "bob")).capsuleId).toBe("starter");
+    expect((await app.doors.directory.callerFor(admin, "keyless")).capsuleId).toBe("starter");
   });
 });
+
+const OWNER = { tenantId: "local", userId: "owner", keyId: null };
+let signIns = 0;
+const newId = (): string => `sgn_${++signIns}`;
 
 describe("console sessions", () => {
   it("the one-time link works once and becomes a session of the owner", async () => {
     const { identity } = app.doors;
-    const { token } = await identity.createLoginToken("owner");
+    const { token } = await identity.createLoginToken(await app.callerOf(app.adminKey));
     const session = await identity.redeemLoginToken(token);
     expect(await identity.redeemLoginToken(token)).toBeNull();
     using log = new DatabaseSync(join(app.dataDir, "ostiary.db"), { readOnly: true });
     const used = log.prepare("select actor from events where action = 'login.used'").all();
     expect(used.map((event) => event["actor"])).toEqual(["owner"]);
-    const cookie = `theme=dark; ${SESSION_COOKIE}=${session?.cookie}`;
+    const cookie = `theme=dark; ostiary_session=${session?.cookie}`;
     expect(await identity.identify({ authorization: undefined, cookie })).toMatchObject({
       userId: "owner",
       via: "console",
@@ -296,22 +313,22 @@ describe("console sessions", () => {
   });
 
   it("a link runs out after 15 minutes, a session when idle or too old", async () => {
-    const sessions = createSessions(app.app.store.facts, () => clock);
-    const { token: stale } = await sessions.createLoginToken("owner");
+    const sessions = createSessions({ store: app.app.store, now: () => clock, newId });
+    const { token: stale } = await sessions.createLoginToken(OWNER);
     clock += 15 * 60_000;
     expect(await sessions.redeemLoginToken(stale)).toBeNull();
     const open = async () =>
-      `${SESSION_COOKIE}=${(await sessions.redeemLoginToken((await sessions.createLoginToken("owner")).token))?.cookie}`;
+      `ostiary_session=${(await sessions.redeemLoginToken((await sessions.createLoginToken(OWNER)).token))?.cookie}`;
     const idle = await open();
     const busy = await open();
     for (let minutes = 0; minutes < 11 * 60; minutes += 60) {
       clock += 3_600_000;
-      expect(await sessions.userOf(busy)).toBe("owner");
+      expect((await sessions.ofCookie(busy))?.userId).toBe("owner");
     }
-    expect(await sessions.userOf(idle)).toBeNull();
+    expect(await sessions.ofCookie(idle)).toBeNull();
     clock += 2 * 3_600_000;
-    expect(await sessions.userOf(busy)).toBeNull();
-    expect(await sessions.userOf("nothing=1")).toBeNull();
+    expect(await sessions.ofCookie(busy)).toBeNull();
+    expect(await sessions.ofCookie("nothing=1")).toBeNull();
   });
 });
 
@@ -326,9 +343,10 @@ describe("when things are missing", () => {
       shared: false,
     } as never,
     serverSecret: "s",
-    sessions: createSessions(app.app.store.facts, () => clock),
+    sessions: createSessions({ store: app.app.store, now: () => clock, newId }),
     now: () => clock,
     onSignIn: () => Promise.resolve(),
+    onSignInEnded: () => Promise.resolve(),
     anonymousUserId: null,
   });
 

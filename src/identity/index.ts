@@ -1,12 +1,13 @@
 // Who is calling: a credential becomes a Caller, or the request goes no further.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Caller, Level, Plan } from "../call.ts";
+import { mandateOf, narrowed, type Caller, type Level, type Mandate, type Plan } from "../call.ts";
 import { AppError } from "../errors.ts";
-import type { KeyRow, Store, UserRow } from "../store/store.ts";
+import type { KeyRow, SignInRow, Store, UserRow } from "../store/store.ts";
 import { createOnce } from "../util/once.ts";
 import { isWellFormed, matches, prefixOf } from "./keys.ts";
-import type { Sessions } from "./sessions.ts";
+import type { NewSession, Sessions } from "./sessions.ts";
+import type { Stand } from "./standing.ts";
 
 export interface Credentials {
   /** `Authorization` header as sent. */
@@ -15,14 +16,26 @@ export interface Credentials {
   readonly cookie: string | undefined;
 }
 
-export interface Identity extends Pick<
-  Sessions,
-  "createLoginToken" | "redeemLoginToken" | "signOut"
-> {
+export interface Identity {
+  /** A one-time link for a person to the console; FORBIDDEN / scope_missing for an agent's key. */
+  createLoginToken(caller: Caller): Promise<{ token: string; expiresAt: number }>;
+  /** Exchanges a link's token for a session; null when it was used, ran out, or whatever made it is gone. */
+  redeemLoginToken(token: string): Promise<NewSession | null>;
+  /** Ended everywhere when it resolves. */
+  signOut(cookieHeader: string | undefined): Promise<void>;
+  /** Open sign-ins: one's own, or (administrators) those of the tenant. */
+  listSignIns(caller: Caller, filter: { userId?: string; limit: number }): Promise<SignInView[]>;
+  /** Ends one everywhere; NOT_FOUND for others'. */
+  endSignIn(caller: Caller, id: string): Promise<SignInView>;
   /** The caller a credential stands for; `connection` saves looking the same key up again. Throws UNAUTHORIZED; a store that cannot answer is UNAVAILABLE, never anonymous. */
   identify(credentials: Credentials, connection?: object): Caller | Promise<Caller>;
-  /** A caller as they are today, through the same key or (null) the console; null when user or key is gone. */
-  again(userId: string, keyId: string | null): Promise<Caller | null>;
+  /**
+   * Whoever left something behind, with what they had then and have today; null when user or key is gone, or their
+   * sign-in was ended by somebody.
+   */
+  again(mandate: Mandate): Promise<Caller | null>;
+  /** The same for who is still there: a sign-in that ran out stands no more either. */
+  standOf(mandate: Mandate): Promise<Stand | null>;
   /** Forgets what was learnt about keys, users and capsules: called by every change before it is acknowledged. */
   forget(): void;
   /** Writes the last-used times that gathered. */
@@ -30,12 +43,14 @@ export interface Identity extends Pick<
 }
 
 export interface IdentityPowers {
-  readonly store: Pick<Store, "keys" | "users" | "tenants" | "capsules" | "shared">;
+  readonly store: Pick<Store, "keys" | "users" | "tenants" | "capsules" | "signIns" | "shared">;
   readonly serverSecret: string;
   readonly sessions: Sessions;
   readonly now: () => number;
   /** Told of every sign-in before the session is handed out. */
-  readonly onSignIn: (userId: string) => Promise<void>;
+  readonly onSignIn: (signIn: SignInRow) => Promise<void>;
+  /** Told after a sign-in has ended; resolves when that holds everywhere. */
+  readonly onSignInEnded: (signIn: SignInRow, by: string) => Promise<void>;
   /** Set only on loopback with authentication switched off: who a request without credential is. */
   readonly anonymousUserId: string | null;
 }
@@ -102,20 +117,92 @@ export function createIdentity(p: IdentityPowers): Identity {
   };
 
   const fromSession = async (cookie: string): Promise<Caller> => {
-    const userId = await answered(p.sessions.userOf(cookie));
-    const caller = userId === null ? null : await callerOf(p.store, userId, null);
+    const signIn = await answered(p.sessions.ofCookie(cookie));
+    const caller = signIn && (await signedIn(signIn));
     if (!caller) throw noCredentials("the console session has ended");
     return caller;
   };
 
+  /** A person in the console, with no more than the key that made the link. */
+  const signedIn = async (signIn: SignInRow): Promise<Caller | null> => {
+    const { id, userId, tenantId, keyId } = signIn;
+    const caller = await callerOf(p.store, userId, null);
+    if (caller?.tenantId !== tenantId) return null;
+    const at = await answered(p.sessions.provenAt(signIn));
+    const person: Caller = { ...caller, signIn: { id, keyId, at } };
+    if (keyId === null) return person;
+    const key = await answered(p.store.keys.get(keyId));
+    const maker = key?.userId === userId ? await callerOf(p.store, userId, key) : null;
+    if (!key || !maker) return null;
+    const capsuleId = key.capsuleId ?? person.capsuleId;
+    return narrowed(person, { ...mandateOf(maker), capsuleId });
+  };
+
+  /** The caller as the mandate's credential makes them today, before it is narrowed to what it was. */
+  const today = async (mandate: Mandate, isThere: boolean): Promise<Stand | null> => {
+    const { userId, keyId, via, signIn } = mandate;
+    if (keyId !== null) {
+      const key = await answered(p.store.keys.get(keyId));
+      if (key?.userId !== userId || !isAlive(key, p.now())) return null;
+      const caller = await callerOf(p.store, userId, key);
+      return caller && { caller, until: key.expiresAt };
+    }
+    if (via === "anonymous") {
+      if (p.anonymousUserId !== userId) return null;
+      return { caller: await anonymous(p.store, userId), until: null };
+    }
+    // The server's own acts on behalf of a user have no sign-in.
+    if (!signIn) {
+      const caller = await callerOf(p.store, userId, null);
+      return caller && { caller, until: null };
+    }
+    const row = await answered(p.store.signIns.get(signIn.id));
+    if (row?.userId !== userId) return null;
+    const until = isThere ? await answered(p.sessions.standsUntil(row)) : null;
+    if (isThere ? until === null : !(await answered(p.sessions.isGood(row)))) return null;
+    const caller = await signedIn(row);
+    return caller && { caller, until };
+  };
+
+  const standOf = async (mandate: Mandate, isThere: boolean): Promise<Stand | null> => {
+    const stand = await today(mandate, isThere);
+    if (stand?.caller.tenantId !== mandate.tenantId) return null;
+    return { ...stand, caller: narrowed(stand.caller, mandate) };
+  };
+
   return {
-    createLoginToken: p.sessions.createLoginToken,
+    async createLoginToken(caller) {
+      assertPerson(caller);
+      return p.sessions.createLoginToken(caller);
+    },
     async redeemLoginToken(token) {
       const session = await p.sessions.redeemLoginToken(token);
-      if (session) await p.onSignIn(session.userId);
+      if (session) await p.onSignIn(session.signIn);
       return session;
     },
-    signOut: p.sessions.signOut,
+    async signOut(cookieHeader) {
+      const ended = await p.sessions.signOut(cookieHeader);
+      if (ended) await p.onSignInEnded(ended, ended.userId);
+    },
+    async listSignIns(caller, { userId, limit }) {
+      const whose = caller.role === "admin" ? userId : caller.userId;
+      if (caller.role !== "admin" && userId !== undefined && userId !== caller.userId) return [];
+      const rows = await p.sessions.open(
+        { tenantId: caller.tenantId, ...(whose === undefined ? {} : { userId: whose }) },
+        limit,
+      );
+      const standing = await Promise.all(rows.map((row) => p.sessions.standsUntil(row)));
+      return rows.flatMap((row, at) => (standing[at] ? [viewOf(row, standing[at], caller)] : []));
+    },
+    async endSignIn(caller, id) {
+      const row = await p.store.signIns.get(id);
+      const isTheirs = row?.userId === caller.userId || caller.role === "admin";
+      if (row?.tenantId !== caller.tenantId || !isTheirs || row.endedAt !== null)
+        throw noSignIn(id);
+      if (!(await p.store.signIns.end(id, caller.userId, p.now()))) throw noSignIn(id);
+      await p.onSignInEnded(row, caller.userId);
+      return viewOf(row, p.now(), caller);
+    },
     identify({ authorization, cookie }, connection) {
       if (authorization !== undefined) {
         if (!/^bearer /i.test(authorization))
@@ -126,11 +213,8 @@ export function createIdentity(p: IdentityPowers): Identity {
       if (p.anonymousUserId !== null) return anonymous(p.store, p.anonymousUserId);
       throw noCredentials("this needs a credential");
     },
-    async again(userId, keyId) {
-      const key = keyId === null ? null : await answered(p.store.keys.get(keyId));
-      if (keyId !== null && (key?.userId !== userId || !isAlive(key, p.now()))) return null;
-      return callerOf(p.store, userId, key);
-    },
+    again: async (mandate) => (await standOf(mandate, false))?.caller ?? null,
+    standOf: (mandate) => standOf(mandate, true),
     forget() {
       epoch++;
       known.clear();
@@ -143,6 +227,45 @@ export function createIdentity(p: IdentityPowers): Identity {
     },
   };
 }
+
+const PERSONAL_SCOPES = ["*", "tool:approve"];
+
+/** Whoever is signed in decides approvals, so a key that was made for an agent signs nobody in. */
+function assertPerson({ via, role, scopes }: Caller): void {
+  if (via !== "key" || role === "admin") return;
+  if (scopes.some((scope) => PERSONAL_SCOPES.includes(scope))) return;
+  throw new AppError(
+    "FORBIDDEN",
+    "scope_missing",
+    "This key was made for an agent and signs nobody in",
+    {
+      remedy:
+        "use a key with scope tool:approve (ostiary keys create <name> --user <id> --scope tool:approve)",
+    },
+  );
+}
+
+/** A sign-in as people see it. */
+export interface SignInView {
+  readonly id: string;
+  readonly userId: string;
+  readonly keyId: string | null;
+  readonly createdAt: number;
+  readonly seenAt: number;
+  readonly endsAt: number;
+  /** It is the one that asks. */
+  readonly current: boolean;
+}
+
+function viewOf(row: SignInRow, endsAt: number, { signIn }: Caller): SignInView {
+  const { id, userId, keyId, createdAt, seenAt } = row;
+  return { id, userId, keyId, createdAt, seenAt, endsAt, current: signIn?.id === id };
+}
+
+const noSignIn = (id: string): AppError =>
+  new AppError("NOT_FOUND", "unknown", `Sign-in '${id}' not found`, {
+    remedy: "list those that are open: ostiary sign-ins list",
+  });
 
 type Rows = Pick<Store, "users" | "tenants" | "capsules">;
 
@@ -169,6 +292,7 @@ export async function callerOf(
         : "user",
     roles: user.roles,
     plan,
+    plans: { tenant: tenant?.plan ?? null, user: user.plan, key: key?.limits?.plan ?? null },
     level: key?.level ?? levelOf(user, plan),
     scopes,
     capsuleId: key?.capsuleId ?? (user.role === "admin" && !key ? "all" : (fallback?.id ?? null)),
@@ -185,7 +309,8 @@ const LEVEL_OF_PLAN: Record<Plan, Level> = {
   enterprise: "execute_advanced",
 };
 
-function levelOf(user: UserRow, plan: Plan | null): Level {
+/** Of a user's sign-ins, and of their keys that name no level. */
+export function levelOf(user: UserRow, plan: Plan | null): Level {
   if (user.role === "admin") return "admin";
   return plan === null ? "view_only" : LEVEL_OF_PLAN[plan];
 }
@@ -196,7 +321,7 @@ async function anonymous(store: Rows, userId: string): Promise<Caller> {
   return { ...caller, via: "anonymous" };
 }
 
-const isAlive = (key: KeyRow, now: number): boolean =>
+export const isAlive = (key: KeyRow, now: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 
 function assertAlive(key: KeyRow, now: number): void {

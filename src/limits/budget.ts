@@ -1,7 +1,9 @@
-// What the budget stage asks: one reservation per call on its tenant's plan, exact and durable (C38).
-import type { Call, Caller, Outcome, Plan } from "../call.ts";
+// What the budget stage asks: one reservation per call on the plans of its tenant, user and key, exact and durable (C38, C51).
+import type { Call, Outcome, Plan } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
+import type { Owned, Owner, OwnerKind } from "./owners.ts";
 
+/** Each has a meter: a tool's, or (api_calls) the doors. */
 export const METRICS = [
   "tokens",
   "tool_calls",
@@ -10,9 +12,6 @@ export const METRICS = [
   "api_calls",
   "memory_tokens",
   "vector_ops",
-  "learning",
-  "storage_gb",
-  "sessions",
 ] as const;
 export type Metric = (typeof METRICS)[number];
 
@@ -25,16 +24,21 @@ export type Reserved =
       /** Only of a question. */
       readonly seen?: readonly BudgetLine[];
     }
-  | {
-      readonly ok: false;
-      readonly metric: Metric;
-      readonly used: number;
-      readonly limit: number;
-      readonly resetsAt: number;
-    };
+  | BudgetRefusal;
+
+export interface BudgetRefusal {
+  readonly ok: false;
+  /** Whose budget it was. */
+  readonly owner: Owner;
+  readonly metric: Metric;
+  readonly used: number;
+  readonly limit: number;
+  readonly resetsAt: number;
+}
 
 /** What a call would take of one metric, and what has been taken. */
 export interface BudgetLine {
+  readonly owner: OwnerKind;
   readonly metric: Metric;
   readonly amount: number;
   /** Reservations of running calls included. */
@@ -50,6 +54,7 @@ export interface PlanView {
 }
 
 export interface UsageView {
+  readonly owner: Owner;
   readonly metric: Metric;
   readonly used: number;
   readonly reserved: number;
@@ -62,11 +67,12 @@ export interface UsageView {
 
 /** What the record counts of a call. */
 export interface UseBook {
-  amounts(call: Pick<Call, "tool" | "arguments">): Readonly<Record<string, number>>;
+  /** By counter: the tenant's, and those of user and key where they have a plan of their own. */
+  amounts(call: Pick<Call, "caller" | "tool" | "arguments">): Readonly<Record<string, number>>;
   /** Does its plan limit what it uses, so that there is a reservation which the start turns into use? */
   isReserved(call: Pick<Call, "caller" | "tool" | "arguments">): boolean;
   settle(
-    call: Pick<Call, "tool" | "arguments">,
+    call: Pick<Call, "caller" | "tool" | "arguments">,
     outcome: Pick<Outcome, "dispatched" | "metadata">,
   ): Readonly<Record<string, number>>;
 }
@@ -76,8 +82,8 @@ export interface Budgets {
   reserve(subject: Subject): Reserved | Promise<Reserved>;
   /** The same without taking anything. */
   peek(subject: Subject): Reserved | Promise<Reserved>;
-  /** Of the caller's tenant, with the limits of the caller's plan; without a period of the present one. */
-  usage(caller: Pick<Caller, "tenantId" | "plan">, period?: string): Promise<readonly UsageView[]>;
+  /** Of key, user and tenant, each with the limits of its own plan; without a period of the present one. */
+  usage(caller: Owned, period?: string): Promise<readonly UsageView[]>;
   plans(): readonly PlanView[];
   readonly book: UseBook;
 }

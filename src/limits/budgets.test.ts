@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testCaller, testGovernance, testSubject, testTool } from "../../test/fixtures/gate.ts";
-import type { Plan } from "../call.ts";
+import type { Caller, Plan } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Metric } from "./budget.ts";
@@ -44,7 +44,11 @@ function house(plans: Partial<Record<Plan, Limits>>, usage: Store["usage"] = sto
     onSpent: (amounts) => spent.push(amounts),
   });
   const subject = (change: Partial<Subject> = {}, plan: Plan | null = "free"): Subject =>
-    testSubject({ id: `exec_${++executions}`, caller: testCaller({ tenantId, plan }), ...change });
+    testSubject({
+      id: `exec_${++executions}`,
+      caller: testCaller({ tenantId, plan, plans: { tenant: plan, user: null, key: null } }),
+      ...change,
+    });
   return { budgets, subject, low, spent, tenantId, clock };
 }
 
@@ -52,7 +56,14 @@ describe("budgets", () => {
   let broken: Store["usage"];
   beforeEach(() => {
     const down = () => Promise.reject(new Error("the store does not answer"));
-    broken = { reserve: down, reserveOnes: down, release: down, of: down, releaseOrphans: down };
+    broken = {
+      reserve: down,
+      reserveOnes: down,
+      add: down,
+      release: down,
+      of: down,
+      releaseOrphans: down,
+    };
   });
 
   test("R181: an unlimited plan is a constant yes that asks no store", () => {
@@ -64,13 +75,14 @@ describe("budgets", () => {
   });
 
   test("R180, L12: 100 of 1,000 parallel calls get a place, per tenant and month", async () => {
-    const { budgets, subject, clock } = house({ free: { tool_calls: 100 } });
+    const { budgets, subject, clock, tenantId } = house({ free: { tool_calls: 100 } });
     const all = await Promise.all(
       Array.from({ length: 1_000 }, async () => budgets.reserve(subject())),
     );
     expect(all.filter(({ ok }) => ok)).toHaveLength(100);
     expect(all.find(({ ok }) => !ok)).toEqual({
       ok: false,
+      owner: { kind: "tenant", id: tenantId, plan: "free" },
       metric: "tool_calls",
       used: 100,
       limit: 100,
@@ -136,9 +148,16 @@ describe("budgets", () => {
       used: 4,
       limit: 5,
     });
-    const usage = await budgets.usage({ tenantId, plan: "free" });
+    const caller = {
+      tenantId,
+      userId: "ada",
+      keyId: null,
+      plans: { tenant: "free", user: null, key: null },
+    } as const;
+    const usage = await budgets.usage(caller);
     const shown = (metric: Metric) => usage.find((row) => row.metric === metric);
     expect(shown("images")).toEqual({
+      owner: { kind: "tenant", id: tenantId, plan: "free" },
       metric: "images",
       used: 0,
       reserved: 4,
@@ -148,8 +167,8 @@ describe("budgets", () => {
     });
     expect(shown("tokens")).toMatchObject({ reserved: 7, limit: null });
     expect(shown("tool_calls")).toMatchObject({ reserved: 1, limit: 9 });
-    expect(usage).toHaveLength(10);
-    expect((await budgets.usage({ tenantId, plan: "free" }, "2026-10"))[0]).toMatchObject({
+    expect(usage).toHaveLength(7);
+    expect((await budgets.usage(caller, "2026-10"))[0]).toMatchObject({
       reserved: 0,
       period: "2026-10",
       resetsAt: Date.UTC(2026, 10, 1),
@@ -158,7 +177,7 @@ describe("budgets", () => {
 
   test("a question takes nothing and shows what it saw", async () => {
     const { budgets, subject } = house({ free: { tool_calls: 1 } });
-    const seen = [{ metric: "tool_calls", amount: 1, used: 0, limit: 1 }];
+    const seen = [{ owner: "tenant", metric: "tool_calls", amount: 1, used: 0, limit: 1 }];
     expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
     expect(await budgets.peek(subject())).toEqual({ ok: true, seen });
     await budgets.reserve(subject());
@@ -178,7 +197,15 @@ describe("budgets", () => {
       0, 0, 0, 0, 0, 0, 0, 1, 0, 0, -1,
     ]);
     expect(low).toEqual([
-      { tenantId, period: "2026-11", metric: "tool_calls", used: 8, limit: 10 },
+      {
+        tenantId,
+        period: "2026-11",
+        metric: "tool_calls",
+        owner: "tenant",
+        ownerId: tenantId,
+        used: 8,
+        limit: 10,
+      },
     ]);
     clock.now = Date.UTC(2026, 11, 3);
     for (let i = 0; i < 9; i++) await budgets.reserve(subject());
@@ -189,7 +216,7 @@ describe("budgets", () => {
     let looks = 0;
     const counting = {
       ...store.usage,
-      of: (...who: [string, string]) => (looks++, store.usage.of(...who)),
+      of: (...who: [string, string, (readonly string[])?]) => (looks++, store.usage.of(...who)),
     };
     const { budgets, subject, clock } = house({ team: { tool_calls: 10_000 } }, counting);
     for (let i = 0; i < 20; i++) await budgets.reserve(subject({}, "team"));
@@ -207,7 +234,7 @@ describe("budgets", () => {
       of: () => Promise.resolve([]),
       reserveOnes: (ids) => {
         asked++;
-        return Promise.resolve({ taken: new Set(refuse ? [] : ids), used: 1 });
+        return Promise.resolve({ taken: new Set(refuse ? [] : ids), used: [1] });
       },
     };
     const budgets = createBudgets({
@@ -221,7 +248,10 @@ describe("budgets", () => {
       budgets.reserve({
         ...any,
         id: `exec_${++executions}`,
-        caller: testCaller({ tenantId: `t${tenant}`, plan: "free" }),
+        caller: testCaller({
+          tenantId: `t${tenant}`,
+          plans: { tenant: "free", user: null, key: null },
+        }),
       });
     const warned = async () => ((await reserve(0)) as { low?: Metric[] }).low ?? [];
     expect(await warned()).toEqual(["tool_calls"]);
@@ -273,6 +303,70 @@ describe("budgets", () => {
     book.settle(subject(), { dispatched: true, metadata: {} });
     book.settle(subject(), { dispatched: true, metadata: { usage: { tokens: 7 } } });
     expect(spent).toEqual([{ tool_calls: 1 }, { tool_calls: 1, tokens: 7 }]);
+  });
+
+  test("item 1, C51: tenant, user and key pay from budgets of their own, and all must have room", async () => {
+    const { budgets, subject, tenantId } = house({
+      free: { tool_calls: 2 },
+      starter: { tool_calls: 3 },
+      team: { tool_calls: 5 },
+    });
+    const caller = (userId: string, keyId: string, user: Plan | null, key: Plan | null) =>
+      testCaller({ tenantId, userId, keyId, plans: { tenant: "team", user, key } });
+    const refusedBy = async (who: Caller): Promise<string | null> => {
+      const answer = await budgets.reserve(subject({ caller: who }));
+      return answer.ok
+        ? null
+        : `${answer.owner.kind} ${answer.owner.id} ${answer.used}/${answer.limit}`;
+    };
+    const narrow = caller("ada", "k1", "starter", "free");
+    const wide = caller("ada", "k2", "starter", null);
+    const plain = caller("bob", "k3", null, null);
+    expect([await refusedBy(narrow), await refusedBy(narrow), await refusedBy(narrow)]).toEqual([
+      null,
+      null,
+      "key k1 2/2",
+    ]);
+    expect([await refusedBy(wide), await refusedBy(wide)]).toEqual([null, "user ada 3/3"]);
+    expect([await refusedBy(plain), await refusedBy(plain), await refusedBy(plain)]).toEqual([
+      null,
+      null,
+      `tenant ${tenantId} 5/5`,
+    ]);
+    const book = budgets.book;
+    const counters = { tool_calls: 1, "tool_calls@user:ada": 1, "tool_calls@key:k1": 1 };
+    expect(book.amounts(subject({ caller: narrow }))).toEqual(counters);
+    expect(book.settle(subject({ caller: wide }), { dispatched: false, metadata: {} })).toEqual({
+      tool_calls: -1,
+      "tool_calls@user:ada": -1,
+    });
+    const usage = await budgets.usage(narrow);
+    expect(
+      usage
+        .filter(({ metric }) => metric === "tool_calls")
+        .map(({ owner, reserved, limit }) => [owner.kind, reserved, limit]),
+    ).toEqual([
+      ["key", 2, 2],
+      ["user", 3, 3],
+      ["tenant", 5, 5],
+    ]);
+  });
+
+  test("item 1: an Enterprise tenant's user is limited by their own plan alone, exact among 1,000", async () => {
+    const { budgets, subject, tenantId } = house({
+      free: { tool_calls: 100 },
+      team: { tool_calls: 150 },
+    });
+    const of = (user: Plan) =>
+      testCaller({ tenantId, userId: user, plans: { tenant: "enterprise", user, key: null } });
+    const all = await Promise.all(
+      Array.from({ length: 1_000 }, async (_, i) => {
+        const plan = i % 2 === 0 ? "free" : "team";
+        return { plan, ...(await budgets.reserve(subject({ caller: of(plan) }))) };
+      }),
+    );
+    const passed = (plan: Plan) => all.filter((each) => each.ok && each.plan === plan).length;
+    expect([passed("free"), passed("team")]).toEqual([100, 150]);
   });
 
   test("plans are told with their limits", () => {

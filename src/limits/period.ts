@@ -1,7 +1,5 @@
 // A budget's period: a calendar month in UTC, written `2026-11`.
 
-export const PERIOD = /^\d{4}-(0[1-9]|1[0-2])$/;
-
 export const periodOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 
 /** The first moment after it. */

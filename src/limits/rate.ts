@@ -1,18 +1,35 @@
 // What the rate stage asks: all windows that apply to a call, taken together or not at all (C19).
 import type { RateWindow } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
+import type { Throttle } from "../mode/mode.ts";
 
 export interface RateAnswer {
   readonly ok: boolean;
   /** All windows that apply, tightest first. */
   readonly windows: readonly RateWindow[];
-  /** Of a refusal: which kinds had no room: user, category, tool, mode, key, ip. */
-  readonly violated: readonly { readonly kind: RateKind; readonly window: RateWindow }[];
+  /** Of a refusal: which had no room. */
+  readonly violated: readonly Violated[];
   /** Gives the places back; absent when nothing was taken. */
   readonly refund?: () => void | Promise<void>;
 }
 
-export const RATE_KINDS = ["user", "category", "tool", "mode", "key", "ip"] as const;
+export interface Violated {
+  readonly kind: RateKind;
+  readonly window: RateWindow;
+  /** Of the throttle: why the caller is held to it, and until when. */
+  readonly throttle?: Throttle;
+}
+
+export const RATE_KINDS = [
+  "user",
+  "tenant",
+  "throttle",
+  "category",
+  "tool",
+  "mode",
+  "key",
+  "ip",
+] as const;
 export type RateKind = (typeof RATE_KINDS)[number];
 
 export interface Rates {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { testCaller, testGovernance, testSubject, testTool } from "../../test/fixtures/gate.ts";
-import type { Caller, Mode, RateWindow } from "../call.ts";
+import type { Caller, Mode, Plan, RateWindow } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { ModeState } from "../mode/mode.ts";
+import type { ModeState, Throttle } from "../mode/mode.ts";
 import { createMemoryState } from "../state/memory.ts";
 import type { State } from "../state/state.ts";
 import type { RateAnswer } from "./rate.ts";
@@ -12,10 +12,16 @@ import { createRates } from "./rates.ts";
 interface House {
   limits?: Partial<Governance["limits"]>;
   mode?: Mode;
-  throttle?: number | null;
+  throttle?: Throttle | null;
   enabled?: boolean;
   verdict?: "run" | "approval" | "no";
 }
+
+const heldTo = (callsPerMinute: number): Throttle => ({
+  callsPerMinute,
+  until: 2_000_000,
+  because: "3 calls were forbidden within 10 minutes",
+});
 
 /** Rates on a real state; what a test gives can be changed while it runs. */
 function house(settings: House = {}) {
@@ -34,6 +40,7 @@ function house(settings: House = {}) {
           ofTool: () => null,
           ofMode: () => null,
           perIp: null,
+          explicitDefault: null,
           ...asked.limits,
         },
         modeRule: () => ({
@@ -70,12 +77,52 @@ describe("rates", () => {
     const { passing, take, kinds, later } = house({
       limits: { ofPlan: (plan) => (plan === "free" ? 3 : 7) },
     });
-    const free = testCaller({ plan: "free" });
+    const free = testCaller({ plans: { tenant: null, user: "free", key: null } });
     expect(passing({ caller: free })).toBe(3);
     expect(kinds(take({ caller: { ...free, keyId: "key_2" } }))).toEqual(["user"]);
-    expect(passing({ caller: testCaller({ plan: null, userId: "bob" }) })).toBe(7);
+    const none = { tenant: null, user: null, key: null };
+    expect(passing({ caller: testCaller({ plans: none, userId: "bob" }) })).toBe(7);
     later(65_000);
     expect(take({ caller: free }).ok).toBe(true);
+  });
+
+  test("item 1, C51: user, tenant and key each have a window of their own plan", () => {
+    const { passing, take, kinds } = house({
+      limits: {
+        ofPlan: (plan) =>
+          plan === null ? 9 : { free: 2, starter: 3, team: 6, enterprise: null }[plan],
+      },
+    });
+    const ada = testCaller({
+      keyId: "k1",
+      limits: { plan: "free" },
+      plans: { tenant: "team", user: "starter", key: "free" },
+    });
+    expect(
+      take({ caller: ada })
+        .windows.map(({ name, quota }) => `${name} ${quota}`)
+        .sort(),
+    ).toEqual(["key-minute 2", "tenant-minute 6", "user-minute 3"]);
+    expect(passing({ caller: ada })).toBe(1);
+    expect(kinds(take({ caller: ada }))).toEqual(["key"]);
+    const wide = testCaller({ keyId: "k2", plans: { tenant: "team", user: "starter", key: null } });
+    expect(passing({ caller: wide })).toBe(1);
+    expect(kinds(take({ caller: wide }))).toEqual(["user"]);
+    // Without a plan of their own: what the tenant's plan leaves.
+    const bob = testCaller({ userId: "bob", plans: { tenant: "team", user: null, key: null } });
+    expect(passing({ caller: bob })).toBe(3);
+    expect(kinds(take({ caller: bob }))).toEqual(["tenant"]);
+  });
+
+  test("item 1, C51, R291: the default is the window of whoever's plan names none", () => {
+    const limits = { ofPlan: (plan: Plan | null) => (plan === null ? 4 : null) };
+    const of = (tenant: Plan | null, user: Plan | null) =>
+      testCaller({ plans: { tenant, user, key: null } });
+    expect(house({ limits }).passing({ caller: of("enterprise", null) })).toBe(4);
+    expect(house({ limits }).passing({ caller: of(null, null) })).toBe(4);
+    expect(house({ limits }).passing({ caller: of("enterprise", "enterprise") })).toBe(20);
+    const set = { ...limits, explicitDefault: 4 };
+    expect(house({ limits: set }).passing({ caller: of(null, "enterprise") })).toBe(4);
   });
 
   test("R174: windows per category", () => {
@@ -151,15 +198,21 @@ describe("rates", () => {
     expect(passing()).toBe(20);
   });
 
-  test("a throttled caller is held to the smaller number, also without a plan's window", () => {
+  test("item 15: a throttled caller is held to the smaller number, under a name of its own", () => {
     const caller = testCaller();
-    const { asked, passing, later } = house({ limits: { ofPlan: () => 10 } });
-    asked.throttle = 4;
+    const { asked, passing, take, later } = house({ limits: { ofPlan: () => 10 } });
+    asked.throttle = heldTo(4);
     expect(passing({ caller })).toBe(4);
+    expect(take({ caller }).violated).toMatchObject([
+      { kind: "throttle", window: { name: "throttle-minute", quota: 4 }, throttle: asked.throttle },
+    ]);
+    // What is looser than the user's own window changes nothing.
+    asked.throttle = heldTo(10);
+    expect(take({ caller }).windows).toMatchObject([{ name: "user-minute" }]);
     asked.throttle = null;
-    expect(passing({ caller })).toBe(6);
+    expect(passing({ caller })).toBe(5);
     later(65_000);
-    const free = house({ throttle: 2 });
+    const free = house({ throttle: heldTo(2) });
     expect(free.passing()).toBe(2);
   });
 
@@ -172,7 +225,7 @@ describe("rates", () => {
     };
     const caller = testCaller({ limits: { perMinute: 1 } });
     expect(house({ enabled: false, limits }).passing({ caller })).toBe(20);
-    expect(house({ enabled: false, limits, throttle: 3 }).passing({ caller })).toBe(3);
+    expect(house({ enabled: false, limits, throttle: heldTo(3) }).passing({ caller })).toBe(3);
     const alert = house({ enabled: false, mode: "ALERT", limits: { ...limits, ofMode: () => 5 } });
     expect(alert.passing({ caller })).toBe(5);
   });

@@ -2,10 +2,10 @@
 import type { Caller, Mode, RateWindow } from "../call.ts";
 import type { Subject } from "../gate/stage.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { ModeAuthority } from "../mode/mode.ts";
+import type { ModeAuthority, Throttle } from "../mode/mode.ts";
 import type { State, Taken } from "../state/state.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { RateAnswer, Rates } from "./rate.ts";
+import type { RateAnswer, Rates, Violated } from "./rate.ts";
 import { windowsOf, type RateList } from "./windows.ts";
 
 export interface RatesPowers {
@@ -23,7 +23,7 @@ export interface RatesPowers {
 interface Known {
   readonly version: string;
   readonly mode: Mode;
-  readonly throttle: number | null;
+  readonly throttle: Throttle | null;
   readonly byTool: WeakMap<Tool, RateList>;
 }
 
@@ -81,8 +81,11 @@ export function createRates(p: RatesPowers): Rates {
     // It was counted when it asked; a window that filled up while a person thought is not held against it.
     if (subject.grant) return { ok: true, windows, violated: [] };
     if (!taken.ok) {
-      const violated = all.flatMap((window, i) => {
-        return window.remaining < 1 ? [{ kind: at(list.kinds, i), window }] : [];
+      const { throttle } = list;
+      const violated = all.flatMap((window, i): Violated[] => {
+        if (window.remaining >= 1) return [];
+        const kind = at(list.kinds, i);
+        return [{ kind, window, ...(kind === "throttle" && throttle ? { throttle } : {}) }];
       });
       return { ok: false, windows, violated };
     }

@@ -93,6 +93,7 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
       until,
       revertTo,
       proposal: null,
+      ...(by.startsWith("sensor:") ? { before: before.mode } : {}),
     };
     const confirms = before.proposal?.mode === to ? { proposal: { ...before.proposal } } : {};
     const body = {
@@ -214,7 +215,7 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
   }
 
   function onThrottle(caller: Caller, sensor: SensorName, count: number): void {
-    const throttle = sensors.throttleOf(caller);
+    const throttle = sensors.throttleOf(caller)?.callsPerMinute ?? null;
     p.log.warn({ sensor, count, throttle, user: caller.userId }, "a caller is held to fewer calls");
     warn(caller.tenantId, sensor, { sensor, value: count, user: caller.userId, throttle });
   }
@@ -225,13 +226,24 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
     );
   }
 
+  /** One instance that does not reach the store of all denies its own calls; it says nothing about the house. */
+  function isCutOff(): boolean {
+    if (!shared) return false;
+    try {
+      p.follower.assertFresh();
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
   async function tick(): Promise<void> {
     if (ticking) return;
     ticking = true;
     try {
       await keeper.settle();
       if (isDue(keeper.stored)) await byItself("the end of a timed mode", revert);
-      await sensors.sample();
+      await sensors.sample({ cutOff: isCutOff() });
       if (++ticks % EVALUATE_EVERY_TICKS === 0 || sensors.urgent()) await evaluate();
     } finally {
       ticking = false;
@@ -265,15 +277,13 @@ export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority>
       return changed ?? keeper.state;
     },
     readings: () =>
-      sensors
-        .statuses()
-        .map(({ name, value, threshold, action, firing }) => ({
-          name,
-          value,
-          threshold,
-          action,
-          firing,
-        })),
+      sensors.statuses().map(({ name, value, threshold, action, firing }) => ({
+        name,
+        value,
+        threshold,
+        action,
+        firing,
+      })),
     signal: sensors.signal,
     throttleOf: sensors.throttleOf,
     onChange: keeper.onChange,

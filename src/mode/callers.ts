@@ -1,6 +1,7 @@
 // Refusals counted per caller, and the callers that are held to fewer calls because of them.
 import type { Caller } from "../call.ts";
 import type { SensorRule } from "../governance/governance.ts";
+import type { Throttle } from "./mode.ts";
 import { createTally, type Tally } from "./tally.ts";
 
 /** A caller by name: a new key does not make a new caller. */
@@ -41,14 +42,14 @@ export function createCallerCounts(): CallerCounts {
 }
 
 export interface Throttles {
-  /** Calls per minute; null when the caller is not held to any. */
-  of(caller: Caller): number | null;
+  /** Null when the caller is held to nothing. */
+  of(caller: Caller): Throttle | null;
   /** True when the caller was not held before. */
-  hold(caller: string, rule: NonNullable<SensorRule["throttle"]>): boolean;
+  hold(caller: string, rule: NonNullable<SensorRule["throttle"]>, because: string): boolean;
 }
 
 export function createThrottles(now: () => number): Throttles {
-  const held = new Map<string, { readonly callsPerMinute: number; readonly until: number }>();
+  const held = new Map<string, Throttle>();
   const current = (caller: string) => {
     const throttle = held.get(caller);
     if (throttle && throttle.until > now()) return throttle;
@@ -56,16 +57,14 @@ export function createThrottles(now: () => number): Throttles {
     return null;
   };
   return {
-    of: (caller) => (held.size === 0 ? null : (current(callerKey(caller))?.callsPerMinute ?? null)),
-    hold(caller, { callsPerMinute, forSeconds }) {
+    of: (caller) => (held.size === 0 ? null : current(callerKey(caller))),
+    hold(caller, { callsPerMinute, forSeconds }, because) {
       const before = current(caller);
       if (!before && held.size >= MAX_CALLERS) dropOldest(held);
       // Of two rules the tighter one holds.
-      const tighter = Math.min(callsPerMinute, before?.callsPerMinute ?? callsPerMinute);
-      held.set(caller, {
-        callsPerMinute: tighter,
-        until: Math.max(now() + forSeconds * 1000, before?.until ?? 0),
-      });
+      const tighter = before && before.callsPerMinute < callsPerMinute ? before : null;
+      const until = Math.max(now() + forSeconds * 1000, before?.until ?? 0);
+      held.set(caller, { ...(tighter ?? { callsPerMinute, because }), until });
       return before === null;
     },
   };

@@ -267,7 +267,10 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
   };
 }
 
-function viewOf({ index: _index, ...shown }: StoredMode, unsaved: boolean): ModeState {
+function viewOf(
+  { index: _index, before: _before, ...shown }: StoredMode,
+  unsaved: boolean,
+): ModeState {
   return Object.freeze(unsaved ? { ...shown, unsaved: true as const } : shown);
 }
 

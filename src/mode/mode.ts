@@ -25,6 +25,14 @@ export interface SensorReading {
   readonly firing: boolean;
 }
 
+/** One caller is held to fewer calls for a while. The same object as long as it is the same throttle. */
+export interface Throttle {
+  readonly callsPerMinute: number;
+  readonly until: number;
+  /** Why, for people: `3 calls were forbidden within 10 minutes`. */
+  readonly because: string;
+}
+
 /** What the authority watches beside the machine itself. A held call is `denied` too, with no verdict: it was attempted. */
 export type ModeSignal =
   | { readonly kind: "ended"; readonly failed: boolean }
@@ -35,6 +43,8 @@ export type ModeSignal =
       readonly verdict: Verdict | null;
     }
   | { readonly kind: "audit_failed" }
+  /** The database is older than what was written outside of it. */
+  | { readonly kind: "rolled_back" }
   | { readonly kind: "disk_full" };
 
 export interface ModeAuthority {
@@ -44,8 +54,8 @@ export interface ModeAuthority {
   switch(actor: Caller, change: { mode: Mode; reason: string; forMs?: number }): Promise<ModeState>;
   readings(): readonly SensorReading[];
   signal(signal: ModeSignal): void;
-  /** Calls per minute this caller is held to after too many refusals or dangerous attempts; null when not. */
-  throttleOf(caller: Caller): number | null;
+  /** What this caller is held to after too many refusals or dangerous attempts; null when to nothing. */
+  throttleOf(caller: Caller): Throttle | null;
   onChange(listener: (state: ModeState, before: Mode) => void): () => void;
   close(): Promise<void>;
 }

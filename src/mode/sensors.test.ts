@@ -75,6 +75,16 @@ const dare = (times: number, caller: Caller = testCaller()) => {
   for (let i = 0; i < times; i++)
     authority.signal({ kind: "denied", caller, dangerous: true, verdict: null });
 };
+/** Dangerous, and forbidden by a rule. */
+const defy = (times: number, caller: Caller = testCaller()) => {
+  for (let i = 0; i < times; i++)
+    authority.signal({
+      kind: "denied",
+      caller,
+      dangerous: true,
+      verdict: verdict("FORBIDDEN", "policy_denied"),
+    });
+};
 const end = (times: number, failed: boolean) => {
   for (let i = 0; i < times; i++) authority.signal({ kind: "ended", failed });
 };
@@ -384,12 +394,12 @@ describe("throttles", () => {
     deny(2, "policy_denied", bob);
     expect(authority.throttleOf(bob)).toBeNull();
     deny(1, "egress_blocked", bob);
-    expect(authority.throttleOf(bob)).toBe(10);
-    expect(authority.throttleOf({ ...bob, keyId: "another" })).toBe(10);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(10);
+    expect(authority.throttleOf({ ...bob, keyId: "another" })?.callsPerMinute).toBe(10);
     expect(authority.throttleOf({ ...bob, tenantId: "other" })).toBeNull();
     expect(authority.throttleOf(testCaller())).toBeNull();
     await ground.pass(295);
-    expect(authority.throttleOf(bob)).toBe(10);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(10);
     await ground.pass(5);
     expect(authority.throttleOf(bob)).toBeNull();
     expect(ground.notes.filter(({ body }) => "throttle" in body)).toMatchObject([
@@ -403,15 +413,57 @@ describe("throttles", () => {
 
   test("of two the tighter one holds; going on prolongs it and warns no second time", async () => {
     deny(3, "policy_denied", bob);
-    dare(6, bob);
-    expect(authority.throttleOf(bob)).toBe(2);
+    defy(6, bob);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(2);
     deny(5, "policy_denied", bob);
-    expect(authority.throttleOf(bob)).toBe(2);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(2);
     await ground.pass(550);
-    dare(6, bob);
+    defy(6, bob);
     await ground.pass(300);
-    expect(authority.throttleOf(bob)).toBe(2);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(2);
     expect(ground.notes.filter(({ body }) => "throttle" in body)).toHaveLength(1);
+  });
+
+  test.each([
+    ["FORBIDDEN", "level_too_low"],
+    ["FORBIDDEN", "scope_missing"],
+    ["FORBIDDEN", "permission_missing"],
+    ["FORBIDDEN", "not_allowlisted"],
+    ["FORBIDDEN", "mode_forbids"],
+    ["BAD_REQUEST", "invalid_arguments"],
+    ["NOT_FOUND", "unknown"],
+    ["TOO_MANY_REQUESTS", "rate_throttle"],
+    ["BUDGET_EXHAUSTED", "budget_tool_calls"],
+  ] as const)("item 15: %s / %s throttles nobody, dangerous or not", (code, reason) => {
+    for (const dangerous of [true, false])
+      for (let i = 0; i < 10; i++)
+        authority.signal({
+          kind: "denied",
+          caller: bob,
+          dangerous,
+          verdict: verdict(code, reason),
+        });
+    expect(authority.throttleOf(bob)).toBeNull();
+  });
+
+  test("item 15: to ask a person, as the rules want it, throttles nobody", () => {
+    dare(20, bob);
+    expect(authority.throttleOf(bob)).toBeNull();
+  });
+
+  test("item 15: a throttle says why and until when; of two the tighter one", () => {
+    deny(3, "policy_denied", bob);
+    expect(authority.throttleOf(bob)).toEqual({
+      callsPerMinute: 10,
+      until: ground.at + 300_000,
+      because: "3 calls were forbidden within 10 minutes",
+    });
+    defy(6, bob);
+    expect(authority.throttleOf(bob)).toEqual({
+      callsPerMinute: 2,
+      until: ground.at + 600_000,
+      because: "6 dangerous calls were forbidden within 60 seconds",
+    });
   });
 
   test("a sensor that is off or has no throttle holds nobody; one that only warns does", () => {
@@ -423,13 +475,67 @@ describe("throttles", () => {
     }
     ground.sensors = { denials: rule({ ...counted(1, 60), action: "warn", throttle }) };
     deny(1, "policy_denied", bob);
-    expect(authority.throttleOf(bob)).toBe(1);
+    expect(authority.throttleOf(bob)?.callsPerMinute).toBe(1);
   });
 
   test("however many callers misbehave, only so many are remembered, the newest ones", () => {
     const user = (i: number) => testCaller({ userId: `u${i}` });
     for (let i = 0; i < 6_000; i++) deny(3, "policy_denied", user(i));
     expect(authority.throttleOf(user(0))).toBeNull();
-    expect(authority.throttleOf(user(5_999))).toBe(10);
+    expect(authority.throttleOf(user(5_999))?.callsPerMinute).toBe(10);
+  });
+});
+
+describe("item 17: a fault of the machine", () => {
+  const fail = async (seconds: number) => {
+    for (let at = 0; at < seconds; at += 5) {
+      for (let i = 0; i < 50; i++) authority.signal({ kind: "audit_failed" });
+      await ground.pass(5);
+    }
+  };
+  beforeEach(() => {
+    ground.sensors = {
+      ...ground.sensors,
+      audit_failures: rule({ threshold: 3, clearBelow: 1, forSeconds: 60 }),
+    };
+    ground.transitions = F07.map((each) =>
+      each.from === "DEGRADED" && each.to === "NORMAL"
+        ? { ...each, when: { quietSeconds: 60 }, unlessBy: ["memory", "disk", "audit_failures"] }
+        : each,
+    );
+  });
+
+  test("item 17: a blip moves nothing, however many calls it hits", async () => {
+    await fail(10);
+    await ground.pass(90);
+    expect(mode()).toBe("NORMAL");
+  });
+
+  test("item 17: one that lasts degrades the house, which goes back by itself when it is over", async () => {
+    await fail(20);
+    expect(authority.current()).toMatchObject({ mode: "DEGRADED", by: "sensor:audit_failures" });
+    await ground.pass(240);
+    expect(authority.current()).toMatchObject({ mode: "NORMAL", by: "sensor:quiet" });
+  });
+
+  test("item 17: what a person chose, and what was ALERT before, waits for a person", async () => {
+    await to("DEGRADED");
+    await ground.pass(300);
+    expect(mode()).toBe("DEGRADED");
+    await to("ALERT");
+    busy("disk", 99);
+    await ground.pass(60);
+    expect(mode()).toBe("DEGRADED");
+    busy("disk", 10);
+    await ground.pass(300);
+    expect(mode()).toBe("DEGRADED");
+  });
+
+  test("item 17: a ledger that was rolled back degrades at once, and waits for a person", async () => {
+    authority.signal({ kind: "rolled_back" });
+    await ground.pass(5);
+    expect(authority.current()).toMatchObject({ mode: "DEGRADED", by: "sensor:rolled_back" });
+    await ground.pass(600);
+    expect(mode()).toBe("DEGRADED");
   });
 });

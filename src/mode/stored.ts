@@ -7,6 +7,8 @@ export const MODE_FACT = "mode";
 /** `index` counts the changes: it orders them over all instances. */
 export interface StoredMode extends Omit<ModeState, "unsaved"> {
   readonly index: number;
+  /** The mode that a sensor moved it from; absent where a person, or a timer, did. */
+  readonly before?: Mode;
 }
 
 /** Of the same rank: each refuses something that the other lets run. */
@@ -52,7 +54,7 @@ export function parseStored(text: string): StoredMode | null {
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { index, mode, reason, by, since, until, revertTo, proposal } = value as Record<
+  const { index, mode, reason, by, since, until, revertTo, proposal, before } = value as Record<
     string,
     unknown
   >;
@@ -70,6 +72,7 @@ export function parseStored(text: string): StoredMode | null {
     until: timed ? until : null,
     revertTo: timed ? revertTo : null,
     proposal: parseProposal(proposal),
+    ...(isMode(before) ? { before } : {}),
   };
 }
 

@@ -42,9 +42,14 @@ export function nextMove(
 
 /** Out of LOCKDOWN only a person leads, whatever the table says; and what a person chose, quiet alone does not undo. */
 function needsHuman(rule: TransitionRule, state: StoredMode): boolean {
-  if (rule.needsHuman || rule.from === "LOCKDOWN") return true;
+  if (rule.from === "LOCKDOWN") return true;
+  if (rule.needsHuman) return !goesBack(rule, state);
   return "quietSeconds" in rule.when && chosenByPerson(state);
 }
+
+/** What a fault of the machine did is undone once it is over: only to where the mode was before, never past it. */
+const goesBack = ({ unlessBy = [], to }: TransitionRule, { by, before }: StoredMode): boolean =>
+  before === to && unlessBy.some((name) => by === `sensor:${name}`);
 
 const chosenByPerson = ({ by }: StoredMode): boolean =>
   !by.startsWith("sensor:") && by !== "timer" && by !== "system";
@@ -53,10 +58,10 @@ function firingMove(to: Mode, names: readonly string[], situation: Situation): M
   const { sensors } = situation;
   const sensor = sensors.find((each) => names.includes(each.name) && countsNow(each, situation));
   if (!sensor) return null;
-  const { name, value, threshold } = sensor;
+  const { name, value, threshold, incident } = sensor;
   return {
     to,
-    by: `sensor:${name}`,
+    by: `sensor:${incident ?? name}`,
     reason: `${name} is ${value}, threshold ${threshold}`,
     cause: sensor.firingSince ?? 0,
   };

@@ -168,7 +168,7 @@ describe("R097: which commands run without asking", () => {
     ["grep --file=/tmp/x a", '"/tmp/x" leads outside'],
     ["grep -f/tmp/x a", "leads outside"],
     ["grep -f../x a", '"../x" leads outside'],
-    ["uniq a b", "more than 1 operands may write"],
+    ["uniq a b", "with more than 1 operands it may write"],
     ["X=1 ls", "it sets the variable X"],
     ["X=1", "it sets the variable X"],
     ["export LANG=C", "export is not on"],
@@ -216,7 +216,9 @@ describe("R097: which commands run without asking", () => {
       /ls (leads to python3?[\d.]*, which is not on the run list|is in none)/,
     );
     expect(await verdict("cat", { governance: spare })).toBe("run");
-    expect(await verdict("head", { governance: spare })).toBe("run");
+    expect((await judge("head", { governance: spare }))[0]?.message).toContain(
+      "head leads to busybox, which is not on the run list",
+    );
     expect((await judge("df", { governance: spare }))[0]).toMatchObject({
       kind: "deny",
       message: expect.stringContaining("df leads to sudo") as string,

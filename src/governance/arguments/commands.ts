@@ -4,6 +4,7 @@ import type { Json } from "../../call.ts";
 import { quote } from "../../util/quote.ts";
 import type { Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
+import { unexplained } from "./grammar.ts";
 import { match, type Programs } from "./programs.ts";
 import type { SimpleCommand, Word } from "./shell.ts";
 
@@ -86,7 +87,9 @@ async function judgeAll(
 /** The lists speak of what is asked about because it starts programs, not of other classes. */
 function finish(j: Judging, text: string, free: boolean, programs: Programs): boolean {
   const list = programs.listOf(j.subject.mode);
-  if (!free || !list || j.subject.tool.effects !== "system_dangerous") return false;
+  const { effects, provider } = j.subject.tool;
+  // What a server upstream starts is in no box of ours, so no list speaks for it.
+  if (!free || !list || effects !== "system_dangerous" || provider !== "native") return false;
   const message = `every program of ${quote(text)} is on the run list of ${j.subject.mode}`;
   waived(j, { reason: "listed_command", value: text, message, suggestion: "", rule: list.rule });
   return true;
@@ -213,6 +216,19 @@ async function judgeProgram(
   if (open) return ask(j, text, `what ${open.text} becomes is not written out`, rule);
   if (reachesOut !== null)
     return ask(j, text, `${quote(reachesOut)} leads outside the workspace`, rule);
+  const grammar = programs.grammarOf(listName);
+  if (grammar === null)
+    return ask(
+      j,
+      text,
+      `nothing says which options of ${listName} are harmless (commands.grammar)`,
+      rule,
+    );
+  const why = unexplained(
+    args.map(({ value }) => value ?? ""),
+    grammar,
+  );
+  if (why !== null) return ask(j, text, `${listName}: ${why}`, rule);
   const most = programs.rules.maxOperands.get(listName);
   const operands = args.filter(({ value }) => value !== null && !/^-./.test(value)).length;
   if (most !== undefined && operands > most)

@@ -1,14 +1,14 @@
 // The argument rules: what a call wants to touch, judged one by one. A tool that touches nothing costs nothing.
 import { lstat } from "node:fs/promises";
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject, Mode } from "../../call.ts";
 import type { EgressRules } from "../../egress/egress.ts";
 import type { Tool, Touch } from "../../tools/tool.ts";
 import { valueAt } from "../../util/json.ts";
 import { quote } from "../../util/quote.ts";
-import type { ArgumentFinding, ArgumentSubject, Territory } from "../governance.ts";
+import type { ArgumentFinding, ArgumentSubject, ModeRule, Territory } from "../governance.ts";
 import type { Ruled } from "../yaml.ts";
 import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
-import { denied, waived, type Judging } from "./finding.ts";
+import { asked, denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
 import { asAgreed, judgeNetwork } from "./network.ts";
 import { judgedHosts, judgeUrl } from "./urls.ts";
@@ -20,6 +20,10 @@ export interface ToolArguments {
   readonly hosts: EgressRules;
   readonly maxReadBytes: Ruled<number>;
   readonly maxWriteBytes: Ruled<number>;
+  /** What the mode says to a call of it. */
+  usualRule(mode: Mode): ModeRule;
+  /** What the mode says once it puts content where somebody is asked about it: never less than to any other writer. */
+  writingRule(mode: Mode): ModeRule;
   territory(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<Territory>;
 }
 
@@ -96,9 +100,9 @@ async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments)
 
 async function judgePath(
   j: Judging,
-  { access = "write", itself }: Touch,
+  { access = "write", itself, makes }: Touch,
   value: string,
-  { maxReadBytes }: ToolArguments,
+  tool: ToolArguments,
 ): Promise<boolean> {
   const territory = await j.territory();
   const found = await territory.locate(value, access, itself ? { itself } : {});
@@ -110,16 +114,37 @@ async function judgePath(
   }
   if (access === "read") {
     const stat = await lstat(found.path).catch(() => null);
+    const { maxReadBytes } = tool;
     if (stat?.isFile() && stat.size > maxReadBytes.value)
       tooLarge(j, found.shown, stat.size, maxReadBytes);
     return true;
   }
   const rule = territory.unattended(found.path);
-  const { mode, tool } = j.subject;
-  if (!rule || mode !== "NORMAL" || tool.effects !== "system_write") return false;
+  const { mode } = j.subject;
+  if (!rule || mode !== "NORMAL") {
+    if (makes !== "folder") judgeContent(j, found.shown, tool);
+    return false;
+  }
+  if (j.subject.tool.effects !== "system_write") return false;
   const message = `${quote(found.shown)} may be written without asking`;
   waived(j, { reason: "unattended_path", value: found.shown, message, suggestion: "", rule });
   return true;
+}
+
+/** By where content goes, not by the name of the tool that brings it: copies and downloads overwrite like any other. */
+function judgeContent(j: Judging, shown: string, tool: ToolArguments): void {
+  const { mode } = j.subject;
+  const { verdict, rule } = tool.writingRule(mode);
+  // The mode has said as much already.
+  if (verdict === "run" || tool.usualRule(mode).verdict !== "run") return;
+  const said = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
+  if (verdict === "no")
+    denied(j, {
+      ...said,
+      reason: "mode_forbids",
+      message: `${quote(shown)} may not be written in mode ${mode}`,
+    });
+  else asked(j, { ...said, reason: "path_asks", message: `it writes ${quote(shown)}` });
 }
 
 function judgeText(j: Judging, value: Json, { maxWriteBytes }: ToolArguments): boolean {

@@ -5,6 +5,8 @@ import type { Mode } from "../../call.ts";
 import type { CommandOverride, CommandRules, RunLists } from "../commands-file.ts";
 import type { RuleSource } from "../governance.ts";
 import type { Ruled } from "../yaml.ts";
+import type { Grammar } from "./grammar.ts";
+import { GRAMMARS } from "./grammars.ts";
 
 /** The general rules with those of one tool. */
 export interface Programs {
@@ -17,12 +19,14 @@ export interface Programs {
   isListed(name: string): boolean;
   /** The name under which a program stands on lists: plain, or in one of the folders of the fixed path; else null. */
   listName(given: string): string | null;
+  /** How a program reads its arguments; null: nobody has said. */
+  grammarOf(name: string): Grammar | null;
   /** The base name of the file that the name leads to; null when there is none. */
   realName(name: string): Promise<string | null>;
 }
 
-/** One file under many names that does what the name says. */
-const MULTI_CALL: ReadonlySet<string> = new Set(["busybox", "toybox", "coreutils"]);
+/** One file under many names that does what the name says, and reads arguments as the grammars do: busybox does not. */
+const MULTI_CALL: ReadonlySet<string> = new Set(["coreutils"]);
 
 export function programsOf(rules: CommandRules, override: CommandOverride | null): Programs {
   const deny = [...rules.deny, ...(override?.deny ?? [])];
@@ -33,6 +37,7 @@ export function programsOf(rules: CommandRules, override: CommandOverride | null
     deniedBy: (name) => match(deny, name),
     listOf: (mode) => lists[mode],
     isListed: (name) => Object.values(lists).some((list) => list.names.has(name)),
+    grammarOf: (name) => rules.grammars.get(name) ?? GRAMMARS.get(name) ?? null,
     listName(given) {
       if (!given.includes("/")) return given;
       return folders.has(dirname(given)) && join(dirname(given), basename(given)) === given

@@ -62,8 +62,8 @@ const UNIT_NANOS: Readonly<Record<string, number>> = {
   m: 6e10,
   h: 3.6e12,
 };
-const DURATION = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/;
-const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const DURATION = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/;
+const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 function duration(value: Json): Duration {
   const parts = typeof value === "string" ? DURATION.exec(value) : null;
