@@ -5,13 +5,9 @@ interface Box {
   readonly height: number;
 }
 declare const document: {
-  getElementById(
-    id: string,
-  ): {
+  getElementById(id: string): {
     innerHTML: string;
-    querySelector(
-      selector: string,
-    ): {
+    querySelector(selector: string): {
       style: { maxWidth: string };
       getBoundingClientRect(): Box;
       viewBox?: { baseVal?: Box };

@@ -109,10 +109,13 @@ export function openProxy(p: ProxyPowers): Pick<Egress, "serve" | "close"> {
   async function forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { target, socket } = await reach(absoluteOf(req), subjectOf(req.socket), null);
     const sent = httpRequest(outgoing(req, target, socket, { connection: "close" }));
-    const timer = setTimeout(
-      () => sent.destroy(new AppError("TIMEOUT", "timeout", "the answer took too long")),
-      p.limits.headersMs,
+    const { headersMs } = p.limits;
+    const tooLate = new AppError(
+      "TIMEOUT",
+      "timeout",
+      `the answer took longer than ${headersMs} ms`,
     );
+    const timer = setTimeout(() => sent.destroy(tooLate), headersMs);
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       sent.once("response", resolve).on("error", reject);
       res.once("close", () => sent.destroy());

@@ -155,7 +155,7 @@ function asked(
   { credentials = {} }: ApiGiven,
 ): string[] {
   return Object.entries(headers).flatMap(([header, value]) =>
-    [...value.matchAll(/\$\{credential:([^}]*)\}/g)]
+    [...value.matchAll(/\$\{credential:([^${}]*)\}/g)]
       .filter(([, credential = ""]) => !Object.hasOwn(credentials, credential))
       .map(
         ([, credential = ""]) =>

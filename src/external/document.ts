@@ -68,7 +68,7 @@ function jsonIn(text: string): Json {
 
 async function yamlIn(text: string): Promise<Json> {
   // Loaded with the first import of this kind.
-  const { parseDocument } = await import("yaml");
+  const { parseDocument } = await import("./yaml.ts");
   try {
     const parsed = parseDocument(text, { prettyErrors: true, logLevel: "error" });
     const [error] = parsed.errors;

@@ -32,5 +32,10 @@ function namesWithin(maxChars: number, reserved: readonly string[]): Names {
 /** Names that differ only so would be taken for each other. */
 const folded = (name: string): string => name.toLowerCase().replaceAll("-", "_");
 
+/** Of a name that somebody else chose; what is longer is cut anyway. */
+const MAX_WISH = 1_000;
 const plainly = (wish: string): string =>
-  wish.replace(/[^A-Za-z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
+  wish
+    .slice(0, MAX_WISH)
+    .replace(/[^A-Za-z0-9_-]+/g, "_")
+    .replace(/^_+|_+$/g, "");

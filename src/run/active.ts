@@ -1,5 +1,5 @@
 // What runs or waits on this instance right now: how it is seen, cancelled and closed exactly once.
-import type { Call, Caller, CallRequest, CancelReason, Status } from "../call.ts";
+import type { Call, Caller, CallRequest, CancelReason, Status, TimeLimit } from "../call.ts";
 import { Passing } from "../util/passing.ts";
 
 export interface ActiveView {
@@ -16,6 +16,8 @@ export interface ActiveEntry {
   status: "pending" | "running";
   /** Why it was cancelled, in the words of whoever did it. */
   note: string | null;
+  /** The limit of whoever waits for it, where that can end it. */
+  readonly outerLimit: TimeLimit | null;
   /** Fires the call's signal; the first reason wins. */
   abort(reason: CancelReason): void;
   /** Resolves when the execution has ended and its end is recorded. */
@@ -24,10 +26,12 @@ export interface ActiveEntry {
   close(): void;
 }
 
+type Waiting = Pick<CallRequest, "signal" | "whenGone" | "outerLimit">;
+
 export interface Active {
   readonly size: number;
   /** `client` tells when whoever waits for it has gone. */
-  add(call: Omit<Call, "signal">, client: Pick<CallRequest, "signal" | "whenGone">): ActiveEntry;
+  add(call: Omit<Call, "signal">, client: Waiting): ActiveEntry;
   get(id: string): ActiveEntry | null;
   has(id: string): boolean;
   of(caller: Caller, now: number): ActiveView[];
@@ -78,17 +82,15 @@ class Entry implements ActiveEntry {
   place = -1;
   status: "pending" | "running" = "running";
   note: string | null = null;
+  readonly outerLimit: TimeLimit | null;
   readonly #controller = new AbortController();
   readonly #entries: Passing<Entry>;
   readonly #client: AbortSignal | undefined;
   #ended: PromiseWithResolvers<void> | null = null;
 
-  constructor(
-    incoming: Omit<Call, "signal">,
-    client: Pick<CallRequest, "signal" | "whenGone">,
-    entries: Passing<Entry>,
-  ) {
+  constructor(incoming: Omit<Call, "signal">, client: Waiting, entries: Passing<Entry>) {
     this.call = { ...incoming, signal: this.#controller.signal };
+    this.outerLimit = client.outerLimit ?? null;
     this.#entries = entries;
     this.#client = client.signal;
     // A client that goes away cancels what it waits for.

@@ -2,7 +2,7 @@
 // about, counted and recorded as any other call; only the work is spared.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Call } from "../call.ts";
+import { narrowingOf, type Call } from "../call.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { Runner, Runners, RunResult } from "./index.ts";
 
@@ -62,7 +62,15 @@ function cached(runner: Runner, kept: LRUCache<string, Kept>, p: CachePowers): R
 /** Whoever asks is part of the question: what one caller was told is never told to another. */
 function keyOf({ caller, tool, arguments: given }: Call, rules: readonly string[]): string {
   const { tenantId, userId, keyId } = caller;
-  const question = canonicalJson([tenantId, userId, keyId, tool?.pin ?? null, [...rules], given]);
+  const question = canonicalJson([
+    tenantId,
+    userId,
+    keyId,
+    narrowingOf(caller),
+    tool?.pin ?? null,
+    [...rules],
+    given,
+  ]);
   return createHash("sha256").update(question).digest("base64");
 }
 

@@ -51,7 +51,12 @@ describe("the time of a call", () => {
   it("runs out", async () => {
     const { ended } = start({}, never);
     await vi.advanceTimersByTimeAsync(1_200);
-    expect(await ended).toEqual({ kind: "cancelled", reason: "timeout", partial: null });
+    expect(await ended).toEqual({
+      kind: "cancelled",
+      reason: "timeout",
+      result: null,
+      limit: { ms: 1_000, whose: null },
+    });
   });
 
   it("stands still while the caller's client is asked, and goes on with what was left", async () => {
@@ -84,7 +89,7 @@ describe("the time of a call", () => {
   it("begins anew with progress from upstream, five minutes at most", async () => {
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }): void => void seen.push(progress);
-    const { controller } = start({ route, onProgress }, async (call) => {
+    const { controller, ended } = start({ route, onProgress }, async (call) => {
       for (let progress = 1; ; progress++) {
         await new Promise((resolve) => setTimeout(resolve, 900));
         call.onProgress?.({ progress });
@@ -95,6 +100,40 @@ describe("the time of a call", () => {
     await vi.advanceTimersByTimeAsync(6_000);
     expect(controller.signal.reason).toBe("timeout");
     expect(seen.length).toBeGreaterThan(300);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await ended).toMatchObject({
+      limit: { ms: 300_000, whose: "the longest time, with progress" },
+    });
+  });
+
+  it("R139: runs out when there was progress, but no more of it", async () => {
+    const { ended } = start({ route, onProgress: () => undefined }, async (call) => {
+      await new Promise((resolve) => setTimeout(resolve, 900));
+      call.onProgress?.({ progress: 1 });
+      return never();
+    });
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(await ended).toMatchObject({
+      limit: { ms: 1_000, whose: "the time since its last progress" },
+    });
+  });
+
+  it("R139: of whoever waits for it is not the call's own", async () => {
+    const { controller, ended } = start({}, never);
+    controller.abort("timeout");
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await ended).toMatchObject({ reason: "timeout", limit: null });
+  });
+
+  it("R141: what a tool handed over is there with what it noted", async () => {
+    const result: RunResult = { output: "half", error: null, metadata: { filesTouched: ["a"] } };
+    const { ended } = start(
+      {},
+      (call) =>
+        new Promise((resolve) => call.signal.addEventListener("abort", () => resolve(result))),
+    );
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await ended).toMatchObject({ kind: "cancelled", result });
   });
 
   it("is not moved by the progress of a tool of this process", async () => {

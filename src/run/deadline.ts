@@ -1,10 +1,17 @@
 // A run races its deadline and its cancel. The first to end decides; a late finish changes nothing (R137, L07).
-import type { Call, CancelReason, Json } from "../call.ts";
+import type { Call, CancelReason, TimeLimit } from "../call.ts";
 import type { Runner, RunResult } from "./index.ts";
 
-export type Ended =
-  | { readonly kind: "finished"; readonly result: RunResult }
-  | { readonly kind: "cancelled"; readonly reason: CancelReason; readonly partial: Json };
+export type Ended = { readonly kind: "finished"; readonly result: RunResult } | Stopped;
+
+export interface Stopped {
+  readonly kind: "cancelled";
+  readonly reason: CancelReason;
+  /** What the handler handed over after the signal. */
+  readonly result: RunResult | null;
+  /** Of a timeout: the time that was up. Null: it was not the call's own, but that of whoever waits for it. */
+  readonly limit: TimeLimit | null;
+}
 
 export interface DeadlinePowers {
   /** Fires the call's abort signal with the reason. */
@@ -24,10 +31,10 @@ export function runWithDeadline(
   call: Call,
   p: DeadlinePowers,
 ): Ended | Promise<Ended> {
-  if (call.signal.aborted) return cancelled(call, null);
   const deadline = new Deadline(call.timeoutMs, p);
+  if (call.signal.aborted) return stopped(call, null, deadline);
   const running = runner(watched(call, deadline));
-  if (!(running instanceof Promise)) return { kind: "finished", result: running };
+  if (!(running instanceof Promise)) return endOf(running, call);
   return race(running, call, deadline, p);
 }
 
@@ -40,12 +47,19 @@ class Deadline {
   #left: number;
   #spent = 0;
   #questions = 0;
+  #renewed = false;
+  #limit: TimeLimit | null = null;
   #state: "new" | "on" | "ended" = "new";
 
   constructor(ms: number, powers: DeadlinePowers) {
     this.#ms = ms;
     this.#left = ms;
     this.#powers = powers;
+  }
+
+  /** Set once it has fired. */
+  get limit(): TimeLimit | null {
+    return this.#limit;
   }
 
   start(): void {
@@ -70,14 +84,32 @@ class Deadline {
   renew(): void {
     if (this.#timer === undefined) return;
     this.#stop();
-    this.#left = Math.min(this.#ms, Math.max(LONGEST_MS, this.#ms) - this.#spent);
+    this.#renewed = true;
+    this.#left = Math.min(this.#ms, this.#longest - this.#spent);
     this.#run();
   }
 
   #run(): void {
     if (this.#state !== "on" || this.#questions > 0) return;
     this.#began = performance.now();
-    this.#timer = setTimeout(() => this.#powers.abort("timeout"), Math.max(0, this.#left));
+    this.#timer = setTimeout(() => this.#expire(), Math.max(0, this.#left));
+  }
+
+  #expire(): void {
+    this.#limit = this.#applied();
+    this.#powers.abort("timeout");
+  }
+
+  /** In all, however often it was renewed. */
+  get #longest(): number {
+    return Math.max(LONGEST_MS, this.#ms);
+  }
+
+  #applied(): TimeLimit {
+    if (!this.#renewed) return { ms: this.#ms, whose: null };
+    if (this.#spent + this.#ms > this.#longest)
+      return { ms: this.#longest, whose: "the longest time, with progress" };
+    return { ms: this.#ms, whose: "the time since its last progress" };
   }
 
   #stop(): void {
@@ -130,14 +162,14 @@ function race(
       resolve(ended);
     };
     const onAbort = (): void => {
-      grace = setTimeout(() => close(cancelled(call, null)), PARTIAL_GRACE_MS);
+      grace = setTimeout(() => close(stopped(call, null, deadline)), PARTIAL_GRACE_MS);
     };
     call.signal.addEventListener("abort", onAbort, { once: true });
     running.then(
       (result) => {
         if (!open) p.late(call);
-        else if (call.signal.aborted) close(cancelled(call, result.output));
-        else close(endOf(result));
+        else if (call.signal.aborted) close(stopped(call, result, deadline));
+        else close(endOf(result, call));
       },
       // Runners answer with values; should one reject all the same, the call must not hang.
       () => (open ? close({ kind: "finished", result: BROKEN }) : p.late(call)),
@@ -145,11 +177,18 @@ function race(
   });
 }
 
-/** A tool whose own, shorter limit ended its work notes `timedOut`: the call has timed out, with what there is so far. */
-function endOf(result: RunResult): Ended {
-  if (result.error !== null || result.metadata["timedOut"] !== true)
-    return { kind: "finished", result };
-  return { kind: "cancelled", reason: "timeout", partial: result.output };
+/**
+ * A tool whose own, shorter limit ended its work notes `timedOut` and that limit: the call has timed out, with what
+ * there is so far.
+ */
+function endOf(result: RunResult, call: Call): Ended {
+  const { timedOut, limitMs } = result.metadata;
+  if (result.error !== null || timedOut !== true) return { kind: "finished", result };
+  const limit =
+    typeof limitMs === "number"
+      ? { ms: limitMs, whose: "a limit of the tool itself" }
+      : { ms: call.timeoutMs, whose: null };
+  return { kind: "cancelled", reason: "timeout", result, limit };
 }
 
 const BROKEN: RunResult = {
@@ -162,6 +201,6 @@ const BROKEN: RunResult = {
   metadata: {},
 };
 
-function cancelled(call: Call, partial: Json): Ended {
-  return { kind: "cancelled", reason: call.signal.reason as CancelReason, partial };
+function stopped(call: Call, result: RunResult | null, { limit }: Deadline): Stopped {
+  return { kind: "cancelled", reason: call.signal.reason as CancelReason, result, limit };
 }

@@ -16,7 +16,7 @@ export interface ExternalRunnerPowers {
     schema: JsonObject,
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
-  readonly masker: Pick<Masker, "result" | "told">;
+  readonly masker: Pick<Masker, "resultInTurns" | "told">;
   readonly report: (call: Call, cause: unknown) => void;
 }
 
@@ -24,19 +24,19 @@ export function externalRunner(p: ExternalRunnerPowers): Runner {
   return async (call) => {
     const server = call.tool?.route?.server ?? "";
     try {
-      return finish(call, await p.call(call), server, p);
+      return await finish(call, await p.call(call), server, p);
     } catch (cause) {
       return caught(call, cause, { untrusted: true, server }, p);
     }
   };
 }
 
-function finish(
+async function finish(
   call: Call,
   { output, host, status, attempts }: ApiAnswer,
   server: string,
   p: ExternalRunnerPowers,
-): RunResult {
+): Promise<RunResult> {
   const notes = {
     untrusted: true,
     server,
@@ -56,7 +56,7 @@ function finish(
       },
       notes,
     );
-  const { answer, recorded, masked } = p.masker.result(output);
+  const { answer, recorded, masked } = await p.masker.resultInTurns(output);
   return {
     output: answer,
     recorded,

@@ -14,7 +14,7 @@ export interface McpRunnerPowers {
     schema: JsonObject,
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
-  readonly masker: Pick<Masker, "result" | "told">;
+  readonly masker: Pick<Masker, "resultInTurns" | "told">;
   readonly report: (call: Call, cause: unknown) => void;
 }
 
@@ -28,14 +28,19 @@ export function mcpRunner(p: McpRunnerPowers): Runner {
       const { result, attempts } = await p.call(call);
       const notes =
         attempts > 1 ? { untrusted: true, server, attempts } : { untrusted: true, server };
-      return finish(call, result, notes, p);
+      return await finish(call, result, notes, p);
     } catch (cause) {
       return caught(call, cause, { untrusted: true, server }, p);
     }
   };
 }
 
-function finish(call: Call, result: JsonObject, notes: JsonObject, p: McpRunnerPowers): RunResult {
+async function finish(
+  call: Call,
+  result: JsonObject,
+  notes: JsonObject,
+  p: McpRunnerPowers,
+): Promise<RunResult> {
   const { tool } = call;
   const output = packResult(result, tool?.route?.method);
   const failed = isToolError(output);
@@ -51,7 +56,7 @@ function finish(call: Call, result: JsonObject, notes: JsonObject, p: McpRunnerP
     } as const;
     return { output: null, error, metadata: notes };
   }
-  const { answer, recorded, masked } = p.masker.result(output);
+  const { answer, recorded, masked } = await p.masker.resultInTurns(output);
   const hides = hidesText(answer);
   const metadata =
     masked === 0 && !hides
@@ -74,6 +79,8 @@ function hidesText(output: Json): boolean {
 }
 
 const MAX_SAID = 1_000;
+/** Of somebody else's message so much is looked at. */
+const MAX_RPC = 16_384;
 
 /** The tool's own words for what went wrong. */
 function saidBy(output: Json): string {
@@ -84,7 +91,12 @@ function saidBy(output: Json): string {
   return said.length > MAX_SAID ? `${said.slice(0, MAX_SAID)}…` : said;
 }
 
-function caught(call: Call, cause: unknown, notes: JsonObject, p: McpRunnerPowers): RunResult {
+async function caught(
+  call: Call,
+  cause: unknown,
+  notes: JsonObject,
+  p: McpRunnerPowers,
+): Promise<RunResult> {
   if (cause instanceof NoResult)
     return failure(
       {
@@ -110,7 +122,7 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: McpRunnerPower
   }
   const error = faultOfUpstream(cause, call.tool, p);
   if (!cause.rpc) return failure(error, notes);
-  const { answer, recorded } = p.masker.result(packError(cause.rpc));
+  const { answer, recorded } = await p.masker.resultInTurns(packError(cause.rpc));
   return { output: answer, recorded, error, metadata: notes };
 }
 
@@ -125,7 +137,7 @@ export function faultOfUpstream(
     return {
       code: "EXECUTION_FAILED",
       reason: "upstream_error",
-      message: `${server}: ${masker.told(cause.rpc.message).slice(0, MAX_SAID)}`,
+      message: `${server}: ${masker.told(cause.rpc.message.slice(0, MAX_RPC)).slice(0, MAX_SAID)}`,
     };
   if (cause.kind === "unauthorized")
     return {

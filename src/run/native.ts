@@ -1,9 +1,9 @@
 // Runs a native tool in this process with exactly the powers it declared, and checks what comes back.
-import type { Call, Json, JsonObject } from "../call.ts";
+import { PartialError, type Call, type Json, type JsonObject } from "../call.ts";
 import { AppError, type Fault, type FieldFault } from "../errors.ts";
 import type { PowerName, ToolPowers } from "../tools/powers.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import type { Masker } from "../util/masker.ts";
+import type { MaskedResult, Masker } from "../util/masker.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -14,7 +14,7 @@ export interface NativeRunnerPowers {
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
   readonly report: (call: Call, cause: unknown) => void;
-  readonly masker: Pick<Masker, "result" | "told">;
+  readonly masker: Pick<Masker, "resultInTurns" | "told">;
 }
 
 export function nativeRunner(p: NativeRunnerPowers): Runner {
@@ -67,10 +67,15 @@ function contextOf(
   };
 }
 
-function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowers): RunResult {
+function finish(
+  call: Call,
+  output: Json,
+  notes: JsonObject,
+  p: NativeRunnerPowers,
+): RunResult | Promise<RunResult> {
   const schema = call.tool?.outputSchema;
   const faults = schema ? p.checkOutput(schema, output) : null;
-  if (faults === null) return masked(output, notes, p);
+  if (faults === null) return masked(call, output, notes, p);
   p.report(
     call,
     new Error(`output of ${call.tool?.name} does not fit its schema: ${JSON.stringify(faults)}`),
@@ -86,13 +91,53 @@ function finish(call: Call, output: Json, notes: JsonObject, p: NativeRunnerPowe
 }
 
 /** What came from outside may carry somebody's keys: they leave no tool (tools hand on values, never secrets). */
-function masked(output: Json, notes: JsonObject, { masker }: NativeRunnerPowers): RunResult {
-  const { answer, recorded, masked: count } = masker.result(output);
-  const metadata = count > 0 ? { ...notes, masked: count } : notes;
-  return { output: answer, recorded, error: null, metadata };
+function masked(
+  call: Call,
+  output: Json,
+  notes: JsonObject,
+  p: NativeRunnerPowers,
+): RunResult | Promise<RunResult> {
+  const done = ({ answer, recorded, masked: count }: MaskedResult): RunResult => {
+    const metadata = count > 0 ? { ...notes, masked: count } : notes;
+    return { output: answer, recorded, error: null, metadata };
+  };
+  const result = p.masker.resultInTurns(output);
+  if (!(result instanceof Promise)) return done(result);
+  // What could not be masked is not handed on.
+  return result.then(done, (cause: unknown) => failed(call, cause, notes, p));
 }
 
-function caught(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
+function caught(
+  call: Call,
+  cause: unknown,
+  notes: JsonObject,
+  p: NativeRunnerPowers,
+): RunResult | Promise<RunResult> {
+  if (cause instanceof PartialError && cause.partial !== null)
+    return withPartial(call, cause, notes, p);
+  return failed(call, cause, notes, p);
+}
+
+/** It failed, with something to show: masked as any output is. */
+function withPartial(
+  call: Call,
+  cause: PartialError,
+  notes: JsonObject,
+  p: NativeRunnerPowers,
+): RunResult | Promise<RunResult> {
+  const error = withoutSecrets(cause.fault, p);
+  const done = ({ answer, recorded }: MaskedResult): RunResult => ({
+    output: answer,
+    recorded,
+    error,
+    metadata: notes,
+  });
+  const result = p.masker.resultInTurns(cause.partial);
+  if (!(result instanceof Promise)) return done(result);
+  return result.then(done, (broken: unknown) => failed(call, broken, notes, p));
+}
+
+function failed(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
   if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), notes);
   p.report(call, cause);
   // The text of an unforeseen exception may hold anything: it stays in the log.

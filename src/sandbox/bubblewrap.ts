@@ -24,6 +24,12 @@ const UNKNOWN: SandboxStatus = {
   version: null,
 };
 
+const FILTERS = {
+  filter: { unixSockets: false },
+  "filter-unix": { unixSockets: true },
+  "filter-alone": { unixSockets: false, startsNothing: true },
+} as const;
+
 export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox {
   const bwrap = findProgram("bwrap", config.path);
   const prlimit = findProgram("prlimit", config.path);
@@ -48,11 +54,8 @@ export function openBubblewrap(config: SandboxConfig, tamper?: Tamper): Sandbox 
   mkdirSync(config.folder, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(config.folder, "box-"));
   chmodSync(folder, 0o700);
-  for (const unixSockets of [false, true])
-    writeFileSync(
-      join(folder, unixSockets ? "filter-unix" : "filter"),
-      seccompFilter({ machine, unixSockets }),
-    );
+  for (const [name, options] of Object.entries(FILTERS))
+    writeFileSync(join(folder, name), seccompFilter({ machine, ...options }));
   for (const [at, text] of Object.entries(NAMES)) writeFileSync(join(folder, nameOf(at)), text);
 
   const isRoot = process.getuid?.() === 0;

@@ -23,10 +23,21 @@ const KEPT = [
 /** On the host: what no box may see, whoever asks. */
 const NEVER = ["/dev", "/proc", "/run", "/sys", "/var/run"];
 
-type Checked = Pick<SandboxJob, "argv" | "cwd" | "env" | "mounts" | "files" | "owner">;
+type Checked = Pick<
+  SandboxJob,
+  | "argv"
+  | "cwd"
+  | "env"
+  | "mounts"
+  | "files"
+  | "owner"
+  | "startsNothing"
+  | "network"
+  | "localSockets"
+>;
 
 export function checkJob(job: Checked): void {
-  const { argv, cwd, env, mounts, files = {}, owner } = job;
+  const { argv, cwd, env, mounts, files = {}, owner, startsNothing, network, localSockets } = job;
   if (argv[0] === undefined || argv[0] === "") wrong("argv", "the name of a program");
   argv.forEach((word, index) => {
     if (word.includes("\0")) wrong(`argv/${index}`, "text without a zero byte");
@@ -52,6 +63,8 @@ export function checkJob(job: Checked): void {
     if (KEPT.some((kept) => within(at, kept)))
       wrong("files", "paths that are not the sandbox's own");
   }
+  if (startsNothing && (network !== undefined || localSockets))
+    wrong("startsNothing", "neither network nor sockets beside it");
   if (owner !== undefined && !(isId(owner.uid) && isId(owner.gid)))
     wrong("owner", "a user and group that are not root");
 }

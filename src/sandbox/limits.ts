@@ -10,6 +10,8 @@ export const DEFAULT_LIMITS: SandboxLimits = {
   tmpBytes: 64 * MIB,
   openFiles: 1024,
   fileBytes: 256 * MIB,
+  diskBytes: 1_024 * MIB,
+  diskEntries: 100_000,
   outputBytes: 10 * MIB,
 };
 

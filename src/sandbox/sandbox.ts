@@ -53,6 +53,10 @@ export interface SandboxLimits {
   readonly openFiles: number;
   /** Largest single file. */
   readonly fileBytes: number;
+  /** On the host's disks, in all folders that it may write; beyond it the job is killed. Removing gives it back. */
+  readonly diskBytes: number;
+  /** Files and folders made there. */
+  readonly diskEntries: number;
   /** Of stdout and stderr together; beyond it the job is killed. */
   readonly outputBytes: number;
 }
@@ -62,7 +66,7 @@ export interface SandboxMount {
   /** Absolute, inside. */
   readonly at: string;
   readonly access: "ro" | "rw";
-  /** Paths below that cannot be created, changed, renamed or linked from inside, existing or not (`.git/hooks`). */
+  /** Paths below that cannot be created, changed, renamed or linked from inside, existing or not (`.git`). */
   readonly protect?: readonly string[];
 }
 
@@ -89,6 +93,8 @@ export interface SandboxJob {
    * nothing outside: the network namespace is the job's own and no socket is mounted.
    */
   readonly localSockets?: true;
+  /** Its program may have threads, but starts no process: not with `network`, whose door is opened by one. */
+  readonly startsNothing?: true;
   readonly signal: AbortSignal;
   /** Chunks as they come; each is gone after the call. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
@@ -102,6 +108,8 @@ export interface SandboxResult {
   readonly oom: boolean;
   /** The output cap was reached and the job killed. */
   readonly overflowed: boolean;
+  /** It put more on the host's disk than it may and was killed. */
+  readonly overfull: boolean;
   readonly durationMs: number;
 }
 

@@ -39,7 +39,7 @@ async function withProvider(
   };
   const web = (open.web = await openWeb({
     answer: page,
-    hosts: ["api.search.brave.com", "api.tavily.com"],
+    hosts: ["api.search.brave.com", "api.tavily.com", "html.duckduckgo.com"],
   }));
   const bench = (open.bench = await openBench({ flags, egress: web.egress }));
   return { bench, asked, web };
@@ -47,6 +47,7 @@ async function withProvider(
 
 const SEARXNG = { "search.provider": "searxng", "search.url": "https://searx.example.org/sub" };
 const BRAVE = { "search.provider": "brave", "search.apiKey": "brave-key" };
+const DUCKDUCKGO = { "search.provider": "duckduckgo" };
 const TAVILY = { "search.provider": "tavily", "search.apiKey": "tavily-key" };
 
 describe("searxng", () => {
@@ -138,6 +139,96 @@ describe("searxng", () => {
   });
 });
 
+describe("item 6: duckduckgo", () => {
+  const hit = (name: string, more = ""): string =>
+    `<div class="result results_links web-result ${more}">
+<h2 class="result__title"><a rel="nofollow" class="result__a" href="//duckduckgo.com/l/?uddg=${encodeURIComponent(`https://example.org/${name}`)}&amp;rut=abc">The <b>${name}</b> &#x27;one&#39;</a></h2>
+<a class="result__url" href="//duckduckgo.com/l/?uddg=x">example.org</a>
+<a class="result__snippet" href="//duckduckgo.com/l/?uddg=x">About ${name} &lt;i&gt; &amp;amp; more</a></div>`;
+  const next = (from: number): string =>
+    `<form action="/html/" method="post"><input type="submit" value='Previous' /><input type="hidden" name="q" value="back" /></form>
+<div class="nav-link"><form action="/html/" method="post"><input type="submit" class='btn btn--alt' value="Next" />
+<input type="hidden" name="q" value="a &quot;b&quot;"><input type="hidden" name="s" value="${from}" /><input name="vqd" value="4-1" type="hidden" /></form></div>`;
+
+  test("hits with their own addresses, in order; advertisements are left out", async () => {
+    const ad = `<div class="result result--ad"><a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=shop.example">Buy</a></div>`;
+    const direct = `<div class="result"><a href="https://direct.example.org/p?a=1&amp;b=2" class="result__a">Direct</a></div>`;
+    const { bench, asked } = await withProvider(DUCKDUCKGO, () => [
+      200,
+      `<html>${ad}${hit("one")}${direct}</html>`,
+    ]);
+    const answer = await bench.run(search, {
+      query: "doors & locks",
+      language: "de-AT",
+      timeRange: "week",
+      site: "example.org",
+      categories: "general",
+    });
+    expect(answer).toMatchObject({
+      provider: "duckduckgo",
+      results: [
+        {
+          title: "The one 'one'",
+          url: "https://example.org/one",
+          snippet: "About one <i> &amp; more",
+        },
+        { title: "Direct", url: "https://direct.example.org/p?a=1&b=2", snippet: "" },
+      ],
+    });
+    expect(asked).toHaveLength(1);
+    expect(Object.fromEntries(asked[0]?.url.searchParams ?? [])).toEqual({
+      q: "doors & locks site:example.org",
+      kl: "at-de",
+      df: "w",
+    });
+  });
+
+  test("further pages are asked for with the form of the page before, until there are enough", async () => {
+    const { bench, asked } = await withProvider(DUCKDUCKGO, ({ body }) => {
+      const page = body === "" ? 1 : Number(new URLSearchParams(body).get("s")) + 1;
+      return [200, hit(`${page}a`) + hit(`${page}b`) + (page < 3 ? next(page) : "")];
+    });
+    const all = await bench.run(search, { query: "x", maxResults: 50 });
+    const titles = (all["results"] as { url: string }[]).map(({ url }) => url.split("/").at(-1));
+    expect(titles).toEqual(["1a", "1b", "2a", "2b", "3a", "3b"]);
+    expect(asked.map(({ body }) => body)).toEqual([
+      "",
+      "q=a+%22b%22&s=1&vqd=4-1",
+      "q=a+%22b%22&s=2&vqd=4-1",
+    ]);
+    const few = await bench.run(search, { query: "x", maxResults: 3 });
+    expect(few["results"]).toHaveLength(3);
+    expect(asked).toHaveLength(5);
+  });
+
+  test("nothing found is an empty list; the puzzle for people is a quota; a strange page is no answer", async () => {
+    const pages: Record<string, [number, string]> = {
+      none: [200, '<div class="no-results">No results.</div>'],
+      puzzle: [202, "<html>"],
+      modal: [
+        200,
+        '<div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div>',
+      ],
+      strange: [200, "<html>Welcome</html>"],
+    };
+    const { bench } = await withProvider(
+      DUCKDUCKGO,
+      ({ url }) => pages[url.searchParams.get("q") ?? ""] ?? [500, ""],
+    );
+    expect(await bench.run(search, { query: "none" })).toMatchObject({ results: [] });
+    for (const query of ["puzzle", "modal"]) {
+      expect(await bench.fault(search, { query })).toMatchObject({
+        reason: "provider_quota",
+        remedy: expect.stringContaining("searxng") as string,
+      });
+    }
+    const strange = await bench.fault(search, { query: "strange" });
+    expect(strange).toMatchObject({ reason: "upstream_unavailable" });
+    const news = await bench.fault(search, { query: "none", categories: "news" });
+    expect(news).toMatchObject({ code: "BAD_REQUEST", errors: [{ path: "/categories" }] });
+  });
+});
+
 test("brave: key in its header, freshness in its words, pages of 20", async () => {
   const page = (count: number) =>
     Array.from({ length: count }, (_none, at) => ({
@@ -209,7 +300,7 @@ describe("what goes wrong has a name and a remedy", () => {
     [500, {}, "EXECUTION_FAILED", "upstream_unavailable"],
     [200, "<html>", "EXECUTION_FAILED", "upstream_unavailable"],
   ])("%i %j is %s / %s", async (status, content, code, reason) => {
-    for (const flags of [SEARXNG, BRAVE, TAVILY]) {
+    for (const flags of [SEARXNG, BRAVE, TAVILY, DUCKDUCKGO]) {
       const { bench } = await withProvider(flags, () => [status, content]);
       const fault = await bench.fault(search, { query: "x" });
       expect(fault).toMatchObject({ code, reason, remedy: expect.any(String) });
@@ -224,7 +315,7 @@ describe("what goes wrong has a name and a remedy", () => {
     [{ "search.provider": "searxng" }, "search.url"],
     [{ "search.provider": "brave" }, "search.apiKey"],
     [{ "search.provider": "tavily" }, "search.apiKey"],
-    [{}, "search.provider"],
+    [{}, "OSTIARY_SEARCH_PROVIDER=duckduckgo"],
   ])("%j names the missing setting", async (flags, key) => {
     const { bench } = await withProvider(flags, () => [200, {}]);
     expect(await bench.fault(search, { query: "x" })).toMatchObject({

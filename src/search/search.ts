@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 
-export const PROVIDERS = ["none", "searxng", "brave", "tavily"] as const;
+export const PROVIDERS = ["none", "duckduckgo", "searxng", "brave", "tavily"] as const;
 
 export const searchConfig = {
   provider: z.enum(PROVIDERS).default("none"),
@@ -54,6 +54,8 @@ export async function openSearch(settings: SearchSettings): Promise<SearchProvid
   switch (settings.provider) {
     case "none":
       return null;
+    case "duckduckgo":
+      return (await import("./duckduckgo.ts")).duckduckgo(url);
     case "searxng":
       return (await import("./searxng.ts")).searxng(needed(url, "searxng", "search.url"));
     case "brave":
@@ -75,37 +77,48 @@ function needed(value: string | undefined, provider: string, key: string): strin
 }
 
 /** The parsed answer of a provider, or why there is none. */
-export function answerOf(provider: string, { status, text }: Awaited<ReturnType<Ask>>): unknown {
-  if (status === 402 || status === 429 || status === 432 || status === 433)
-    throw new AppError(
-      "EXECUTION_FAILED",
-      "provider_quota",
-      `the search provider ${provider} says that its quota is used up (${status})`,
-      { remedy: "wait, or raise the plan at the provider" },
-    );
-  if (status === 401 || status === 403)
-    throw new AppError(
-      "UNAVAILABLE",
-      "provider_not_configured",
-      `the search provider ${provider} refused our credential (${status})`,
-      {
-        remedy:
-          provider === "searxng"
-            ? "enable the format json in the settings of SearXNG"
-            : "check search.apiKey",
-      },
-    );
+export function answerOf(provider: string, answer: Awaited<ReturnType<Ask>>): unknown {
+  const text = usable(provider, answer);
   try {
-    if (status >= 200 && status < 300) return JSON.parse(text) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
-    // Said below: an answer that is no JSON is no answer.
+    throw unusable(provider, answer.status);
   }
-  throw new AppError(
-    "EXECUTION_FAILED",
-    "upstream_unavailable",
-    `the search provider ${provider} gave no usable answer (${status})`,
-    { remedy: "try again later" },
-  );
+}
+
+/** The text of a good answer, or why there is none. */
+export function usable(provider: string, { status, text }: Awaited<ReturnType<Ask>>): string {
+  if (status >= 200 && status < 300) return text;
+  if (status === 402 || status === 429 || status === 432 || status === 433) {
+    const message = `the search provider ${provider} says that its quota is used up (${status})`;
+    throw new AppError("EXECUTION_FAILED", "provider_quota", message, {
+      remedy: MORE[provider] ?? "wait, or raise the plan at the provider",
+    });
+  }
+  if (status === 401 || status === 403) {
+    const message = `the search provider ${provider} refused our credential (${status})`;
+    throw new AppError("UNAVAILABLE", "provider_not_configured", message, {
+      remedy: LET_IN[provider] ?? "check search.apiKey",
+    });
+  }
+  throw unusable(provider, status);
+}
+
+const OWN_INSTANCE =
+  "set search.provider to searxng with search.url, or to brave or tavily with search.apiKey";
+const MORE: Readonly<Record<string, string>> = {
+  duckduckgo: `wait some minutes; for more, ${OWN_INSTANCE}`,
+};
+const LET_IN: Readonly<Record<string, string>> = {
+  searxng: "enable the format json in the settings of SearXNG",
+  duckduckgo: OWN_INSTANCE,
+};
+
+function unusable(provider: string, status: number): AppError {
+  const message = `the search provider ${provider} gave no usable answer (${status})`;
+  return new AppError("EXECUTION_FAILED", "upstream_unavailable", message, {
+    remedy: "try again later",
+  });
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -53,3 +53,13 @@ test("the method says which tool; others are refused", () => {
       errors: [{ path: "/method" }],
     });
 });
+
+test("a name that says what is meant implies it, unless the arguments say otherwise", () => {
+  expect(translate("read_system_logs", { limit: 1 }).arguments).toEqual({
+    source: "system",
+    limit: 1,
+  });
+  const own = { source: "ostiary" };
+  expect(translate("read_system_logs", own).arguments).toEqual(own);
+  expect(translate("system/logs", {}).arguments).toEqual({});
+});

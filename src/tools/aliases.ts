@@ -17,6 +17,11 @@ const RENAMED: Readonly<Record<string, Readonly<Record<string, Rename>>>> = {
   document_ingest: { attachment_id: { to: "attachmentId" } },
 };
 
+/** What a name says already, unless the arguments say otherwise. */
+const IMPLIED: Readonly<Record<string, JsonObject>> = {
+  read_system_logs: { source: "system" },
+};
+
 /** One name for four tools: the method says which. */
 const BY_METHOD = new Set(["http_request", "web/request", "web_request"]);
 const METHODS: Readonly<Record<string, string>> = {
@@ -34,6 +39,7 @@ export interface Translated {
 /** What is meant by a name and its arguments; most mean themselves. */
 export function translate(name: string, given: JsonObject): Translated {
   if (BY_METHOD.has(name)) return byMethod(given);
+  if (Object.hasOwn(IMPLIED, name)) return { name, arguments: { ...IMPLIED[name], ...given } };
   const renames = Object.hasOwn(RENAMED, name) ? RENAMED[name] : undefined;
   if (!renames) return { name, arguments: given };
   const translated: Record<string, Json> = {};

@@ -3,6 +3,7 @@
 import type { Json, JsonObject, Outcome, Verdict } from "../call.ts";
 import type { AgentsPower } from "./powers/agents.ts";
 import type { BrowserPower } from "./powers/browser.ts";
+import type { ComputePower } from "./powers/compute.ts";
 import type { CodePower } from "./powers/code.ts";
 import type { DatabasePower } from "./powers/database.ts";
 import type { DocumentsPower } from "./powers/documents.ts";
@@ -26,6 +27,7 @@ export interface ToolPowers {
   store: StorePower;
   engine: EnginePower;
   code: CodePower;
+  compute: ComputePower;
   agents: AgentsPower;
   workflows: WorkflowsPower;
   host: HostPower;

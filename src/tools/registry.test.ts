@@ -142,7 +142,7 @@ describe("registering", () => {
     };
     const registry = await open();
     const paths = ["/description", "/risk", "/effects", "/inputSchema", "/timeoutMs", "/native"];
-    await expect(registry.registerAll([tool("file/fine"), bad])).rejects.toMatchObject({
+    await expect(registry.register(tool("file/fine"), bad)).rejects.toMatchObject({
       fault: { errors: paths.map((path) => ({ path })) },
     });
     expect(registry.all()).toEqual([]);
@@ -185,7 +185,7 @@ describe("registering", () => {
       });
     }
     const twins = [tool("web/one"), tool("web/two", { aliases: ["web_one"] })];
-    await expect(registry.registerAll(twins)).rejects.toMatchObject({
+    await expect(registry.register(...twins)).rejects.toMatchObject({
       fault: { code: "CONFLICT" },
     });
     const both = await Promise.allSettled([
@@ -205,7 +205,7 @@ describe("registering", () => {
     const registry = await open([tool("file/native")]);
     const heard: string[] = [];
     const leave = registry.on("toolRegistered", ({ name }) => heard.push(name));
-    await registry.registerAll([tool("file/a"), tool("file/b")]);
+    await registry.register(tool("file/a"), tool("file/b"));
     expect(heard).toEqual(["file/a", "file/b"]);
     expect(names((await store.capabilities.all()) as Tool[])).toEqual([
       "file/a",
@@ -420,7 +420,7 @@ describe("opening again", () => {
   it.each([200, 1_000])("R025 C48: %d tools register and are all there again", async (count) => {
     const tools = many(count);
     const first = await open(NATIVE_TOOLS);
-    await first.registerAll(tools);
+    await first.register(...tools);
     expect(first.stats().totalTools).toBe(count + NATIVE_TOOLS.length);
     expect(first.get("system_t0199")?.name).toBe("system/t0199");
     const second = await open([...NATIVE_TOOLS, ...tools]);

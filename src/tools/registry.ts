@@ -26,10 +26,8 @@ export interface Registry {
   get(name: string): Tool | null;
   /** Bytewise by wire name. */
   all(): readonly Tool[];
-  /** Validates, refuses duplicates (CONFLICT / already_exists), stores, then emits `toolRegistered`. */
-  register(tool: Tool): Promise<void>;
-  /** Registers many in one transaction: 1,000 tools load as fast as one. */
-  registerAll(tools: readonly Tool[]): Promise<void>;
+  /** Validates, refuses duplicates (CONFLICT / already_exists), stores all or none, then emits `toolRegistered` for each. */
+  register(...tools: readonly Tool[]): Promise<void>;
   /** Adds or replaces tools of a server upstream, in one transaction; names that others have are refused as by `register`. */
   put(tools: readonly Tool[]): Promise<void>;
   unregister(name: string): Promise<boolean>;
@@ -91,7 +89,7 @@ export async function openRegistry(
     for (const listener of listeners[event]) listener(tool);
   };
 
-  const registerAll = async (tools: readonly Tool[]): Promise<void> => {
+  const register = async (...tools: readonly Tool[]): Promise<void> => {
     const added: Tool[] = [];
     try {
       for (const tool of tools.map(checked)) {
@@ -131,8 +129,7 @@ export async function openRegistry(
     },
     get: (name) => names.get(name) ?? null,
     all: () => (sorted ??= [...byName.values()].sort((a, b) => (a.wireName < b.wireName ? -1 : 1))),
-    register: (tool) => registerAll([tool]),
-    registerAll,
+    register,
     async put(tools) {
       const next = tools.map(checked);
       const former = next.map((tool) => byName.get(tool.name) ?? null);

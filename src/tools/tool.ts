@@ -1,7 +1,14 @@
 // What a tool is, how one is defined, and the powers it may be given. Nothing here runs anything.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Json, JsonObject, Level, Progress, Trace } from "../call.ts";
+import {
+  PartialError,
+  type Json,
+  type JsonObject,
+  type Level,
+  type Progress,
+  type Trace,
+} from "../call.ts";
 import { AppError, type Code, type Fault } from "../errors.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { PowerName, ToolPowers } from "./powers.ts";
@@ -133,6 +140,8 @@ export interface Touch {
   readonly kind: "path" | "command" | "argv" | "url" | "text" | "env" | "network";
   /** Of a path. */
   readonly access?: "read" | "write";
+  /** Of a path that is written: nothing but an empty folder comes there, which asks for less than content. */
+  readonly makes?: "folder";
   /** Of a path: a link at its end is meant as itself, not as what it leads to. */
   readonly itself?: true;
   readonly absentMeans?: string;
@@ -318,12 +327,15 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** How a tool says what went wrong: a reason slug, a text for people, what to do. */
+/** How a tool says what went wrong: a reason slug, a text for people, what to do, and what it has all the same. */
 export function toolError(
   reason: string,
   message: string,
-  extra: { code?: Code } & Pick<Fault, "remedy" | "errors" | "retryAfterSeconds"> = {},
+  extra: { code?: Code; partial?: Json } & Omit<Fault, "code" | "reason" | "message"> = {},
 ): AppError {
-  const { code = "EXECUTION_FAILED", ...rest } = extra;
-  return new AppError(code, reason, message, rest);
+  const { code = "EXECUTION_FAILED", partial = null, ...rest } = extra;
+  const fault = { code, reason, message, ...rest };
+  return partial === null
+    ? new AppError(code, reason, message, rest)
+    : new PartialError(fault, partial);
 }

@@ -1,13 +1,5 @@
 // Walks the folder and every tool: what holds for one holds for all.
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -32,6 +24,7 @@ import type { Json, JsonObject } from "../call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
 import type { PowerName } from "./powers.ts";
 import { CATEGORIES, EFFECTS, RISKS } from "./tool.ts";
+import { HAS_BOX } from "../../test/fixtures/programs.ts";
 
 const FOLDER = import.meta.dirname;
 const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
@@ -153,8 +146,6 @@ test("the check of the sources sees what it must", () => {
   ])
     expect([good, reached(good)]).toEqual([good, []]);
 });
-
-const HAS_BOX = existsSync("/usr/bin/bwrap");
 
 describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_name, tool) => {
   // Without bubblewrap such a tool refuses to run.

@@ -225,6 +225,7 @@ const operator = (tenantId: string): Caller => ({
   role: "admin",
   roles: [],
   plan: null,
+  plans: { tenant: null, user: null, key: null },
   level: "admin",
   scopes: [],
   capsuleId: null,

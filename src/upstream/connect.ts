@@ -1,12 +1,14 @@
 // From a row to a live connection: the switch over the ways a server is reached.
-import type { Transport } from "@modelcontextprotocol/client";
 import type { Egress } from "../egress/egress.ts";
 import type { ServerRow } from "../store/store.ts";
 import { openConnection } from "./connection.ts";
+import { faultOf } from "./connection-faults.ts";
 import { openWire } from "./connection-wire.ts";
 import { openDirect } from "./direct.ts";
 import { openHttp, type HttpTransport } from "./http.ts";
 import { createIntake } from "./http-intake.ts";
+import { START_MS } from "./pool.ts";
+import type { StdioTransport } from "./stdio.ts";
 import {
   UpstreamFault,
   type Connection,
@@ -23,7 +25,7 @@ export interface ConnectPowers {
     row: ServerRow,
     credential: Credential,
     events: ConnectionEvents,
-  ) => Promise<Transport>;
+  ) => Promise<StdioTransport>;
 }
 
 export interface ConnectOptions {
@@ -101,27 +103,51 @@ async function overStdio(
   const attempt = async (): Promise<Connection> => {
     const transport = await powers.openStdio(row, credential, events);
     const wire = openWire(transport, events, "stdio");
-    return openConnection({
-      wire,
-      interactive,
-      signal,
-      ...memory(row, credential, powers),
-      direct: null,
-      close: () => transport.close(),
-    });
+    try {
+      return await openConnection({
+        wire,
+        interactive,
+        signal,
+        handshakeMs: START_MS,
+        ...memory(row, credential, powers),
+        direct: null,
+        close: () => transport.close(),
+      });
+    } catch (cause) {
+      throw wire.probe === "open" && transport.hasEnded
+        ? new EndedByProbe(cause, transport)
+        : withLastWords(cause, transport);
+    }
   };
   try {
     return await attempt();
   } catch (cause) {
-    // Some programs of the legacy era end when they are asked anything before `initialize`.
-    if (!isEndedByProbe(cause) || powers.verdicts.of(row, credential.id) !== null) throw cause;
+    if (!(cause instanceof EndedByProbe) || signal.aborted) throw cause;
     powers.verdicts.keep(row, credential.id, { kind: "legacy" });
     return attempt();
   }
 }
 
-const isEndedByProbe = (cause: unknown): boolean =>
-  cause instanceof UpstreamFault && /closed during the .*probe/.test(cause.message);
+/** Some programs of the legacy era end when they are asked anything before `initialize`. */
+class EndedByProbe extends UpstreamFault {
+  constructor(cause: unknown, transport: Spoken) {
+    const { kind, message } = withLastWords(cause, transport);
+    super(kind, message, { dispatched: false, cause });
+  }
+}
+
+type Spoken = Pick<StdioTransport, "endReason" | "hasEnded" | "lastWords">;
+
+/** Why it ended, and what it said, tell more than that its answer did not come. */
+function withLastWords(cause: unknown, program: Spoken): UpstreamFault {
+  const { endReason, hasEnded, lastWords } = program;
+  const fault = faultOf(cause, false);
+  const late = `it did not answer within ${START_MS / 1_000} s of its start`;
+  const why = (hasEnded ? endReason : null) ?? (fault.kind === "timeout" ? late : fault.message);
+  const words = lastWords === "" || why.includes(lastWords) ? "" : `; its last words: ${lastWords}`;
+  const { kind, rpc } = fault;
+  return new UpstreamFault(kind, `${why}${words}`, { dispatched: false, rpc, cause });
+}
 
 function memory(row: ServerRow, { id }: Credential, { verdicts }: ConnectPowers) {
   return {

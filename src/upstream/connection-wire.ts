@@ -12,6 +12,7 @@ import {
   statusOf,
 } from "./connection-faults.ts";
 import { isQuestion, mayAsk } from "./connection-questions.ts";
+import type { RequestId } from "./stdio-messages.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "./upstream.ts";
 
 /** Tells our fetch which request a POST belongs to; it never goes out. */
@@ -26,7 +27,14 @@ export interface Outgoing {
 }
 
 export interface Wire {
+  /** For the SDK's client. */
   readonly transport: Transport;
+  /** Another one for another client, over the same connection; the one before it is dead to its client. */
+  renew(): Transport;
+  /** Kept when a program answers the question for its era after it was given up, and speaks the modern one. */
+  readonly discovered: Promise<JsonObject>;
+  /** The question for its era: not asked, without an answer so far, answered. */
+  readonly probe: "none" | "open" | "answered";
   exchange(request: Outgoing): Promise<JsonObject>;
   /** From our fetch: the request is on its way, or its answer cannot be read. */
   sent(mark: string): void;
@@ -51,6 +59,10 @@ interface Pending {
 /** Above what the SDK counts for itself. */
 const FIRST_ID = 1_000_000;
 const MAX_OPEN_QUESTIONS = 8;
+const PROBE = "server/discover";
+/** How the SDK's client names its probes. */
+const PROBE_ID = "server-discover-probe-";
+const MODERN = "2026-07-28";
 const NOBODY = { code: -32_601, message: "nobody can be asked that here" };
 
 /** What our own transport for programs tells besides. */
@@ -70,47 +82,72 @@ export function openWire(
   let nextId = FIRST_ID;
   /** Of the modern era over HTTP: closing the stream is the cancel. */
   let isModern = false;
+  const discovering = Promise.withResolvers<JsonObject>();
+  let probe: Wire["probe"] = "none";
+  /** Of the legacy handshake that was begun while the probe had no answer. */
+  let handshakeId: RequestId | null = null;
+  /** Its answer is nobody's any more. */
+  let staleId: RequestId | null = null;
+  let isStarted = false;
+  let current = facade();
 
-  const transport: Transport = {
-    async start() {
-      inner.onmessage = (message, extra) =>
-        void (claimed(message) || transport.onmessage?.(message, extra));
-      inner.onerror = (cause) => {
-        transport.onerror?.(cause);
-        // The 2024 transport would come back as another session; what is in flight is lost either way.
-        if (kind === "sse" && cause.constructor.name === "SseError")
-          end("the server's event stream ended");
-        // Its notices do not come any more, and it cannot be reached to have them come again.
-        if (
-          kind === "http" &&
-          cause.message.startsWith("Maximum reconnection attempts") &&
-          pending.size === 0
-        )
-          end("the server's event stream ended");
-      };
-      inner.onclose = () => {
-        end(inner.endReason ?? "the connection was closed");
-        transport.onclose?.();
-      };
-      inner.onfault = (id, fault) => pending.get(Number(id))?.reject(fault);
-      await inner.start();
-    },
-    send: (message, options) => inner.send(message, options),
-    close: () => inner.close(),
-    get sessionId() {
-      return inner.sessionId;
-    },
-    get hasPerRequestStream() {
-      return inner.hasPerRequestStream ?? false;
-    },
-    setProtocolVersion(version) {
-      isModern = version >= "2026-07-28";
-      inner.setProtocolVersion?.(version);
-    },
-    setSupportedProtocolVersions: (versions) => inner.setSupportedProtocolVersions?.(versions),
-  };
-  // How the SDK tells programs from servers; a program that does not know its probe may stay silent.
-  if (kind === "stdio") Object.assign(transport, { stderr: null, pid: null });
+  function start(): Promise<void> {
+    if (isStarted) return Promise.resolve();
+    isStarted = true;
+    inner.onmessage = (message, extra) =>
+      void (claimed(message) || current.onmessage?.(message, extra));
+    inner.onerror = (cause) => {
+      current.onerror?.(cause);
+      // The 2024 transport would come back as another session; what is in flight is lost either way.
+      if (kind === "sse" && cause.constructor.name === "SseError")
+        end("the server's event stream ended");
+      // Its notices do not come any more, and it cannot be reached to have them come again.
+      if (
+        kind === "http" &&
+        cause.message.startsWith("Maximum reconnection attempts") &&
+        pending.size === 0
+      )
+        end("the server's event stream ended");
+    };
+    inner.onclose = () => {
+      end(inner.endReason ?? "the connection was closed");
+      current.onclose?.();
+    };
+    inner.onfault = (id, fault) => pending.get(Number(id))?.reject(fault);
+    return inner.start();
+  }
+
+  function begun(method: string, id: RequestId): void {
+    if (method === PROBE) probe = "open";
+    // The probe was given up for it.
+    if (method === "initialize" && probe === "open") handshakeId = id;
+  }
+
+  function facade(): Transport {
+    const own: Transport = {
+      start,
+      async send(message, options) {
+        if (own !== current) return;
+        if ("method" in message && "id" in message) begun(message.method, message.id);
+        await inner.send(message, options);
+      },
+      close: () => (own === current ? inner.close() : Promise.resolve()),
+      get sessionId() {
+        return inner.sessionId;
+      },
+      get hasPerRequestStream() {
+        return inner.hasPerRequestStream ?? false;
+      },
+      setProtocolVersion(version) {
+        isModern = version >= MODERN;
+        inner.setProtocolVersion?.(version);
+      },
+      setSupportedProtocolVersions: (versions) => inner.setSupportedProtocolVersions?.(versions),
+    };
+    // How the SDK tells programs from servers; a program that does not know its probe may stay silent.
+    if (kind === "stdio") Object.assign(own, { stderr: null, pid: null });
+    return own;
+  }
 
   function end(why: string): void {
     ending.resolve(why);
@@ -134,6 +171,15 @@ export function openWire(
   }
 
   function answered({ id, result, error }: JsonObject): boolean {
+    if (typeof id === "string" && id.startsWith(PROBE_ID)) {
+      probe = "answered";
+      if (handshakeId !== null && isObject(result) && speaksModern(result))
+        discovering.resolve(result);
+    }
+    if (id === staleId && error !== undefined) {
+      staleId = null;
+      return true;
+    }
     const one = pending.get(Number(id));
     if (!one) return typeof id === "number" && id >= FIRST_ID; // late: the request was given up
     if (error !== undefined) one.reject(ofRpc(error));
@@ -258,7 +304,17 @@ export function openWire(
   }
 
   return {
-    transport,
+    get transport() {
+      return current;
+    },
+    renew() {
+      staleId = handshakeId;
+      return (current = facade());
+    },
+    discovered: discovering.promise,
+    get probe() {
+      return probe;
+    },
     exchange,
     sent(mark) {
       const one = pending.get(Number(mark));
@@ -269,6 +325,11 @@ export function openWire(
     end,
     whenIdle: () => new Promise((resolve) => (pending.size === 0 ? resolve() : idle.push(resolve))),
   };
+}
+
+function speaksModern({ supportedVersions }: JsonObject): boolean {
+  const isModern = (version: unknown): boolean => typeof version === "string" && version >= MODERN;
+  return Array.isArray(supportedVersions) && supportedVersions.some(isModern);
 }
 
 /** A JSON-RPC error in the body of an HTTP error. */

@@ -1,5 +1,5 @@
 // One live connection: the handshake in whichever era the server speaks, then requests with results as they came.
-import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
+import type { Client, DiscoverResult, PriorDiscovery } from "@modelcontextprotocol/client";
 import type { Json, JsonObject } from "../call.ts";
 import { VERSION } from "../version.ts";
 import { faultOf } from "./connection-faults.ts";
@@ -15,6 +15,8 @@ export interface ConnectionParts {
   /** The server may ask the caller's client something over it; then it carries one request at a time. */
   readonly interactive: boolean;
   readonly signal: AbortSignal;
+  /** How long the first answer may take; a program may have to load before it reads anything. */
+  readonly handshakeMs?: number;
   /** What is remembered of the server's era. */
   readonly prior: PriorDiscovery | null;
   readonly keep: (verdict: PriorDiscovery) => void;
@@ -133,26 +135,35 @@ async function handshake({
   signal,
   close,
   drop,
+  handshakeMs: timeout = HANDSHAKE_MS,
 }: ConnectionParts): Promise<Client> {
   const sdk = await import("@modelcontextprotocol/client");
-  const client = new sdk.Client(CLIENT, {
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
-    capabilities: interactive ? ASKABLE : {},
-    inputRequired: { autoFulfill: false },
-  });
+  const newClient = (): Client =>
+    new sdk.Client(CLIENT, {
+      versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+      capabilities: interactive ? ASKABLE : {},
+      inputRequired: { autoFulfill: false },
+    });
+  const client = newClient();
   const given = Promise.withResolvers<never>();
   const onAbort = (): void => given.reject(faultOf(signal.reason, false));
   given.promise.catch(() => undefined);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const connecting = client.connect(wire.transport, {
-      timeout: HANDSHAKE_MS,
-      ...(prior ? { prior } : {}),
-    });
+    const connecting = client
+      .connect(wire.transport, { timeout, ...(prior ? { prior } : {}) })
+      .then(() => null);
     connecting.catch(() => undefined);
-    await Promise.race([connecting, given.promise]);
-    return client;
+    const discover = await Promise.race([connecting, given.promise, wire.discovered]);
+    if (discover === null) return client;
+    // It started slowly: the legacy handshake was begun meanwhile, which it will refuse.
+    const second = newClient();
+    await second.connect(wire.renew(), {
+      timeout,
+      prior: { kind: "modern", discover: discover as unknown as DiscoverResult },
+    });
+    return second;
   } catch (cause) {
     drop();
     await client.close().catch(() => undefined);

@@ -52,7 +52,10 @@ export async function toolViews(
 }
 
 /** Why a server could not be reached or listed, in the words of every other fault. */
-export function reachFault(name: string, cause: unknown): Fault {
+export function reachFault(
+  { name, transport }: Pick<ServerRow, "name" | "transport">,
+  cause: unknown,
+): Fault {
   if (cause instanceof AppError) return cause.fault;
   if (!(cause instanceof UpstreamFault)) return faultOf(cause);
   const message = `server ${name}: ${reveal(cause.message)}`;
@@ -70,10 +73,25 @@ export function reachFault(name: string, cause: unknown): Fault {
       message,
       remedy: `see what it says: ostiary servers logs ${name}`,
     };
-  return {
-    code: "UNAVAILABLE",
-    reason: "upstream_unavailable",
-    message,
-    remedy: `see what it says: ostiary servers logs ${name}`,
-  };
+  const isBoxed = transport.kind === "stdio" && transport.isolation === "sandbox";
+  const remedy =
+    (isBoxed ? missingInBox(message) : null) ?? `see what it says: ostiary servers logs ${name}`;
+  return { code: "UNAVAILABLE", reason: "upstream_unavailable", message, remedy };
+}
+
+const NO_NETWORK =
+  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|getaddrinfo|name resolution|Name or service not known|[Nn]etwork is unreachable|urlopen error|fetch failed|ProxyError|Tunnel connection failed/;
+const NO_MODULE = /No module named|ModuleNotFoundError/;
+const NO_FILE =
+  /No such file or directory|ENOENT|EACCES|Permission denied|Cannot find (?:module|package)|Read-only file system|EROFS/;
+
+/** What programs say that miss something a box does not show, and the option that makes it do so. */
+function missingInBox(words: string): string | null {
+  if (NO_MODULE.test(words))
+    return "start it with the Python of its virtual environment (<folder>/bin/python), or show it the folder of the module: --folder <path>";
+  if (NO_NETWORK.test(words))
+    return "a program in the sandbox reaches no host unless it is named: --network <host>";
+  if (NO_FILE.test(words))
+    return "a program in the sandbox sees only what it is shown: --folder <path>, or --folder <path>:rw to write";
+  return null;
 }

@@ -106,7 +106,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       return { rows: await p.review.seen(row, definitions), fault: null };
     } catch (cause) {
       if (signal.aborted) throw cause;
-      return { rows: await serverTools.list(row.name), fault: reachFault(row.name, cause) };
+      return { rows: await serverTools.list(row.name), fault: reachFault(row, cause) };
     }
   };
   const tried = async (
@@ -201,7 +201,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       if (signal.aborted) throw cause;
       return {
         server: serverView(row, p.upstreams.health(row.name), []),
-        fault: reachFault(row.name, cause),
+        fault: reachFault(row, cause),
         tools: [],
         notes,
       };
@@ -303,25 +303,21 @@ export function openDesk(p: DeskPowers): OpenedDesk {
       ours,
     }),
 
-    async import(actor, text, only, signal) {
+    async import(actor, text, { only, ...box }, signal) {
       assertAdmin(actor);
       const { importServers } = await import("./intake/clients.ts");
       const { servers: found, faults } = importServers(text);
       const wanted = found.filter(
-        ({ name, called }) => only === null || only.includes(name) || only.includes(called),
+        ({ name, called }) => only === undefined || only.includes(name) || only.includes(called),
       );
       const done: ImportedEntry[] = [];
       for (const { called, needs, ignored, ...made } of wanted) {
         const { name } = made;
         try {
-          done.push({
-            name,
-            called,
-            needs,
-            ignored,
-            tried: await add(actor, made, signal),
-            fault: null,
-          });
+          const transport =
+            made.transport.kind === "stdio" ? { ...made.transport, ...box } : made.transport;
+          const tried = await add(actor, { ...made, transport }, signal);
+          done.push({ name, called, needs, ignored, tried, fault: null });
         } catch (cause) {
           if (!(cause instanceof AppError)) throw cause;
           done.push({ name, called, needs, ignored, tried: null, fault: cause.fault });

@@ -64,6 +64,8 @@ interface Kept {
 }
 
 const CONNECT_MS = 30_000;
+/** A program may have to load, or be fetched, before it reads its first message. */
+export const START_MS = 120_000;
 const LIST_MS = 30_000;
 const [FIRST_WAIT_MS, LAST_WAIT_MS] = [500, 60_000];
 /** For callers that can be asked, per credential. */
@@ -128,7 +130,8 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
         throw new UpstreamFault("unreachable", known.reason, { dispatched: false });
       let connection: Connection;
       try {
-        const within = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
+        const limitMs = row.transport.kind === "stdio" ? START_MS : CONNECT_MS;
+        const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
         connection = await p.connect(row, credential, {
           events: p.events,
           interactive,

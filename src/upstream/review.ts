@@ -46,9 +46,7 @@ export interface Review {
 }
 
 /** Answers the rows that change, and versions that were approved. */
-type Decision = (
-  rows: readonly ServerToolRow[],
-) => Promise<{
+type Decision = (rows: readonly ServerToolRow[]) => Promise<{
   readonly rows: readonly ServerToolRow[];
   readonly versions: readonly ServerToolVersion[];
 }>;

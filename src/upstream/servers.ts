@@ -47,6 +47,15 @@ export type SettingsInput = {
   readonly [K in keyof ServerSettings]?: ServerSettings[K] | undefined;
 };
 
+/** Which of them, and what their programs may see and reach besides: the files of clients know nothing of a sandbox. */
+export interface ImportOptions extends Pick<
+  Extract<TransportInput, { readonly kind: "stdio" }>,
+  "folders" | "network"
+> {
+  /** By name; all where it is left out. */
+  readonly only?: readonly string[] | undefined;
+}
+
 export interface NewServer {
   readonly name: string;
   readonly description?: string | undefined;
@@ -184,11 +193,11 @@ export interface ServerDesk {
   ): Promise<readonly ServerToolView[]>;
   /** An earlier definition is the approved one again: it can be called while the server offers exactly that. */
   rollback(actor: Caller, name: string, tool: string, pin: string): Promise<ServerToolView>;
-  /** `mcpServers` as AI clients write it down; of all, or of those that are named. */
+  /** `mcpServers` as AI clients write it down. */
   import(
     actor: Caller,
     text: string,
-    only: readonly string[] | null,
+    options: ImportOptions,
     signal: AbortSignal,
   ): Promise<ImportResult>;
   credentials(

@@ -12,7 +12,22 @@ import type { Credential } from "./upstream.ts";
 
 export type StdioSettings = Extract<ServerTransport, { kind: "stdio" }>;
 
+/** What becomes of a folder that a program may write, as long as it runs. */
+export interface HeldFolder {
+  /** Paths within that cannot be changed, renamed or made. */
+  readonly protect: readonly string[];
+  /** Once the program has ended; answers the repositories that it had made and that were disarmed. */
+  release(): Promise<readonly string[]>;
+}
+
+export interface FolderGuard {
+  /** Throws when a program that sees the folder would see what the server keeps for itself. */
+  requireApart(folder: StdioSettings["folders"][number]): void;
+  hold(path: string): Promise<HeldFolder>;
+}
+
 export interface StdioPowers {
+  readonly guard: FolderGuard;
   readonly sandbox: Pick<Sandbox, "open">;
   readonly egress: Pick<Egress, "serve">;
   readonly dataDir: string;
@@ -63,6 +78,7 @@ export async function startProgram(
     const { startDirect } = await import("./stdio-direct.ts");
     return startDirect(given.argv, env, path);
   }
+  for (const folder of given.folders) p.guard.requireApart(folder);
   const user = await userFor(given.folders);
   const own = await ownFolder(row, credential.id, p.dataDir, user);
   const over = new AbortController();
@@ -70,36 +86,75 @@ export async function startProgram(
     given.network === "none" ? null : rulesForHosts(given.network.hosts, `server ${row.name}`);
   const subject = rules && { rules, signal: over.signal };
   const [program = "", ...rest] = given.argv;
-  const started = await p.sandbox.open({
-    argv: [program === "node" ? NODE : program, ...rest],
-    cwd: HOME,
-    // Node's own fetch uses a proxy only when told to.
-    env: { ...(subject && { NODE_USE_ENV_PROXY: "1" }), ...env },
-    mounts: [
-      { host: own.path, at: HOME, access: "rw" },
-      { host: process.execPath, at: NODE, access: "ro" },
-      ...mountsOf(given.folders),
-    ],
-    limits: given.localSockets ? LARGE_LIMITS : LIMITS,
-    signal: over.signal,
-    ...(own.user && { owner: own.user }),
-    ...(subject && { network: (connection) => p.egress.serve(connection, subject) }),
-    ...(given.localSockets && { localSockets: true as const }),
+  const held = await holdAll(given.folders, p.guard);
+  const started = await p.sandbox
+    .open({
+      argv: [program === "node" ? NODE : program, ...rest],
+      cwd: HOME,
+      // Node's own fetch uses a proxy only when told to.
+      env: { ...(subject && { NODE_USE_ENV_PROXY: "1" }), ...env },
+      mounts: [
+        { host: own.path, at: HOME, access: "rw" },
+        { host: process.execPath, at: NODE, access: "ro" },
+        ...mountsOf(given.folders, held),
+      ],
+      limits: given.localSockets ? LARGE_LIMITS : LIMITS,
+      signal: over.signal,
+      ...(own.user && { owner: own.user }),
+      ...(subject && { network: (connection) => p.egress.serve(connection, subject) }),
+      ...(given.localSockets && { localSockets: true as const }),
+    })
+    .catch(async (cause: unknown) => {
+      await releaseAll(held);
+      throw cause;
+    });
+  // Connections of the box end with it. It has ended once what it left in its folders was looked at.
+  const ended = started.ended.then(async ({ reason }) => {
+    over.abort();
+    const disarmed = await releaseAll(held);
+    return disarmed.length === 0
+      ? reason
+      : `${reason}; it had made git repositories, which were renamed: ${disarmed.slice(0, 5).join(", ")}`;
   });
-  // Connections of the box end with it.
-  const ended = started.ended.then(({ reason }) => (over.abort(), reason));
   return { ...started, ended };
 }
 
+type Held = ReadonlyMap<string, HeldFolder>;
+
+async function holdAll(folders: StdioSettings["folders"], guard: FolderGuard): Promise<Held> {
+  const held = new Map<string, HeldFolder>();
+  try {
+    for (const { path, access } of folders)
+      if (access === "rw" && !held.has(path)) held.set(path, await guard.hold(path));
+    return held;
+  } catch (cause) {
+    await releaseAll(held);
+    throw cause;
+  }
+}
+
+/** What cannot be looked at is told, and looked at again at the next start. */
+async function releaseAll(held: Held): Promise<string[]> {
+  const found = await Promise.allSettled([...held.values()].map((one) => one.release()));
+  return found.flatMap((one) =>
+    one.status === "fulfilled" ? one.value : ["a folder that could not be looked at"],
+  );
+}
+
 /** Outer ones first: a later mount hides what an earlier one shows at its place. */
-function mountsOf(folders: StdioSettings["folders"]): SandboxMount[] {
+function mountsOf(folders: StdioSettings["folders"], held: Held): SandboxMount[] {
   return folders
     .filter(
       ({ path, access }) =>
         access === "rw" || !SYSTEM.some((one) => path === one || path.startsWith(`${one}/`)),
     )
     .toSorted((a, b) => a.path.length - b.path.length)
-    .map(({ path, access }) => ({ host: path, at: path, access }));
+    .map(({ path, access }) => ({
+      host: path,
+      at: path,
+      access,
+      protect: held.get(path)?.protect ?? [],
+    }));
 }
 
 /** Whoever owns what it may write; null: nobody in particular. Every folder is looked at, so that no box is built in vain. */

@@ -97,7 +97,7 @@ test("npx of another package is refused without network, and the way out is name
       fault: {
         code: "BAD_REQUEST",
         message: expect.stringContaining("is not installed") as unknown,
-        remedy: expect.stringMatching(/npm install .*registry/) as unknown,
+        remedy: expect.stringMatching(/--network registry.*npm install/) as unknown,
       },
     });
   const npx = put("tools/npx", "#!/bin/sh\n");

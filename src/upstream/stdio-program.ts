@@ -40,7 +40,7 @@ const WITH_VALUE = new Set([
   "-X",
 ]);
 const SHEBANG = /^#!\s*(?:\S*\/env\s+(?:-S\s+)?)?(?:\S*\/)?node(?:\s|$)/;
-const SHEBANG_BYTES = 128;
+const SHEBANG_BYTES = 512;
 const BOX_PATH = ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
 
 export async function resolveProgram(
@@ -64,7 +64,9 @@ export async function resolveProgram(
   if (program === "node" && main !== undefined && !(await exists(main)))
     throw wrong(`script ${quote(main)} does not exist`, "name the script by its full path");
   if (options.isolation === "none") return { argv: [program, ...words], folders: [] };
-  const needed = [program, main].filter((path) => path !== undefined).filter(isAbsolute);
+  const needed = [program, await interpreterOf(program), main]
+    .filter((path) => path !== undefined && path !== null)
+    .filter(isAbsolute);
   const folders = (await Promise.all(needed.map(foldersFor))).flat();
   return {
     argv: [program, ...words],
@@ -94,7 +96,9 @@ async function located(
   if (program === "node") return program;
   // In a box those of the system come first: nothing has to be shown for them.
   const path = isolation === "none" ? given : `${BOX_PATH}${delimiter}${given}`;
-  const found = program.includes("/") ? resolve(cwd, program) : await onPath(program, path);
+  const found = program.includes("/")
+    ? resolve(cwd, program)
+    : ((await inEnvironment(program, given)) ?? (await onPath(program, path)));
   if (found === null)
     throw wrong(
       `program ${quote(program)} was not found`,
@@ -149,7 +153,7 @@ async function withoutNpx(
   if (!mayFetch)
     throw wrong(
       `npx: the package ${quote(name)} is not installed, and a sandbox without network cannot fetch it`,
-      `npm install ${name} in a folder, then add the server as: node <folder>/node_modules/${name}/<its script>; or allow the hosts of your package registry`,
+      `let it be fetched from your package registry: --network registry.npmjs.org (for servers add and servers import); or npm install ${name} in a folder, and add the server as: node <folder>/node_modules/${name}/<its script>`,
     );
   return started(npx, args, cwd, options);
 }
@@ -216,6 +220,13 @@ async function absolute(word: string, cwd: string, isScript: boolean): Promise<s
   return isScript || (await exists(path)) ? path : word;
 }
 
+/** Python of the virtual environment that is switched on, if one is: its modules are nowhere else. */
+async function inEnvironment(program: string, path: string): Promise<string | null> {
+  const found = /^python[\d.]*$/.test(program) ? await onPath(program, path) : null;
+  const isOwn = found !== null && (await exists(join(dirname(dirname(found)), "pyvenv.cfg")));
+  return isOwn ? found : null;
+}
+
 async function onPath(program: string, path: string): Promise<string | null> {
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
     const found = join(folder, program);
@@ -225,11 +236,20 @@ async function onPath(program: string, path: string): Promise<string | null> {
 }
 
 /** By its first line. */
-async function isForNode(path: string): Promise<boolean> {
+const isForNode = async (path: string): Promise<boolean> => SHEBANG.test(await beginningOf(path));
+
+/** A command of a virtual environment of Python names its interpreter in the first line, which may be anywhere. */
+async function interpreterOf(program: string): Promise<string | null> {
+  if (!isAbsolute(program)) return null;
+  const named = /^#!\s*(\/\S+)/.exec(await beginningOf(program))?.[1];
+  return named !== undefined && (await exists(named)) ? named : null;
+}
+
+async function beginningOf(path: string): Promise<string> {
   const file = await open(path, "r");
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(SHEBANG_BYTES), 0, SHEBANG_BYTES, 0);
-    return SHEBANG.test(buffer.toString("latin1", 0, bytesRead));
+    return buffer.toString("latin1", 0, bytesRead);
   } finally {
     await file.close();
   }

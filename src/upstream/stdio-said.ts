@@ -7,7 +7,7 @@ import { createLines } from "./stdio-lines.ts";
 export interface Said {
   /** A line of our own. */
   note(text: string): void;
-  /** The last thing the program said; empty: nothing. */
+  /** The last thing the program said that tells something: an error, if there is one in its last lines. Empty: nothing. */
   readonly last: string;
 }
 
@@ -16,6 +16,10 @@ const MAX_LINE_BYTES = 8_192;
 const [BURST, PER_SECOND] = [200, 20];
 /** How long a program that says too much is left alone, so that reading it takes no time from others. */
 const REST_MS = 20;
+/** Looked through for what went wrong: behind it stand the places in the code, and who was running. */
+const KEPT_LINES = 30;
+const ERROR = /^(?:\w+\.)*\w*(?:Error|Exception)\b.*[:[]/;
+const FOOTER = /^(?:Node\.js v\d|npm notice|\s*[}\])]|\s+at )/;
 /** Shorter values are found in ordinary words. */
 const LEAST_SECRET = 6;
 
@@ -31,7 +35,7 @@ export function listen(
   const allowance = createAllowance(BURST, PER_SECOND, now);
   const lines = createLines(MAX_LINE_BYTES);
   let dropped = 0;
-  let last = "";
+  let last: string[] = [];
   const told = (text: string): string => {
     const masked = hidden.reduce((line, secret) => line.replaceAll(secret, "[masked]"), text);
     const shown = visible(masked.replaceAll("\t", " "));
@@ -46,8 +50,9 @@ export function listen(
     }
     if (dropped > 1) said(`[ostiary] ${dropped} lines were left out`);
     dropped = 0;
-    last = told(text);
-    said(last);
+    const line = told(text);
+    last = [...last.slice(1 - KEPT_LINES), line];
+    said(line);
   };
   stderr.on("data", (chunk: Buffer) => {
     lines.feed(chunk);
@@ -65,7 +70,8 @@ export function listen(
   return {
     note: (text) => said(`[ostiary] ${told(text)}`),
     get last() {
-      return last;
+      const isError = (line: string): boolean => ERROR.test(line);
+      return (last.findLast(isError) ?? last.findLast((line) => !FOOTER.test(line)) ?? "").trim();
     },
   };
 }

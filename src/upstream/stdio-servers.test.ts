@@ -11,6 +11,7 @@ import { openSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { ServerRow, ServerTransport } from "../store/store.ts";
 import { openStdio, type StdioTransport } from "./stdio.ts";
 import { removeFolders } from "./stdio-folder.ts";
+import type { FolderGuard } from "./stdio-process.ts";
 import { resolveProgram } from "./stdio-program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -38,6 +39,12 @@ process.stdin.on("data", async (chunk) => {
   }
 });
 `;
+
+/** Folders as they are: what the server keeps for itself, and repositories, are looked at elsewhere. */
+const OPEN: FolderGuard = {
+  requireApart: () => undefined,
+  hold: () => Promise.resolve({ protect: [], release: () => Promise.resolve([]) }),
+};
 
 type Stdio = Extract<ServerTransport, { kind: "stdio" }>;
 interface Session {
@@ -102,7 +109,7 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
       row,
       credential,
       { said: (line) => said.push(line), notified: () => undefined },
-      { sandbox, egress, dataDir },
+      { sandbox, egress, dataDir, guard: OPEN },
     );
     const client = new Client({ name: "ostiary", version: "1" }, { capabilities: {} });
     await client.connect(transport, { timeout: 90_000 });
@@ -305,7 +312,7 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
       row,
       credential,
       { said: () => undefined, notified: () => undefined },
-      { sandbox: other, egress, dataDir },
+      { sandbox: other, egress, dataDir, guard: OPEN },
     );
     const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
     await transport.start();

@@ -96,7 +96,15 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
       row,
       credential,
       { said: (line) => said.push(line), notified: () => undefined },
-      { sandbox: noSandbox(), egress, dataDir: folder },
+      {
+        sandbox: noSandbox(),
+        egress,
+        dataDir: folder,
+        guard: {
+          requireApart: () => undefined,
+          hold: () => Promise.reject(new Error("no folder to hold")),
+        },
+      },
     );
     opened.push(transport);
     const waiting = new Map<unknown, (message: JSONRPCMessage) => void>();

@@ -14,6 +14,10 @@ import type { ServerRow } from "../store/store.ts";
 export interface StdioTransport extends Transport {
   /** Why it ended, in words; set before `onclose` is called. */
   readonly endReason: string | null;
+  /** True once the program has ended by itself. */
+  readonly hasEnded: boolean;
+  /** What the program said last that tells something; empty: nothing. */
+  readonly lastWords: string;
   /** An answer that came and cannot be used, told before the JSON-RPC error that stands in its place. */
   onfault?: ((id: RequestId, fault: UpstreamFault) => void) | undefined;
 }
@@ -126,6 +130,12 @@ export function createTransport(
     get endReason() {
       return endReason;
     },
+    get hasEnded() {
+      return isOver && !isClosing;
+    },
+    get lastWords() {
+      return lastWords();
+    },
   };
   return transport;
 
@@ -218,6 +228,10 @@ export function createTransport(
     transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message: why.message } });
   }
 
+  function lastWords(): string {
+    return said.last.slice(0, 300);
+  }
+
   function stop(why: string): void {
     fault ??= why;
     transport.onerror?.(new UpstreamFault("protocol", why, { dispatched: true }));
@@ -231,9 +245,9 @@ export function createTransport(
     isOver = true;
     if (dropped > 0) said.note(`${dropped} messages were dropped`);
     const words =
-      said.last === "" || reason === "it was stopped"
+      lastWords() === "" || reason === "it was stopped"
         ? reason
-        : `${reason}; its last words: ${said.last.slice(0, 300)}`;
+        : `${reason}; its last words: ${lastWords()}`;
     endReason = fault ?? (isClosing ? "the connection was closed" : words);
     if (!isClosing) said.note(endReason);
     transport.onclose?.();

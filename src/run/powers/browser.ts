@@ -20,7 +20,8 @@ export interface BrowserSettings {
   readonly now: () => number;
 }
 
-const FOLDER = "downloads";
+/** Nobody agreed to what a page sends, so it does not go where writing asks somebody. */
+const FOLDER = "$SCRATCH/downloads";
 const MAX_DOWNLOAD_BYTES = 104_857_600;
 const MAX_SAME_NAME = 100;
 

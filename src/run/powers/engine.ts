@@ -1,6 +1,7 @@
 // A tool asks the engine as its own caller: it learns no more, and may do no more, than the caller.
 import {
   innerRequest,
+  limitWithin,
   type Call,
   type Caller,
   type CallRequest,
@@ -58,11 +59,12 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
               ...(question.arguments ? { arguments: question.arguments } : {}),
             }),
       async execute({ name, arguments: args, timeoutMs, metadata }) {
-        if (left() < MIN_TIMEOUT_MS) throw outOfTime();
+        if (left() < MIN_TIMEOUT_MS) throw outOfTime(call);
         const request = innerRequest(call, entryOf(call), {
           name,
           arguments: args,
           signal,
+          outerLimit: limitWithin(call),
           // It can only be shorter than what is left of the call it serves.
           ...(timeoutMs === undefined
             ? {}
@@ -72,12 +74,13 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
         return engine().execute(call.caller, request);
       },
       async relay({ name, arguments: args, executionId, metadata, signal: also }) {
-        if (left() < MIN_TIMEOUT_MS) throw outOfTime();
+        if (left() < MIN_TIMEOUT_MS) throw outOfTime(call);
         const inner = (): CallRequest =>
           innerRequest(call, "tool", {
             name,
             arguments: args,
             signal: also ? AbortSignal.any([signal, also]) : signal,
+            outerLimit: limitWithin(call),
             rides: true,
             ...(call.onProgress ? { onProgress: call.onProgress } : {}),
             ...(call.client ? { client: call.client } : {}),
@@ -136,11 +139,7 @@ function foundOf({ tool, score }: { tool: Tool; score: number }) {
 
 const entryOf = ({ tool }: Call): InnerEntry => (tool?.category === "agent" ? "agent" : "workflow");
 
-function outOfTime(): AppError {
-  return new AppError(
-    "TIMEOUT",
-    "timeout",
-    "too little of the call's time is left to make another call",
-    { remedy: "call with a longer timeout" },
-  );
+function outOfTime({ timeoutMs }: Call): AppError {
+  const message = `too little is left of the call's ${timeoutMs / 1000}s to make another call`;
+  return new AppError("TIMEOUT", "timeout", message, { remedy: "call with a longer timeout" });
 }

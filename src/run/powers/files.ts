@@ -56,7 +56,11 @@ export function filesPower({
       copy: async (from, to, options) => copyWith(await scene())(from, to, options),
       makeFolder: async (path, options) => makeFolderWith(await scene())(path, options),
       remove: async (path, options) => removeWith(await scene())(path, options),
-      search: async (path, query) => searchWith(await scene(), searching)(path, query),
+      search: async (path, query) =>
+        searchWith(await scene(), {
+          ...searching,
+          owner: `${call.caller.tenantId}/${call.caller.userId}`,
+        })(path, query),
       keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
     };
   };

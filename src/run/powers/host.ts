@@ -3,8 +3,11 @@ import { availableParallelism } from "node:os";
 import type { Call } from "../../call.ts";
 import type { FileRules } from "../../governance/governance.ts";
 import type { HostPower } from "../../tools/powers/host.ts";
+import { createOnce } from "../../util/once.ts";
 import { diskOf, machineMetrics } from "./host/figures.ts";
+import { gpuFigures } from "./host/gpu.ts";
 import { systemLog, withinQuery, type LogRing } from "./host/logs.ts";
+import { thisMachine, type Machine } from "./host/machine.ts";
 import { processesOf } from "./host/processes.ts";
 
 export interface HostSettings {
@@ -23,11 +26,16 @@ export interface HostSettings {
   /** Names of variables that may be told. */
   readonly visibleEnv: readonly string[];
   readonly now: () => number;
+  /** Absent: the one this process runs on. */
+  readonly machine?: Machine | undefined;
 }
 
-export const hostPower =
-  (p: HostSettings) =>
-  (call: Call, signal: AbortSignal): HostPower => ({
+export const hostPower = (p: HostSettings) => {
+  const machine = p.machine ?? thisMachine();
+  const once = createOnce();
+  // Nobody's signal: whoever gives up must not end it for those who share it.
+  const gpu = () => once.do("gpu", () => gpuFigures(machine, NEVER));
+  return (call: Call, signal: AbortSignal): HostPower => ({
     info: () => ({
       name: p.name,
       version: p.version,
@@ -40,11 +48,13 @@ export const hostPower =
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }),
     health: async () => ({ ...(await p.health()), mode: p.mode() }),
-    metrics: () => machineMetrics(p.dataDir, p.now, signal),
+    metrics: () => machineMetrics({ folder: p.dataDir, gpu, now: p.now }, signal),
     disk: async (path) => diskOf((await p.rulesFor(call)).territory, path),
     processes: processesOf,
     logs: async (query) =>
-      withinQuery(query.source === "system" ? await systemLog(query) : p.log.entries(), query),
+      query.source === "system"
+        ? systemLog(machine, query, signal)
+        : withinQuery(p.log.entries(), query),
     environment: (names) =>
       Object.fromEntries(
         names
@@ -52,3 +62,6 @@ export const hostPower =
           .map((name) => [name, process.env[name] ?? null]),
       ),
   });
+};
+
+const NEVER = new AbortController().signal;

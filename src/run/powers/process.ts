@@ -14,8 +14,13 @@ import { quote } from "../../util/quote.ts";
 import { release } from "../../util/release.ts";
 import type { Packages } from "./process/packages.ts";
 import { textOf, whole, withNote } from "./process/output.ts";
-import { INSIDE, placeWorkspace, rootOf, type Placed, type Staging } from "./process/workspace.ts";
-import type { CopyLimits } from "./process/copy.ts";
+import {
+  INSIDE,
+  placeWorkspace,
+  rootOf,
+  type Staging,
+  type WorkspaceLimits,
+} from "./process/workspace.ts";
 import type { Changes } from "./process/merge.ts";
 
 export interface ProcessSettings {
@@ -29,7 +34,7 @@ export interface ProcessSettings {
   readonly files: (call: Call, signal: AbortSignal) => FilesPower;
   readonly staging: Staging;
   readonly packages: Packages;
-  readonly limits: CopyLimits;
+  readonly limits: WorkspaceLimits;
   /** The server's own Node, for programs in JavaScript. */
   readonly node: string;
 }
@@ -39,6 +44,8 @@ const FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"] as const;
 const NODE = "/opt/ostiary/node";
 const INLINE_BYTES = 51_200;
 const OUTPUT_BYTES = 10 * 1_048_576;
+/** What a tenant's packages may come to. */
+const PACKAGES = { diskBytes: 2_147_483_648, diskEntries: 200_000 };
 const MAX_ARGUMENT_BYTES = 131_071;
 const MAX_ARGUMENTS_BYTES = 1_048_576;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -66,13 +73,20 @@ async function findProgram(program: string): Promise<string | null> {
   return null;
 }
 
+/** For what runs unasked: it can read the workspace, and no more, whatever its options turn out to mean. */
+function confinedJob({ packages: _packages, network, workspace, ...job }: ProcessJob): ProcessJob {
+  if (network) throw new TypeError("a program of the run list asked for network");
+  return { ...job, workspace: workspace === "none" ? "none" : "ro" };
+}
+
 async function run(
-  job: ProcessJob,
+  given: ProcessJob,
   call: Call,
   signal: AbortSignal,
   s: ProcessSettings,
 ): Promise<ProcessResult> {
   signal.throwIfAborted();
+  const job = call.confined ? confinedJob(given) : given;
   requireProfile(call.tool, job);
   const argv = await argvOf(job.argv);
   const env = envOf(job, s);
@@ -88,6 +102,7 @@ async function run(
     limits: s.limits,
     signal,
   });
+  let isCollected = false;
   try {
     const packages = await s.packages.place(
       job.packages ?? null,
@@ -108,16 +123,20 @@ async function run(
         ...(job.files ? { files: filesOf(job.files) } : {}),
         ...(job.stdin === undefined ? {} : { stdin: bytesOf(job.stdin) }),
         ...(job.network ? { network: networkOf(call, stop, hosts, s) } : {}),
-        limits: { outputBytes: OUTPUT_BYTES },
+        ...(call.confined ? { startsNothing: true as const } : {}),
+        limits: { outputBytes: OUTPUT_BYTES, ...(job.packages === "write" ? PACKAGES : {}) },
         signal: stop,
       });
+      isCollected = true;
+      // Of what is too much, a copy of the workspace goes as a whole.
+      const changes = await placed.collect({ stopped: stop.aborted || result.overfull });
       requireStarted(job.argv[0] ?? "", result);
-      const changes = await takeOver(placed, stop);
       if (!stop.aborted && result.exitCode === 0) await packages.collect();
       const told = await resultOf(job, result, changes, {
         hosts,
         files,
         timedOut: timedOut(signal, limit),
+        limitMs: limit?.aborted && !signal.aborted ? (job.timeoutMs ?? null) : null,
         stopped: stop.aborted,
         lost: placed.isCopy && job.workspace === "rw",
       });
@@ -127,6 +146,10 @@ async function run(
     } finally {
       packages.discard();
     }
+  } catch (cause) {
+    // It may have run, and written, before it failed.
+    if (!isCollected) await placed.collect({ stopped: true });
+    throw cause;
   } finally {
     placed.discard();
   }
@@ -285,14 +308,6 @@ function networkOf(call: Call, signal: AbortSignal, hosts: Set<string>, s: Proce
   return (connection: Parameters<Egress["serve"]>[0]): void => s.egress.serve(connection, subject);
 }
 
-const NOT_TAKEN: Changes = { written: [], removed: [], refused: [] };
-
-/** A job that was stopped half-way through has nothing to hand over. */
-async function takeOver(placed: Placed, signal: AbortSignal): Promise<Changes> {
-  if (signal.aborted) return NOT_TAKEN;
-  return placed.collect();
-}
-
 const timedOut = (signal: AbortSignal, limit: AbortSignal | null): boolean =>
   signal.aborted ? signal.reason === "timeout" : limit?.aborted === true;
 
@@ -300,6 +315,7 @@ interface Ending {
   readonly hosts: ReadonlySet<string>;
   readonly files: FilesPower;
   readonly timedOut: boolean;
+  readonly limitMs: number | null;
   readonly stopped: boolean;
   /** What it wrote went with its copy. */
   readonly lost: boolean;
@@ -318,24 +334,29 @@ async function resultOf(
   const seconds = Math.round(result.durationMs / 100) / 10;
   const notes = [
     ending.timedOut
-      ? `stopped after ${seconds} s: its time was up`
+      ? `Command timed out: stopped after ${seconds} s, its time was up`
       : ending.stopped
         ? `stopped after ${seconds} s`
         : null,
-    ending.stopped && ending.lost
+    result.overfull
+      ? "killed: it put more on the disk than a program may (sandbox.diskMb, sandbox.diskEntries)"
+      : null,
+    (ending.stopped || result.overfull) && ending.lost
       ? "what it had written to a copy of the workspace was not taken over"
       : null,
     result.oom ? "killed: it used more memory than a program may" : null,
     result.overflowed ? `killed: it wrote more than ${OUTPUT_BYTES} bytes` : null,
     ...refusedNotes(changes),
   ].filter((note) => note !== null);
-  const ended = !ending.stopped && !result.overflowed && result.exitCode !== null;
+  const ended =
+    !ending.stopped && !result.overflowed && !result.overfull && result.exitCode !== null;
   return {
     stdout: out.text,
     stderr: notes.reduce(withNote, err.text),
     exitCode: ended ? (result.exitCode ?? -1) : -1,
     signal: result.signal,
     timedOut: ending.timedOut,
+    limitMs: ending.limitMs,
     oom: result.oom,
     truncated,
     overflowPath:

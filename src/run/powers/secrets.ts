@@ -23,7 +23,7 @@ export interface Vault {
   open(headers: object): OpenedHeaders | null;
 }
 
-const REFERENCE = /\$\{secret:([^}]*)\}/g;
+const REFERENCE = /\$\{secret:([^${}]*)\}/g;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** Of the connection or of proxies: ours to set. */
 const RESERVED =

@@ -34,11 +34,14 @@ export interface Tamper {
   readonly asRoot?: true;
   readonly descriptors?: false;
   readonly cage?: false;
+  readonly disk?: false;
 }
 
 export interface Ended {
   readonly exitCode: number | null;
   readonly oom: boolean;
+  /** Killed for what it put on the disk. */
+  readonly overfull: boolean;
   /** The box could not be built; what the launcher said is on stderr. */
   readonly unbuilt: boolean;
 }
@@ -152,7 +155,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     cage?.haste.end();
     await closed;
     const exitCode = status.exitCode();
-    return { exitCode, oom, unbuilt: exitCode === null && !killed };
+    return { exitCode, oom, overfull: false, unbuilt: exitCode === null && !killed };
   };
   return { child, kill, ended: end() };
 }

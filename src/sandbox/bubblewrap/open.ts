@@ -47,8 +47,13 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
   return { pid: child.pid ?? 0, stdin: child.stdin as Writable, stdout, stderr, ended, kill };
 }
 
-function endOf({ exitCode, oom, unbuilt }: Ended, stopped: boolean, said: string): SandboxEnd {
+function endOf(
+  { exitCode, oom, overfull, unbuilt }: Ended,
+  stopped: boolean,
+  said: string,
+): SandboxEnd {
   if (stopped) return { exitCode: null, oom, reason: "it was stopped" };
+  if (overfull) return { exitCode: null, oom, reason: "it put more on the disk than it may" };
   if (oom) return { exitCode, oom, reason: "it used more memory than it may" };
   if (!unbuilt)
     return { exitCode, oom, reason: `it ended with exit code ${exitCode ?? "unknown"}` };

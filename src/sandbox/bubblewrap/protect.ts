@@ -1,8 +1,9 @@
 // Paths inside a writable mount that stay as they are, existing or not. A read-only bind on the path alone is not
 // enough: whoever renames its parent makes a new one. So every folder on the way becomes a mount point too (a rename of
-// one is refused), and a path that does not exist is held by an empty file for the time of the run.
-import { closeSync, fstatSync, lstatSync, openSync, unlinkSync } from "node:fs";
-import { join } from "node:path";
+// one is refused), and a path that does not exist is held by an empty file for the time of the run. A `.git` is held by
+// an empty folder, which git on the host takes for nothing; an empty file in its place would be an error to it.
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { AppError } from "../../errors.ts";
 import type { SandboxMount } from "../sandbox.ts";
 import type { BoxMount } from "./arguments.ts";
@@ -24,9 +25,9 @@ export function createGhosts(): Ghosts {
         return true;
       }
       try {
-        const fd = openSync(path, "wx", 0o444);
-        held.set(path, { users: 1, inode: fstatSync(fd).ino });
-        closeSync(fd);
+        if (basename(path) === ".git") mkdirSync(path, 0o555);
+        else closeSync(openSync(path, "wx", 0o444));
+        held.set(path, { users: 1, inode: lstatSync(path).ino });
         return true;
       } catch {
         return false;
@@ -37,9 +38,21 @@ export function createGhosts(): Ghosts {
       if (known === undefined || (known.users -= 1) > 0) return;
       held.delete(path);
       const now = lstatSync(path, { throwIfNoEntry: false });
-      if (now?.ino === known.inode && now.isFile() && now.size === 0) unlinkSync(path);
+      if (now?.ino !== known.inode) return;
+      if (now.isDirectory()) removeEmpty(path);
+      else if (now.isFile() && now.size === 0) unlinkSync(path);
     },
   };
+}
+
+/** What has something in it by now is somebody's. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "ENOENT") throw cause;
+  }
 }
 
 export interface Protection {
@@ -75,7 +88,7 @@ function guardsOf(mount: SandboxMount, ghosts: Ghosts, held: string[]): BoxMount
       const kind = kindOf(host, ghosts, held);
       if (kind === "nothing") break;
       if (kind === "link") throw linked(name);
-      const last = depth === parts.length || kind === "file";
+      const last = depth === parts.length || kind === "file" || kind === "held";
       guards.set(at, { host, at, access: last ? "ro" : "rw" });
       if (last) break;
     }
@@ -88,10 +101,10 @@ function kindOf(
   path: string,
   ghosts: Ghosts,
   held: string[],
-): "folder" | "file" | "link" | "nothing" {
+): "held" | "folder" | "file" | "link" | "nothing" {
   if (ghosts.hold(path)) {
     held.push(path);
-    return "file";
+    return "held";
   }
   const found = lstatSync(path, { throwIfNoEntry: false });
   // It is not there and cannot be made by the server, which may do at least what the box may.

@@ -19,6 +19,7 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
     signal: "SIGKILL",
     oom: false,
     overflowed: false,
+    overfull: false,
     durationMs: performance.now() - began,
   });
   if (job.signal.aborted) return stopped();
@@ -49,14 +50,14 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
     });
   }
   (box.child.stdin as Writable).end(job.stdin ?? "");
-  const { exitCode, oom, unbuilt } = await box.ended.finally(() =>
+  const { exitCode, oom, overfull, unbuilt } = await box.ended.finally(() =>
     job.signal.removeEventListener("abort", kill),
   );
   const stdout = outputs.stdout.bytes;
   const stderr = outputs.stderr.bytes;
   const durationMs = performance.now() - began;
-  const rest = { oom, overflowed, durationMs };
-  if (killed) return { stdout, stderr, exitCode: null, signal: "SIGKILL", ...rest };
+  const rest = { oom, overflowed, overfull, durationMs };
+  if (killed || overfull) return { stdout, stderr, exitCode: null, signal: "SIGKILL", ...rest };
   if (!unbuilt) return { stdout, stderr, exitCode, signal: null, ...rest };
   return { stdout, ...notExecuted(new TextDecoder().decode(stderr)), signal: null, ...rest };
 }

@@ -121,3 +121,18 @@ test("x64: numbers of the x32 interface are refused", () => {
 test("a filter is far below what the kernel takes", () => {
   expect(seccompFilter({ machine: "x64", unixSockets: true }).length / 8).toBeLessThan(300);
 });
+
+test.each(machines)(
+  "$machine: a program that starts nothing has threads, but no other process",
+  ({ machine, arch, n }) => {
+    const filter = seccompFilter({ machine, unixSockets: false, startsNothing: true });
+    const ask = (number: number, ...args: bigint[]): number =>
+      judge(filter, { arch, number, args });
+    const THREAD = 0x3d0f00n;
+    expect([ask(n.clone, THREAD), ask(n.read)]).toEqual([ALLOW, ALLOW]);
+    for (const flags of [17n, 0x4111n, 0x1200011n, 0x100000000n | 17n])
+      expect(ask(n.clone, flags)).toBe(EPERM);
+    expect(ask(n.clone, THREAD | 0x20000n)).toBe(EPERM);
+    for (const number of machine === "x64" ? [57, 58, 322] : [281]) expect(ask(number)).toBe(EPERM);
+  },
+);

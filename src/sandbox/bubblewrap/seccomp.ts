@@ -71,6 +71,13 @@ const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]
   nfsservctl: [180, 42],
 };
 
+/** How a process comes to be, besides clone; `execveat` runs a file that has no name. */
+const STARTING: Record<string, readonly [x64: number | null, arm64: number | null]> = {
+  fork: [57, null],
+  vfork: [58, null],
+  execveat: [322, 281],
+};
+
 const SPECIAL: Record<"clone" | "clone3" | "ioctl" | "socket", readonly [number, number]> = {
   clone: [56, 220],
   clone3: [435, 435],
@@ -83,6 +90,7 @@ const ENOSYS = 38;
 const X32_BIT = 0x40000000;
 /** New mount, cgroup, uts, ipc, user, pid or net namespace. */
 const NAMESPACE_FLAGS = 0x7e020000;
+const CLONE_THREAD = 0x00010000;
 /** They put characters into a terminal: TIOCSTI, TIOCLINUX. */
 const TERMINAL_REQUESTS = [0x5412, 0x541c];
 const AF_UNIX = 1;
@@ -109,9 +117,15 @@ export interface FilterOptions {
   readonly machine: Machine;
   /** A browser talks to its own processes over them. */
   readonly unixSockets: boolean;
+  /** Threads, but no other process: nothing that the program could be talked into starting. */
+  readonly startsNothing?: boolean;
 }
 
-export function seccompFilter({ machine, unixSockets }: FilterOptions): Buffer {
+export function seccompFilter({
+  machine,
+  unixSockets,
+  startsNothing = false,
+}: FilterOptions): Buffer {
   const column = machine === "x64" ? 0 : 1;
   const families = unixSockets ? [AF_UNIX, ...FAMILIES] : FAMILIES;
   /** A call that is judged by one of its arguments; falls through to the end of the block, then allows. */
@@ -125,7 +139,7 @@ export function seccompFilter({ machine, unixSockets }: FilterOptions): Buffer {
     answer(RET_KILL),
     load(NUMBER),
     ...(machine === "x64" ? [unlessAtLeast(X32_BIT, 1), answer(retErrno(EPERM))] : []),
-    ...Object.values(DENIED).flatMap((numbers) => {
+    ...Object.values(startsNothing ? { ...DENIED, ...STARTING } : DENIED).flatMap((numbers) => {
       const number = numbers[column];
       return number === null ? [] : [unlessEqual(number, 1), answer(retErrno(EPERM))];
     }),
@@ -136,7 +150,9 @@ export function seccompFilter({ machine, unixSockets }: FilterOptions): Buffer {
       load(argument(0)),
       unlessAnyBit(NAMESPACE_FLAGS, 1),
       answer(retErrno(EPERM)),
-      answer(RET_ALLOW),
+      ...(startsNothing
+        ? [unlessAnyBit(CLONE_THREAD, 1), answer(RET_ALLOW), answer(retErrno(EPERM))]
+        : [answer(RET_ALLOW)]),
     ]),
     ...judged("ioctl", [
       load(argument(1)),

@@ -9,6 +9,7 @@ import type { SandboxJob, SandboxLimits } from "../sandbox.ts";
 import type { SystemEntry } from "./arguments.ts";
 import { startBox, type Box, type BoxOrder, type Tamper } from "./box.ts";
 import type { Cages } from "./cgroup.ts";
+import { descendantsOf, watchDisk } from "./disk.ts";
 import { openDoor, withDoor } from "./network.ts";
 import { protectMounts, type Ghosts } from "./protect.ts";
 import type { Identities } from "./system.ts";
@@ -65,7 +66,7 @@ export async function buildBox(
       plan: { system: shop.system, limits, mounts: guarded.mounts, env: job.env, cwd: job.cwd },
       owner: shop.isRoot ? (job.owner ?? slot) : null,
       cage,
-      seccompFd: openSync(join(shop.folder, job.localSockets ? "filter-unix" : "filter"), "r"),
+      seccompFd: openSync(join(shop.folder, filterOf(job)), "r"),
       files: [
         ...shop.names.map(({ at, file }) => ({ at, fd: openSync(file, "r") })),
         ...Object.entries(job.files ?? {}).map(([at, bytes]) => ({
@@ -79,16 +80,34 @@ export async function buildBox(
     });
     shop.open.add(box);
     if (network !== undefined) giveUp.push(openDoor(box.child, network).close);
-    const ended = box.ended.finally(async () => {
-      shop.open.delete(box);
-      for (const step of giveUp.reverse()) await step();
-    });
+    const folders = placed.filter(({ access }) => access === "rw").map(({ host }) => host);
+    const pid = box.child.pid ?? 0;
+    const disk =
+      folders.length === 0 || shop.tamper?.disk === false
+        ? null
+        : watchDisk({
+            folders,
+            bytes: limits.diskBytes,
+            entries: limits.diskEntries,
+            members: () => cage?.members() ?? descendantsOf(pid),
+            onOver: box.kill,
+          });
+    const ended = box.ended
+      .then((end) => ({ ...end, overfull: disk?.over ?? false }))
+      .finally(async () => {
+        disk?.close();
+        shop.open.delete(box);
+        for (const step of giveUp.reverse()) await step();
+      });
     return { box: { ...box, ended }, limits };
   } catch (cause) {
     for (const step of giveUp.reverse()) await step();
     throw cause;
   }
 }
+
+const filterOf = ({ startsNothing, localSockets }: Built): string =>
+  startsNothing ? "filter-alone" : localSockets ? "filter-unix" : "filter";
 
 /** Bytes as an open file without a name. */
 function descriptorOf(folder: string, bytes: Uint8Array): number {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool, toolError } from "../tool.ts";
+import { bracedPart } from "../../util/said-json.ts";
 
 const label = z.string().min(1).max(200);
 
@@ -89,7 +90,7 @@ function bounded(score: unknown): number {
 
 function answerOf(said: string): { scores: Record<string, unknown>; reason?: unknown } {
   try {
-    const bare = /\{[\s\S]*\}/.exec(said)?.[0] ?? said;
+    const bare = bracedPart(said);
     const { scores, reason } = JSON.parse(bare) as { scores?: unknown; reason?: unknown };
     if (typeof scores === "object" && scores !== null)
       return { scores: scores as Record<string, unknown>, reason };

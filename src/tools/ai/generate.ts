@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../../call.ts";
 import { schemaErrors, schemaFault } from "../../util/foreign-schema.ts";
 import type { Generated, ModelPower } from "../powers.ts";
 import { defineTool, toolError } from "../tool.ts";
+import { withoutFence } from "../../util/said-json.ts";
 
 export default defineTool({
   name: "ai/generate",
@@ -107,7 +108,7 @@ function answerOf({ text, model, finishReason }: Generated, usage: Generated["us
 
 /** Models like to wrap JSON in a fence. */
 function faultsOf(text: string, schema: JsonObject): { json: Json } | { told: string } {
-  const bare = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
+  const bare = withoutFence(text);
   let json: Json;
   try {
     json = JSON.parse(bare) as Json;

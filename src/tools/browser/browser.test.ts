@@ -1,7 +1,6 @@
 // The twelve tools against a real Chromium in a real box. One bench and one site for all: starting a browser takes a second.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   canBrowse,
@@ -11,6 +10,7 @@ import {
 } from "../../../test/fixtures/browser-site.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import type { JsonObject } from "../../call.ts";
+import read from "../file/read.ts";
 import click from "./click.ts";
 import close from "./close.ts";
 import extract from "./extract.ts";
@@ -583,9 +583,9 @@ describe.skipIf(!canBrowse())("with Chromium and bubblewrap", { timeout: 60_000 
       const [download] = closed["downloads"] as { path: string; bytes: number }[];
       expect(download).toMatchObject({
         bytes: 10,
-        path: expect.stringMatching(/^downloads\/[^/]*re port\.txt$/),
+        path: expect.stringMatching(/^\$SCRATCH\/downloads\/[^/]*re port\.txt$/),
       });
-      expect(readFileSync(join(bench.workspace, download?.path ?? ""), "utf8")).toBe("downloaded");
+      expect((await bench.run(read, { path: download?.path ?? "" }))["content"]).toBe("downloaded");
       expect(await bench.run(close, { sessionId: id })).toEqual({ closed: false, downloads: [] });
       expect(await bench.fault(observe, { sessionId: id })).toMatchObject({
         reason: "session_closed",

@@ -4,8 +4,8 @@ import { defineTool } from "../tool.ts";
 export default defineTool({
   name: "browser/close",
   description:
-    "Close a browser session and forget its cookies, history and pages. What it downloaded is put into the folder downloads of " +
-    "the workspace and listed. Closing a session that has ended already is a success with closed:false.",
+    "Close a browser session and forget its cookies, history and pages. What it downloaded is put into the folder " +
+    "$SCRATCH/downloads and listed. Closing a session that has ended already is a success with closed:false.",
   input: z.strictObject({
     sessionId: z.string().min(1).max(100).describe("From browser/open."),
   }),
@@ -13,7 +13,7 @@ export default defineTool({
     closed: z.boolean().describe("False when it had ended before."),
     downloads: z
       .array(z.strictObject({ path: z.string(), bytes: z.int() }))
-      .describe("Files that were saved, in the workspace."),
+      .describe("Files that were saved, in the scratch folder."),
   }),
   risk: "dangerous",
   effects: "read_only",

@@ -1,7 +1,6 @@
 import { z } from "zod";
+import { MAX_COMPARED_LINES } from "../../util/compare.ts";
 import { quote } from "../../util/quote.ts";
-import { textOf } from "../../util/text.ts";
-import { unifiedDiff } from "../../util/unified-diff.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 const MAX_BYTES = 10_485_760;
@@ -39,7 +38,7 @@ export default defineTool({
   }),
   risk: "safe",
   effects: "read_only",
-  needs: ["files"],
+  needs: ["files", "compute"],
   touches: [
     { argument: "/a", kind: "path", access: "read" },
     { argument: "/b", kind: "path", access: "read" },
@@ -50,7 +49,7 @@ export default defineTool({
     { a: "README.md", content: "# Another\n" },
     { a: "README.md", b: "server.log" },
   ],
-  async run({ a, b, content, context: around, ignoreWhitespace }, { files }, context) {
+  async run({ a, b, content, context: around, ignoreWhitespace }, { files, compute }, context) {
     if ((b === undefined) === (content === undefined)) {
       const message = "expected either b or content";
       throw toolError("invalid_arguments", message, {
@@ -59,23 +58,33 @@ export default defineTool({
         errors: [{ path: "/b", message }],
       });
     }
-    const read = async (path: string): Promise<{ path: string; text: string }> => {
-      const file = await files.read(path, { maxBytes: MAX_BYTES });
-      const text = textOf(file.bytes);
-      if (text === null)
-        throw toolError("binary_file", `${quote(path)} is not text`, {
+    const first = await files.read(a, { maxBytes: MAX_BYTES });
+    const second = b === undefined ? null : await files.read(b, { maxBytes: MAX_BYTES });
+    const names = [first.path, second?.path ?? "content"] as const;
+    context.note({ filesTouched: second === null ? [first.path] : [...names] });
+    const compared = await compute.run(
+      "compareFiles",
+      first.bytes,
+      second?.bytes ?? content ?? "",
+      { names, context: around, ignoreWhitespace },
+    );
+    if (compared.kind === "binary")
+      throw toolError(
+        "binary_file",
+        `${quote([a, b ?? "content"][compared.side] ?? "")} is not text`,
+        {
           remedy: "compare checksums: file/stat with hash: true",
-        });
-      return { path: file.path, text };
-    };
-    const first = await read(a);
-    const second = b === undefined ? { path: "content", text: content ?? "" } : await read(b);
-    context.note({ filesTouched: b === undefined ? [first.path] : [first.path, second.path] });
-    const { diff, added, removed, truncated } = unifiedDiff(first.text, second.text, {
-      names: [first.path, second.path],
-      context: around,
-      ignoreWhitespace,
-    });
+        },
+      );
+    if (compared.kind === "too_large")
+      throw toolError(
+        "size_exceeded",
+        `${quote([a, b ?? "content"][compared.side] ?? "")} has ${compared.lines} lines; at most ${MAX_COMPARED_LINES} are compared`,
+        {
+          remedy: "compare parts of it",
+        },
+      );
+    const { diff, added, removed, truncated } = compared;
     return { identical: added + removed === 0, diff, added, removed, truncated };
   },
 });

@@ -1,15 +1,10 @@
 import { z } from "zod";
-import { lineEndingOf } from "../../util/lines.ts";
+import type { Edit, Edited } from "../../util/edits.ts";
 import { quote } from "../../util/quote.ts";
-import { similarLines } from "../../util/similar-lines.ts";
-import { hasByteOrderMark, textOf } from "../../util/text.ts";
-import { unifiedDiff } from "../../util/unified-diff.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 const MAX_BYTES = 10_485_760;
-const DIFF_LINES = 200;
-const SHOWN_LINES = 3;
-const SHOWN_MATCHES = 20;
+const LIMITS = { maxBytes: MAX_BYTES, diffLines: 200, shownLines: 3, shownMatches: 20 };
 
 export default defineTool({
   name: "file/edit",
@@ -63,7 +58,7 @@ export default defineTool({
   }),
   risk: "dangerous",
   effects: "system_write",
-  needs: ["files"],
+  needs: ["files", "compute"],
   touches: [
     { argument: "/path", kind: "path", access: "write" },
     { argument: "/newContent", kind: "text" },
@@ -74,7 +69,7 @@ export default defineTool({
   examples: [
     { path: "README.md", oldContent: "# Read me", newContent: "# Read me first", dryRun: true },
   ],
-  async run(input, { files }, context) {
+  async run(input, { files, compute }, context) {
     const edits = editsOf(input);
     const { path, expectedSha256, dryRun } = input;
     const file = await files.read(path, { maxBytes: MAX_BYTES });
@@ -88,25 +83,11 @@ export default defineTool({
         },
       );
     }
-    const before = textOf(file.bytes);
-    if (before === null) {
-      throw toolError("binary_file", `${quote(path)} is not text`, {
-        remedy: "write it whole with file/write and encoding base64",
-      });
-    }
-    let after = before;
-    let replacements = 0;
-    for (const [index, edit] of edits.entries()) {
-      const place = edits.length === 1 ? "oldContent" : `edits[${index}].oldContent`;
-      const replaced = replace(path, after, edit, place);
-      after = replaced.text;
-      replacements += replaced.count;
-    }
-    const { diff } = unifiedDiff(before, after, { maxLines: DIFF_LINES });
+    const edited = await compute.run("applyEdits", file.bytes, edits, LIMITS);
+    if (edited.kind !== "edited") throw refusal(path, edited, edits);
+    const { bytes, replacements, diff } = edited;
     context.note({ filesTouched: [file.path] });
     if (dryRun) return { path: file.path, replacements, sha256: file.sha256, diff, applied: false };
-    const mark = hasByteOrderMark(file.bytes) ? "\ufeff" : "";
-    const bytes = Buffer.from(`${mark}${after}`, "utf8");
     const written = await files.write(path, bytes, {
       mode: "overwrite",
       createDirectories: false,
@@ -116,12 +97,6 @@ export default defineTool({
     return { path: written.path, replacements, sha256: written.sha256, diff, applied: true };
   },
 });
-
-interface Edit {
-  readonly oldContent: string;
-  readonly newContent: string;
-  readonly replaceAll: boolean;
-}
 
 function editsOf(given: {
   oldContent?: string | undefined;
@@ -167,56 +142,45 @@ function editsOf(given: {
   return all;
 }
 
-function replace(
+function refusal(
   path: string,
-  text: string,
-  edit: Edit,
-  place: string,
-): { text: string; count: number } {
-  const { oldContent, newContent } = fitted(text, edit);
-  const starts: number[] = [];
-  for (
-    let at = text.indexOf(oldContent);
-    at !== -1;
-    at = text.indexOf(oldContent, at + oldContent.length)
-  )
-    starts.push(at);
-  if (starts.length === 0) throw noMatch(path, text, oldContent, place);
-  if (starts.length > 1 && !edit.replaceAll) {
-    const lines = starts.slice(0, SHOWN_MATCHES).map((at) => lineAt(text, at));
-    const more = starts.length > SHOWN_MATCHES ? " and more" : "";
-    throw toolError(
-      "several_matches",
-      `${place} occurs ${starts.length} times in ${quote(path)}: lines ${lines.join(", ")}${more}; nothing was changed`,
-      {
-        code: "CONFLICT",
-        remedy: "add lines before or after so that it occurs once, or send replaceAll: true",
-      },
-    );
+  refused: Exclude<Edited, { kind: "edited" }>,
+  edits: readonly Edit[],
+): Error {
+  const place =
+    "index" in refused && edits.length > 1 ? `edits[${refused.index}].oldContent` : "oldContent";
+  switch (refused.kind) {
+    case "binary":
+      return toolError("binary_file", `${quote(path)} is not text`, {
+        remedy: "write it whole with file/write and encoding base64",
+      });
+    case "too_large":
+      return toolError(
+        "size_exceeded",
+        `${quote(path)} would be larger than ${MAX_BYTES} bytes; nothing was changed`,
+        { remedy: "replace less, or make several files of it" },
+      );
+    case "several": {
+      const more = refused.count > refused.lines.length ? " and more" : "";
+      return toolError(
+        "several_matches",
+        `${place} occurs ${refused.count} times in ${quote(path)}: lines ${refused.lines.join(", ")}${more}; nothing was changed`,
+        {
+          code: "CONFLICT",
+          remedy: "add lines before or after so that it occurs once, or send replaceAll: true",
+        },
+      );
+    }
+    case "no_match": {
+      const near = refused.similar.map(({ line, text }) => `line ${line}: ${quote(text)}`);
+      const nearest = near.length > 0 ? `; nearest: ${near.join(", ")}` : "";
+      return toolError(
+        "no_match",
+        `${place} does not occur in ${quote(path)}${nearest}; nothing was changed`,
+        {
+          remedy: "read the file again and copy the text exactly, blanks and line ends included",
+        },
+      );
+    }
   }
-  return { text: text.split(oldContent).join(newContent), count: starts.length };
-}
-
-/** Line feeds that a caller sends stand for the file's own line ends. */
-function fitted(text: string, edit: Edit): Edit {
-  if (text.includes(edit.oldContent) || lineEndingOf(text) !== "crlf") return edit;
-  const crlf = (part: string): string => part.replace(/\r?\n/g, "\r\n");
-  return { ...edit, oldContent: crlf(edit.oldContent), newContent: crlf(edit.newContent) };
-}
-
-const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n").length;
-
-function noMatch(path: string, text: string, wanted: string, place: string) {
-  const first = wanted.split("\n").find((line) => line.trim() !== "") ?? wanted;
-  const near = similarLines(text, first, SHOWN_LINES).map(
-    ({ line, text: found }) => `line ${line}: ${quote(found)}`,
-  );
-  const nearest = near.length > 0 ? `; nearest: ${near.join(", ")}` : "";
-  return toolError(
-    "no_match",
-    `${place} does not occur in ${quote(path)}${nearest}; nothing was changed`,
-    {
-      remedy: "read the file again and copy the text exactly, blanks and line ends included",
-    },
-  );
 }

@@ -26,7 +26,7 @@ export default defineTool({
   effects: "system_write",
   idempotent: true,
   needs: ["files"],
-  touches: [{ argument: "/path", kind: "path", access: "write" }],
+  touches: [{ argument: "/path", kind: "path", access: "write", makes: "folder" }],
   timeoutMs: 10_000,
   tags: ["files"],
   examples: [{ path: "reports/2026" }],

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { cutToBytes, lineEndingOf, linesOf, type Lines } from "../../util/lines.ts";
 import { mimeOf } from "../../util/mime.ts";
-import { textOf } from "../../util/text.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 const MAX_BYTES = 10_485_760;
@@ -60,7 +58,7 @@ export default defineTool({
   }),
   risk: "safe",
   effects: "read_only",
-  needs: ["files"],
+  needs: ["files", "compute"],
   touches: [{ argument: "/path", kind: "path", access: "read" }],
   timeoutMs: 30_000,
   aliases: ["read_file", "read"],
@@ -70,31 +68,36 @@ export default defineTool({
     { path: "server.log", tailLines: 100 },
     { path: "src/main.ts", offset: 40, limit: 20, lineNumbers: true },
   ],
-  async run(input, { files }, context) {
+  async run(input, { files, compute }, context) {
     requireFitting(input);
     const file = await files.read(input.path, { maxBytes: MAX_BYTES });
     context.note({ filesTouched: [file.path], bytes: file.sizeBytes });
-    const text = textOf(file.bytes);
+    const { offset, limit, tailLines = null, maxBytes, lineNumbers, encoding } = input;
+    const wanted =
+      encoding === "utf-8" ? { offset, limit, tailLines, maxBytes, lineNumbers } : null;
+    const text = await compute.run("textPart", file.bytes, wanted);
+    const binary = text.kind === "binary";
     const facts = {
       path: file.path,
-      encoding: input.encoding,
+      encoding,
       sizeBytes: file.sizeBytes,
       sha256: file.sha256,
       modified: new Date(file.modifiedMs).toISOString(),
-      binary: text === null,
-      mime: mimeOf(file.path, file.bytes, text === null),
-      lineEnding: text === null ? null : lineEndingOf(text),
+      binary,
+      mime: mimeOf(file.path, file.bytes, binary),
+      lineEnding: binary ? null : text.lineEnding,
     };
-    if (input.encoding !== "utf-8") {
-      const bytes = Buffer.from(file.bytes.subarray(0, input.maxBytes));
+    if (encoding !== "utf-8") {
+      const bytes = Buffer.from(file.bytes.subarray(0, maxBytes));
       const truncated = bytes.length < file.sizeBytes;
-      return { ...facts, ...NO_LINES, content: bytes.toString(input.encoding), truncated };
+      return { ...facts, ...NO_LINES, content: bytes.toString(encoding), truncated };
     }
-    if (text === null) {
+    if (binary || text.part === null) {
       const hint = "the file is not text: read it with encoding base64, or use file/parse";
       return { ...facts, ...NO_LINES, content: null, truncated: false, hint };
     }
-    return { ...facts, ...part(linesOf(text), input) };
+    if ("pastEnd" in text.part) throw pastEnd(input, text.part.pastEnd);
+    return { ...facts, ...text.part };
   },
 });
 
@@ -127,41 +130,12 @@ function requireFitting({ offset, tailLines, encoding, lineNumbers }: Wanted): v
     );
 }
 
-/** The wanted lines, whole ones as long as they fit into maxBytes. */
-function part(lines: Lines, { path, offset, limit, tailLines, maxBytes, lineNumbers }: Wanted) {
-  if (offset > Math.max(1, lines.total)) {
-    throw toolError(
-      "offset_past_end",
-      `${JSON.stringify(path)} has ${lines.total} lines, offset is ${offset}`,
-      {
-        remedy: `use an offset of at most ${Math.max(1, lines.total)}`,
-      },
-    );
-  }
-  const tail = tailLines !== undefined;
-  const first = tail ? Math.max(1, lines.total - tailLines + 1) : offset;
-  const last = tail ? lines.total : Math.min(lines.total, offset + limit - 1);
-  const kept: string[] = [];
-  let room = maxBytes;
-  for (let count = 0; count <= last - first; count++) {
-    const number = tail ? last - count : first + count;
-    const line = lines.slice(number, number);
-    const bytes = Buffer.byteLength(line);
-    if (bytes > room && count > 0) break;
-    const fitting = bytes > room ? cutToBytes(line, room) : line;
-    kept.push(lineNumbers ? `${String(number).padStart(6)}\t${fitting}` : fitting);
-    room -= bytes;
-  }
-  if (tail) kept.reverse();
-  const startLine = tail ? last - kept.length + 1 : first;
-  const endLine = startLine + kept.length - 1;
-  const cut = room < 0 || kept.length < last - first + 1;
-  return {
-    content: kept.join(""),
-    startLine,
-    endLine,
-    totalLines: lines.total,
-    truncated: cut || endLine < lines.total,
-    ...(endLine < lines.total && { nextOffset: endLine + 1 }),
-  };
+function pastEnd({ path, offset }: Wanted, total: number): Error {
+  return toolError(
+    "offset_past_end",
+    `${JSON.stringify(path)} has ${total} lines, offset is ${offset}`,
+    {
+      remedy: `use an offset of at most ${Math.max(1, total)}`,
+    },
+  );
 }

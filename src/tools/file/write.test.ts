@@ -177,8 +177,8 @@ test("no file can stand where a rule speaks of what is below: a .git file would 
   ).toMatchObject({ reason: "path_forbidden" });
   expect(existsSync(at("sub/.git"))).toBe(false);
   expect(
-    await bench.run(write, { path: ".git/HEAD", content: "ref: refs/heads/main\n" }),
-  ).toMatchObject({ created: true });
+    await bench.fault(write, { path: ".git/HEAD", content: "ref: refs/heads/main\n" }),
+  ).toMatchObject({ reason: "path_forbidden" });
 });
 
 test("directories, devices and files as directories", async () => {

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { textOf } from "../../util/text.ts";
-import { unifiedDiff } from "../../util/unified-diff.ts";
 import { defineTool, toolError } from "../tool.ts";
 
 const MAX_CONTENT = 10_485_760;
@@ -46,7 +45,7 @@ export default defineTool({
   }),
   risk: "dangerous",
   effects: "system_write",
-  needs: ["files"],
+  needs: ["files", "compute"],
   touches: [
     { argument: "/path", kind: "path", access: "write" },
     { argument: "/content", kind: "text" },
@@ -58,7 +57,7 @@ export default defineTool({
     { path: "notes/today.md", content: "# Today\n" },
     { path: "server.log", content: "stopped\n", mode: "append" },
   ],
-  async run(input, { files }, context) {
+  async run(input, { files, compute }, context) {
     const bytes = bytesOf(input.content, input.encoding);
     const { path, mode, createDirectories, expectedSha256 } = input;
     const compare = mode === "overwrite" && bytes.length <= MAX_COMPARED;
@@ -75,7 +74,10 @@ export default defineTool({
       ...facts,
       ...(previousSha256 !== null && { previousSha256 }),
       ...(before &&
-        text !== null && { diff: unifiedDiff(before.text, text, { maxLines: DIFF_LINES }).diff }),
+        text !== null && {
+          diff: (await compute.run("unifiedDiff", before.text, text, { maxLines: DIFF_LINES }))
+            .diff,
+        }),
     };
   },
 });

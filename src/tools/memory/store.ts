@@ -45,13 +45,14 @@ export default defineTool({
   effects: "system_write",
   needs: ["store"],
   timeoutMs: 10_000,
+  meters: [{ metric: "memory_tokens", estimate: 100 }],
   aliases: ["store_data"],
   tags: ["notes"],
   examples: [
     { key: "deploy-target", value: "staging" },
     { key: "plan", value: { step: 2 }, namespace: "project-x", tags: ["plan"], ttlSeconds: 86_400 },
   ],
-  async run({ key, value, namespace, tags, ttlSeconds, ifVersion }, { store }) {
+  async run({ key, value, namespace, tags, ttlSeconds, ifVersion }, { store }, context) {
     const stored = await store.memoryPut({
       key,
       value: value as Json, // arguments arrive as JSON
@@ -60,6 +61,7 @@ export default defineTool({
       ...(ttlSeconds !== undefined && { ttlSeconds }),
       ...(ifVersion !== undefined && { ifVersion }),
     });
+    context.note({ usage: { memory_tokens: tokensOf(value) } });
     const { expiresAt, ...rest } = stored;
     return {
       key,
@@ -68,3 +70,8 @@ export default defineTool({
     };
   },
 });
+
+/** About as many as a language model makes of it: four characters each. */
+const CHARACTERS_PER_TOKEN = 4;
+const tokensOf = (value: unknown): number =>
+  Math.ceil((JSON.stringify(value) ?? "").length / CHARACTERS_PER_TOKEN);

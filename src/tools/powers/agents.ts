@@ -27,9 +27,7 @@ export interface AgentsPower {
     assignments: { agentId: string; task: string }[];
     status: AgentState;
   }>;
-  status(
-    agentId: string,
-  ): Promise<{
+  status(agentId: string): Promise<{
     agentId: string;
     status: AgentState;
     objective: string;

@@ -77,10 +77,7 @@ export interface BrowserSession {
     quality: number;
   }): Promise<{ bytes: Uint8Array; width: number; height: number; mime: string }>;
   /** Elements that share words with the instruction come first. A `ref` works as a selector until the page changes. */
-  observe(options: {
-    maxElements: number;
-    instruction?: string;
-  }): Promise<{
+  observe(options: { maxElements: number; instruction?: string }): Promise<{
     url: string;
     title: string;
     elements: { ref: string; role: string; name: string; value?: string; enabled: boolean }[];

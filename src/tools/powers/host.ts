@@ -41,8 +41,19 @@ export interface HostMetrics {
   cpu: { loadPercent: number; cores: number };
   memory: { total: number; used: number; percent: number };
   disk: { total: number; used: number; percent: number };
+  /** Null: none was found, and `gpuReason` says why. */
+  gpu: GpuFigures[] | null;
+  gpuReason?: string;
   process: { rss: number; heap: number; eventLoopLagMs: number };
   at: string;
+}
+
+/** Null: the driver does not tell. */
+export interface GpuFigures {
+  name: string;
+  loadPercent: number | null;
+  memory: { total: number; used: number; percent: number } | null;
+  temperatureC: number | null;
 }
 
 export interface ProcessEntry {

@@ -13,12 +13,7 @@ export interface ModelPower {
     model?: string;
     dimensions?: number;
   }): Promise<{ model: string; embeddings: number[][]; usage: Usage }>;
-  image(request: {
-    prompt: string;
-    size: string;
-    quality: string;
-    count: number;
-  }): Promise<{
+  image(request: { prompt: string; size: string; quality: string; count: number }): Promise<{
     model: string;
     images: { bytes: Uint8Array; mime: string }[];
     revisedPrompt?: string;

@@ -36,6 +36,8 @@ export interface ProcessResult {
   readonly exitCode: number;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** The job's own limit, where that one ended it. */
+  readonly limitMs: number | null;
   readonly oom: boolean;
   readonly truncated: boolean;
   readonly overflowPath: string | null;

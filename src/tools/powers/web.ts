@@ -11,9 +11,7 @@ export interface FetchPower {
     options: { format: "markdown" | "text" | "html"; mainContentOnly: boolean },
   ): Promise<ReadableText>;
   /** The configured search provider; throws provider_not_configured. */
-  search(
-    query: WebQuery,
-  ): Promise<{
+  search(query: WebQuery): Promise<{
     provider: string;
     results: { title: string; url: string; snippet: string; published?: string }[];
   }>;

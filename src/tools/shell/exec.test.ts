@@ -11,8 +11,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import exec from "./exec.ts";
-
-const HAS_BOX = existsSync("/usr/bin/bwrap");
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
 describe.skipIf(!HAS_BOX)("shell/exec", { timeout: 60_000 }, () => {
   let bench: Bench;
@@ -151,7 +150,7 @@ describe.skipIf(!HAS_BOX)("shell/exec", { timeout: 60_000 }, () => {
       timedOut: true,
       stderr: expect.stringContaining("its time was up") as string,
     });
-    expect(bench.notes.at(-1)).toMatchObject({ timedOut: true });
+    expect(bench.notes.at(-1)).toMatchObject({ timedOut: true, limitMs: 1_000 });
   });
 
   test("a cancel ends it with what it said so far", async () => {

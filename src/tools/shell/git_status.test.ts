@@ -1,14 +1,15 @@
 // T31: whatever a repository's settings could start must not start; and the facts must be right.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { git } from "../../../test/fixtures/project.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { readStatus } from "../../util/git-report.ts";
 import tool from "./git_status.ts";
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
-const CAN = existsSync("/usr/bin/bwrap") && existsSync("/usr/bin/git");
+const CAN = HAS_BOX && existsSync("/usr/bin/git");
 
 describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
   let bench: Bench;
@@ -176,6 +177,105 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
       ),
     ],
     [
+      "A8: a partial clone whose missing objects are fetched by a program",
+      (config) => (
+        config("core.repositoryformatversion", "1"),
+        config("extensions.partialClone", "origin"),
+        config("remote.origin.url", repo),
+        config("remote.origin.promisor", "true"),
+        config("remote.origin.uploadpack", canary),
+        config("protocol.file.allow", "always"),
+        config("protocol.ext.allow", "always")
+      ),
+    ],
+    [
+      "A8: a promisor over ext::",
+      (config) => (
+        config("remote.origin.url", `ext::sh -c ${canary.replaceAll(" ", "% ")}`),
+        config("remote.origin.promisor", "true"),
+        config("protocol.ext.allow", "always"),
+        config("protocol.allow", "always")
+      ),
+    ],
+    [
+      "A8: includes of every kind",
+      (config) => (
+        config("includeIf.gitdir:/**.path", "../more.cfg"),
+        config("includeIf.onbranch:**.path", "../more.cfg"),
+        put("more.cfg", `[core]\n\tfsmonitor = "${canary}"\n[diff]\n\texternal = "${canary}"\n`)
+      ),
+    ],
+    [
+      "A8: settings of the worktree",
+      (config) => (
+        config("extensions.worktreeConfig", "true"),
+        put(
+          ".git/config.worktree",
+          `[core]\n\tfsmonitor = "${canary}"\n[filter "w"]\n\tclean = "${canary}"\n`,
+        ),
+        put(".gitattributes", "* filter=w\n")
+      ),
+    ],
+    [
+      "A8: attributes inside the repository",
+      (config) => (
+        config("filter.evil.clean", canary),
+        config("filter.evil.process", canary),
+        put(".git/info/attributes", "* filter=evil diff=evil merge=evil\n"),
+        config("diff.evil.textconv", canary),
+        config("merge.evil.driver", canary)
+      ),
+    ],
+    [
+      "A8: a filter whose name holds everything",
+      (config) => (
+        config('filter.a.b=c "d\\ e.clean', canary),
+        put(".gitattributes", "* filter=a.b=c\n")
+      ),
+    ],
+    [
+      "A8: editors, prompts, trailers, tools",
+      (config) =>
+        [
+          "core.editor",
+          "sequence.editor",
+          "core.askPass",
+          "trailer.x.command",
+          "trailer.x.cmd",
+          "interactive.diffFilter",
+          "difftool.x.cmd",
+          "mergetool.x.cmd",
+          "browser.x.cmd",
+          "gpg.ssh.program",
+          "gpg.ssh.defaultKeyCommand",
+          "sendemail.smtpServer",
+          "uploadpack.packObjectsHook",
+          "core.gitProxy",
+          "remote.origin.receivepack",
+          "remote.origin.vcs",
+          "pager.config",
+          "alias.config",
+          "alias.rev-parse",
+        ].forEach((name) => config(name, canary)),
+    ],
+    [
+      "A8: submodules that are looked into",
+      (config) => (
+        config("status.submoduleSummary", "true"),
+        config("diff.submodule", "log"),
+        config("submodule.recurse", "true"),
+        config("diff.ignoreSubmodules", "none")
+      ),
+    ],
+    [
+      "A8: housekeeping",
+      (config) => (
+        config("gc.auto", "1"),
+        config("maintenance.auto", "true"),
+        config("gc.recentObjectsHook", canary)
+      ),
+    ],
+    [
       "an alias",
       (config) => (config("alias.status", `!${canary}`), config("alias.diff", `!${canary}`)),
     ],
@@ -193,6 +293,45 @@ describe.skipIf(!CAN)("shell/git_status", { timeout: 60_000 }, () => {
     expect(JSON.stringify(state)).not.toContain("RAN-CANARY\\n");
     expect(existsSync("/tmp/ran")).toBe(false);
     expect(existsSync(join(bench.workspace, "ran"))).toBe(false);
+  });
+
+  test("A8: objects that are missing are not fetched, and no program is started for them", async () => {
+    git(repo, "config", "core.repositoryformatversion", "1");
+    git(repo, "config", "extensions.partialClone", "origin");
+    git(repo, "config", "remote.origin.url", `/workspace/${folder}`);
+    git(repo, "config", "remote.origin.partialclonefilter", "blob:none");
+    git(repo, "config", "protocol.file.allow", "always");
+    git(repo, "config", "remote.origin.promisor", "true");
+    git(repo, "config", "remote.origin.uploadpack", "echo RAN-CANARY >&2; cat");
+    const tree = git(repo, "rev-parse", "HEAD^{tree}").trim();
+    rmSync(join(repo, ".git/objects", tree.slice(0, 2), tree.slice(2)), { force: true });
+    const fault = await bench.fault(tool, { path: folder, diff: true });
+    expect(fault.reason).toBe("repository_unreadable");
+    expect(fault.message).not.toContain("RAN-CANARY");
+  });
+
+  test("A8: another worktree, a submodule's folder, SHA-256 and a bare look-alike", async () => {
+    git(repo, "worktree", "add", "-q", `../tree${count}`, "-b", "other");
+    writeFileSync(
+      join(bench.workspace, `tree${count}/.git`),
+      `gitdir: ../${folder}/.git/worktrees/tree${count}
+`,
+    );
+    expect(await bench.run(tool, { path: `tree${count}` })).toMatchObject({
+      branch: "other",
+      clean: true,
+    });
+    mkdirSync(join(repo, "wide"));
+    git(join(repo, "wide"), "init", "-q", "--object-format=sha256");
+    writeFileSync(join(repo, "wide/x"), "x");
+    git(join(repo, "wide"), "add", "x");
+    git(join(repo, "wide"), "commit", "-qm", "x");
+    expect(await bench.run(tool, { path: `${folder}/wide`, log: 1 })).toMatchObject({
+      clean: true,
+      commits: [{ hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string }],
+    });
+    git(bench.workspace, "init", "-q", "--bare", `bare${count}`);
+    expect((await bench.fault(tool, { path: `bare${count}` })).reason).toBe("not_a_repository");
   });
 
   test("control: the same filter runs when git is called plainly", () => {

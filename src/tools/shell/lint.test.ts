@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { readLint } from "../../util/lint-report.ts";
 import lint from "./lint.ts";
-
-const HAS_BOX = existsSync("/usr/bin/bwrap");
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
 /** A linter of the workspace that answers in eslint's format, and mends: what counts is how it is found, run and read. */
 const LINTER = `

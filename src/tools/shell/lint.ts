@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cutToBytes } from "../../util/lines.ts";
-import { readLint, type LinterName } from "../../util/lint-report.ts";
+import type { LinterName } from "../../util/lint-report.ts";
 import { quote } from "../../util/quote.ts";
 import type { ToolPowers } from "../powers.ts";
 import { defineTool, toolError } from "../tool.ts";
@@ -148,7 +148,7 @@ export default defineTool({
   }),
   risk: "safe",
   effects: "read_only",
-  needs: ["process", "files"],
+  needs: ["process", "files", "compute"],
   sandbox: "ro",
   timeoutMs: 60_000,
   tags: ["code"],
@@ -179,31 +179,35 @@ export default defineTool({
       packages: "read",
       inlineBytes: 10_485_760,
     });
-    const issues = readLint(name, ended.stdout, "/workspace");
+    const report = await powers.compute.run(
+      "lintReport",
+      name,
+      ended.stdout,
+      "/workspace",
+      MAX_ISSUES,
+    );
     // Exit 1 means issues everywhere; 2 and above that the linter itself failed.
     if (
-      issues === null ||
-      (ended.exitCode !== 0 && issues.length === 0 && (ended.exitCode !== 1 || name !== "mypy"))
+      report === null ||
+      (ended.exitCode !== 0 &&
+        report.issues.length === 0 &&
+        (ended.exitCode !== 1 || name !== "mypy"))
     )
       throw toolError(
         "linter_failed",
         `${name} ended with ${ended.exitCode}: ${cutToBytes(ended.stderr.trim() || ended.stdout.trim(), 800)}`,
         { remedy: "mend its configuration; the text is the linter's own" },
       );
-    const counts = {
-      error: issues.filter(({ severity }) => severity === "error").length,
-      warning: 0,
-    };
-    counts.warning = issues.length - counts.error;
+    const counts = { error: report.errors, warning: report.warnings };
     context.note({ filesTouched: ended.filesWritten.map((one) => one.path) });
     return {
       linter: name,
       version: await versionOf(name, command, powers),
       ok: counts.error === 0,
-      issues: issues.slice(0, MAX_ISSUES),
+      issues: [...report.issues],
       counts,
       ...(fix ? { fixed: ended.filesWritten.length } : {}),
-      truncated: issues.length > MAX_ISSUES || ended.truncated,
+      truncated: report.errors + report.warnings > MAX_ISSUES || ended.truncated,
     };
   },
 });

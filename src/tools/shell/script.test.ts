@@ -1,12 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { openWeb } from "../../../test/fixtures/web.ts";
 import python from "./python.ts";
 import script from "./script.ts";
-
-const HAS_BOX = existsSync("/usr/bin/bwrap");
 
 describe.skipIf(!HAS_BOX)("scripts", { timeout: 60_000 }, () => {
   let bench: Bench;

@@ -16,7 +16,7 @@ export default defineTool({
   description:
     "Run a script of sh, bash, node or python inside a sandbox that sees only the workspace. Use it where shell/exec is " +
     "not enough: pipes, loops, several steps. What it writes in the workspace stays and is listed in filesWritten; " +
-    "protected paths such as .git/hooks cannot be written. A non-zero exitCode is an answer, not an error.",
+    "protected paths such as .git cannot be written. A non-zero exitCode is an answer, not an error.",
   input: z.strictObject({
     script: z.string().min(1).max(262_144).describe("The text of the script."),
     interpreter: z.enum(["sh", "bash", "node", "python"]).default("sh").describe("What runs it."),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cutToBytes } from "../../util/lines.ts";
 import { quote } from "../../util/quote.ts";
-import { readTests, type RunnerName } from "../../util/test-report.ts";
+import type { RunnerName } from "../../util/test-report.ts";
 import type { ToolPowers } from "../powers.ts";
 import { defineTool, toolError } from "../tool.ts";
 
@@ -155,7 +155,7 @@ export default defineTool({
   }),
   risk: "moderate",
   effects: "read_only",
-  needs: ["process", "files"],
+  needs: ["process", "files", "compute"],
   sandbox: "rw",
   timeoutMs: 300_000,
   idempotent: false,
@@ -200,8 +200,9 @@ export default defineTool({
       },
       inlineBytes: 10_485_760,
     });
-    if (ended.timedOut) context.note({ timedOut: true });
-    const tests = readTests(name, ended.stdout);
+    const { timedOut, limitMs } = ended;
+    if (timedOut) context.note({ timedOut, ...(limitMs === null ? {} : { limitMs }) });
+    const tests = await powers.compute.run("testReport", name, ended.stdout, MAX_FAILURES);
     if (tests === null && ended.exitCode !== -1 && !saysNoTests(ended.stderr + ended.stdout))
       throw toolError(
         "runner_failed",
@@ -228,14 +229,12 @@ export default defineTool({
       failed,
       skipped,
       durationMs: ended.durationMs,
-      failures: failures
-        .slice(0, MAX_FAILURES)
-        .map((one) => ({
-          ...one,
-          ...(one.file === undefined ? {} : { file: one.file.replace(/^\/workspace\//, "") }),
-        })),
+      failures: failures.map((one) => ({
+        ...one,
+        ...(one.file === undefined ? {} : { file: one.file.replace(/^\/workspace\//, "") }),
+      })),
       exitCode: ended.exitCode,
-      truncated: failures.length > MAX_FAILURES || ended.truncated,
+      truncated: (tests?.cut ?? false) || ended.truncated,
     };
   },
 });

@@ -44,9 +44,9 @@ export default defineTool({
       ...metadata,
     });
     context.note({ innerExecutionId: outcome.executionId });
-    const { output, fault } = passedOn(outcome);
-    if (fault === null) return output;
-    const { code, reason, message, ...rest } = fault;
-    throw toolError(reason, message, { code, ...rest });
+    const told = passedOn(outcome);
+    if (told.fault === null) return told.output;
+    const { reason, message, ...rest } = told.fault;
+    throw toolError(reason, message, { ...rest, partial: told.partial });
   },
 });

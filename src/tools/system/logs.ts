@@ -11,8 +11,8 @@ const UNITS: Readonly<Record<string, number>> = {
 export default defineTool({
   name: "system/logs",
   description:
-    "Read recent log lines of the Ostiary server, or of the system where it keeps a readable log, filtered by time, severity " +
-    "and text. Newest last. Secrets are masked. The server's own log is kept in memory since its start.",
+    "Read recent log lines of the Ostiary server, or of the system (journald, else /var/log/syslog), filtered by time, " +
+    "severity and text. Newest last. Secrets are masked. The server's own log is kept in memory since its start.",
   input: z.strictObject({
     source: z.enum(["ostiary", "system"]).default("ostiary").describe("Whose log."),
     since: z

@@ -11,7 +11,8 @@ export default defineTool({
   name: "system/metrics",
   description:
     "Measure how busy the machine is right now: load of the processors, memory, the disk that holds the server's data, " +
-    "and the server process itself. Takes a tenth of a second.",
+    "graphics processors where there are any, and the server process itself. Takes a tenth of a second, " +
+    "with NVIDIA's graphics up to three.",
   input: z.strictObject({}),
   output: z.strictObject({
     cpu: z.strictObject({
@@ -20,6 +21,27 @@ export default defineTool({
     }),
     memory: z.strictObject(share).describe("Of the machine."),
     disk: z.strictObject(share).describe("Of the file system with the server's data."),
+    gpu: z
+      .array(
+        z.strictObject({
+          name: z.string().describe("Model."),
+          loadPercent: z
+            .number()
+            .nullable()
+            .describe("How busy it is; null: the driver does not tell."),
+          memory: z
+            .strictObject(share)
+            .nullable()
+            .describe("Its own; null: the driver does not tell."),
+          temperatureC: z
+            .number()
+            .nullable()
+            .describe("Degrees Celsius; null: the driver does not tell."),
+        }),
+      )
+      .nullable()
+      .describe("Graphics processors; null: none was found."),
+    gpuReason: z.string().optional().describe("Why gpu is null."),
     process: z.strictObject({
       rss: z.number().describe("Bytes of memory the server holds."),
       heap: z.number().describe("Bytes of that in JavaScript objects."),

@@ -7,9 +7,9 @@ import { openWeb, type Web } from "../../../test/fixtures/web.ts";
 import python from "../shell/python.ts";
 import script from "../shell/script.ts";
 import tool from "./package_install.ts";
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
-const HAS =
-  existsSync("/usr/bin/bwrap") && existsSync("/usr/bin/npm") && existsSync("/usr/bin/python3");
+const HAS = HAS_BOX && existsSync("/usr/bin/npm") && existsSync("/usr/bin/python3");
 
 describe.skipIf(!HAS)("system/package_install", { timeout: 120_000 }, () => {
   let web: Web;

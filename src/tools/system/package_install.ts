@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { addedByNpm, addedByPip, type Added } from "../../util/package-report.ts";
 import { cutToBytes } from "../../util/lines.ts";
 import { quote } from "../../util/quote.ts";
 import { defineTool, toolError } from "../tool.ts";
@@ -67,7 +66,7 @@ export default defineTool({
   }),
   risk: "dangerous",
   effects: "system_dangerous",
-  needs: ["process"],
+  needs: ["process", "compute"],
   sandbox: "rw+net",
   timeoutMs: 300_000,
   openWorld: true,
@@ -107,9 +106,7 @@ export default defineTool({
       ...(ended.timedOut ? { timedOut: true } : {}),
     });
     if (ended.exitCode !== 0) throw failure(manager, `${name} ${version}`, ended.stderr);
-    const lines = ended.stdout.split("\n").map(decoded);
-    const added: Added[] =
-      manager === "pip" ? addedByPip(lines[0] ?? "") : addedByNpm(lines[0] ?? "", lines[1] ?? "");
+    const added = await powers.compute.run("addedPackages", manager, ended.stdout);
     const wanted = added.find((one) => sameName(one.name, name)) ?? {
       name,
       version,
@@ -147,12 +144,4 @@ function failure(manager: string, what: string, said: string): Error {
     `${manager} could not install ${what}: ${cutToBytes(said.trim(), 1_000)}`,
     { remedy: "see the message; the registry's hosts must be allowed in the governance files" },
   );
-}
-
-function decoded(base64: string): string {
-  try {
-    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
-  } catch {
-    return "";
-  }
 }

@@ -56,10 +56,10 @@ export default defineTool({
         const outcome = await engine.relay({ name, arguments: given, signal });
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
-        const { output, fault } = plainly(outcome);
-        return fault === null
-          ? { value: output }
-          : { fault: { ...fault, executionId } as unknown as JsonObject };
+        const told = plainly(outcome);
+        if (told.fault === null) return { value: told.output };
+        const soFar = told.partial === null ? {} : { result: told.partial };
+        return { fault: { ...told.fault, executionId, ...soFar } as unknown as JsonObject };
       },
       async find(query: string, options: JsonObject) {
         const { success, data, error } = found.safeParse(options);

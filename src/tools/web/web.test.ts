@@ -13,6 +13,7 @@ import get from "./get.ts";
 import post from "./post.ts";
 import put from "./put.ts";
 import search from "./search.ts";
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
 const TOKEN = "s3cr3t-t0ken-of-the-api";
 let web: Web;
@@ -367,7 +368,7 @@ describe("web/download", () => {
   });
 });
 
-const boxed = existsSync("/usr/bin/bwrap");
+const boxed = HAS_BOX;
 
 describe.skipIf(!boxed)("web/fetch", () => {
   test("a page becomes markdown without its navigation, with its facts and links", async () => {

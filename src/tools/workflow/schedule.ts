@@ -12,7 +12,9 @@ export default defineTool({
       .string()
       .min(1)
       .max(255)
-      .describe("Id or name of the workflow; its newest version is run."),
+      .describe(
+        "Id or name of the workflow; its newest version is scheduled, and when there is a newer one the schedule stops.",
+      ),
     cron: z.string().min(9).max(200).describe("Five fields, e.g. 0 9 * * 1-5."),
     timezone: z
       .string()

@@ -55,5 +55,9 @@ function linesOf(key: string, value: Json, depth: number): string[] {
 
 /** Blanks at the end of a line would not show. */
 function lineOf(text: string): string {
-  return reveal(text).replace(/ +$/, (blanks) => "\\u{20}".repeat(blanks.length));
+  const shown = reveal(text);
+  const end = shown.trimEnd().length;
+  const blanks = shown.slice(end);
+  // What else ends a line so has been written out.
+  return /^ *$/.test(blanks) ? `${shown.slice(0, end)}${"\\u{20}".repeat(blanks.length)}` : shown;
 }

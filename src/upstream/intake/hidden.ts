@@ -14,9 +14,10 @@ const LOOKALIKES: Readonly<Record<string, string>> = Object.fromEntries(
   ].flatMap((char, at, all) => (at % 2 === 0 ? [[char, all[at + 1] ?? ""]] : [])),
 );
 
-/** A word that mixes Latin letters with Cyrillic or Greek ones. */
-export const MIXED_WORD =
-  /[\p{L}\p{N}_]*(?:[A-Za-z][\p{N}_]*[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}][\p{N}_]*[A-Za-z])[\p{L}\p{N}_]*/gu;
+const WORD = /[\p{L}\p{N}_]+/gu;
+/** Where a word changes from Latin letters to Cyrillic or Greek ones, or back. */
+export const MIXED =
+  /[A-Za-z][\p{N}_]*[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}][\p{N}_]*[A-Za-z]/u;
 
 /** Emoji are taken out of what is searched for hidden characters: they are made of them. */
 export function withoutEmoji(text: string): string {
@@ -38,8 +39,8 @@ export function reveal(text: string, which: "hidden" | "all" = "hidden"): string
         : written(char),
     )
     .replace(/[\u034f\u17b4\u17b5]/gu, written)
-    .replace(MIXED_WORD, (word) =>
-      word.replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, written),
+    .replace(WORD, (word) =>
+      MIXED.test(word) ? word.replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, written) : word,
     );
 }
 

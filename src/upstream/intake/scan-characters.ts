@@ -1,6 +1,6 @@
 // Characters of a definition that do not show, turn the text round, steer a terminal, or carry something encoded.
 import type { Finding } from "../../store/store.ts";
-import { asRead, MIXED_WORD, reveal, VARIATION, withoutEmoji } from "./hidden.ts";
+import { asRead, MIXED, reveal, VARIATION, withoutEmoji } from "./hidden.ts";
 import { dangerIn } from "./scan-words.ts";
 import { excerptOf, type Told } from "./told.ts";
 
@@ -41,7 +41,7 @@ const RULES: readonly Rule[] = [
   ["invisible", "warning", VARIATION, "variation selectors that select nothing"],
   ["control", "warning", /(?![\t\n\r])[\p{Cc}\u2028\u2029]/u, "control characters"],
   ["control", "warning", /[\p{Co}\p{Cs}\ufff9-\uffff]/u, "characters that mean nothing to anybody"],
-  ["encoded", "warning", MIXED_WORD, "a word made of letters of several alphabets that look alike"],
+  ["encoded", "warning", MIXED, "a word made of letters of several alphabets that look alike"],
 ];
 
 /** Keywords whose texts are patterns, addresses of drafts or data by their nature. */

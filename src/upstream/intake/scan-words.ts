@@ -148,7 +148,7 @@ function linksIn({ path, text }: Told): Finding[] {
   };
   add(
     "warning",
-    /!\[[^\]]*\]\(\s*https?:[^)]*\)/i.exec(text),
+    /!\[[^\]]{0,300}\]\(\s{0,40}https?:[^)]{0,2000}/i.exec(text),
     "a picture from elsewhere: showing it tells that host so",
   );
   add(

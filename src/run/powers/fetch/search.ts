@@ -45,7 +45,7 @@ function notConfigured(): AppError {
     "no search provider is configured",
     {
       remedy:
-        "set search.provider to searxng (with search.url), brave or tavily (with search.apiKey)",
+        "set OSTIARY_SEARCH_PROVIDER=duckduckgo (no key needed), or see search.provider in docs/config.md",
     },
   );
 }

@@ -9,6 +9,7 @@ import { makeFolderWith } from "./folder.ts";
 import { requireOwnLinks } from "./owner.ts";
 import { locate, lookAt, withEntry, withOpened, type Scene } from "./place.ts";
 import { piecesOf } from "./read.ts";
+import { isRepositoryAt } from "./repository.ts";
 import { requireOutside, walkTree, type TreeEntry } from "./tree.ts";
 import { exists, put, requireFilePlace } from "./write.ts";
 
@@ -87,6 +88,7 @@ async function copyFolder(
   await withOpened(scene, from, source, FOLDER_FLAGS, async (handle) => {
     // The opened folder itself: without the dot it would be a link to it.
     const reach = `${pathOf(handle, source.path)}/.`;
+    await requireNoCopyOf(reach, from, "it");
     // Nothing is made unless all of it may be.
     await walkTree(scene, from, reach, {
       before: (entry) => judge(scene, wanted, source, target, entry),
@@ -94,7 +96,7 @@ async function copyFolder(
     await makeFolderWith(scene)(to, { recursive: false });
     await walkTree(scene, from, reach, {
       async before(entry) {
-        judge(scene, wanted, source, target, entry);
+        await judge(scene, wanted, source, target, entry);
         const path = join(target.path, entry.within);
         if (entry.stat.isDirectory()) await makeFolderWith(scene)(path, { recursive: false });
         else if (entry.stat.isSymbolicLink()) await copyLink(scene, wanted, entry, path);
@@ -106,13 +108,13 @@ async function copyFolder(
   return counts;
 }
 
-function judge(
+async function judge(
   { area }: Scene,
   { from, to }: Wanted,
   source: Located,
   target: Located,
-  { within, stat }: TreeEntry,
-): void {
+  { within, stat, reach }: TreeEntry,
+): Promise<void> {
   const [here, there] = [join(source.path, within), join(target.path, within)];
   if (!area.allows(here, "read"))
     throw forbidden(
@@ -133,6 +135,16 @@ function judge(
       from,
       `${within} is a device, socket or pipe`,
       "copy the other entries one by one",
+    );
+  if (stat.isDirectory()) await requireNoCopyOf(reach, from, within);
+}
+
+async function requireNoCopyOf(folder: string, from: string, within: string): Promise<void> {
+  if (await isRepositoryAt(folder))
+    throw forbidden(
+      from,
+      `${within} is a git repository, and its copy would be another`,
+      "copy other folders; this rule has no exception",
     );
 }
 
@@ -181,6 +193,9 @@ async function copyLink(
   await withEntry(scene, to, located, { access: "write" }, async (entry) => {
     requireFilePlace(scene, to, entry);
     if (await entry.look()) throw exists(to);
-    await symlink(target, entry.reach);
+    await scene.inTurn(async () => {
+      await entry.requireStillAllowed();
+      await symlink(target, entry.reach);
+    });
   });
 }

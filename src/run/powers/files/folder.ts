@@ -1,9 +1,9 @@
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { FilesPower } from "../../../tools/powers/files.ts";
 import { FOLDER_FLAGS } from "./descriptor.ts";
 import { conflict } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";
-import { locate, withEntry, type Scene } from "./place.ts";
+import { locate, makeOne, withEntry, type Scene } from "./place.ts";
 
 export const makeFolderWith =
   (scene: Scene): FilesPower["makeFolder"] =>
@@ -20,13 +20,10 @@ export const makeFolderWith =
           "a file is there",
           "use another path, or remove the file first",
         );
-      const made = await mkdir(entry.reach, { mode: 0o755 }).then(
-        () => true,
-        (cause: unknown) => {
-          if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-          return false; // somebody else was faster
-        },
-      );
+      const made = await scene.inTurn(async () => {
+        await entry.requireStillAllowed();
+        return makeOne(entry.reach);
+      });
       if (!made) return makeFolderWith(scene)(path, { recursive });
       const handle = await open(entry.reach, FOLDER_FLAGS);
       try {

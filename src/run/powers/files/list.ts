@@ -3,6 +3,7 @@ import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Located } from "../../../governance/governance.ts";
 import type { FilesPower, FileStat } from "../../../tools/powers/files.ts";
+import { mainThread } from "../../../util/turns.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { ignoreAbove, ignoreIn, type IgnoreLayer } from "./ignore.ts";
 import { locate, withOpened, type Scene } from "./place.ts";
@@ -87,6 +88,7 @@ class Listing {
   readonly #maxEntries: number;
   readonly #entries: FileStat[] = [];
   #visitsLeft: number;
+  readonly #turn = mainThread.job("begun");
   #total = 0;
   /** Entries that the rules leave out. */
   denied = 0;
@@ -119,6 +121,12 @@ class Listing {
       for (const [index, name] of batch.entries()) {
         const entry = stats[index];
         if (!entry) continue; // gone meanwhile
+        // Patterns of callers and files may be many and long.
+        const over = this.#turn();
+        if (over) {
+          await over;
+          this.#scene.signal.throwIfAborted();
+        }
         const place = within === "" ? name : `${within}/${name}`;
         if (this.#options.prune?.(place)) continue;
         if (layers.length > 0 && isIgnored(layers, place, entry.type === "dir")) continue;

@@ -7,6 +7,7 @@ import { copyWith } from "./copy.ts";
 import { conflict, failed, forbidden, noSuchPath } from "./fault.ts";
 import { locate, withEntry, type Entry, type Scene } from "./place.ts";
 import { removeWith } from "./remove.ts";
+import { isRepositoryAt } from "./repository.ts";
 import { requireOutside, walkTree } from "./tree.ts";
 import { exists, requireFilePlace } from "./write.ts";
 
@@ -96,7 +97,7 @@ async function judgeTree(
   requireOutside(to, here.real, there.real);
   const { area } = scene;
   await walkTree(scene, from, here.reach, {
-    before({ within, stat }) {
+    async before({ within, stat, reach }) {
       const [source, target] = [join(here.real, within), join(there.real, within)];
       if (!area.allows(source, "write"))
         throw forbidden(
@@ -110,6 +111,12 @@ async function judgeTree(
           to,
           `${within} may not be put there`,
           "use another path; this rule has no exception",
+        );
+      if (stat.isDirectory() && (await isRepositoryAt(reach)))
+        throw forbidden(
+          from,
+          `holds the git repository ${within}, which may not be moved`,
+          "move the other entries one by one",
         );
     },
   });

@@ -7,6 +7,7 @@ import type { Access, FileRules, Located, Territory } from "../../../governance/
 import { descriptorPath, FOLDER_FLAGS, hasDescriptorPaths, pathOf } from "./descriptor.ts";
 import { changed, failed, forbidden, translate } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";
+import { isRepositoryAt } from "./repository.ts";
 
 /** One call's view of its files. */
 export interface Scene {
@@ -93,7 +94,10 @@ export interface Entry {
   beside(name: string): string;
   /** Null when nothing is there. Does not follow a link. */
   look(): Promise<BigIntStats | null>;
-  /** Throws when the folder has been moved to where the entry would be refused. */
+  /**
+   * Throws when the folder has been moved to where the entry would be refused, or when the entry would make it a
+   * repository. Asked in turn, so that two entries cannot complete each other.
+   */
   requireStillAllowed(): Promise<void>;
 }
 
@@ -131,13 +135,26 @@ export async function withEntry<T>(
       folder: await opened.stat({ bigint: true }),
       beside: (other) => join(reach, other),
       look: () => lookAt(join(reach, name)),
-      requireStillAllowed: async () => void (await realOf()),
+      async requireStillAllowed() {
+        await realOf();
+        if (access === "write") await requireNoRepository(given, reach, name);
+      },
     });
   } catch (cause) {
     throw translate(given, cause);
   } finally {
     await handle?.close();
   }
+}
+
+/** The judge has said so too; but meanwhile somebody may have put the other parts there. */
+async function requireNoRepository(given: string, folder: string, name: string): Promise<void> {
+  if (!(await isRepositoryAt(folder, name))) return;
+  throw forbidden(
+    given,
+    "its folder would become a git repository",
+    "use another name; this rule has no exception",
+  );
 }
 
 export const lookAt = (path: string): Promise<BigIntStats | null> =>
@@ -168,18 +185,26 @@ async function makeFolders(scene: Scene, given: string, path: string): Promise<F
     const name = basename(path);
     if (!scene.area.allows(join(real, name), "write")) throw changed(given);
     const reach = join(pathOf(parent, dirname(path)), name);
-    const made = await mkdir(reach, { mode: 0o755 }).then(
-      () => true,
-      (cause: unknown) => {
-        if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-        return false; // somebody else was faster
-      },
-    );
+    const made = await scene.inTurn(async () => {
+      await requireNoRepository(given, pathOf(parent, dirname(path)), name);
+      return makeOne(reach);
+    });
     const handle = await open(reach, FOLDER_FLAGS);
     if (made) await giveToOwner(handle, await parent.stat({ bigint: true }));
     return handle;
   } finally {
     await parent.close();
+  }
+}
+
+/** False: somebody else was faster. */
+export async function makeOne(reach: string): Promise<boolean> {
+  try {
+    await mkdir(reach, { mode: 0o755 });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    return false;
   }
 }
 

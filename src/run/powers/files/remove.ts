@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { FilesPower } from "../../../tools/powers/files.ts";
 import { forbidden, noSuchPath } from "./fault.ts";
 import { locate, withEntry, type Entry, type Scene } from "./place.ts";
+import { isRepositoryAt } from "./repository.ts";
 import { typeOf } from "./stat.ts";
-import { walkTree } from "./tree.ts";
+import { walkTree, type TreeEntry } from "./tree.ts";
 import { hashOf, stale } from "./write.ts";
 
 export const removeWith =
@@ -35,8 +36,9 @@ async function empty(
   given: string,
   top: Entry,
 ): Promise<{ files: number; bytes: number }> {
-  const requireAllowed = ({ within }: { within: string }): void => {
-    if (!scene.area.allows(join(top.real, within), "write"))
+  const requireAllowed = async ({ within, stat, reach }: TreeEntry): Promise<void> => {
+    const isOwn = stat.isDirectory() && (await isRepositoryAt(reach));
+    if (isOwn || !scene.area.allows(join(top.real, within), "write"))
       throw forbidden(
         given,
         `holds ${within}, which may not be changed`,
@@ -47,7 +49,7 @@ async function empty(
   const counts = { files: 0, bytes: 0 };
   await walkTree(scene, given, top.reach, {
     async before(entry) {
-      requireAllowed(entry);
+      await requireAllowed(entry);
       if (entry.stat.isDirectory()) return;
       await unlink(entry.reach);
       counts.files++;

@@ -15,6 +15,8 @@ import { filesThatMatch } from "./ripgrep.ts";
 import type { SearchThreads } from "./search-threads.ts";
 
 export interface SearchSettings {
+  /** Who asks: nobody gets all threads. */
+  readonly owner: string;
   readonly threads: SearchThreads;
   /** Where it is there, large searches are narrowed down by ripgrep first. */
   readonly sandbox: Sandbox | null;
@@ -39,7 +41,7 @@ export const searchWith =
         { remedy: "mend the pattern, or send literal: true to search for it as it is" },
       );
     const maxFileBytes = Math.min(query.maxFileBytes, scene.rules.maxReadBytes);
-    return settings.threads.with(query, scene.signal, invalid, async (matching) => {
+    return settings.threads.with(settings.owner, query, scene.signal, invalid, async (matching) => {
       const candidates = await candidatesOf(scene, path, located, query);
       const total = new Totals({ ...query, maxFileBytes }, candidates.denied, candidates.truncated);
       const files = candidates.files.filter(({ sizeBytes }) => total.fits(sizeBytes));

@@ -1,4 +1,4 @@
-// Processor, memory, disk and this process, as they are now.
+// Processor, memory, disk, graphics and this process, as they are now.
 import { statfs } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
@@ -9,28 +9,41 @@ import type { HostMetrics, HostPower, Space } from "../../../tools/powers/host.t
 /** How long the processors are watched for their load. */
 const SAMPLE_MS = 100;
 
-export async function machineMetrics(
-  folder: string,
-  now: () => number,
-  signal: AbortSignal,
-): Promise<HostMetrics> {
+export interface MetricsParts {
+  /** On the disk that is measured. */
+  readonly folder: string;
+  readonly gpu: () => Promise<Pick<HostMetrics, "gpu" | "gpuReason">>;
+  readonly now: () => number;
+}
+
+export async function machineMetrics(p: MetricsParts, signal: AbortSignal): Promise<HostMetrics> {
+  // After the sample: a program that starts would be part of the load that is measured.
+  const busy = await loadOf(signal);
+  const total = totalmem();
+  const used = total - freemem();
+  const [gpu, { inodesFree: _inodes, free: _free, ...disk }] = await Promise.all([
+    p.gpu(),
+    spaceOf(p.folder),
+  ]);
+  const { rss, heapUsed: heap } = process.memoryUsage();
+  return {
+    cpu: { loadPercent: percent(busy.share), cores: availableParallelism() },
+    memory: { total, used, percent: percent(used / total) },
+    disk,
+    ...gpu,
+    process: { rss, heap, eventLoopLagMs: busy.eventLoopLagMs },
+    at: new Date(p.now()).toISOString(),
+  };
+}
+
+async function loadOf(signal: AbortSignal): Promise<{ share: number; eventLoopLagMs: number }> {
   const before = ticks();
   const began = performance.now();
   await setTimeout(SAMPLE_MS, undefined, { signal });
   const eventLoopLagMs = Math.max(0, rounded(performance.now() - began - SAMPLE_MS));
   const after = ticks();
-  const busy = 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total);
-  const total = totalmem();
-  const used = total - freemem();
-  const { inodesFree: _inodes, free: _free, ...disk } = await spaceOf(folder);
-  const { rss, heapUsed: heap } = process.memoryUsage();
-  return {
-    cpu: { loadPercent: percent(busy), cores: availableParallelism() },
-    memory: { total, used, percent: percent(used / total) },
-    disk,
-    process: { rss, heap, eventLoopLagMs },
-    at: new Date(now()).toISOString(),
-  };
+  const share = 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total);
+  return { share, eventLoopLagMs };
 }
 
 export async function diskOf(

@@ -1,7 +1,9 @@
-// What was logged lately: by this process, from memory, and by the system, from its plain file where there is one.
+// What was logged lately: by this process, from memory, and by the system, from its journal or its plain file.
 import { open } from "node:fs/promises";
 import { AppError } from "../../../errors.ts";
 import type { LogEntry, LogQuery } from "../../../tools/powers/host.ts";
+import { readJournal, type Journal } from "./journal.ts";
+import type { Machine } from "./machine.ts";
 
 /** The last lines of this process's own log. */
 export interface LogRing {
@@ -12,7 +14,6 @@ export interface LogRing {
 
 const RING_LINES = 5_000;
 const TAIL_BYTES = 1_048_576;
-const SYSTEM_LOGS = ["/var/log/syslog", "/var/log/messages"] as const;
 const LEVELS: Readonly<Record<number, string>> = {
   10: "trace",
   20: "debug",
@@ -59,20 +60,40 @@ function withoutStack(fields: Record<string, unknown>): Record<string, unknown> 
   return message === null ? rest : { ...rest, error: message };
 }
 
-export async function systemLog({ until }: LogQuery): Promise<readonly LogEntry[]> {
-  for (const path of SYSTEM_LOGS) {
+export interface Logged {
+  readonly entries: LogEntry[];
+  readonly truncated: boolean;
+}
+
+/** The journal where it can be read, else the plain file. Throws source_unavailable with what is in the way of both. */
+export async function systemLog(
+  machine: Machine,
+  query: LogQuery,
+  signal: AbortSignal,
+): Promise<Logged> {
+  const journal = await readJournal(machine, query, (entry) => fits(entry, query), signal);
+  if (journal.kind === "read") return newest(journal.entries, query, journal.cut);
+  for (const path of machine.logFiles) {
     const text = await tailOf(path);
-    if (text !== null) return text.split("\n").flatMap((line) => systemEntry(line, until));
+    if (text === null) continue;
+    return withinQuery(
+      text.split("\n").flatMap((line) => systemEntry(line, query.until)),
+      query,
+    );
   }
-  throw new AppError(
-    "EXECUTION_FAILED",
-    "source_unavailable",
-    "the system keeps no log that this server can read",
-    {
-      remedy:
-        "install rsyslog and let the server's user read /var/log/syslog, or ask for source ostiary",
-    },
-  );
+  throw unavailable(journal, machine.logFiles);
+}
+
+function unavailable(
+  { kind, why }: Exclude<Journal, { kind: "read" }>,
+  files: readonly string[],
+): AppError {
+  const message = `the system's log cannot be read: ${why}, and neither can ${files.join(" or ")}`;
+  const remedy =
+    kind === "forbidden"
+      ? "add the server's user to the group systemd-journal and restart the server, or ask for source ostiary"
+      : "run the server where journald keeps the log, or install rsyslog; or ask for source ostiary";
+  return new AppError("EXECUTION_FAILED", "source_unavailable", message, { remedy });
 }
 
 async function tailOf(path: string): Promise<string | null> {
@@ -111,20 +132,21 @@ function systemEntry(line: string, until: number): LogEntry[] {
   return [{ time: new Date(time).toISOString(), source: "system", level, message }];
 }
 
-export function withinQuery(
-  entries: readonly LogEntry[],
-  { since, until, level, contains, limit }: LogQuery,
-): { entries: LogEntry[]; truncated: boolean } {
-  const least = level === undefined ? 0 : SEVERITY.indexOf(level);
-  const text = contains?.toLowerCase();
-  const fitting = entries.filter((entry) => {
-    const at = Date.parse(entry.time);
-    return (
-      at >= since &&
-      at <= until &&
-      SEVERITY.indexOf(entry.level) >= least &&
-      (text === undefined || entry.message.toLowerCase().includes(text))
-    );
-  });
-  return { entries: fitting.slice(-limit), truncated: fitting.length > limit };
+export function withinQuery(entries: readonly LogEntry[], query: LogQuery): Logged {
+  return newest(
+    entries.filter((entry) => fits(entry, query)),
+    query,
+    false,
+  );
+}
+
+function newest(fitting: readonly LogEntry[], { limit }: LogQuery, cut: boolean): Logged {
+  return { entries: fitting.slice(-limit), truncated: cut || fitting.length > limit };
+}
+
+function fits(entry: LogEntry, { since, until, level, contains }: LogQuery): boolean {
+  const at = Date.parse(entry.time);
+  if (at < since || at > until) return false;
+  if (level !== undefined && SEVERITY.indexOf(entry.level) < SEVERITY.indexOf(level)) return false;
+  return contains === undefined || entry.message.toLowerCase().includes(contains.toLowerCase());
 }

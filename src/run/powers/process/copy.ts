@@ -113,7 +113,6 @@ async function own(path: string, user: User | null): Promise<void> {
 
 function tooLarge({ files, bytes }: CopyLimits): AppError {
   const message = `the workspace has more than ${files} entries or ${bytes} bytes: too much to copy for one program`;
-  const remedy =
-    "let the server run as a user of its own, or give the workspace to an ordinary user (chown), so that no copy is needed";
+  const remedy = "start the server on a smaller folder: OSTIARY_WORKSPACE=<folder> ostiary serve";
   return new AppError("EXECUTION_FAILED", "workspace_too_large", message, { remedy });
 }

@@ -3,14 +3,14 @@ import { chmod, lstat, mkdtemp, open, readlink, rename, rm, stat } from "node:fs
 import { basename, dirname, join } from "node:path";
 import type { Territory } from "../../../governance/governance.ts";
 import type { Changes } from "./merge.ts";
+import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
 import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type Seen } from "./tree.ts";
 
 /** Kept from being made where they do not exist yet; which of them the rules protect, the rules say. */
 const COMMON = [
-  ".git/hooks",
-  ".git/config",
-  ".git/info",
+  ".git",
   ".gitmodules",
+  ".gitattributes",
   ".husky",
   ".env",
   ".env.local",
@@ -29,6 +29,8 @@ export interface Survey {
   /** Within the workspace: existing, but not for this caller's eyes. */
   readonly hidden: readonly { readonly within: string; readonly type: Seen["type"] }[];
   readonly complete: boolean;
+  /** Repositories that are there, and places where none can be made while the job runs: held empty, or hidden. */
+  readonly repositories: ReadonlySet<string>;
 }
 
 export async function surveyOf(
@@ -51,19 +53,53 @@ export async function surveyOf(
     },
   });
   for (const within of refused) await readable(within);
-  const existing = [...entries.keys()].filter(
+  const there = await repositoriesIn(root, (within) =>
+    territory.allows(join(root, within), "read"),
+  );
+  const unwritable = [...entries.keys()].filter(
     (within) => !territory.allows(join(root, within), "write"),
   );
-  const missing = COMMON.filter(
+  const existing = withOtherNames(
+    [...new Set([...unwritable, ...there])].filter((within) => within !== ""),
+    entries,
+  );
+  const common = [...COMMON, ...(await submodulesOf(root)).map((path) => `${path}/.git`)];
+  const missing = common.filter(
     (within) =>
       !entries.has(within) &&
+      !there.has(within) &&
       !territory.allows(join(root, within), "write") &&
       hasParent(within, entries),
   );
-  const outermost = existing.filter(
-    (within) => !existing.some((other) => within.startsWith(`${other}/`)),
-  );
-  return { entries, hidden, complete, protect: [...outermost, ...missing] };
+  const outermost = outermostOf(existing);
+  const held = missing.filter((within) => basename(within) === ".git");
+  return {
+    entries,
+    hidden,
+    complete,
+    protect: [...outermost, ...missing],
+    repositories: new Set([...there, ...held, ...hidden.map(({ within }) => within)]),
+  };
+}
+
+const outermostOf = (paths: readonly string[]): string[] => {
+  const all = new Set(paths);
+  const isBelowOne = (path: string): boolean => {
+    for (let above = dirname(path); above !== "."; above = dirname(above))
+      if (all.has(above)) return true;
+    return false;
+  };
+  return [...all].filter((path) => !isBelowOne(path));
+};
+
+/** A file with several names is changed through any of them. */
+function withOtherNames(paths: readonly string[], entries: ReadonlyMap<string, Seen>): string[] {
+  const outer = outermostOf(paths);
+  const isCovered = (within: string): boolean =>
+    outer.some((path) => within === path || within.startsWith(`${path}/`));
+  const linked = [...entries].filter(([, { type, links }]) => type === "file" && links > 1n);
+  const guarded = new Set(linked.filter(([within]) => isCovered(within)).map(([, { ino }]) => ino));
+  return [...paths, ...linked.filter(([, { ino }]) => guarded.has(ino)).map(([within]) => within)];
 }
 
 const hasParent = (within: string, entries: ReadonlyMap<string, Seen>): boolean =>
@@ -77,6 +113,9 @@ export async function collect(
   options: { maxEntries: number; signal: AbortSignal; aside: string },
 ): Promise<Changes> {
   const changes: Changes = { written: [], removed: [], refused: [] };
+  // First of all, and whatever becomes of the rest.
+  const disarmed = await disarmNew(root, before.repositories);
+  for (const path of disarmed) changes.refused.push({ path, reason: "path_forbidden" });
   const { entries: after } = await treeOf(root, {
     ...options,
     accept: (within) => territory.allows(join(root, within), "read"),

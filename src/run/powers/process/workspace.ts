@@ -1,5 +1,5 @@
 // The workspace as a job sees it at /workspace: the folder itself where the job's user may have it, else a copy of it.
-import { chmod, mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../../../errors.ts";
@@ -10,6 +10,8 @@ import type { ProcessJob } from "../../../tools/powers/process.ts";
 import { copyTree, type CopyLimits, type User } from "./copy.ts";
 import { collect, isOpenTo, isPassable, removeAll, surveyOf } from "./direct.ts";
 import { merge, type Changes } from "./merge.ts";
+import { namedBelow } from "./named.ts";
+import { disarmNew } from "./repositories.ts";
 
 export const INSIDE = "/workspace";
 
@@ -28,8 +30,8 @@ export interface Placed {
   readonly mounts: readonly SandboxMount[];
   readonly owner: User | null;
   readonly isCopy: boolean;
-  /** Of a job that may write: what it changed, once it has ended. */
-  collect(): Promise<Changes>;
+  /** Of a job that may write: what it changed, once it has ended. A job that was stopped has nothing to hand over. */
+  collect(end: { readonly stopped: boolean }): Promise<Changes>;
   discard(): void;
 }
 
@@ -38,10 +40,18 @@ export interface Placing {
   readonly rules: FileRules;
   readonly files: FilesPower;
   readonly staging: Staging;
-  readonly limits: CopyLimits;
+  readonly limits: WorkspaceLimits;
   readonly signal: AbortSignal;
 }
 
+export interface WorkspaceLimits extends CopyLimits {
+  /** Entries of a folder that a program works in itself: each is looked at before, since the rules may protect or hide it. */
+  readonly inPlace: number;
+}
+
+/** What is known about the workspace of a run under way, for a server that finds it after a crash. */
+export const JOURNAL = "repositories.json";
+const NEVER = new AbortController().signal;
 const NOTHING: Changes = { written: [], removed: [], refused: [] };
 
 export async function placeWorkspace(p: Placing): Promise<Placed> {
@@ -101,8 +111,14 @@ async function copied(root: string, p: Placing): Promise<Placed> {
         maxFileBytes: maxWriteBytes,
         signal,
       });
-    const taken = p.access === "rw" ? mergeBack : () => Promise.resolve(NOTHING);
-    return { mounts, owner, isCopy: true, collect: taken, discard };
+    return {
+      mounts,
+      owner,
+      isCopy: true,
+      collect: ({ stopped }) =>
+        p.access === "rw" && !stopped ? mergeBack() : Promise.resolve(NOTHING),
+      discard,
+    };
   } catch (cause) {
     discard();
     throw cause;
@@ -110,16 +126,35 @@ async function copied(root: string, p: Placing): Promise<Placed> {
 }
 
 async function direct(root: string, owner: User | null, p: Placing): Promise<Placed> {
-  const options = { maxEntries: p.limits.files, signal: p.signal };
   const { territory } = p.rules;
-  const survey = await surveyOf(root, territory, options);
+  const survey = await surveyOf(root, territory, {
+    maxEntries: p.limits.inPlace,
+    signal: p.signal,
+  });
+  // What was not looked at could be neither protected nor hidden.
+  if (!survey.complete) throw tooMany(root, p.limits.inPlace);
+  const named = await namedBelow(root, territory);
+  const known = new Set(survey.hidden.map(({ within }) => within));
+  const hidden = [...survey.hidden, ...named.hidden.filter(({ within }) => !known.has(within))];
+  // Held in place with all folders above: who renames one of those would see what is hidden under another name.
+  const protect = [
+    ...new Set([...survey.protect, ...named.fixed, ...hidden.map(({ within }) => within)]),
+  ];
   const aside = await p.staging.folder();
   const covers = await coversIn(aside);
+  // A repository's own folder as the workspace is nobody's to write.
+  const isReadOnly = p.access === "ro" || survey.repositories.has("");
+  if (!isReadOnly)
+    await writeFile(
+      join(aside, JOURNAL),
+      JSON.stringify({ root, repositories: [...survey.repositories] }),
+      { mode: 0o600 },
+    );
   const mounts: SandboxMount[] = [
-    p.access === "ro"
+    isReadOnly
       ? { host: root, at: INSIDE, access: "ro" }
-      : { host: root, at: INSIDE, access: "rw", protect: survey.protect },
-    ...survey.hidden.map(({ within, type }) => ({
+      : { host: root, at: INSIDE, access: "rw", protect },
+    ...hidden.map(({ within, type }) => ({
       host: type === "dir" ? covers.folder : covers.file,
       at: `${INSIDE}/${within}`,
       access: "ro" as const,
@@ -129,12 +164,19 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
     mounts,
     owner,
     isCopy: false,
+    // What a stopped job wrote is in the workspace already, so it is looked at all the same, to its end.
     collect: () =>
-      p.access === "ro"
+      isReadOnly
         ? Promise.resolve(NOTHING)
-        : collect(root, territory, survey, { ...options, aside }),
+        : collect(root, territory, survey, { maxEntries: Infinity, signal: NEVER, aside }),
     discard: () => p.staging.drop(aside),
   };
+}
+
+function tooMany(root: string, entries: number): AppError {
+  const message = `the workspace ${root} has more than ${entries} entries: too many to look at each for what must be protected, so nothing was started`;
+  const remedy = "start the server on a smaller folder: OSTIARY_WORKSPACE=<folder> ostiary serve";
+  return new AppError("EXECUTION_FAILED", "workspace_too_large", message, { remedy });
 }
 
 /** What is seen in place of something hidden. */
@@ -198,4 +240,37 @@ export function openStaging(dataDir: string): Staging {
       if (opened) await removeAll(opened);
     },
   };
+}
+
+/**
+ * What a run made that a crash of the server cut off has been looked at by nobody: the repositories among it are
+ * disarmed now, before anybody calls anything. Answers what was found.
+ */
+export async function recoverRuns(dataDir: string): Promise<string[]> {
+  const own = join(dataDir, "runs");
+  const elsewhere = await readFile(join(own, "elsewhere"), "utf8").catch(() => "");
+  const found: string[] = [];
+  for (const folder of [own, ...(elsewhere.startsWith(join(tmpdir(), PREFIX)) ? [elsewhere] : [])])
+    for (const name of await readdir(folder).catch(() => [])) {
+      const text = await readFile(join(folder, name, JOURNAL), "utf8").catch(() => null);
+      if (text === null) continue;
+      const journal = journalOf(text);
+      if (journal)
+        found.push(
+          ...(await disarmNew(journal.root, new Set(journal.repositories))).map((within) =>
+            join(journal.root, within),
+          ),
+        );
+      await removeAll(join(folder, name));
+    }
+  return found;
+}
+
+/** Null when it was cut off while it was written: the program starts only after that, so it has made nothing. */
+function journalOf(text: string): { root: string; repositories: string[] } | null {
+  try {
+    return JSON.parse(text) as { root: string; repositories: string[] };
+  } catch {
+    return null;
+  }
 }
