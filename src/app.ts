@@ -2,16 +2,25 @@
 import { hkdfSync } from "node:crypto";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isatty } from "node:tty";
 import { pino } from "pino";
 import { openEngines, type Engines, type EnginesPowers } from "./app/engines.ts";
 import { noteDecision, sourcesOf } from "./app/figures.ts";
+import { filesWatch } from "./app/files-watch.ts";
 import { healthOf } from "./app/health.ts";
+import { requireFolderApart, requireOwnApart } from "./app/kept.ts";
 import { secretsOf } from "./app/known-secrets.ts";
 import { openLedger } from "./app/ledger.ts";
+import { readableLine } from "./app/log-lines.ts";
+import { maskThreads } from "./app/mask-threads.ts";
+import { ownerFinder } from "./app/owner.ts";
 import { openPowers } from "./app/powers.ts";
+import { recordLimits } from "./app/record-limits.ts";
 import { replayer } from "./app/replay.ts";
 import { openTelemetry } from "./app/telemetry.ts";
 import { openRelay, sinkReport } from "./app/sink.ts";
+import { openStanding, type OpenedStanding } from "./app/standing.ts";
 import { openUpstream } from "./app/upstream.ts";
 import { createVisibility } from "./app/visibility.ts";
 import { watchEnds } from "./app/watch.ts";
@@ -25,6 +34,9 @@ import { openEgress, type EgressOptions } from "./egress/guard.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import { openCall } from "./engine/open-call.ts";
 import { createAttempts } from "./entry/attempts.ts";
+import { createClients } from "./entry/client-address.ts";
+import { connectionLimits, createConnections } from "./entry/connections.ts";
+import { createRooms } from "./entry/rooms.ts";
 import type { Doors, DoorSettings } from "./entry/doors.ts";
 import { createHttpDoor, type HttpDoor } from "./entry/http.ts";
 import { EXECUTE, type GatePowers } from "./gate/index.ts";
@@ -33,34 +45,42 @@ import { createAllowlist } from "./governance/allowlist.ts";
 import { bootstrap, LOCAL_TENANT, OWNER } from "./identity/bootstrap.ts";
 import { createCapsules } from "./identity/capsules.ts";
 import { createDirectory } from "./identity/directory.ts";
-import { createIdentity } from "./identity/index.ts";
+import { callerOf, createIdentity } from "./identity/index.ts";
 import { createSessions } from "./identity/sessions.ts";
 import { memberChanges, starterRelations } from "./identity/starter-relations.ts";
-import { createBudgets } from "./limits/budgets.ts";
+import { createBudgets, type LowBudget } from "./limits/budgets.ts";
 import { createRates } from "./limits/rates.ts";
+import { createRequests } from "./limits/requests.ts";
+import { createRefusals } from "./limits/refusals.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { createHistory } from "./record/history.ts";
 import { createIdempotency } from "./record/idempotency.ts";
+import { keep } from "./record/cut.ts";
 import { createRecorder, type BudgetBook, type Recorded } from "./record/index.ts";
 import { createLive } from "./record/live.ts";
 import { createMetrics, type Metrics } from "./record/metrics.ts";
+import { maxFiles } from "./record/process-figures.ts";
 import { createRecent } from "./record/recent.ts";
 import { closeAfterCrash, closeStale, lostEnds } from "./record/recover.ts";
 import { refuseHeld } from "./record/refuse-held.ts";
+import { wholeFrom } from "./record/whole.ts";
 import { createActive } from "./run/active.ts";
 import { cachedRunners } from "./run/cache.ts";
 import { nativeRunner } from "./run/native.ts";
 import { createLogRing } from "./run/powers/host/logs.ts";
+import type { Machine } from "./run/powers/host/machine.ts";
 import { createSlots } from "./run/slots.ts";
 import type { Relay } from "./sink/relay.ts";
 import { createMemoryState } from "./state/memory.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { idsOf } from "./telemetry/call-log.ts";
+import { lineBatch } from "./telemetry/line-batch.ts";
 import { NATIVE_TOOLS } from "./tools/index.ts";
 import { openRegistry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
 import { createIds } from "./util/ids.ts";
 import { createMasker } from "./util/masker.ts";
+import { mainThread } from "./util/turns.ts";
 import { VERSION } from "./version.ts";
 
 export interface App {
@@ -79,6 +99,8 @@ export interface App {
   loginUrl(): Promise<string>;
   /** Opens the HTTP door; with `exactPort` a taken port is an error, else the next free one is used. */
   listen(options?: { exactPort?: boolean }): Promise<string>;
+  /** Opens the HTTP door for other processes of the same user alone, without an address. */
+  listenLocally(): Promise<void>;
   /** Drains, ends, records the stop, gives the data directory free. */
   close(): Promise<void>;
 }
@@ -93,19 +115,29 @@ export interface AppOptions {
   readonly egress?: EgressOptions;
   /** What agents ask instead of the configured model, for tests. */
   readonly model?: AgentModel;
+  /** Programs, kernel files and logs of another machine than this one, for tests. */
+  readonly machine?: Machine;
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;
+  /** Files that settings were read from by reference (`${file:…}`): the same. */
+  readonly secretFiles?: readonly string[];
 }
 
 const FLUSH_EVERY_MS = 10_000;
+const REQUESTS_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 60_000;
 /** Beyond every deadline, queue wait and this much grace, an open row has no owner any more. */
 const STALE_GRACE_MS = 60_000;
 const SHOWN_MS = 800;
+/** Characters of call lines that may wait for a slow reader of stderr. */
+const MAX_UNREAD = 4_194_304;
+const FRESH_MS = 20_000;
 const LOST_ENDS_EVERY_MS = 1_000;
+const FILES_EVERY_MS = 1_000;
 const NO_BOOK: BudgetBook = { amounts: () => ({}), isReserved: () => false, settle: () => ({}) };
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
+  requireOwnApart(config, options);
   const dataDir = openDataDir(config.dataDir);
   const metrics = createMetrics({
     version: VERSION,
@@ -114,13 +146,17 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   });
   let store: Store | null = null;
   try {
+    // Again, now that it exists: a link may have been put in its place.
+    requireOwnApart(config, options);
     const opened = await openStore(config.store, {
       dataDir: dataDir.path,
       instanceId: dataDir.instanceId,
       onCommit: metrics.committed,
+      files: dataDir.files,
     });
     store = options.wrapStore?.(opened) ?? opened;
-    return await compose(config, options, dataDir, store, metrics);
+    const open = store;
+    return await store.alone(() => compose(config, options, dataDir, open, metrics));
   } catch (cause) {
     // A start that fails leaves nothing held.
     metrics.close();
@@ -142,16 +178,24 @@ async function compose(
   const maskKey = Buffer.from(
     hkdfSync("sha256", serverSecret, "", "ostiary record: masked values, v1", 32),
   );
-  const masker = createMasker({ key: maskKey, known: [serverSecret, ...secretsOf(config)] });
+  const knownSecrets = [serverSecret, ...secretsOf(config)];
+  const longTexts = maskThreads(maskKey, knownSecrets);
+  const masker = createMasker({ key: maskKey, known: knownSecrets, longTexts });
   const logRing = createLogRing();
   const stderr = pino.destination({ fd: 2, sync: true });
+  const onTerminal = isatty(2);
+  const show = (line: string): void => void stderr.write(onTerminal ? readableLine(line) : line);
   const write = (given: string): void => {
     const line = masker.line(given);
     logRing.add(line);
-    stderr.write(line);
+    show(line);
   };
   const log = pino({ level: config.log.level, base: { app: "ostiary" } }, { write });
   const now = options.now ?? Date.now;
+  const callLines = lineBatch(
+    () => pino.destination({ fd: 2, sync: false, maxLength: MAX_UNREAD }),
+    now,
+  );
   const native = [...NATIVE_TOOLS, ...(options.tools ?? [])];
   const registry = await openRegistry(store, native);
   const { instanceId } = dataDir;
@@ -163,8 +207,10 @@ async function compose(
   const live = createLive(store.log);
   const recent = createRecent(config.history.memoryEntries);
   let relay: Relay | null = null;
+  let counted: Pick<Ledger, "recorded"> | null = null;
   const onRecorded = (recorded: Recorded): void => {
     metrics.recorded(recorded.event.action);
+    counted?.recorded();
     recent.add(recorded);
     live.publish(recorded);
     relay?.wake();
@@ -176,7 +222,10 @@ async function compose(
   const lost = lostEnds(recovery);
   const recorder = createRecorder({
     log: store.log,
+    results: store.results,
+    limits: recordLimits(config.record),
     masker,
+    turns: mainThread,
     instanceId,
     now,
     mode: () => lastMode,
@@ -202,9 +251,11 @@ async function compose(
     now,
     note: (action, body) => note(action, system, body),
     log,
-    onRolledBack: () => engines?.mode.signal({ kind: "audit_failed" }),
+    onRolledBack: () => engines?.mode.signal({ kind: "rolled_back" }),
   });
-  const history = createHistory(store.executions, recent, { now, note });
+  counted = ledger;
+  const whole = wholeFrom(store.results, now);
+  const history = createHistory(store.executions, recent, { now, note, whole });
 
   const opened = await openEngines({
     config,
@@ -216,12 +267,16 @@ async function compose(
     log,
     dataDir: dataDir.path,
     home: homedir(),
-    configFiles: options.configFile ? [options.configFile] : [],
+    configFiles: [
+      ...(options.configFile ? [options.configFile] : []),
+      ...(options.secretFiles ?? []),
+    ],
   });
   engines = opened;
   const { state, follower, relations, policies, policyEngine, governance, documents, mode } =
     opened;
   try {
+    await untilFresh(follower);
     lastMode = mode.current().mode;
     mode.onChange((next) => (lastMode = next.mode));
     const visibility = createVisibility();
@@ -232,10 +287,9 @@ async function compose(
     );
 
     // Identity.
-    const { newAdminKey } = await bootstrap({
+    const { newAdminKey, adminKeyElsewhere, presetRevoked } = await bootstrap({
       store,
       serverSecret,
-      ids,
       now,
       tools: native,
       presetAdminKey: config.adminKey ?? null,
@@ -245,6 +299,15 @@ async function compose(
     for (const file of ["admin.key", "cli.key", "ledger.key"])
       for (const line of dataDir.readSecret(file)?.split("\n") ?? [])
         if (!line.startsWith("-----")) masker.know(line);
+    if (presetRevoked)
+      log.warn(
+        "the preset administrator key (OSTIARY_ADMIN_KEY) was revoked and is not taken again; set another one",
+      );
+    if (adminKeyElsewhere)
+      log.warn(
+        { dataDir: dataDir.path },
+        "another instance made the administrator key of this database; it is in admin.key of its data directory. To use another one, set OSTIARY_ADMIN_KEY, the same for every instance",
+      );
     await starterRelations({ store, relations, tools: native });
     const capsules = createCapsules({
       store,
@@ -252,19 +315,27 @@ async function compose(
       isNative: (name) => registry.get(name)?.provider === "native",
       approvedPin: (name) => registry.get(name)?.route?.pin ?? null,
     });
-    const sessions = createSessions(store.facts, now);
+    const sessions = createSessions({ store, now, newId: () => ids.handle("sgn", now()) });
     const identity = createIdentity({
       store,
       serverSecret,
       sessions,
       now,
-      onSignIn: (userId) => note("login.used", { tenantId: LOCAL_TENANT, userId }, {}),
       anonymousUserId: config.server.authEnabled ? null : OWNER,
+      onSignIn: (signIn) =>
+        note("login.used", signIn, { signInId: signIn.id, keyId: signIn.keyId }),
+      async onSignInEnded({ id, tenantId, userId }, by) {
+        forget();
+        await follower.changed("directory");
+        await note("login.ended", { tenantId, userId: by }, { signInId: id, userId });
+      },
     });
+    let standing: OpenedStanding | null = null;
     const forget = (): void => {
       identity.forget();
       capsules.forget();
       visibility.changed();
+      standing?.changed();
     };
     follower.on("directory", forget);
     const directory = createDirectory({
@@ -287,6 +358,7 @@ async function compose(
           })
         ).has === "yes",
       toolName: (name) => registry.get(name)?.name ?? null,
+      noteUses: identity.flush,
       async setToolEnabled(name, enabled) {
         const switched = await registry.setEnabled(name, enabled);
         if (switched) await follower.changed("tools");
@@ -307,17 +379,26 @@ async function compose(
       ids,
       note: (action, who, body) => note(action, who, { ...body }),
     });
+    const onLow = (low: LowBudget): void => {
+      log.warn(low, "BUDGET_LOW_WARNING");
+      metrics.low(low.metric);
+      background(noteLow(low));
+    };
+    const requests = createRequests({
+      usage: store.usage,
+      shared: store.shared,
+      governance: () => governance,
+      now,
+      onLow,
+    });
     const budgets = createBudgets({
       usage: store.usage,
       governance: () => governance,
       now,
       instanceId,
-      onLow(low) {
-        log.warn(low, "BUDGET_LOW_WARNING");
-        metrics.low(low.metric);
-        background(noteLow(low));
-      },
+      onLow,
       onSpent: (amounts) => metrics.spent(amounts),
+      settled: requests.flush,
     });
     book = budgets.book;
     const rates = createRates({
@@ -333,7 +414,7 @@ async function compose(
     });
     const egress = openEgress({
       ownPorts: () =>
-        settings.baseUrl === "" ? [] : [Number(new URL(settings.baseUrl).port || 80)],
+        settings.localUrl === "" ? [] : [Number(new URL(settings.localUrl).port || 80)],
       ...options.egress,
     });
     const webhooks = await webhooksOf(config, {
@@ -354,6 +435,7 @@ async function compose(
       approvals,
       desk,
       sweep,
+      closeOver,
       close: closeApprovals,
     } = createApprovals({
       store,
@@ -364,7 +446,10 @@ async function compose(
       registry,
       validate: ({ inputSchema, route }, args) =>
         route ? validators.checkForeign(inputSchema, args) : validators.check(inputSchema, args),
-      callerAgain: (userId, keyId) => identity.again(userId, keyId),
+      callerAgain: (mandate) => identity.again(mandate),
+      isOwner: async ({ userId }) => (await store.users.get(userId))?.role === "admin",
+      authenticates: config.server.authEnabled,
+      ownerOf: ownerFinder(store, instanceId),
       ids,
       masker,
       now,
@@ -376,8 +461,17 @@ async function compose(
         if (what === "decided") noteDecision(metrics, row);
       },
       report: (message, fields) => log.error(fields, message),
+      keep,
       maxPending: config.approvals.maxPendingPerCaller,
     });
+    const stands = (standing = openStanding({
+      identity,
+      active,
+      closeOver,
+      now,
+      background,
+      report: (message, fields) => log.warn(fields, message),
+    }));
     const gate: GatePowers = {
       toolsOn: config.features.mcpTools,
       providers: new Set(["native", "mcp", "external"]),
@@ -407,12 +501,27 @@ async function compose(
       mode: () => lastMode,
       policyVersion: () => policies.version,
       sandboxKind: () => powers.sandbox.kind,
-      masked: (value) => masker.value(value),
+      masked: masker.beginning,
       log,
-      lines: pino(
-        { level: config.log.level, base: { app: "ostiary" } },
-        { write: (line: string) => stderr.write(masker.line(line)) },
-      ),
+      lines: {
+        log: pino(
+          { level: config.log.level, base: { app: "ostiary" } },
+          { write: (line: string) => show(masker.line(line)) },
+        ),
+        line: (line) => callLines.add(onTerminal ? readableLine(line) : line),
+        masked: masker.beginning,
+        now,
+      },
+    });
+    const refusals = createRefusals({
+      state: createMemoryState({ now, maxCounters: 20_000 }),
+      perMinute: config.rateLimit.refusalsPerMinute,
+      enabled: config.rateLimit.enabled,
+      now,
+      note: (who, left) =>
+        note("tool.refusals.suppressed", who, { ...left }).catch((cause: unknown) =>
+          log.error({ err: cause, ...left }, "refused calls could not be recorded"),
+        ),
     });
     const powers = await openPowers({
       config,
@@ -426,6 +535,7 @@ async function compose(
       engine: () => engine,
       health: health.check,
       logRing,
+      machine: options.machine,
       ids,
       now,
       log,
@@ -433,7 +543,9 @@ async function compose(
         instanceId,
         note,
         ...(options.model ? { model: options.model } : {}),
-        callerAgain: (userId, keyId) => identity.again(userId, keyId),
+        callerAgain: (mandate) => identity.again(mandate),
+        watch: stands.watch,
+        onEnded: stands.ended,
         validate: (schema, value) => createValidators().check(schema, value),
       },
     });
@@ -449,6 +561,10 @@ async function compose(
       relations,
       follower,
       sandbox: powers.sandbox,
+      guard: {
+        requireApart: (folder) => requireFolderApart(config, options, folder),
+        hold: powers.holdFolder,
+      },
       egress,
       tracing,
       masker,
@@ -493,7 +609,8 @@ async function compose(
       registry,
       gate,
       recorder,
-      idempotency: createIdempotency(store, now),
+      refusals,
+      idempotency: createIdempotency(store, now, whole),
       runners: cachedRunners(
         {
           native: nativeRunner({
@@ -522,6 +639,8 @@ async function compose(
       onEnded: watchEnds(metrics, mode),
       observe,
       now,
+      masker,
+      maxTimeoutMs: config.execution.maxTimeoutMs,
       open: (caller, request) => openCall(caller, request, opening),
       recordOf: (caller, id) => history.get(caller, id),
       auditedOf: (caller, id) => history.audited(caller, id),
@@ -550,14 +669,18 @@ async function compose(
     }
     const closed = await closeAfterCrash(recovery, instanceId);
     if (closed > 0) log.warn({ executions: closed }, "closed executions that a crash left open");
+    const over = (await powers.questions.recover()) + (await closeOver());
+    if (over > 0) log.warn({ questions: over }, "closed questions and approvals of what has ended");
     await store.usage.releaseOrphans(instanceId);
     const maxAge = config.execution.maxTimeoutMs + config.execution.maxQueueWaitMs + STALE_GRACE_MS;
     let sweeping: Promise<unknown> = Promise.resolve();
     const timers = [
       setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
+      setInterval(() => background(requests.flush()), REQUESTS_EVERY_MS),
       setInterval(() => background(closeStale(recovery, maxAge, active.has)), SWEEP_EVERY_MS),
       // While the store is out each attempt fails, and that is told by every call already; the next one tries again.
       setInterval(() => void lost.close().catch(() => undefined), LOST_ENDS_EVERY_MS),
+      setInterval(filesWatch(dataDir.files, log), FILES_EVERY_MS),
       setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
     ];
     for (const timer of timers) timer.unref();
@@ -577,7 +700,10 @@ async function compose(
       toolsOn: config.features.mcpTools,
       mcpSessionTimeoutMs: config.server.sessionTimeoutSeconds * 1000,
       stateKey: Buffer.from(hkdfSync("sha256", serverSecret, "", "mcp request state", 32)),
+      publicUrl:
+        config.server.publicUrl === undefined ? null : new URL(config.server.publicUrl).origin,
       baseUrl: "",
+      localUrl: "",
     };
     const doors: Doors = {
       engine,
@@ -601,13 +727,22 @@ async function compose(
       upstreams: upstream.upstreams,
       logins: upstream.logins,
       visibility,
+      standing: stands,
       listing: async ({ capsuleId }) =>
         (capsuleId === null ? null : await capsules.find(capsuleId))?.listing ?? "full",
       replay: replayer({ executions: store.executions, registry, gate, draft: opened.draft }),
       audit: note,
       ledger,
       soleTenant: () => Promise.resolve(LOCAL_TENANT),
-      attempts: createAttempts(createMemoryState({ now, maxCounters: 20_000 })),
+      rooms: createRooms(config.server),
+      turns: mainThread,
+      connections: createConnections(() => connectionLimits(maxFiles())),
+      clients: createClients(config.server.trustedProxies),
+      attempts: createAttempts({
+        state: createMemoryState({ now, maxCounters: 20_000 }),
+        perMinute: () => (config.rateLimit.enabled ? governance.limits.perIp : null),
+      }),
+      requests,
       health,
       tracing,
       log,
@@ -616,11 +751,13 @@ async function compose(
       now,
       settings,
     };
-    await probe(engine, await identity.again(OWNER, null), log);
+    await probe(engine, await callerOf(store, OWNER, null), log);
     webhooks.start();
     await upstream.start();
     relay = await openRelay(config, { store, owner: instanceId, now, log });
     let http: HttpDoor | null = null;
+    const openHttp = (): HttpDoor =>
+      createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
     let closing: Promise<void> | null = null;
     dataDir.announce(null);
 
@@ -631,16 +768,21 @@ async function compose(
       for (const timer of timers) clearInterval(timer);
       await sweeping.catch(() => undefined);
       closeApprovals();
+      stands.close();
       await webhooks.close();
       // A store that is out must not keep the server from stopping.
       const lastWords = (cause: unknown): void =>
         log.warn({ err: cause }, "could not be written while stopping");
       await identity.flush().catch(lastWords);
+      await requests.flush().catch(lastWords);
       await upstream.close();
       await powers.close();
       await egress.close();
       await opened.close();
       await tracing.close();
+      callLines.close();
+      await longTexts.close();
+      await refusals.flush();
       await note("server.stopped", system, { instanceId }).catch(lastWords);
       await ledger.close().catch(lastWords);
       await relay?.close();
@@ -660,9 +802,15 @@ async function compose(
       toolCount: registry.stats().totalTools,
       newAdminKey,
       loginUrl: async () =>
-        `${settings.baseUrl}/?t=${(await identity.createLoginToken(OWNER)).token}`,
+        `${settings.baseUrl}/?t=${(await sessions.createLoginToken({ tenantId: LOCAL_TENANT, userId: OWNER, keyId: null })).token}`,
+      async listenLocally() {
+        http = openHttp();
+        const socket = dataDir.socketPlace();
+        await http.listenAt(socket);
+        dataDir.announce(null, socket);
+      },
       async listen({ exactPort = false } = {}) {
-        http = createHttpDoor(doors, async () => (await import("./entry/web.ts")).createWeb(doors));
+        http = openHttp();
         const url = await listenSomewhere(http, config.server, exactPort);
         dataDir.announce(url);
         return url;
@@ -672,6 +820,17 @@ async function compose(
   } catch (cause) {
     await opened.close();
     throw cause;
+  }
+}
+
+/** A busy machine may look late at what the other instances did: a start waits for it, a call would not. */
+async function untilFresh(follower: Pick<Engines["follower"], "assertFresh">): Promise<void> {
+  for (const until = performance.now() + FRESH_MS; ; await sleep(50)) {
+    try {
+      return follower.assertFresh();
+    } catch (cause) {
+      if (performance.now() > until) throw cause;
+    }
   }
 }
 

@@ -12,6 +12,14 @@ export type Level = (typeof LEVELS)[number];
 export const PLANS = ["free", "starter", "team", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
 
+/** Whose limits hold for a call: each plan is counted on its own owner's counters (C51). */
+export interface Plans {
+  readonly tenant: Plan | null;
+  /** The user's own, not what the tenant has. */
+  readonly user: Plan | null;
+  readonly key: Plan | null;
+}
+
 export const STATUSES = ["pending", "running", "success", "failed", "cancelled"] as const;
 export type Status = (typeof STATUSES)[number];
 
@@ -22,9 +30,18 @@ export const MODES = ["NORMAL", "ALERT", "DEGRADED", "LOCKDOWN", "RECOVERY"] as 
 export type Mode = (typeof MODES)[number];
 
 export interface KeyLimits {
+  /** A plan of the key's own, narrower than its user's. */
+  readonly plan?: Plan;
   readonly perMinute?: number;
   readonly perHour?: number;
   readonly perDay?: number;
+}
+
+/** Which sign-in a console session is, the key that made its link, and when the person last proved themselves (epoch ms). */
+export interface SignedIn {
+  readonly id: string;
+  readonly keyId: string | null;
+  readonly at: number;
 }
 
 /** Who is calling. Built by identity/ from a credential, never from what the request says of itself. */
@@ -34,7 +51,9 @@ export interface Caller {
   readonly role: "admin" | "user";
   /** Roles that policies read, e.g. `tool_user`. */
   readonly roles: readonly string[];
+  /** The plan that the level comes from: the user's own, else the tenant's. */
   readonly plan: Plan | null;
+  readonly plans: Plans;
   readonly level: Level;
   /** Scopes of the API key, e.g. `agent:execute:safe`; `*` holds them all. */
   readonly scopes: readonly string[];
@@ -46,6 +65,74 @@ export interface Caller {
   readonly via: "key" | "console" | "anonymous";
   /** Narrowed to these tools: what works on somebody's behalf never holds more than it was given. */
   readonly only?: readonly string[];
+  /** Further capsules that must hold a tool too: those through which somebody acted whose words are carried out here. */
+  readonly also?: readonly string[];
+  /** Of a console session. */
+  readonly signIn?: SignedIn;
+}
+
+/**
+ * A caller as it was when it left something behind that runs later: all that its rights depend on. It is kept with what
+ * waits, and never counts for more than the same caller is today.
+ */
+export type Mandate = Pick<
+  Caller,
+  "tenantId" | "userId" | "role" | "level" | "scopes" | "capsuleId" | "keyId" | "via"
+> &
+  Partial<Pick<Caller, "only" | "also" | "signIn">>;
+
+export function mandateOf(caller: Caller): Mandate {
+  const { tenantId, userId, role, level, scopes, capsuleId, keyId, via, only, also, signIn } =
+    caller;
+  return {
+    tenantId,
+    userId,
+    role,
+    level,
+    scopes,
+    capsuleId,
+    keyId,
+    via,
+    ...(only ? { only } : {}),
+    ...(also ? { also } : {}),
+    ...(signIn ? { signIn } : {}),
+  };
+}
+
+/** Equal texts: the same narrowing, so that one caller's answer or yes may stand for the other's. */
+export const narrowingOf = ({ only, also }: Pick<Caller, "only" | "also">): string =>
+  only || also ? JSON.stringify([only?.toSorted() ?? null, also?.toSorted() ?? null]) : "";
+
+/** The caller with what both hold: nothing that either of the two lacks. */
+export function narrowed(caller: Caller, mandate: Mandate): Caller {
+  const only = both(caller.only, mandate.only);
+  const capsules = new Set([...(caller.also ?? []), ...(mandate.also ?? [])]);
+  if (mandate.capsuleId !== null) capsules.add(mandate.capsuleId);
+  if (caller.capsuleId !== null) capsules.delete(caller.capsuleId);
+  const level = LEVELS[Math.min(LEVELS.indexOf(caller.level), LEVELS.indexOf(mandate.level))];
+  return {
+    ...caller,
+    role: caller.role === "admin" && mandate.role === "admin" ? "admin" : "user",
+    level: level ?? "view_only",
+    scopes: sharedScopes(caller.scopes, mandate.scopes),
+    // Whoever had no capsule had no tools.
+    capsuleId: mandate.capsuleId === null ? null : caller.capsuleId,
+    ...(only ? { only } : {}),
+    ...(capsules.size > 0 ? { also: [...capsules] } : {}),
+  };
+}
+
+function both(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (!one || !other) return one ?? other;
+  return one.filter((name) => other.includes(name));
+}
+
+function sharedScopes(one: readonly string[], other: readonly string[]): readonly string[] {
+  if (one.includes("*")) return other;
+  return other.includes("*") ? one : one.filter((scope) => other.includes(scope));
 }
 
 /** W3C trace context: the trace id of the request and a span of our own. */
@@ -76,6 +163,8 @@ export interface CallRequest {
   readonly ip?: string | undefined;
   /** Fires when the client goes away: that is a cancel by the user. */
   readonly signal?: AbortSignal;
+  /** The limit behind `signal`, where that can fire because a time is up. */
+  readonly outerLimit?: TimeLimit;
   /** The same without a signal: is handed the function that cancels. */
   readonly whenGone?: (cancel: () => void) => void;
   /** Incoming `traceparent`, if any. */
@@ -90,6 +179,13 @@ export interface CallRequest {
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
   readonly rides?: true;
+}
+
+/** A time after which a call is ended. */
+export interface TimeLimit {
+  readonly ms: number;
+  /** In the words of a message; null: the call's own timeout. */
+  readonly whose: string | null;
 }
 
 /** Questions of a server upstream to the caller's client, by a key of its choice, as MCP writes them. */
@@ -146,7 +242,15 @@ export interface Call {
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: Progress) => void) | null;
   readonly client: ClientSide | null;
+  /** Nobody was asked because its programs are on a run list: they get a box in which they can only read. */
+  readonly confined?: true;
 }
+
+/** The limit of a call as it counts for those that it makes. */
+export const limitWithin = ({ timeoutMs }: Pick<Call, "timeoutMs">): TimeLimit => ({
+  ms: timeoutMs,
+  whose: "the time of the call that made it",
+});
 
 /** How deep calls may make calls. */
 export const MAX_CALL_DEPTH = 8;
@@ -157,32 +261,32 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
   readonly entry: Entry;
 }
 
+type InnerRequest = Pick<
+  CallRequest,
+  "name" | "arguments" | "timeoutMs" | "signal" | "outerLimit" | "onProgress" | "client" | "rides"
+> & { readonly metadata?: JsonObject };
+
 /** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */
 export function innerRequest(
   parent: CallParent,
   entry: InnerEntry,
-  request: Pick<
-    CallRequest,
-    "name" | "arguments" | "timeoutMs" | "signal" | "onProgress" | "client" | "rides"
-  > & { readonly metadata?: JsonObject },
+  request: InnerRequest,
 ): CallRequest {
   const { metadata, ...rest } = request;
   const depth = depthOf(parent) + 1;
   if (depth > MAX_CALL_DEPTH) {
-    throw new AppError(
-      "EXECUTION_FAILED",
-      "depth_exceeded",
-      `calls within calls go ${MAX_CALL_DEPTH} deep at most`,
-      { remedy: "let a step do the work itself instead of starting another run" },
-    );
+    const message = `calls within calls go ${MAX_CALL_DEPTH} deep at most`;
+    const remedy = "let a step do the work itself instead of starting another run";
+    throw new AppError("EXECUTION_FAILED", "depth_exceeded", message, { remedy });
   }
   const { traceId, spanId, sampled, state } = parent.trace;
+  const whose = { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth };
   return {
     ...rest,
     entry,
     context: {
       ...(parent.sessionId === null ? {} : { sessionId: parent.sessionId }),
-      metadata: { ...agentOf(parent), ...metadata, parentExecutionId: parent.id, depth },
+      metadata: whose,
     },
     ip: parent.ip ?? undefined,
     traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,
@@ -205,6 +309,16 @@ function agentOf(parent: CallParent): JsonObject {
 export function depthOf({ entry, metadata }: Pick<CallParent, "entry" | "metadata">): number {
   const depth = metadata?.["depth"];
   return INNER.includes(entry) && typeof depth === "number" ? depth : 0;
+}
+
+/** A tool throws it when it failed, but has something to show all the same. */
+export class PartialError extends AppError {
+  readonly partial: Json;
+
+  constructor({ code, reason, message, ...rest }: Fault, partial: Json) {
+    super(code, reason, message, rest);
+    this.partial = partial;
+  }
 }
 
 /** One entry of `gates`: what a stage decided, stamped by the gate with name and time taken. */

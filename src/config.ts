@@ -5,7 +5,7 @@ import { dirname, join, parse, resolve } from "node:path";
 import type { z } from "zod";
 import { ConfigError, fault, refusal, type ConfigFault } from "./config/faults.ts";
 import { configLayout, parseText, variableOf, type Layout, type Leaf } from "./config/leaves.ts";
-import { hasReference, resolveReferences } from "./config/references.ts";
+import { hasReference, resolveReferences, type ReferenceBase } from "./config/references.ts";
 import { configJsonSchema, configSchema, NOT_AVAILABLE } from "./config/schema.ts";
 import { nearest } from "./util/nearest.ts";
 
@@ -39,6 +39,8 @@ export interface LoadedConfig {
   /** By key. */
   readonly origins: Readonly<Record<string, Origin>>;
   readonly file: string | null;
+  /** Files that settings were read from by reference. */
+  readonly secretFiles: readonly string[];
 }
 
 interface Setting extends Origin {
@@ -72,6 +74,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
 
   const origins: Record<string, Origin> = {};
   const values: Record<string, unknown> = {};
+  const secretFiles = new Set<string>();
+  const onFile = (path: string): void => void secretFiles.add(path);
   for (const [layer, folder] of [
     [file, fileFolder],
     [environment, cwd],
@@ -79,7 +83,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   ] as const) {
     for (const [key, setting] of layer ?? []) {
       const leaf = layout.leaves.get(key) as Leaf;
-      values[key] = check(leaf, setting, { env: sources.env, folder }, faults);
+      values[key] = check(leaf, setting, { env: sources.env, folder, onFile }, faults);
       if (key === "dataDir" || key === "workspace" || key === "governance")
         values[key] = absolute(values[key], folder, home);
       const { source, where, written } = setting;
@@ -98,7 +102,12 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   if (faults.length > 0) throw new ConfigError(faults);
   for (const key of layout.leaves.keys())
     origins[key] ??= { source: "default", where: "default", written: valueAt(config, key) };
-  return { config: deepFreeze(config), origins: deepFreeze(origins), file: found?.path ?? null };
+  return {
+    config: deepFreeze(config),
+    origins: deepFreeze(origins),
+    file: found?.path ?? null,
+    secretFiles: [...secretFiles],
+  };
 }
 
 function fromEnvironment(
@@ -179,12 +188,7 @@ async function fromFile(
   return settings;
 }
 
-function check(
-  leaf: Leaf,
-  setting: Setting,
-  base: { env: ConfigSources["env"]; folder: string },
-  faults: ConfigFault[],
-): unknown {
+function check(leaf: Leaf, setting: Setting, base: ReferenceBase, faults: ConfigFault[]): unknown {
   const broken: string[] = [];
   const resolved = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(resolved);
@@ -227,6 +231,15 @@ function checkTogether(
 ): void {
   const where = (key: string) => origins[key]?.where ?? "default";
   const { host, authEnabled } = config.server;
+  for (const key of ["server.publicUrl", "server.trustedProxies"] as const)
+    if (!authEnabled && origins[key])
+      faults.push(
+        fault(
+          where(key),
+          key,
+          `authentication is off (${where("server.authEnabled")}), so everybody behind the proxy would act as the owner; turn it on`,
+        ),
+      );
   if (!authEnabled && !isLoopback(host)) {
     const key = origins["server.host"] ? "server.host" : "server.authEnabled";
     faults.push(

@@ -5,18 +5,25 @@ import {
   chmodSync,
   constants,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "./errors.ts";
+import { keptFiles, type KeptFiles } from "./util/kept-files.ts";
+
+const LOCK_FILE = "owner.lock";
 
 export interface Owner {
   readonly url: string | null;
+  /** Where other processes of the same user reach one that has no address. */
+  readonly socket?: string | null;
   readonly pid: number;
   readonly startedAt: string;
 }
@@ -27,8 +34,12 @@ export interface DataDir {
   readonly created: boolean;
   /** Stable name of this installation's instance. */
   readonly instanceId: string;
+  /** What must stay where it is while this process owns the directory: its lock, and what others add. */
+  readonly files: KeptFiles;
   /** Tells other processes where this one is reached. */
-  announce(url: string | null): void;
+  announce(url: string | null, socket?: string | null): void;
+  /** A place for a socket that only this user can reach; nothing lies there. */
+  socketPlace(): string;
   readSecret(name: string): string | null;
   /** A file only its owner may read (0600), replaced atomically. */
   writeSecret(name: string, value: string): void;
@@ -38,6 +49,8 @@ export interface DataDir {
 export function openDataDir(path: string): DataDir {
   const created = makeFolder(path);
   const lock = takeLock(path);
+  const files = keptFiles();
+  files.add(join(path, LOCK_FILE));
   const secretPath = (name: string): string => join(path, name);
   const readSecret = (name: string): string | null => {
     try {
@@ -55,21 +68,43 @@ export function openDataDir(path: string): DataDir {
   if (instanceId === null)
     writeSecret("instance.id", (instanceId = `inst_${randomBytes(10).toString("hex")}`));
 
+  let place: string | null = null;
+
   return {
     path,
     created,
     instanceId,
-    announce: (url) => {
-      const owner: Owner = { url, pid: process.pid, startedAt: new Date().toISOString() };
+    files,
+    announce: (url, socket = null) => {
+      if (socket !== null) chmodSync(socket, 0o600);
+      const owner: Owner = { url, socket, pid: process.pid, startedAt: new Date().toISOString() };
       writeSecret("owner.json", JSON.stringify(owner));
+    },
+    socketPlace() {
+      place = socketIn(path);
+      // We own the directory: what lies there is a dead owner's.
+      rmSync(place, { force: true });
+      return place;
     },
     readSecret,
     writeSecret,
     release() {
-      rmSync(secretPath("owner.json"), { force: true });
+      // In a directory that took the place of ours it is the address of another process.
+      if (files.look() === null) rmSync(secretPath("owner.json"), { force: true });
+      if (place !== null && dirname(place) !== path)
+        rmSync(dirname(place), { recursive: true, force: true });
       lock.close();
     },
   };
+}
+
+/** The name of a socket has 107 bytes at most. */
+const MAX_SOCKET_BYTES = 100;
+
+function socketIn(path: string): string {
+  const inside = join(path, "mcp.sock");
+  if (Buffer.byteLength(inside) <= MAX_SOCKET_BYTES) return inside;
+  return join(mkdtempSync(join(tmpdir(), "ostiary-")), "mcp.sock");
 }
 
 /** Who owns the directory right now, as it says itself; the file may be a dead owner's. */
@@ -104,7 +139,7 @@ function makeFolder(path: string): boolean {
 
 /** Node has no file lock of its own; SQLite's is one, it works everywhere, and a killed owner never leaves it behind. */
 function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(join(path, "owner.lock"), { timeout: 0 });
+  const lock = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
     return lock;

@@ -1,5 +1,13 @@
 // The one way to a tool: who (the door) → may it? (gate) → note it (record) → do it (run) → note it → answer.
-import type { ApprovalNotice, Call, Caller, CallRequest, CancelReason, Outcome } from "./call.ts";
+import type {
+  ApprovalNotice,
+  Call,
+  Caller,
+  CallRequest,
+  CancelReason,
+  JsonObject,
+  Outcome,
+} from "./call.ts";
 import type { Approvals } from "./approval/approval.ts";
 import { discover, find, type Shown } from "./engine/discover.ts";
 import { explain, explainPast, type ExplainRequest, type Explanation } from "./engine/explain.ts";
@@ -28,13 +36,14 @@ import type { Idempotency } from "./record/idempotency.ts";
 import type { Recorder } from "./record/index.ts";
 import type { Metrics } from "./record/metrics.ts";
 import type { Active, ActiveEntry, ActiveView } from "./run/active.ts";
-import { runWithDeadline } from "./run/deadline.ts";
+import { runWithDeadline, type Stopped } from "./run/deadline.ts";
 import type { Runners } from "./run/index.ts";
 import type { Slots, Ticket } from "./run/slots.ts";
 import type { ExecutionRecord } from "./store/store.ts";
 import type { CallObserver, Observe } from "./telemetry/observer.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Tool } from "./tools/tool.ts";
+import type { Masker } from "./util/masker.ts";
 
 export type { ActiveView, Explanation, ExplainRequest };
 
@@ -74,6 +83,13 @@ export interface EnginePowers {
   readonly gate: GatePowers;
   readonly recorder: Recorder;
   readonly idempotency: Idempotency;
+  /** What to answer to one more refused call instead, and whether that is recorded; null: the refusal itself. */
+  readonly refusals: {
+    next(
+      caller: Caller,
+      ip: string | null,
+    ): { readonly fault: Fault; readonly recorded: boolean } | null;
+  };
   readonly runners: Runners;
   readonly slots: Slots;
   readonly active: Active;
@@ -83,6 +99,9 @@ export interface EnginePowers {
   /** Asked before the first stage: who watches the call on its way. */
   readonly observe: Observe;
   readonly now: () => number;
+  /** The longest timeout that a caller may give. */
+  readonly maxTimeoutMs: number;
+  readonly masker: Pick<Masker, "result">;
   /** Call from request: ids, trace, resolved tool, deadline. */
   readonly open: (caller: Caller, request: CallRequest) => Omit<Call, "signal">;
   readonly approvals: Approvals;
@@ -122,7 +141,9 @@ export function createEngine(p: EnginePowers): Engine {
       if (draining) throw shuttingDown();
       if (call.idempotencyKey !== null && call.grant === null) {
         const earlier = await p.idempotency.replay(call);
-        if (earlier) return replayedOutcome(earlier, await noticeOf(earlier));
+        // What the caller may no longer see is not told again: the gate says so in its own words.
+        if (earlier && (await find(call.caller, call.tool?.name ?? call.requestedName, p)))
+          return replayedOutcome(earlier, await noticeOf(earlier));
       }
       const stop = await decide(EXECUTE, call, p.gate, trail);
       seen.judged(trail);
@@ -181,20 +202,45 @@ export function createEngine(p: EnginePowers): Engine {
       if (!runner)
         throw new AppError("UNSUPPORTED_PROVIDER", "native", "no runner for this provider");
       seen.started();
-      const ended = await runWithDeadline(runner, call, {
+      // A person's yes is worth more than a list.
+      const judged: Call =
+        trail.confined && call.grant === null ? { ...call, confined: true } : call;
+      const ended = await runWithDeadline(runner, judged, {
         abort: (reason) => entry.abort(reason),
         late: () => p.metrics.late(),
       });
       seen.finished();
       return ended.kind === "finished"
         ? finishedOutcome(call, trail, ended.result, p.now())
-        : cancelledOutcome(call, trail, { ...ended, dispatched: true, note: entry.note }, p.now());
+        : cancelledOutcome(call, trail, { ...stoppedBy(entry, ended), dispatched: true }, p.now());
     } catch (cause) {
-      if (call.signal.aborted) return cancelledOutcome(call, trail, notStarted(entry), p.now());
+      if (call.signal.aborted)
+        return cancelledOutcome(
+          call,
+          trail,
+          { ...stoppedBy(entry, notStarted(call)), dispatched: false },
+          p.now(),
+        );
       return refusedOutcome(call, trail, faultOf(cause), p.now());
     } finally {
       ticket.release();
     }
+  }
+
+  /** Where the call's own time was not up, it was that of whoever waits for it. */
+  function stoppedBy(entry: ActiveEntry, { reason, result, limit }: Omit<Stopped, "kind">) {
+    const { outerLimit, note } = entry;
+    return { reason, result, limit: limit ?? outerLimit, maxTimeoutMs: p.maxTimeoutMs, note };
+  }
+
+  /** What a tool noted may hold a secret as well as what it gave; the record masks it in its own way. */
+  function withoutSecrets(outcome: Outcome): Outcome {
+    const { metadata } = outcome;
+    for (const _key in metadata) {
+      const told = p.masker.result(metadata).answer as JsonObject; // masking keeps the shape
+      return told === metadata ? outcome : { ...outcome, metadata: told };
+    }
+    return outcome;
   }
 
   /** The end is durable before anybody is told. */
@@ -202,19 +248,28 @@ export function createEngine(p: EnginePowers): Engine {
     entry: ActiveEntry,
     admission: Admitted | Outcome,
     seen: CallObserver,
+    nobodyWaits = false,
   ): Promise<Outcome> {
     const { call } = entry;
     try {
       let outcome: Outcome;
       if ("executionId" in admission) {
         outcome = admission;
+        const limit = isRefusal(outcome) ? p.refusals.next(call.caller, call.ip) : null;
+        if (limit) outcome = refusedOutcome(call, NO_TRAIL, limit.fault, p.now());
         // What was told before, what waits and what another instance runs already is no new entry.
-        if (!outcome.replayed && outcome.status !== "pending" && !isUsed(outcome))
+        if (
+          !outcome.replayed &&
+          outcome.status !== "pending" &&
+          !isUsed(outcome) &&
+          limit?.recorded !== false
+        )
           await p.recorder.refuse(call, outcome);
       } else {
         outcome = await run(entry, admission, seen);
         // Appended at once, so that a quick call is one group; judged after its start.
-        const ended = p.recorder.end(call, outcome);
+        const isFetched = nobodyWaits || call.idempotencyKey !== null || call.grant !== null;
+        const ended = p.recorder.end(call, outcome, isFetched);
         ended.catch(() => undefined);
         await admission.begun; // without a durable start no effect has happened: a refusal, not an unknown outcome
         try {
@@ -223,6 +278,7 @@ export function createEngine(p: EnginePowers): Engine {
           throw outcome.dispatched ? outcomeUnknown(call, cause) : cause;
         }
         if (!outcome.dispatched && call.idempotencyKey !== null) await p.idempotency.release(call);
+        outcome = withoutSecrets(outcome);
       }
       if (!outcome.replayed) p.onEnded(call, outcome);
       seen.ended(outcome);
@@ -233,6 +289,16 @@ export function createEngine(p: EnginePowers): Engine {
     } finally {
       entry.close();
     }
+  }
+
+  async function resume(approvalId: string): Promise<void> {
+    // The yes stays, and the next start goes on with it.
+    if (draining) throw shuttingDown();
+    const call = await p.approvals.reopen(approvalId);
+    if (call === null || p.active.has(call.id)) return;
+    const entry = p.active.add(call, NOBODY_WAITS);
+    const seen = p.observe(entry.call);
+    await settle(entry, await admit(entry, seen), seen);
   }
 
   return {
@@ -247,20 +313,12 @@ export function createEngine(p: EnginePowers): Engine {
       const admission = await admit(entry, seen);
       if ("executionId" in admission) return settle(entry, admission, seen);
       const accepted = acceptedOutcome(entry.call, admission.trail, entry.status);
-      p.background(settle(entry, admission, seen));
+      p.background(settle(entry, admission, seen, true));
       await admission.begun;
       return accepted;
     },
-    follow: (caller, executionId, wait) => follow(caller, executionId, wait, p),
-    async resume(approvalId) {
-      // The yes stays, and the next start goes on with it.
-      if (draining) throw shuttingDown();
-      const call = await p.approvals.reopen(approvalId);
-      if (call === null || p.active.has(call.id)) return;
-      const entry = p.active.add(call, NOBODY_WAITS);
-      const seen = p.observe(entry.call);
-      await settle(entry, await admit(entry, seen), seen);
-    },
+    follow: (caller, executionId, wait) => follow(caller, executionId, wait, { ...p, resume }),
+    resume,
     discover: (caller) => discover(caller, p, shown),
     find: (caller, name) => find(caller, name, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
@@ -275,13 +333,20 @@ export function createEngine(p: EnginePowers): Engine {
   };
 }
 
+/** The caller's own doing, that is; what was told before is no new one, and other limits speak for themselves. */
+const isRefusal = ({ error, replayed }: Outcome): boolean =>
+  error !== null && !replayed && REFUSALS.has(error.code);
+const REFUSALS = new Set<Fault["code"]>(["BAD_REQUEST", "NOT_FOUND", "FORBIDDEN"]);
+/** Nothing of the tool is told. */
+const NO_TRAIL = { gates: [], windows: [] };
+
 /** With `wait:false` the client may go; the execution stays. */
 const NOBODY_WAITS = {};
 /** The call that made it holds a slot and waits: a second one could be waited for by everybody at once. */
 const RIDES: Ticket = { ready: null, release: () => undefined };
 
-function notStarted({ call, note }: ActiveEntry) {
-  return { reason: call.signal.reason as CancelReason, partial: null, dispatched: false, note };
+function notStarted({ signal }: Call): Omit<Stopped, "kind"> {
+  return { reason: signal.reason as CancelReason, result: null, limit: null };
 }
 
 function hasNoEffect(tool: Tool | null): boolean {

@@ -149,6 +149,7 @@ describe("the sources", () => {
   const GIVEN_ON = {
     "src/database/children.ts": "the words of the process that was asked, as they are",
     "src/engine/discover.ts": "the words of a stage's verdict, as they are",
+    "src/entry/api/permissions.ts": "the words of a stage's verdict, as they are",
     "src/governance/arguments/commands.ts":
       "a rule's finding; the stage gives it its code, FORBIDDEN",
     "src/model/faults.ts":
@@ -187,7 +188,13 @@ describe("the sources", () => {
     const findings = sources("src/governance/arguments").flatMap((file) =>
       [...read(file).matchAll(/\breason: "(\w+)"/g)].map(([, reason]) => reason ?? ""),
     );
-    const spoken = new Set(["command_asks", "host_asks", "listed_command", "unattended_path"]);
+    const spoken = new Set([
+      "command_asks",
+      "host_asks",
+      "path_asks",
+      "listed_command",
+      "unattended_path",
+    ]);
     expect(
       findings.filter((reason) => !spoken.has(reason) && !reasonsOf("FORBIDDEN").includes(reason)),
     ).toEqual([]);

@@ -1,5 +1,13 @@
 // Agents of a caller: spawned narrowed, counted, told, stopped. They live in this process; their rows outlive it.
-import { depthOf, type Call, type Caller, type CallParent, type JsonObject } from "../call.ts";
+import {
+  depthOf,
+  mandateOf,
+  type Call,
+  type Caller,
+  type CallParent,
+  type JsonObject,
+  type Mandate,
+} from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { AgentRow, Store } from "../store/store.ts";
 import type { ModelPower } from "../tools/powers/model.ts";
@@ -19,6 +27,11 @@ export interface AgentsPowers {
   /** Null: no model is configured that answers. */
   readonly model: () => AgentModel | null;
   readonly instanceId: string;
+  /** Whoever it works for, with what they had then and have now; null when they are gone. */
+  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
+  readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
+  /** Told of each agent that has ended, once that is written. */
+  readonly onEnded: () => void;
   readonly ids: Ids;
   readonly now: () => number;
   readonly background: (work: Promise<unknown>) => void;
@@ -228,6 +241,10 @@ export function createAgents(p: AgentsPowers): Agents {
     const reply = (text: string | null): void => {
       for (const listener of [...one.listeners]) listener(text);
     };
+    const mandate = mandateOf({ ...caller, only: row.tools });
+    const unwatch = p.watch({ ...caller, only: row.tools }, (now) =>
+      now === null ? controller.abort("revoked") : undefined,
+    );
     const atWork = work({
       id: row.id,
       depth,
@@ -235,9 +252,10 @@ export function createAgents(p: AgentsPowers): Agents {
       tools,
       parent,
       signal: controller.signal,
+      lifetimeMs,
       running: one.running,
       engine: p.engine,
-      caller: { ...caller, only: row.tools },
+      caller: () => p.callerAgain(mandate),
       left: () => ({
         toolCalls: budget.toolCalls - one.used.toolCalls - one.given.toolCalls,
         tokens: budget.tokens - one.used.tokens - one.given.tokens,
@@ -270,6 +288,7 @@ export function createAgents(p: AgentsPowers): Agents {
     );
     p.background(
       atWork.finally(() => {
+        unwatch();
         clearTimeout(lifetime);
         live.delete(row.id);
         // Its own agents worked for it alone.
@@ -277,6 +296,7 @@ export function createAgents(p: AgentsPowers): Agents {
           if (child.parentId === row.id) child.controller.abort("user");
         reply(null);
         over.resolve();
+        p.onEnded();
       }),
     );
     return row;
@@ -325,6 +345,7 @@ export function createAgents(p: AgentsPowers): Agents {
         endedAt: p.now(),
         ...one?.used,
       });
+      p.onEnded();
       return { stopped: true, cancelledExecutions };
     },
     async recover() {

@@ -3,6 +3,7 @@ import type { Call, Json, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Agents } from "./agents.ts";
+import { bracedPart } from "../util/said-json.ts";
 
 export interface Group {
   readonly groupId: string;
@@ -82,7 +83,7 @@ const schemaFor = (count: number): JsonObject => ({
 });
 
 function tasksIn(text: string, count: number): string[] {
-  const json = /\{[\s\S]*\}/.exec(text)?.[0] ?? text;
+  const json = bracedPart(text);
   let tasks: Json | undefined;
   try {
     tasks = (JSON.parse(json) as JsonObject)["tasks"];

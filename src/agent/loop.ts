@@ -25,17 +25,19 @@ export interface LoopEngine {
     executionId: string,
     wait: { ms: number; signal?: AbortSignal },
   ): Promise<Outcome>;
+  cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
 }
 
 export interface AgentAtWork {
   readonly id: string;
   readonly depth: number;
   readonly objective: string;
-  /** Narrowed to the agent's tools. */
-  readonly caller: Caller;
+  /** Whoever it works for as they are now, narrowed to the agent's tools; null once they are gone. */
+  readonly caller: () => Promise<Caller | null>;
   readonly tools: readonly Tool[];
   readonly parent: CallParent;
   readonly signal: AbortSignal;
+  readonly lifetimeMs: number;
   /** What is left, with what its own agents were given taken off. */
   readonly left: () => { readonly toolCalls: number; readonly tokens: number };
   readonly spend: (used: { readonly toolCalls?: number; readonly tokens?: number }) => void;
@@ -77,6 +79,7 @@ export async function work(agent: AgentAtWork): Promise<AgentEnd> {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
       const over = outOf(agent);
       if (over) return over;
+      if ((await agent.caller()) === null) return gone();
       for (const said of agent.inbox()) messages.push({ role: "user", content: said });
       const maxTokens = Math.min(MAX_ANSWER_TOKENS, agent.left().tokens);
       const answer = await agent.generate({
@@ -107,6 +110,7 @@ export async function work(agent: AgentAtWork): Promise<AgentEnd> {
   } catch (cause) {
     if (agent.signal.aborted) return stopped(agent);
     const { reason, message } = faultOf(cause);
+    if (reason === "key_inactive") return gone();
     return { status: "failed", result: "", event: `${reason}: ${message}` };
   }
 }
@@ -126,6 +130,7 @@ function outOf(agent: AgentAtWork): AgentEnd | null {
 }
 
 function stopped({ signal }: AgentAtWork): AgentEnd {
+  if (signal.reason === "revoked") return gone();
   if (signal.reason === "timeout")
     return { status: "expired", result: "", event: "its lifetime is over" };
   return {
@@ -135,11 +140,24 @@ function stopped({ signal }: AgentAtWork): AgentEnd {
   };
 }
 
+const gone = (): AgentEnd => ({
+  status: "stopped",
+  result: "",
+  event: "stopped: the user or key it worked for is not active any more",
+});
+
 /** What the model is told about one call: the output, or the fault with what to do. */
 async function use(agent: AgentAtWork, call: ModelToolCall): Promise<string> {
   if (agent.signal.aborted) throw new AppError("CANCELLED", "user", "the agent was stopped");
   if (agent.left().toolCalls <= 0)
     return told({ error: "your budget of tool calls is used up: answer with what you have" });
+  const caller = await agent.caller();
+  if (caller === null)
+    throw new AppError(
+      "UNAUTHORIZED",
+      "key_inactive",
+      "the user or key it works for is not active any more",
+    );
   agent.spend({ toolCalls: 1 });
   // Only tools it was shown have a name here; whatever else it asks for is judged under its own words, and not found.
   const name = agent.tools.find((tool) => tool.wireName === call.name)?.name ?? call.name;
@@ -147,27 +165,38 @@ async function use(agent: AgentAtWork, call: ModelToolCall): Promise<string> {
     name,
     arguments: call.arguments,
     signal: agent.signal,
+    outerLimit: { ms: agent.lifetimeMs, whose: "the lifetime of the agent that made it" },
     metadata: { agentId: agent.id, agentDepth: agent.depth },
   });
   agent.running.count++;
   try {
-    let outcome = await agent.engine().execute(agent.caller, request);
+    let outcome = await agent.engine().execute(caller, request);
     // A person may still agree; the agent's lifetime is the limit.
     while (outcome.endedAt === null && !agent.signal.aborted)
       outcome = await agent
         .engine()
-        .follow(agent.caller, outcome.executionId, { ms: FOLLOW_MS, signal: agent.signal });
-    const { error } = outcome;
-    if (error)
-      return told({
-        error: error.message,
-        reason: error.reason,
-        ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
-      });
-    return told({ output: outcome.output });
+        .follow(caller, outcome.executionId, { ms: FOLLOW_MS, signal: agent.signal });
+    if (outcome.endedAt === null)
+      await agent
+        .engine()
+        .cancel(caller, outcome.executionId, "the agent has ended")
+        .catch(() => undefined);
+    return told(resultFor(outcome));
   } finally {
     agent.running.count--;
   }
+}
+
+/** A failure with what the tool had so far, where it handed that over. */
+function resultFor({ error, output }: Outcome): JsonObject {
+  if (!error) return { output };
+  const { message, reason, remedy } = error;
+  return {
+    error: message,
+    reason,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(output === null ? {} : { output }),
+  };
 }
 
 function told(value: JsonObject): string {

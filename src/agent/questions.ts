@@ -16,10 +16,14 @@ export interface Questions {
   /** One's own; administrators see those of the tenant. Looking at them shows them. */
   list(caller: Caller, filter: { state?: QuestionState; limit: number }): Promise<QuestionRow[]>;
   decide(caller: Caller, id: string, answer: string | null): Promise<QuestionRow>;
+  /** Closes what a crash left open: questions of calls that have ended. */
+  recover(): Promise<number>;
 }
 
 export interface QuestionsPowers {
   readonly questions: Store["questions"];
+  /** Whoever asked may have ended without a word: a crash leaves the question behind. */
+  readonly executions: Pick<Store["executions"], "get">;
   /** Others may answer on other instances. */
   readonly shared: boolean;
   readonly ids: Ids;
@@ -36,6 +40,7 @@ const LOOK_EVERY_MS = 1_000;
 /** A person is asked so often, and no oftener. */
 const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
+const RECOVERED_AT_ONCE = 1_000;
 
 export function createQuestions(p: QuestionsPowers): Questions {
   const waiting = new Map<string, () => void>();
@@ -118,6 +123,16 @@ export function createQuestions(p: QuestionsPowers): Questions {
           },
         );
       }
+      const asker = row.state === "pending" ? await p.executions.get(row.executionId) : null;
+      if (asker && asker.endTime !== null) {
+        await p.questions.expire(id, Math.max(p.now(), row.expiresAt));
+        throw new AppError(
+          "CONFLICT",
+          "not_running",
+          `question ${id}: the call that asked it has ended (${asker.status})`,
+          { remedy: "nothing is left to answer" },
+        );
+      }
       const change = {
         state: answer === null ? "declined" : "answered",
         answer,
@@ -135,6 +150,12 @@ export function createQuestions(p: QuestionsPowers): Questions {
       await p.note(answer === null ? "question.declined" : "question.answered", caller, decided);
       waiting.get(id)?.();
       return decided;
+    },
+    async recover() {
+      const left = await p.questions.left(RECOVERED_AT_ONCE);
+      for (const { id, expiresAt } of left)
+        await p.questions.expire(id, Math.max(p.now(), expiresAt));
+      return left.length;
     },
   };
 }

@@ -51,7 +51,8 @@ function replacing(inForce: Files, draft: Files): Files {
   return { ...Object.fromEntries(kept), ...draft };
 }
 
-const packageOf = (text: string): string | null => /^\s*package\s+(\S+)/m.exec(text)?.[1] ?? null;
+const packageOf = (text: string): string | null =>
+  /^[ \t]*package[ \t]+(\S+)/m.exec(text)?.[1] ?? null;
 
 async function draftRelations(p: DraftPowers, text: string): Promise<Relations> {
   if (p.relations.engine !== "embedded") {

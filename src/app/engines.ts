@@ -120,7 +120,11 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
         localTenant: LOCAL_TENANT,
       }),
       defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
-      known: { tools: () => registry.all().map((tool) => tool.name), servers: () => [] },
+      known: {
+        tools: () => registry.all().map((tool) => tool.name),
+        tool: (name: string) => registry.get(name),
+        servers: () => [],
+      },
     };
     const { governance, handler } = createGovernanceHolder(
       governed.files,

@@ -37,7 +37,10 @@ export function sourcesOf(p: FigurePowers): Sources {
 }
 
 /** How long a question was open. A yes that ran out before it was used had been counted when it was given. */
-export function noteDecision(metrics: Pick<Metrics, "decided">, row: ApprovalRow): void {
+export function noteDecision(
+  metrics: Pick<Metrics, "decided">,
+  row: Pick<ApprovalRow, "state" | "votes" | "needed" | "createdAt" | "decidedAt">,
+): void {
   const { state, votes, needed, createdAt, decidedAt } = row;
   const granted = votes.filter(({ decision }) => decision === "approve").length >= needed;
   if (decidedAt === null || (granted && state !== "approved")) return;

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Health } from "../entry/doors.ts";
 import type { Allowlist } from "../governance/governance.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { HistoryBehind } from "../store/store.ts";
+import { HistoryBehind, LogUnwritable } from "../store/store.ts";
+import { FilesLost } from "../util/kept-files.ts";
 import type { Engines } from "./engines.ts";
 
 const PART_LIMIT_MS = 2_000;
@@ -24,11 +25,7 @@ export function healthOf(
     });
     const reason = await Promise.race([ping(), late]).then(
       () => null,
-      // Anybody may look here, so what the database says of it stays in the log.
-      (cause: unknown) =>
-        cause instanceof HistoryBehind
-          ? "history cannot be written: the log is ahead of it"
-          : `the ${name} does not answer`,
+      (cause: unknown) => reasonOf(name, cause),
     );
     clearTimeout(timer);
     const ms = Math.round((performance.now() - began) * 100) / 100;
@@ -57,6 +54,14 @@ export function healthOf(
       return { ready: checks.every(({ ok }) => ok), checks };
     },
   };
+}
+
+/** Anybody may look here, so what the database says of it stays in the log. */
+function reasonOf(name: string, cause: unknown): string {
+  if (cause instanceof LogUnwritable) return `the log cannot be written: ${cause.message}`;
+  if (cause instanceof FilesLost) return `${cause.message}: calls are refused`;
+  if (cause instanceof HistoryBehind) return "history cannot be written: the log is ahead of it";
+  return `the ${name} does not answer`;
 }
 
 function sandboxReason({ ready, reason, fix, limits }: Sandbox["status"]): string | null {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../call.ts";
 import type { Config } from "../config.ts";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openDataDir } from "../data-dir.ts";
+import { openDataDir, type DataDir } from "../data-dir.ts";
 import { AppError } from "../errors.ts";
 import { checkpointFile } from "../ledger/checkpoint-file.ts";
 import { verifyLive, type LiveVerdict, type LiveVerify } from "../ledger/live.ts";
@@ -15,7 +15,7 @@ import { openStore, type Action, type Store } from "../store/store.ts";
 
 interface Parts {
   readonly store: Store;
-  readonly dataDir: DataDirSecrets & { readonly path: string; readonly instanceId: string };
+  readonly dataDir: DataDirSecrets & Pick<DataDir, "path" | "instanceId" | "files">;
   readonly settings: Config["audit"];
   readonly now: () => number;
   readonly note: (action: Action, body: JsonObject) => Promise<void>;
@@ -36,6 +36,7 @@ export function openLedger({
     store,
     dataDir: dataDir.path,
     instanceId: dataDir.instanceId,
+    files: dataDir.files,
     key: openKey(dataDir),
     now,
     settings,

@@ -16,6 +16,7 @@ import { SCRATCH_FOLDER } from "../governance/places.ts";
 import { openModels } from "../model/model.ts";
 import { browserPower } from "../run/powers/browser.ts";
 import { clockPower } from "../run/powers/clock.ts";
+import { openCompute } from "../run/powers/compute.ts";
 import { codePower } from "../run/powers/code.ts";
 import { createDocumentation, packagedDocs } from "../run/powers/documentation.ts";
 import { databasePower } from "../run/powers/database.ts";
@@ -28,10 +29,12 @@ import { searchThreads } from "../run/powers/files/search-threads.ts";
 import { sweepScratch } from "../run/powers/files/sweep.ts";
 import { hostPower, type HostSettings } from "../run/powers/host.ts";
 import type { LogRing } from "../run/powers/host/logs.ts";
+import type { Machine } from "../run/powers/host/machine.ts";
 import { modelPower } from "../run/powers/model.ts";
 import { processPower } from "../run/powers/process.ts";
+import { holdFolder, type HeldFolder } from "../run/powers/process/hold.ts";
 import { tenantPackages } from "../run/powers/process/packages.ts";
-import { openStaging } from "../run/powers/process/workspace.ts";
+import { openStaging, recoverRuns } from "../run/powers/process/workspace.ts";
 import { nativePowers, type PowersFor } from "../run/powers/index.ts";
 import { openVault } from "../run/powers/secrets.ts";
 import { storePower } from "../run/powers/store.ts";
@@ -59,6 +62,8 @@ export interface PowersParts {
   /** What `/readyz` asks. */
   readonly health: HostSettings["health"];
   readonly logRing: LogRing;
+  /** Absent: the one this process runs on. */
+  readonly machine?: Machine | undefined;
   readonly tracing: Pick<Tracing, "client">;
   readonly work: WorkParts;
   readonly ids: Ids;
@@ -73,6 +78,8 @@ export interface OpenedPowers {
   readonly powersFor: PowersFor;
   readonly questions: Questions;
   readonly sandbox: Sandbox;
+  /** For programs that go on writing in a folder of the host. */
+  readonly holdFolder: (path: string) => Promise<HeldFolder>;
   /** Ends what still runs for tools, last opened first. */
   close(): Promise<void>;
 }
@@ -82,6 +89,10 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const sandbox = openSandbox({
     folder: join(p.dataDir, "sandbox"),
     path: process.env["PATH"] ?? "",
+    limits: {
+      diskBytes: p.config.sandbox.diskMb * 1_048_576,
+      diskEntries: p.config.sandbox.diskEntries,
+    },
   });
   opened.push(sandbox);
   const documents = sandboxedDocuments(sandbox);
@@ -98,6 +109,14 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
   const threads = searchThreads();
   opened.push(threads);
   const files = filesPower({ rulesFor, threads, sandbox });
+  const compute = openCompute();
+  opened.push(compute);
+  const disarmed = await recoverRuns(p.dataDir);
+  if (disarmed.length > 0)
+    p.log.warn(
+      { paths: disarmed },
+      "a run that was cut off had made git repositories: they were renamed",
+    );
   const staging = openStaging(p.dataDir);
   opened.unshift(staging); // closed last: what still runs has its folders there
   const programs = processPower({
@@ -109,7 +128,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     hostsFor: (call) => p.governance.hostsFor(call),
     isVariableDenied: (name) => p.governance.isVariableDenied(name),
     packages: tenantPackages(p.dataDir, staging, p.config.packages),
-    limits: { files: 50_000, bytes: 1_073_741_824 },
+    limits: { files: 50_000, bytes: 1_073_741_824, inPlace: 200_000 },
     node: process.execPath,
   });
   const snippets = createPrograms();
@@ -182,6 +201,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     }),
     engine: enginePower(p.engine, p.now),
     code: codePower(snippets),
+    compute: compute.power,
     host: hostPower({
       name: "ostiary",
       version: VERSION,
@@ -192,6 +212,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
       log: p.logRing,
       visibleEnv: p.config.tools.visibleEnv,
       now: p.now,
+      machine: p.machine,
     }),
     clock: () => clock,
   });
@@ -199,6 +220,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     powersFor,
     questions: work.questions,
     sandbox,
+    holdFolder: (path) => holdFolder(path, staging),
     async close() {
       for (const part of opened.splice(0).reverse()) await part.close();
     },

@@ -14,25 +14,31 @@ export interface ReplayPowers {
   readonly draft: Engines["draft"];
 }
 
-const PAGE = 100;
+const PAGE = 20;
 
 export const replayer =
   (p: ReplayPowers): Doors["replay"] =>
   async (caller, { files, from, last }) => {
     const draft = { ...p.gate, ...(await p.draft(files)) };
-    const records: AuditedRecord[] = [];
-    for (;;) {
-      const limit = Math.min(PAGE, last - records.length);
-      const oldest = records.at(-1);
-      const page =
-        limit === 0
-          ? []
-          : await p.executions.list(
-              { tenantId: caller.tenantId, from },
-              { limit, ...(oldest ? { after: oldest } : {}) },
-            );
-      records.push(...page);
-      if (page.length < limit || limit === 0) break;
-    }
-    return replay(records, p.registry, p.gate, draft);
+    return replay(newest(p, caller.tenantId, { from, last }), p.registry, p.gate, draft);
   };
+
+/** A page at a time: all of them may be large. */
+async function* newest(
+  { executions }: ReplayPowers,
+  tenantId: string,
+  { from, last }: { from: number; last: number },
+): AsyncGenerator<AuditedRecord> {
+  let oldest: AuditedRecord | undefined;
+  for (let left = last; left > 0;) {
+    const limit = Math.min(PAGE, left);
+    const page = await executions.list(
+      { tenantId, from },
+      { limit, ...(oldest ? { after: oldest } : {}) },
+    );
+    yield* page;
+    oldest = page.at(-1);
+    left -= page.length;
+    if (page.length < limit) return;
+  }
+}

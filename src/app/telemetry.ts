@@ -12,13 +12,18 @@ export interface Telemetry {
 export interface TelemetryParts extends TracingPowers {
   readonly config: Pick<Config, "telemetry" | "log">;
   /** Lines about calls. They name other people's calls, so no tool reads them back. */
-  readonly lines: CallLogPowers["log"];
+  readonly lines: CallLogPowers;
 }
 
 export async function openTelemetry(p: TelemetryParts): Promise<Telemetry> {
   const { telemetry, log } = p.config;
   const tracing = await openTracing(telemetry, p);
-  const wanted = log.level === "silent" || log.level === "error" ? "none" : log.calls;
-  const lines = callLog(wanted, { log: p.lines, masked: p.masked });
+  const lines = callLog(wantedLines(log), p.lines);
   return { tracing, observe: observers([tracing.on ? tracing.observe : null, lines]) };
+}
+
+/** What the level leaves out is not made in the first place. */
+function wantedLines({ level, calls }: Config["log"]): Config["log"]["calls"] {
+  if (level === "silent" || level === "error") return "none";
+  return level === "warn" && calls === "all" ? "failures" : calls;
 }

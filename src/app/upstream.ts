@@ -23,6 +23,7 @@ import { openUpstreams } from "../upstream/manager.ts";
 import { addressesAt } from "../upstream/oauth/index.ts";
 import type { Connect } from "../upstream/pool.ts";
 import { createReview } from "../upstream/review.ts";
+import type { FolderGuard } from "../upstream/stdio-process.ts";
 import type { ServerDesk } from "../upstream/servers.ts";
 import type { Upstreams } from "../upstream/upstream.ts";
 import { createVerdicts } from "../upstream/verdicts.ts";
@@ -41,6 +42,7 @@ export interface UpstreamParts {
   readonly masker: Masker;
   readonly serverSecret: string;
   readonly dataDir: string;
+  readonly guard: FolderGuard;
   readonly baseUrl: () => string;
   /** Told when a server is reached or lost: callers see other tools then. */
   readonly onStatus: () => void;
@@ -105,7 +107,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
       egress,
       verdicts,
       openStdio: (...of: [typeof row, typeof credential, typeof options.events]) =>
-        openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir }),
+        openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir, guard: p.guard }),
     };
     return open(row, credential, { ...options, powers });
   };

@@ -39,14 +39,13 @@ export interface LowPowers {
   ) => Promise<void>;
 }
 
-/** Once per tenant, month and metric, however many servers notice it and however often they start. */
+/** Once per owner, month and metric, however many servers notice it and however often they start. */
 export const lowNoter =
   (p: LowPowers) =>
   async ({ tenantId, ...low }: LowBudget): Promise<void> => {
     const mine = p.ids.hex(8);
-    const first = await p.facts.putIfAbsent(
-      `budget.low ${tenantId} ${low.period} ${low.metric}`,
-      mine,
-    );
+    const { period, metric, owner, ownerId } = low;
+    const whose = owner === "tenant" ? metric : `${metric}@${owner}:${ownerId}`;
+    const first = await p.facts.putIfAbsent(`budget.low ${tenantId} ${period} ${whose}`, mine);
     if (first === mine) await p.note("budget.low", { tenantId, userId: "system" }, low);
   };

@@ -3,7 +3,7 @@ import { createAgents, type AgentModel } from "../agent/agents.ts";
 import { coordinate } from "../agent/coordinate.ts";
 import { createDrafts } from "../agent/drafts.ts";
 import { createQuestions, type Questions } from "../agent/questions.ts";
-import type { Caller, JsonObject } from "../call.ts";
+import type { Caller, JsonObject, Mandate } from "../call.ts";
 import { agentsPower } from "../run/powers/agents.ts";
 import { workflowsPower } from "../run/powers/workflows.ts";
 import type { EngineSettings } from "../run/powers/engine.ts";
@@ -18,8 +18,12 @@ import { createWorkflows } from "../workflow/workflows.ts";
 /** What only the composition root can give. */
 export interface WorkParts {
   readonly instanceId: string;
-  /** A caller as they are today; null when user or key is gone. */
-  readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
+  /** Whoever left something behind, with what they had then and have today; null when they are gone. */
+  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
+  /** Tells when somebody's rights have changed, and (null) that they stand no more. */
+  readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
+  /** A run or an agent has ended: what waits on its behalf is over. */
+  readonly onEnded: () => void;
   /** A caller's own schema: null when the value fits. Nothing of it is kept. */
   readonly validate: (
     schema: JsonObject,
@@ -61,7 +65,7 @@ const KEPT_AFTER_EXPIRY_MS = 86_400_000;
 const SWEPT_AT_ONCE = 1_000;
 
 export async function openWork(p: WorkPowers): Promise<Work> {
-  const { store, engine, ids, now, callerAgain, validate, instanceId } = p;
+  const { store, engine, ids, now, callerAgain, watch, onEnded, validate, instanceId } = p;
   const background = (work: Promise<unknown>): void => {
     work.catch((cause: unknown) => p.log.error({ err: cause }, "background work failed"));
   };
@@ -69,6 +73,8 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     store,
     engine,
     callerAgain,
+    watch,
+    onEnded,
     validate,
     instanceId,
     ids,
@@ -79,6 +85,9 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   const agents = createAgents({
     agents: store.agents,
     engine,
+    callerAgain,
+    watch,
+    onEnded,
     model: () => p.model ?? p.configured,
     instanceId,
     ids,
@@ -87,6 +96,7 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   });
   const questions = createQuestions({
     questions: store.questions,
+    executions: store.executions,
     shared: store.shared,
     ids,
     now,
@@ -100,6 +110,7 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   if (leftAgents > 0) p.log.warn({ agents: leftAgents }, "closed agents that a crash left open");
   const scheduler = createScheduler({
     schedules: store.schedules,
+    workflows: store.workflows,
     engine,
     callerAgain,
     now,

@@ -8,19 +8,23 @@ import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
 import { parseDuration } from "./duration.ts";
 import { given, showRow, type Row } from "./nouns.ts";
-import { duration, fields, row, short, table } from "./render.ts";
+import { duration, fields, row, short } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 interface Approval extends Row {
   requester: string;
   toolName: string;
   risk: string;
   arguments: Record<string, unknown>;
+  argumentsCut?: { size: number };
   editedArguments: Record<string, unknown> | null;
+  editedArgumentsCut?: { size: number };
   reasons: { message: string; rule?: string }[];
   state: string;
   needed: number;
   votes: { userId: string; decision: string; comment: string | null }[];
+  selfApproved: boolean;
   version: string;
   executionId: string;
   url: string;
@@ -95,7 +99,7 @@ export function define(command: Command, cli: Cli): void {
           shown(item[name]),
         ),
       );
-      for (const line of table(rows)) cli.term.print(line);
+      printTable(cli, ["id", "user", "tool", "expires", "made by", "matches"], rows);
     });
   command
     .command("revoke-rule <id>")
@@ -127,7 +131,8 @@ async function list(
   });
   if (cli.flags.json) return cli.term.printJson(answer);
   const now = Date.now();
-  for (const line of table(answer.items.map((item) => columns(item, now)))) cli.term.print(line);
+  const rows = answer.items.map((item) => columns(item, now));
+  printTable(cli, ["id", "state", "time", "votes", "user", "tool", "risk", "arguments"], rows);
   if (answer.items.length === 0) cli.term.note("none");
   if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
 }
@@ -136,6 +141,8 @@ function columns(item: Approval, now: number): string[] {
   const left = Date.parse(item.expiresAt) - now;
   const time = item.state === "pending" ? `${duration(Math.max(0, left))} left` : "";
   const votes = item.needed > 1 ? `${item.votes.length} of ${item.needed}` : "";
+  const cut = item.editedArguments === null ? item.argumentsCut : item.editedArgumentsCut;
+  const size = cut ? ` (${cut.size} bytes)` : "";
   return [
     item.id,
     item.state,
@@ -144,13 +151,15 @@ function columns(item: Approval, now: number): string[] {
     item.requester,
     item.toolName,
     item.risk,
-    short(shown(item.editedArguments ?? item.arguments), 80),
+    short(shown(item.editedArguments ?? item.arguments), 80) + size,
   ];
 }
 
 function show(cli: Cli, item: Approval): void {
   if (cli.flags.json) return cli.term.printJson(item);
-  const { arguments: args, editedArguments, reasons, votes, version: _version, ...facts } = item;
+  const { arguments: args, editedArguments, reasons, votes, version: _version, ...rest } = item;
+  const { selfApproved, ...others } = rest;
+  const facts = selfApproved ? rest : others;
   for (const line of fields(facts)) cli.term.print(visible(line));
   for (const { message, rule } of reasons)
     cli.term.print(`because  ${visible(message)}${rule === undefined ? "" : ` (${rule})`}`);
@@ -179,7 +188,8 @@ async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void
         });
   if (cli.flags.json) return cli.term.printJson(rule ? { ...voted, rule } : voted);
   const more = voted.needed - voted.votes.length;
-  cli.term.print(`${id}  ${voted.state}`);
+  const self = voted.selfApproved ? ", self-approved: it was your own call" : "";
+  cli.term.print(`${id}  ${voted.state}${self}`);
   cli.term.note(
     voted.state === "pending"
       ? `   ${more} more must agree`
@@ -215,7 +225,13 @@ async function watch(cli: Cli): Promise<void> {
       const now = new Set(body.items.map((item) => item.id));
       for (const item of body.items.toReversed())
         if (!open.has(item.id)) tell(cli, "requested", item);
-      for (const id of open) if (!now.has(id)) tell(cli, "decided", await one(api, id));
+      for (const id of open) {
+        if (now.has(id)) continue;
+        const item = await one(api, id);
+        // Newer ones may have moved it to a later page.
+        if (item.state === "pending") now.add(id);
+        else tell(cli, "decided", item);
+      }
       open = now;
       await sleep(LOOK_EVERY_MS, undefined, { signal: stop.signal });
     }

@@ -1,13 +1,17 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { table } from "./render.ts";
+import { numberText } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 interface Usage {
   plan: string | null;
   period: string;
   resetsAt: string;
   items: {
+    owner: string;
+    ownerId: string;
+    plan: string | null;
     metric: string;
     used: number;
     reserved: number;
@@ -19,22 +23,23 @@ interface Usage {
 export function define(command: Command, cli: Cli): void {
   command
     .command("show")
-    .description("what your tenant has used of its budgets this month")
+    .description(
+      "what your tenant, and you and your key where they have a plan, have used this month",
+    )
     .option("--period <month>", "another month, e.g. 2026-11")
     .action(async (options: { period?: string }) => {
       const api = await cli.connect();
       const usage = await api.get<Usage>("usage", { period: options.period });
       if (cli.flags.json) return cli.term.printJson(usage);
-      const head = ["metric", "used", "reserved", "limit", "left"];
-      const rows = usage.items.map(({ metric, used, reserved, limit, left }) => [
+      const head = ["whose", "plan", "metric", "used", "reserved", "limit", "left"];
+      const rows = usage.items.map(({ owner, ownerId, plan, metric, ...item }) => [
+        `${owner} ${ownerId}`,
+        plan ?? "none",
         metric,
-        ...[used, reserved, limit, left].map(numberText),
+        ...[item.used, item.reserved, item.limit, item.left].map(numberText),
       ]);
-      for (const line of table([head, ...rows])) cli.term.print(line);
-      cli.term.note(`${usage.period}, plan ${usage.plan ?? "none"}; starts anew ${usage.resetsAt}`);
+      printTable(cli, head, rows);
+      cli.term.note(`${usage.period}; starts anew ${usage.resetsAt}`);
     });
   needsVerb(command);
 }
-
-const numberText = (value: number | null): string =>
-  value === null ? "none" : value.toLocaleString("en-GB").replaceAll(",", " ");

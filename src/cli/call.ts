@@ -7,8 +7,9 @@ import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
 import { parseDuration } from "./duration.ts";
 import { exitOf } from "./fail.ts";
-import { findTool } from "./find-tool.ts";
+import { findTool, withHint } from "./find-tool.ts";
 import { follow, type ApprovalNotice, type Execution } from "./follow.ts";
+import { inCliWords } from "./remedies.ts";
 import { decidedLine, milliseconds, pendingLine, row } from "./render.ts";
 
 interface CallOptions {
@@ -63,17 +64,21 @@ export function define(command: Command, cli: Cli): void {
     });
 }
 
+/** What the tool takes, by which texts are typed; null when nobody knows. */
+export type SchemaOf = () => Promise<JsonObject | null>;
+
 export async function callArguments(
   api: Api,
   tool: string,
   pairs: string[],
   all: string | undefined,
+  schemaOf: SchemaOf = async () => (await findTool(api, tool))?.tool.inputSchema ?? null,
 ): Promise<JsonObject> {
   // A tool that does not exist for this caller has no schema; the call itself then says so, and is recorded.
-  const details = needsSchema(pairs) ? await findTool(api, tool) : null;
+  const schema = needsSchema(pairs) ? await schemaOf() : null;
   return {
     ...(all === undefined ? {} : parseArgs(all, () => readFileSync(0, "utf8"))),
-    ...parsePairs(pairs, details?.tool.inputSchema ?? null),
+    ...parsePairs(pairs, schema),
   };
 }
 
@@ -85,13 +90,7 @@ async function call(
   options: CallOptions,
 ): Promise<void> {
   // Never waits on the request itself: closing it would cancel the execution, and a signal must not.
-  const started = await api.post<CallAnswer>("executions", {
-    name: tool,
-    arguments: args,
-    wait: false,
-    ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
-    ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
-  });
+  const started = await start(api, tool, args, options);
   const { executionId, approval } = started;
   if (!options.wait) {
     if (approval) cli.exitCode = EXIT_PENDING;
@@ -114,6 +113,26 @@ async function call(
   cli.exitCode = execution.status === "success" ? 0 : exitOf(answer.errorCode, answer.errorReason);
   if (cli.flags.json) cli.term.printJson(answer);
   else show(cli, api, answer);
+}
+
+async function start(
+  api: Api,
+  tool: string,
+  args: JsonObject,
+  options: CallOptions,
+): Promise<CallAnswer> {
+  const { timeout, idempotencyKey } = options;
+  try {
+    return await api.post<CallAnswer>("executions", {
+      name: tool,
+      arguments: args,
+      wait: false,
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+  } catch (cause) {
+    throw await withHint(cause, api, tool);
+  }
 }
 
 /** The record in the words of `POST /executions`. */
@@ -154,7 +173,7 @@ function show(cli: Cli, api: Api, answer: CallAnswer): void {
     );
     const more = [
       ...row("why", answer.error),
-      ...row("remedy", answer.remedy),
+      ...row("remedy", inCliWords(answer.remedy, { execution_id: answer.executionId })),
       ...row("explain", `ostiary explain ${answer.executionId}`),
     ];
     for (const line of more) term.warn(line);

@@ -35,15 +35,15 @@ export function define(command: Command, cli: Cli): void {
         await api.post<Row>("capsules", given({ name, capabilities: tools ?? [], ...rest })),
       );
     });
-  listVerb(command, cli, "capsules", [
-    "id",
-    "name",
-    "status",
-    "version",
-    "default",
-    "listing",
-    "capabilities",
-  ]);
+  listVerb(command, cli, "capsules", {
+    id: "id",
+    name: "name",
+    status: "status",
+    version: "version",
+    default: "default",
+    listing: "listing",
+    tools: "capabilities",
+  });
   showVerb(command, cli, "capsules");
   command
     .command("edit <id>")

@@ -1,6 +1,6 @@
 // What every command is given: streams, environment, global flags, and the way to the server.
 import type { Command } from "commander";
-import type { Api } from "./client.ts";
+import type { Api, Need } from "./client.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface Streams {
@@ -27,7 +27,7 @@ export interface Cli extends Streams {
   flags: GlobalFlags;
   readonly term: Terminal;
   /** The running server, with the `cli` key or, for `admin`, the administrator's. */
-  connect(need?: "caller" | "admin"): Promise<Api>;
+  connect(need?: Need): Promise<Api>;
   /** For `completion`: the whole command tree. */
   tree(): Promise<Command>;
   exitCode: number;

@@ -31,7 +31,10 @@ export interface Api {
   send(method: string, path: string, request?: ApiRequest): Promise<Response>;
 }
 
-export async function connect(cli: Cli, need: "caller" | "admin"): Promise<Api> {
+/** `reader`: the administrator's key where there is one, for what administrators see more of. */
+export type Need = "caller" | "admin" | "reader";
+
+export async function connect(cli: Cli, need: Need): Promise<Api> {
   const dataDir = await findDataDir(cli);
   const owner = liveOwner(dataDir);
   const ownUrl = trimmed(owner?.url);
@@ -53,25 +56,36 @@ export async function connect(cli: Cli, need: "caller" | "admin"): Promise<Api> 
       "--server names a server whose key is not known here",
       "add --key env:NAME or --key file:PATH",
     );
-  const key =
-    cli.flags.key === undefined ? ownKey(dataDir, need, cli) : byReference(cli.flags.key, cli);
+  const given = cli.flags.key;
+  const key = given === undefined ? await ownKey(dataDir, need, cli) : byReference(given, cli);
   return openApi(url, key, cli);
 }
 
 const trimmed = (url: string | null | undefined) => url?.replace(/\/+$/, "");
 
-function ownKey(dataDir: string, need: "caller" | "admin", cli: Cli): string {
-  const preset = need === "admin" ? cli.env["OSTIARY_ADMIN_KEY"] : undefined;
-  if (preset) return byReference(preset, cli);
+async function ownKey(dataDir: string, need: Need, cli: Cli): Promise<string> {
+  const admin = need === "caller" ? null : await adminKey(dataDir, cli);
+  if (admin !== null) return admin;
   const path = join(dataDir, need === "admin" ? "admin.key" : "cli.key");
-  const key = readKey(path);
-  if (key === null)
-    throw failed(
-      "no_key",
-      `There is no key at ${path}.`,
-      "name one: --key env:NAME or --key file:PATH",
-    );
-  return key;
+  const key = need === "admin" ? null : readKey(path);
+  if (key !== null) return key;
+  const preset = "set OSTIARY_ADMIN_KEY here as it is set for the server, or name the key";
+  const remedy = need === "admin" ? preset : "name one";
+  const why = need === "admin" ? "; it was preset for the server, or another instance made it" : "";
+  const how = "--key env:NAME or --key file:PATH";
+  throw failed("no_key", `There is no key at ${path}${why}.`, `${remedy}: ${how}`);
+}
+
+/** From the environment, the data directory, or the settings: wherever the server has it from. */
+async function adminKey(dataDir: string, cli: Cli): Promise<string | null> {
+  const preset = cli.env["OSTIARY_ADMIN_KEY"];
+  if (preset) return byReference(preset, cli);
+  const kept = readKey(join(dataDir, "admin.key"));
+  if (kept !== null) return kept;
+  const { loadConfig } = await import("../config.ts");
+  // Settings that cannot be read here are the server's to complain about; here there is simply no key.
+  const read = loadConfig({ env: cli.env, flags: { dataDir } }).catch(() => null);
+  return (await read)?.config.adminKey ?? null;
 }
 
 /** `env:NAME`, `file:PATH`, the same inside `${…}`, or the key itself. */

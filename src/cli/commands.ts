@@ -69,6 +69,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "API keys: create, list, show, rotate, revoke",
     load: () => import("./keys.ts"),
   },
+  {
+    name: "whoami",
+    summary: "who you are here: user, level, scopes, capsule, key",
+    load: () => import("./whoami.ts"),
+  },
+  {
+    name: "sign-ins",
+    summary: "who is signed in to the console: list, end",
+    load: () => import("./sign-ins.ts"),
+  },
   { name: "users", summary: "users: create, list, show, edit", load: () => import("./users.ts") },
   {
     name: "capsules",
@@ -89,6 +99,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "relations",
     summary: "who may do what to which thing: check, expand, write, delete",
     load: () => import("./relations.ts"),
+  },
+  {
+    name: "plans",
+    summary: "plans of tenant, users and keys: list, show, set",
+    load: () => import("./plans.ts"),
   },
   {
     name: "budget",

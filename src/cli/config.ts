@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { LoadedConfig, Origin } from "../config.ts";
 import type { Cli } from "./cli.ts";
-import { table } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 export function define(command: Command, cli: Cli): void {
   const load = async (options: { config?: string }): Promise<LoadedConfig> => {
@@ -27,7 +27,7 @@ export function define(command: Command, cli: Cli): void {
         value === null ? "–" : typeof value === "string" ? value : JSON.stringify(value),
         ...(options.origin ? [source === where ? source : `${source} ${where}`] : []),
       ]);
-      for (const line of table(rows)) cli.term.print(line);
+      printTable(cli, ["setting", "value", ...(options.origin ? ["from"] : [])], rows);
     });
   file(command.command("check"))
     .description("exit 0 when the configuration is valid; else every fault with its place")

@@ -27,11 +27,12 @@ interface Options {
   dryRun?: boolean;
 }
 
-const RISKS_OF: Readonly<Record<Level, readonly string[]>> = {
-  view_only: [],
-  execute_basic: ["safe"],
-  execute_advanced: ["safe", "moderate"],
-  admin: ["safe", "moderate", "dangerous"],
+/** What a level means to whoever lets an agent in. */
+const MEANS: Readonly<Record<Level, string>> = {
+  view_only: "it only sees tools",
+  execute_basic: "safe tools only",
+  execute_advanced: "safe and moderate tools; dangerous ones are refused",
+  admin: "dangerous tools ask a person",
 };
 
 export function define(command: Command, cli: Cli): void {
@@ -44,8 +45,8 @@ export function define(command: Command, cli: Cli): void {
     .option("--capsule <id>", "the set of tools its key holds (default: the tenant's)")
     .option(
       "--level <level>",
-      `${LEVELS.join(", ")}; dangerous tools ask a person with admin`,
-      "execute_advanced",
+      `what its key may call: ${LEVELS.join(", ")}; with admin, dangerous tools ask a person`,
+      "admin",
     )
     .option("--print", "print the entry instead of writing it")
     .option("--dry-run", "show what would change, and change nothing")
@@ -147,10 +148,11 @@ async function connectOne(
       term.note(`wrote ${path}   (backup kept)`);
     } else term.note(`${client.title} is connected already: ${path}`);
   }
-  if (isNew)
-    term.note(
-      `user ${client.id}, key ${keyId}${options.capsule === undefined ? "" : `, capsule ${options.capsule}`}, level ${options.level}`,
-    );
+  if (isNew) {
+    const capsule = options.capsule === undefined ? "" : `, capsule ${options.capsule}`;
+    const { level } = options;
+    term.note(`user ${client.id}, key ${keyId}${capsule}, level ${level}: ${MEANS[level]}`);
+  }
   if (client.keyInFile) term.note(`its key is in ${receipts.keyFile}, readable by you only`);
   else if (address.isReferred)
     term.note(
@@ -209,11 +211,9 @@ async function keyFor(
   }
   const user = await unlessMissing(() => admin.get(`users/${client.id}`));
   if (user === null) await admin.post("users", { id: client.id, name: client.title });
-  const scopes = RISKS_OF[options.level].map((risk) => `agent:execute:${risk}`);
   const { id, secret } = await admin.post<{ id: string; secret: string }>("keys", {
     userId: client.id,
     name: client.id,
-    scopes,
     level: options.level,
     ...(options.capsule === undefined ? {} : { capsuleId: options.capsule }),
   });

@@ -1,4 +1,6 @@
 // What policies and governance files have in common on the command line: versions on the server, from folders here.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, isAbsolute, join, normalize } from "node:path";
 import type { Command } from "commander";
 import { AppError } from "../errors.ts";
 import { diffLines, hunks } from "../util/line-diff.ts";
@@ -6,7 +8,8 @@ import type { Api } from "./client.ts";
 import type { Cli } from "./cli.ts";
 import { failed, usage } from "./fail.ts";
 import { counted, plain } from "./policy/show.ts";
-import { fields, table } from "./render.ts";
+import { fields } from "./render.ts";
+import { printTable } from "./table.ts";
 
 export interface DocumentVerbs {
   /** Below /api/v1/. */
@@ -54,14 +57,16 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
         each.createdBy,
         plain(each.note),
       ]);
-      for (const line of table(rows)) cli.term.print(line);
+      printTable(cli, ["version", "state", "created", "by", "note"], rows);
       if (page.next !== null) cli.term.note(`more: --before ${page.next}`);
     });
   command
     .command("show [version]")
     .description("one version with its files; without a number the one in force")
-    .action(async (word?: string) => {
+    .option("--out <folder>", "write its files into this folder, which must not be there yet")
+    .action(async (word: string | undefined, options: { out?: string }) => {
       const document = await versionOf(await cli.connect("admin"), path, word);
+      if (options.out !== undefined) return writeFiles(cli, document, options.out);
       if (cli.flags.json) return cli.term.printJson(document);
       const { files, ...rest } = document;
       for (const line of fields(rest)) cli.term.note(line);
@@ -111,6 +116,20 @@ export function documentVerbs(command: Command, cli: Cli, noun: DocumentVerbs): 
       const { body } = await api.request("DELETE", `${path}/shadow`);
       if (cli.flags.json) cli.term.printJson(body);
     });
+}
+
+function writeFiles(cli: Cli, { version, files }: Version, folder: string): void {
+  if (existsSync(folder)) throw usage(`--out: ${folder} is there already`, "name a new folder");
+  const names = Object.keys(files);
+  // They come from a server, and must not lead out of the folder.
+  const wrong = names.find((name) => isAbsolute(name) || normalize(name).startsWith(".."));
+  if (wrong !== undefined) throw failed("invalid", `version ${version} has a file named ${wrong}`);
+  for (const name of names) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), files[name] ?? "");
+  }
+  if (cli.flags.json) return cli.term.printJson({ version, folder, files: names });
+  cli.term.print(`version ${version}: ${counted(names.length, "file")} in ${folder}`);
 }
 
 /** A folder that cannot be read is a mistake on the command line. */

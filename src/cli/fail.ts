@@ -18,6 +18,8 @@ export interface Problem {
 export class CliError extends Error {
   readonly problem: Problem;
   readonly exit: number;
+  /** One more line for people, which the API's object does not have. */
+  hint: string | null = null;
 
   constructor(problem: Problem, exit: number) {
     super(problem.detail);

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../call.ts";
+import { nearest } from "../util/nearest.ts";
 import { problemOf, type Api } from "./client.ts";
-import { refused, type Problem } from "./fail.ts";
+import { CliError, refused, type Problem } from "./fail.ts";
 
 /** The answer of `GET /tools/{category}/{name}`. */
 export interface ToolDetails {
@@ -42,9 +43,9 @@ interface TrpcAnswer {
   error?: { data?: { error?: Pick<Problem, "code" | "reason" | "remedy"> & { message: string } } };
 }
 
-/** The words the server has for it. */
-export function noSuchTool(tool: string): Error {
-  return refused({
+/** The words the server has for it, and the name that was probably meant. */
+export async function noSuchTool(api: Api, tool: string): Promise<Error> {
+  const error = refused({
     title: "There is no such thing for this caller",
     status: 404,
     detail: `Tool '${tool}' not found`,
@@ -52,4 +53,30 @@ export function noSuchTool(tool: string): Error {
     reason: "unknown",
     remedy: "list the tools you may use: ostiary tools",
   });
+  error.hint = await meantTool(api, tool);
+  return error;
+}
+
+/** `did you mean file/read?`: of the tools this caller sees, so that it tells of no other. */
+export async function meantTool(api: Api, tool: string): Promise<string | null> {
+  const { tools } = await api.get<{ tools: { name: string }[] }>("tools");
+  const names = tools.map(({ name }) => name);
+  const guess = nearest(tool.replace("_", "/"), names) ?? sameLastName(tool, names);
+  return guess === null ? null : `did you mean ${guess}?`;
+}
+
+/** Where only the category is wrong or missing. */
+function sameLastName(tool: string, names: readonly string[]): string | null {
+  const lastOf = (name: string): string => name.slice(name.indexOf("/") + 1);
+  return names.find((name) => lastOf(name) === lastOf(tool)) ?? null;
+}
+
+/** A refusal of a call, with what helps to write it right. */
+export async function withHint(cause: unknown, api: Api, tool: string): Promise<unknown> {
+  if (!(cause instanceof CliError)) return cause;
+  const { code, reason } = cause.problem;
+  if (code === "NOT_FOUND" && reason === "unknown") cause.hint = await meantTool(api, tool);
+  if (reason === "invalid_arguments" || reason === "unknown_parameter")
+    cause.hint = `its arguments: ostiary tools show ${tool}`;
+  return cause;
 }

@@ -3,11 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Verdict } from "../call.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
+import { openProgress } from "./progress.ts";
 
 /** What the commands read of an execution's record. */
 export interface Execution {
   id: string;
   toolName: string;
+  userId: string;
   status: string;
   startTime: string;
   endTime?: string;
@@ -32,6 +34,7 @@ export interface ApprovalNotice {
   decidedBy?: string[];
   decidedAt?: string;
   comment?: string;
+  selfApproved?: true;
 }
 
 const FIRST_WAIT_MS = 10;
@@ -42,7 +45,7 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  let told = false;
+  const progress = openProgress(cli, id);
   let status = "running";
   try {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -52,10 +55,7 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
       if (body.execution.endTime !== undefined) return body.execution;
       ({ status } = body.execution);
       // Whoever waits for a person has been told so already.
-      if (!told && wait === LONGEST_WAIT_MS && body.execution.approval?.state !== "pending") {
-        cli.term.note(`   ${status} ${id}   (Ctrl-C leaves it running)`);
-        told = true;
-      }
+      if (body.execution.approval?.state !== "pending") progress.show(status);
       await sleep(wait, undefined, { signal: stop.signal });
     }
   } catch (cause) {
@@ -64,6 +64,7 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
     cli.term.warn(`${id} goes on; cancel it with: ostiary runs cancel ${id}`);
     return null;
   } finally {
+    progress.end();
     process.removeListener("SIGINT", interrupt).removeListener("SIGTERM", interrupt);
   }
 }

@@ -3,7 +3,9 @@ import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { parseMoment } from "./duration.ts";
 import type { Execution } from "./follow.ts";
-import { milliseconds, table } from "./render.ts";
+import { milliseconds } from "./render.ts";
+import { statusOf } from "./status.ts";
+import { printTable } from "./table.ts";
 
 export interface FilterOptions {
   tool?: string;
@@ -94,12 +96,13 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const rows = answer.executions.map((e) => [
     e.id,
     e.startTime,
-    e.status,
+    e.userId,
+    statusOf(e),
     e.executionTime === undefined ? "" : milliseconds(e.executionTime),
     e.toolName,
     [e.errorCode, e.errorReason].filter(Boolean).join(" / "),
   ]);
-  for (const line of table(rows)) cli.term.print(line);
+  printTable(cli, ["id", "started", "user", "status", "took", "tool", "ended with"], rows);
   cli.term.note(
     `${answer.executions.length} of ${answer.totalCount}   ${figuresLine(answer.stats)}`,
   );
@@ -109,7 +112,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
 }
 
 export const figuresLine = ({ total, success, failed, cancelled }: Figures): string =>
-  `finished ${total}: ${success} success, ${failed} failed, ${cancelled} cancelled`;
+  `finished ${total}: ${success} success, ${failed} failed or denied, ${cancelled} cancelled`;
 
 export const durationsLine = ({ p50, p90, p95, p99 }: Durations): string =>
   `took (50, 90, 95, 99 of 100 at most): ${[p50, p90, p95, p99].map(milliseconds).join(", ")}`;

@@ -13,8 +13,9 @@ import {
   type Figures,
   type FilterOptions,
 } from "./history-list.ts";
-import { milliseconds, table } from "./render.ts";
+import { milliseconds } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 type Part = Figures & { name: string; lastStart: string };
 
@@ -67,14 +68,18 @@ async function stats(cli: Cli, options: FilterOptions): Promise<void> {
   const rows = parts.flatMap(([kind, list]) =>
     list.map((part) => [kind, part.name, ...cells(part)]),
   );
-  for (const line of table(rows)) cli.term.print(line);
+  printTable(
+    cli,
+    ["by", "name", "calls", "success", "failed", "cancelled", "average", "last"],
+    rows,
+  );
 }
 
 const cells = (part: Part): string[] => [
   `${part.total}`,
-  `${part.success} success`,
-  `${part.failed} failed`,
-  `${part.cancelled} cancelled`,
+  `${part.success}`,
+  `${part.failed}`,
+  `${part.cancelled}`,
   milliseconds(part.averageExecutionTime),
   part.lastStart,
 ];

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { LEVELS } from "../call.ts";
 import type { Cli } from "./cli.ts";
 import { parseDuration, parseMoment } from "./duration.ts";
 import { usage } from "./fail.ts";
@@ -14,6 +15,7 @@ interface CreateOptions {
   perMinute?: number;
   perHour?: number;
   perDay?: number;
+  plan?: string;
 }
 
 export function define(command: Command, cli: Cli): void {
@@ -21,37 +23,44 @@ export function define(command: Command, cli: Cli): void {
     .command("create <name>")
     .description("a new key; its secret is shown once, on stdout")
     .requiredOption("--user <id>", "whose key it is")
-    .option("--scope <scopes...>", "what it may do, e.g. agent:execute:safe")
+    .option(
+      "--scope <scopes...>",
+      "what it may do, e.g. agent:execute:safe (default: fits the level)",
+    )
     .option("--capsule <id>", "the set of tools it holds (default: the tenant's)")
-    .option("--level <level>", "view_only, execute_basic, execute_advanced or admin")
+    .option("--level <level>", `${LEVELS.join(", ")}; with admin, dangerous tools ask a person`)
     .option("--expires <moment>", "2027-01-31, or 12h, 90d", (text) => parseMoment(text, 1))
+    .option("--plan <plan>", "free, starter, team or enterprise, counted on this key alone")
     .option("--per-minute <calls>", "at most this many calls a minute (1 to 1000)", wholeNumber)
     .option("--per-hour <calls>", "at most this many an hour (1 to 10000)", wholeNumber)
     .option("--per-day <calls>", "at most this many a day (1 to 100000)", wholeNumber)
     .action(async (name: string, options: CreateOptions) => {
-      const { user, scope, capsule, level, expires, perMinute, perHour, perDay } = options;
+      const { user, scope, capsule, level, expires, perMinute, perHour, perDay, plan } = options;
       const limits = given({ perMinute, perHour, perDay });
       const body = given({
         name,
         userId: user,
-        scopes: scope ?? [],
+        scopes: scope,
         capsuleId: capsule,
         level,
         expiresAt: expires,
+        plan,
         limits: Object.keys(limits).length > 0 ? limits : undefined,
       });
       const api = await cli.connect("admin");
       showSecret(cli, await api.post<Row>("keys", body));
     });
-  listVerb(command, cli, "keys", [
-    "id",
-    "userId",
-    "name",
-    "prefix",
-    "expiresAt",
-    "revokedAt",
-    "lastUsedAt",
-  ]).option("--user <id>", "only keys of this user");
+  listVerb(command, cli, "keys", {
+    id: "id",
+    user: "userId",
+    name: "name",
+    level: "level",
+    capsule: "capsuleId",
+    prefix: "prefix",
+    expires: "expiresAt",
+    revoked: "revokedAt",
+    "last used": "lastUsedAt",
+  }).option("--user <id>", "only keys of this user");
   showVerb(command, cli, "keys");
   command
     .command("rotate <id>")

@@ -23,6 +23,8 @@ interface ModeAnswer {
   unsaved?: true;
   callsPerMinute: number | null;
   throttle: number | null;
+  throttleReason: string | null;
+  throttledUntil: string | null;
   sensors?: { name: string; value: number; threshold: number; action: string; firing: boolean }[];
   rules?: {
     mode: Mode;
@@ -95,7 +97,7 @@ async function ask(
 function show(cli: Cli, answer: ModeAnswer, withSensors: boolean): void {
   const { term } = cli;
   if (cli.flags.json) return term.printJson(answer);
-  const { mode, proposal, until, revertTo, callsPerMinute, throttle } = answer;
+  const { mode, proposal, until, revertTo, callsPerMinute } = answer;
   const paint =
     mode === "NORMAL" ? term.out.green : mode === "LOCKDOWN" ? term.out.red : term.out.yellow;
   const lines = [
@@ -107,12 +109,7 @@ function show(cli: Cli, answer: ModeAnswer, withSensors: boolean): void {
       "limit",
       callsPerMinute === null ? null : `${callsPerMinute} calls per minute and caller`,
     ),
-    ...row(
-      "throttle",
-      throttle === null
-        ? null
-        : `you are held to ${throttle} calls per minute after too many refusals`,
-    ),
+    ...row("throttle", throttleText(answer)),
     ...row(
       "proposed",
       proposal && `${proposal.mode}: ${proposal.reason} (ostiary mode ${proposal.mode})`,
@@ -144,4 +141,9 @@ function detailLines({ sensors = [], rules = [] }: ModeAnswer): string[] {
     "tools that run / ask / may not, by class",
     ...table(allowed),
   ];
+}
+
+function throttleText({ throttle, throttleReason, throttledUntil }: ModeAnswer): string | null {
+  if (throttle === null) return null;
+  return `you are held to ${throttle} calls per minute until ${throttledUntil}, because ${throttleReason}`;
 }

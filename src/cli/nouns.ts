@@ -1,7 +1,8 @@
 // What users, keys and capsules have in common on the command line: pages, one record, only the fields that were given.
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { fields, oneLine, table } from "./render.ts";
+import { fields, oneLine } from "./render.ts";
+import { printTable } from "./table.ts";
 
 export type Row = Record<string, unknown> & { id: string };
 
@@ -10,12 +11,10 @@ export interface Page {
   next: string | null;
 }
 
-export function listVerb(
-  command: Command,
-  cli: Cli,
-  noun: string,
-  columns: readonly string[],
-): Command {
+/** Header of a column, and the field it shows. */
+export type Columns = Readonly<Record<string, string>>;
+
+export function listVerb(command: Command, cli: Cli, noun: string, columns: Columns): Command {
   return command
     .command("list")
     .description(`${noun} of this installation`)
@@ -29,12 +28,13 @@ export function listVerb(
         ...(user === undefined ? {} : { userId: user }),
       });
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of table(
-        answer.items.map((item) => columns.map((name) => oneLine(item[name]))),
-      ))
-        cli.term.print(line);
+      printTable(cli, Object.keys(columns), rowsOf(answer.items, columns));
       if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
     });
+}
+
+export function rowsOf(items: readonly Row[], columns: Columns): string[][] {
+  return items.map((item) => Object.values(columns).map((name) => oneLine(item[name])));
 }
 
 export function showVerb(command: Command, cli: Cli, noun: string): void {

@@ -4,6 +4,7 @@ import { nearest } from "../util/nearest.ts";
 import { VERSION } from "../version.ts";
 import type { Cli, GlobalFlags, Streams } from "./cli.ts";
 import { COMMANDS, DEFAULT_COMMAND, type CommandEntry } from "./commands.ts";
+import { examplesOf } from "./examples.ts";
 import { CliError, failed, fromFault, usage } from "./fail.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -121,6 +122,7 @@ async function defineCommand(
   const command = program.commands.find((each) => each.name() === entry?.name);
   if (!entry || !command) return;
   (await entry.load()).define(command, cli);
+  command.addHelpText("after", examplesOf(entry.name));
   program.hook("preAction", () => {
     cli.flags = program.opts<GlobalFlags>();
   });
@@ -145,7 +147,7 @@ async function report(cause: unknown, cli: Cli): Promise<number> {
   if (cli.flags.json) term.printJson(error.problem);
   else {
     const { problemLines } = await import("./render.ts");
-    for (const line of problemLines(error.problem, term.err)) term.warn(line);
+    for (const line of problemLines(error.problem, term.err, error.hint)) term.warn(line);
   }
   return error.exit;
 }

@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { showRow, type Row } from "./nouns.ts";
-import { oneLine, table } from "./render.ts";
+import { oneLine } from "./render.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 interface Question extends Row {
   question: string;
@@ -37,7 +38,7 @@ export function define(command: Command, cli: Cli): void {
         oneLine(one.question),
         one.options === null ? "" : oneLine(one.options.join(" | ")),
       ]);
-      for (const line of table(rows)) cli.term.print(line);
+      printTable(cli, ["id", "state", "user", "question", "options"], rows);
       if (rows.length === 0) cli.term.note("nobody asks anything");
     });
   command

@@ -2,6 +2,7 @@
 import type { Verdict } from "../call.ts";
 import type { Problem } from "./fail.ts";
 import type { ApprovalNotice } from "./follow.ts";
+import { inCliWords } from "./remedies.ts";
 import type { Colors } from "./terminal.ts";
 
 const MARKS = { allow: "✓", deny: "⛔", hold: "⏸" } as const;
@@ -11,13 +12,18 @@ export function gateStrip(gates: readonly Verdict[]): string {
   return gates.map((gate) => `${gate.stage} ${MARKS[gate.verdict]}`).join(" ");
 }
 
-export function problemLines(problem: Problem, color: Colors): string[] {
-  const { code, reason, execution_id: id, gates, errors, remedy } = problem;
+export function problemLines(
+  problem: Problem,
+  color: Colors,
+  hint: string | null = null,
+): string[] {
+  const { code, reason, execution_id: id, gates, errors } = problem;
+  const remedy = inCliWords(problem.remedy, problem);
   const refusal = gates?.find((gate) => gate.verdict !== "allow");
   if (code === "BAD_REQUEST" && reason === "usage")
     return [`${color.red("error:")} ${problem.detail}`, ...row("try", remedy)];
   if (id === undefined && gates === undefined && !errors)
-    return [`${color.red("error:")} ${problem.detail}`, ...row("remedy", remedy)];
+    return [`${color.red("error:")} ${problem.detail}`, ...row("remedy", remedy), ...row("", hint)];
   const head = refusal
     ? `${MARKS[refusal.verdict]} ${color.red(refusal.verdict === "hold" ? `held at ${refusal.stage}` : `denied at ${refusal.stage}`)}`
     : `⛔ ${color.red(problem.title)}`;
@@ -31,6 +37,7 @@ export function problemLines(problem: Problem, color: Colors): string[] {
     ]),
     ...(gates ? row("gates", gateStrip(gates)) : []),
     ...row("remedy", remedy),
+    ...row("", hint),
     // Without gates the tool does not exist for this caller, and there is nothing to explain.
     ...(id === undefined || !gates ? [] : row("explain", `ostiary explain ${id}`)),
   ];
@@ -47,13 +54,14 @@ export function pendingLine({ id, expiresAt, url }: ApprovalNotice, now: number)
 
 /** `✓ approved by owner after 8 s, gate run again ✓`; null when nobody agreed. */
 export function decidedLine(
-  { state, decidedBy, decidedAt }: ApprovalNotice,
+  { state, decidedBy, decidedAt, selfApproved }: ApprovalNotice,
   asked: number,
 ): string | null {
   if (state !== "consumed" || !decidedBy) return null;
   const after =
     decidedAt === undefined ? "" : ` after ${duration(Math.max(0, Date.parse(decidedAt) - asked))}`;
-  return `✓ approved by ${decidedBy.join(" and ")}${after}, gate run again ✓`;
+  const self = selfApproved ? " (self-approved)" : "";
+  return `✓ approved by ${decidedBy.join(" and ")}${self}${after}, gate run again ✓`;
 }
 
 /** `8 s`, `10 min`, `3 h`: the largest unit that says it. */
@@ -111,3 +119,7 @@ export function milliseconds(ms: number): string {
     ? `${(ms / 1000).toFixed(1)} s`
     : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
+
+/** A limit for people: `10 000`, or none. */
+export const numberText = (value: number | null): string =>
+  value === null ? "none" : value.toLocaleString("en-GB").replaceAll(",", " ");

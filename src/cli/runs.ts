@@ -5,6 +5,7 @@ import { readEvents, type ServerEvent } from "./events.ts";
 import type { Execution } from "./follow.ts";
 import { listVerb } from "./history-list.ts";
 import { fields, gateStrip, milliseconds } from "./render.ts";
+import { statusOf } from "./status.ts";
 import { needsVerb } from "./subcommands.ts";
 
 export function define(command: Command, cli: Cli): void {
@@ -26,11 +27,12 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function show(cli: Cli, id: string): Promise<void> {
-  const api = await cli.connect();
+  const api = await cli.connect("reader");
   const answer = await api.get<{ execution: Execution }>(`executions/${encodeURIComponent(id)}`);
   if (cli.flags.json) return cli.term.printJson(answer);
   const { gates, result, ...facts } = answer.execution;
-  for (const line of fields({ ...facts, ...(gates ? { gates: gateStrip(gates) } : {}) }))
+  const status = statusOf(answer.execution);
+  for (const line of fields({ ...facts, status, ...(gates ? { gates: gateStrip(gates) } : {}) }))
     cli.term.print(line);
   if (result !== undefined) cli.term.print(`result\n${JSON.stringify(result, null, 2)}`);
 }

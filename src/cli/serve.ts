@@ -43,7 +43,7 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
   try {
     const exactPort = origins["server.port"]?.source !== "default";
     const url = await listen(app, config, exactPort);
-    if (!isLoopback(config.server.host))
+    if (!isLoopback(config.server.host) && !config.server.publicUrl?.startsWith("https:"))
       cli.term.warn(
         `! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`,
       );
@@ -100,13 +100,14 @@ async function announce(
   const { term } = cli;
   const keyFile = join(config.dataDir, "admin.key");
   const login = await app.loginUrl();
+  const shown = app.doors.settings.baseUrl;
   if (cli.flags.json) {
     return term.printJson({
       ready: url,
       console: login,
-      mcp: `${url}/mcp`,
-      api: `${url}/docs`,
-      adminKey: app.newAdminKey,
+      mcp: `${shown}/mcp`,
+      api: `${shown}/docs`,
+      adminKey: cli.stdout.isTTY ? app.newAdminKey : null,
       adminKeyFile: keyFile,
       dataDir: config.dataDir,
       store: app.storeKind,
@@ -114,7 +115,8 @@ async function announce(
     });
   }
   if (!cli.flags.quiet)
-    for (const line of banner(app, config, { url, login, keyFile })) term.print(line);
+    for (const line of banner(app, config, { url, login, keyFile, isSeen: cli.stdout.isTTY }))
+      term.print(line);
   if (open && app.newAdminKey !== null && term.interactive && !cli.flags.quiet) {
     const { openBrowser } = await import("./browser.ts");
     openBrowser(login, cli.env);
@@ -127,9 +129,10 @@ const STORES = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
 function banner(
   app: App,
   config: Config,
-  { url, login, keyFile }: { url: string; login: string; keyFile: string },
+  { url, login, keyFile, isSeen }: { url: string; login: string; keyFile: string; isSeen: boolean },
 ): string[] {
   const { port } = config.server;
+  const shown = app.doors.settings.baseUrl;
   const moved = port !== 0 && Number(new URL(url).port || 80) !== port;
   const created = app.dataDir.created ? ", created" : "";
   const auth = config.server.authEnabled
@@ -137,17 +140,23 @@ function banner(
     : ["  Auth      off: whoever reaches this address acts as the owner"];
   return [
     `  Console   ${login}          (this link works once, for 15 minutes)`,
-    `  MCP       ${url}/mcp`,
-    `  API       ${url}/docs`,
-    ...(app.newAdminKey === null
-      ? []
-      : [`  Admin key ${app.newAdminKey}     shown once · kept in ${homely(keyFile)} (0600)`]),
+    `  MCP       ${shown}/mcp`,
+    `  API       ${shown}/docs`,
+    ...(app.newAdminKey === null ? [] : [keyLine(app.newAdminKey, homely(keyFile), isSeen)]),
     `  ✓ data in ${homely(config.dataDir)} (${STORES[app.storeKind]}${created})   ✓ ${app.toolCount} tools`,
+    `  Files     ${homely(config.workspace)}   (OSTIARY_WORKSPACE names another folder)`,
     ...(moved ? [`  Port      ${port} is taken, so this is the next free one`] : []),
     ...auth,
     `  Mode      ${modeLine(app)}`,
-    "  Next      ostiary call system/echo text=hello   ·   MCP clients over stdio: ostiary mcp",
+    "  Next      ostiary call system/echo text=hello   ·   ostiary connect claude-code | cursor | vscode | …",
   ];
+}
+
+/** Output that is no terminal ends up in files and other people's logs: there the key is not printed. */
+function keyLine(key: string, file: string, isSeen: boolean): string {
+  return isSeen
+    ? `  Admin key ${key}     shown once · kept in ${file} (0600)`
+    : `  Admin key kept in ${file} (0600)`;
 }
 
 function modeLine(app: App): string {

@@ -4,6 +4,7 @@ import type { Cli } from "./cli.ts";
 import { findTool, noSuchTool, type ToolDetails } from "./find-tool.ts";
 import { fields, short, table } from "./render.ts";
 import { unknownVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 interface Listed {
   name: string;
@@ -35,7 +36,7 @@ export function define(command: Command, cli: Cli): void {
     });
     if (cli.flags.json) return cli.term.printJson(answer);
     const rows = answer.tools.map((tool) => [tool.name, short(tool.description, 90)]);
-    for (const line of table(rows)) cli.term.print(line);
+    printTable(cli, ["tool", "description"], rows);
     cli.term.note(`${answer.totalCount} ${answer.totalCount === 1 ? "tool" : "tools"}`);
     if (answer.note !== undefined) cli.term.note(answer.note);
   };
@@ -65,7 +66,7 @@ export function define(command: Command, cli: Cli): void {
     .action(async (tool: string) => {
       const api = await cli.connect();
       const answer = await findTool(api, tool);
-      if (answer === null) throw noSuchTool(tool);
+      if (answer === null) throw await noSuchTool(api, tool);
       if (cli.flags.json) return cli.term.printJson(answer);
       showTool(cli, answer);
     });

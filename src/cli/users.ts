@@ -25,7 +25,14 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showRow(cli, await api.post<Row>("users", { name, ...attributesOf(options) }));
     });
-  listVerb(command, cli, "users", ["id", "name", "role", "plan", "roles"]);
+  listVerb(command, cli, "users", {
+    id: "id",
+    name: "name",
+    role: "role",
+    plan: "plan",
+    level: "level",
+    roles: "roles",
+  });
   showVerb(command, cli, "users");
   attributes(command.command("edit <id>"))
     .description("change a user; what is not named stays")

@@ -2,9 +2,19 @@ import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { parseDuration } from "./duration.ts";
 import { usage } from "./fail.ts";
-import { given, listVerb, showRow, showSecret, showVerb, type Page, type Row } from "./nouns.ts";
-import { oneLine, table } from "./render.ts";
+import {
+  given,
+  listVerb,
+  rowsOf,
+  showRow,
+  showSecret,
+  showVerb,
+  type Columns,
+  type Page,
+  type Row,
+} from "./nouns.ts";
 import { needsVerb } from "./subcommands.ts";
+import { printTable } from "./table.ts";
 
 interface EditOptions {
   url?: string;
@@ -15,16 +25,16 @@ interface EditOptions {
 }
 
 const pathOf = (id: string): string => `webhooks/${encodeURIComponent(id)}`;
-const SHOWN = [
-  "id",
-  "type",
-  "state",
-  "attempts",
-  "lastStatus",
-  "lastError",
-  "nextAt",
-  "attemptedAt",
-];
+const DELIVERY: Columns = {
+  id: "id",
+  event: "type",
+  state: "state",
+  attempts: "attempts",
+  status: "lastStatus",
+  error: "lastError",
+  next: "nextAt",
+  attempted: "attemptedAt",
+};
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -36,14 +46,14 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showSecret(cli, await api.post<Row>("webhooks", given({ url, ...options })));
     });
-  listVerb(command, cli, "webhooks", [
-    "id",
-    "enabled",
-    "url",
-    "events",
-    "failures",
-    "lastSuccessAt",
-  ]);
+  listVerb(command, cli, "webhooks", {
+    id: "id",
+    enabled: "enabled",
+    url: "url",
+    events: "events",
+    failures: "failures",
+    "last success": "lastSuccessAt",
+  });
   showVerb(command, cli, "webhooks");
   command
     .command("edit <id>")
@@ -99,10 +109,7 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       const answer = await api.get<Page>(`${pathOf(id)}/deliveries`, options);
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of table(
-        answer.items.map((item) => SHOWN.map((name) => oneLine(item[name]))),
-      ))
-        cli.term.print(line);
+      printTable(cli, Object.keys(DELIVERY), rowsOf(answer.items, DELIVERY));
       if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
     });
   command

@@ -32,8 +32,8 @@ export function fault(where: string, key: string, message: string): ConfigFault 
 export function refusal(leaf: Leaf, issue: z.core.$ZodIssue, given: unknown): string {
   if (leaf.kind === "map" && issue.path.length > 0)
     return `entry ${issue.path.map(String).join(".")}: ${issue.message}`;
-  const expected =
-    issue.code === "invalid_format" ? issue.message.replace(/^expected /, "") : leaf.expected;
+  const inOwnWords = issue.code === "invalid_format" || issue.code === "custom";
+  const expected = inOwnWords ? issue.message.replace(/^expected /, "") : leaf.expected;
   const item = issue.path.length > 0 ? ` (entry ${Number(issue.path[0]) + 1})` : "";
   return `expected ${expected}${item}, got ${leaf.secret ? "a value that is not shown" : show(given, issue.path)}`;
 }

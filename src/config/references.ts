@@ -6,6 +6,8 @@ export interface ReferenceBase {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Relative files are looked up here. */
   readonly folder: string;
+  /** Told of every file that is read. */
+  readonly onFile?: (path: string) => void;
 }
 
 const REFERENCE = /\$(\$)?\{([^}]*)\}/g;
@@ -41,7 +43,9 @@ function lookUp(inner: string, base: ReferenceBase): { text: string } | { fault:
   }
   if (kind === "file" && name !== "") {
     try {
-      return { text: readFileSync(resolve(base.folder, name), "utf8").replace(/\r?\n$/, "") };
+      const path = resolve(base.folder, name);
+      base.onFile?.(path);
+      return { text: readFileSync(path, "utf8").replace(/\r?\n$/, "") };
     } catch (cause) {
       return {
         fault: `the file ${name} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`,

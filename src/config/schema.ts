@@ -1,4 +1,5 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
+import { isIP } from "node:net";
 import { z } from "zod";
 import { browserConfig } from "../browser/browser.ts";
 import { databasesConfig } from "../database/database.ts";
@@ -24,6 +25,14 @@ interface Extra {
 const about = (description: string, extra: Extra = {}) => ({ description, ...extra });
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 const HOST_NAME = /^(\*|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$/;
+/** Where people and clients reach it: nothing but scheme, host and port. */
+const ORIGIN =
+  /^https?:\/\/(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:\d{1,5})?$/;
+const isNetwork = (text: string): boolean => {
+  const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && (bits === undefined || Number(bits) <= (family === 6 ? 128 : 32));
+};
 /** What identity accepts as a credential: a minted key, or something else that is long enough. */
 const ADMIN_KEY = /^(?:(?!ost_)[\x21-\x7e]{32,512}|ost_[a-z0-9]{1,16}_[0-9A-Za-z]{49})$/;
 
@@ -64,9 +73,38 @@ const server = z.strictObject({
         "Further host names a request may name in its Host header; loopback names and the bound address always may.",
       ),
     ),
+  publicUrl: z
+    .string()
+    .regex(ORIGIN, "expected an address such as https://tools.example.com, without a path")
+    .optional()
+    .meta(
+      about(
+        "Where people and clients reach the server through a proxy. Links, OAuth addresses and cookies follow it, and its host name may be named in the Host header.",
+      ),
+    ),
+  trustedProxies: z
+    .array(z.string().refine(isNetwork, "expected an IP address or a network such as 10.0.0.0/8"))
+    .max(100)
+    .default([])
+    .meta(
+      about(
+        "Addresses and networks of proxies whose X-Forwarded-For says who the client is. Of anybody else that header is ignored.",
+      ),
+    ),
   maxBodyBytes: whole(1024, 104_857_600)
     .default(4_194_304)
     .meta(about("Largest request body, in bytes.")),
+  maxBodiesBytes: whole(1024, 17_179_869_184)
+    .default(134_217_728)
+    .meta(
+      about(
+        "Bytes of large request bodies (over 64 KiB) that are worked on at a time; more are answered 503. One caller has a quarter of it.",
+      ),
+    ),
+  maxStreamsPerCaller: whole(1, 10_000)
+    .default(16)
+    .meta(about("Event streams that one key may have open at a time; more are answered 429.")),
+  maxStreams: whole(1, 100_000).default(1000).meta(about("Event streams open at a time in all.")),
   authEnabled: z
     .boolean()
     .default(true)
@@ -203,14 +241,12 @@ const telemetry = z.strictObject({
             { "x-env": "OTEL_EXPORTER_OTLP_ENDPOINT" },
           ),
         ),
-      headers: pairs
-        .optional()
-        .meta(
-          about("Headers for the collector, such as its key: `name=value,name=value`.", {
-            "x-env": "OTEL_EXPORTER_OTLP_HEADERS",
-            writeOnly: true,
-          }),
-        ),
+      headers: pairs.optional().meta(
+        about("Headers for the collector, such as its key: `name=value,name=value`.", {
+          "x-env": "OTEL_EXPORTER_OTLP_HEADERS",
+          writeOnly: true,
+        }),
+      ),
       delayMs: whole(10, 600_000)
         .default(5000)
         .meta(
@@ -232,13 +268,11 @@ const telemetry = z.strictObject({
     .max(256)
     .default("ostiary")
     .meta(about("Name of this service in traces.", { "x-env": "OTEL_SERVICE_NAME" })),
-  resourceAttributes: pairs
-    .optional()
-    .meta(
-      about("What traces say of this installation: `name=value,name=value`.", {
-        "x-env": "OTEL_RESOURCE_ATTRIBUTES",
-      }),
-    ),
+  resourceAttributes: pairs.optional().meta(
+    about("What traces say of this installation: `name=value,name=value`.", {
+      "x-env": "OTEL_RESOURCE_ATTRIBUTES",
+    }),
+  ),
   sampler: z
     .enum(SAMPLERS)
     .default("parentbased_always_on")
@@ -321,13 +355,17 @@ export const configSchema = z.strictObject({
       level: z
         .enum(["debug", "info", "warn", "error", "silent"])
         .default("info")
-        .meta(about("Least severity that is logged (to stderr).")),
-      calls: z
-        .enum(["all", "failures", "none"])
-        .default("failures")
         .meta(
           about(
-            "Which calls get lines of their own: `failures` writes tool_call_failed and tool_call_blocked, `all` also tool_call_started (with masked arguments) and tool_call_completed.",
+            "Least severity that is logged (to stderr: readable lines on a terminal, JSON elsewhere).",
+          ),
+        ),
+      calls: z
+        .enum(["all", "failures", "none"])
+        .default("all")
+        .meta(
+          about(
+            "Which calls get lines of their own: `all` writes tool_call_started (with masked arguments), tool_call_completed, tool_call_failed and tool_call_blocked, `failures` the last two only.",
           ),
         ),
     })
@@ -353,6 +391,28 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .meta(about("The audit ledger: its checkpoints and its archive.")),
+  record: z
+    .strictObject({
+      maxArgumentBytes: whole(2048, 4_194_304)
+        .default(65_536)
+        .meta(
+          about(
+            "Bytes of a call's arguments that the record keeps; of larger ones the beginning, size and SHA-256. Calls of unknown tools keep 2048.",
+          ),
+        ),
+      maxResultBytes: whole(2048, 4_194_304)
+        .default(65_536)
+        .meta(about("The same of a call's result.")),
+      fetchedResultBytes: whole(0, 68_719_476_736)
+        .default(268_435_456)
+        .meta(
+          about(
+            "Room for larger results that are fetched later (background and approved calls, idempotency keys), for 24 hours, in bytes; one user has an eighth of it.",
+          ),
+        ),
+    })
+    .prefault({})
+    .meta(about("What is kept of each call.")),
   history: z
     .strictObject({
       memoryEntries: whole(0, 1_000_000)
@@ -397,16 +457,23 @@ export const configSchema = z.strictObject({
   work: z.string().default("embedded").meta(about("Background work: embedded, or temporal://…")),
   rateLimit: z
     .strictObject({
+      refusalsPerMinute: whole(1, 1_000_000)
+        .default(300)
+        .meta(
+          about(
+            "Refused calls (unknown tools, invalid input, not allowed) of one key per minute; further ones are answered 429 and not recorded one by one.",
+          ),
+        ),
       enabled: switchOf(
         true,
         "RATE_LIMIT_ENABLED",
-        "Limit calls by user, category, tool, key and address. Off: only the operating mode's windows and throttled callers stay.",
+        "Limit calls by user, tenant, category, tool, key and address. Off: only the operating mode's windows and throttled callers stay.",
       ),
       requestsPerMinute: whole(1, 1_000_000)
         .optional()
         .meta(
           about(
-            "Calls per minute of a caller without a plan. Default: what plans.yaml says (100).",
+            "Calls per minute of each user whose plan names no number; set here, of users on Enterprise too. Default: what plans.yaml says (100).",
             { "x-env": "RATE_LIMIT_REQUESTS_PER_MINUTE" },
           ),
         ),
@@ -418,7 +485,11 @@ export const configSchema = z.strictObject({
     .meta(about(secretsConfig.description ?? "", { writeOnly: true })),
   search: z
     .strictObject({
-      provider: searchConfig.provider.meta(about("Who answers web/search.")),
+      provider: searchConfig.provider.meta(
+        about(
+          "Who answers web/search. duckduckgo needs no key and limits how often it is asked; searxng needs url; brave and tavily need apiKey.",
+        ),
+      ),
       url: searchConfig.url.meta(
         about("Address of the SearXNG instance; of the others where it is not their own."),
       ),
@@ -429,6 +500,21 @@ export const configSchema = z.strictObject({
     .prefault({})
     .meta(about("Web search.")),
   models: modelsConfig.default({}).meta(about(modelsConfig.description ?? "", { writeOnly: true })),
+  sandbox: z
+    .strictObject({
+      diskMb: whole(1, 1_048_576)
+        .default(1024)
+        .meta(
+          about(
+            "Most that one program in a box may put on the disk of the host, in MB; beyond it is killed. Installing packages has 2048.",
+          ),
+        ),
+      diskEntries: whole(1, 10_000_000)
+        .default(100_000)
+        .meta(about("Most files and folders that it may make there.")),
+    })
+    .prefault({})
+    .meta(about("Programs in the sandbox.")),
   packages: z
     .strictObject({
       pip: z

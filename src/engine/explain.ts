@@ -1,13 +1,25 @@
 // The ordered verdicts as sentences: what was decided, where, and what would change the answer.
-import type { Caller, CallRequest, Mode, Verdict } from "../call.ts";
+import type { Caller, CallRequest, JsonObject, Level, Mode, Verdict } from "../call.ts";
 import { EXECUTE, judge, newTrail, VISIBLE, type Subject } from "../gate/index.ts";
 import type { EnginePowers } from "../engine.ts";
 import type { AuditedRecord } from "../record/history.ts";
 import { translate } from "../tools/aliases.ts";
 import type { ExecutionRecord } from "../store/store.ts";
 
+/** Whose call it is, or would be. */
+export interface Who {
+  readonly userId: string;
+  readonly keyId: string | null;
+  readonly capsuleId: string | null;
+  /** Of a call that is only imagined. */
+  readonly level?: Level;
+}
+
 export interface Explanation {
   readonly tool: string;
+  readonly who: Who;
+  /** What the tool takes, where there is one. */
+  readonly inputSchema?: JsonObject;
   readonly verdict: "allow" | "deny" | "hold";
   /** One sentence for people. */
   readonly summary: string;
@@ -62,7 +74,7 @@ function withoutData({ read: _read, ...verdict }: Verdict): Verdict {
 
 function told(subject: Subject, gates: readonly Verdict[]): Explanation {
   const tool = subject.tool?.name ?? subject.requestedName;
-  const who = subject.caller.userId;
+  const { userId: who, keyId, capsuleId, level } = subject.caller;
   const refusing = gates.filter((gate) => gate.verdict !== "allow");
   const [first] = refusing;
   const summary = !first
@@ -72,6 +84,8 @@ function told(subject: Subject, gates: readonly Verdict[]): Explanation {
       : `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason}): ${first.message}`;
   return {
     tool,
+    who: { userId: who, keyId, capsuleId, level },
+    ...(subject.tool ? { inputSchema: subject.tool.inputSchema } : {}),
     verdict: first?.verdict ?? "allow",
     summary,
     gates,
@@ -86,6 +100,7 @@ export function explainRecord(record: AuditedRecord): Explanation {
   const [first] = refusals;
   return {
     tool: record.audit?.toolName ?? record.toolName,
+    who: { userId: record.userId, keyId: record.keyId, capsuleId: record.capsuleId },
     verdict: first?.verdict ?? "allow",
     summary: first ? refusedText(first) : endedText(record, gates.length),
     gates,

@@ -4,7 +4,10 @@ import { AppError } from "../errors.ts";
 import type { EnginePowers } from "../engine.ts";
 import { recordedOutcome } from "./outcome.ts";
 
-type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now">;
+type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now" | "background"> & {
+  /** Goes on with an approved call, where it is this instance's to do so. */
+  readonly resume: (approvalId: string) => Promise<void>;
+};
 
 /** How often another instance's work is looked at; our own wakes us, once it has begun. */
 const [LOOK_FIRST_MS, LOOK_EVERY_MS] = [10, 250];
@@ -28,6 +31,9 @@ export async function follow(
       return recordedOutcome(record, approval);
     if (approval?.state === "pending") await p.approvals.settled(executionId, left, signal);
     else {
+      // Agreed to on another instance, which leaves it to the one that works for whoever asked.
+      if (approval?.state === "approved" && look === LOOK_EVERY_MS && !p.active.has(executionId))
+        p.background(p.resume(approval.id));
       await ended(executionId, Math.min(left, look), p);
       look = Math.min(look * 2, LOOK_EVERY_MS);
     }

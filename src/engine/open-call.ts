@@ -22,6 +22,7 @@ export interface OpenCallPowers {
 const MIN_TIMEOUT_MS = 1_000;
 const MAX_NAME = 256;
 const MAX_KEY = 255;
+const MAX_METADATA_BYTES = 16_384;
 
 export function openCall(
   caller: Caller,
@@ -34,6 +35,11 @@ export function openCall(
   const key = request.idempotencyKey ?? null;
   if (key !== null && (key.length === 0 || key.length > MAX_KEY)) {
     throw invalid("/idempotencyKey", `expected 1 to ${MAX_KEY} characters, got ${key.length}`);
+  }
+  const metadata = request.context?.metadata ?? null;
+  // Kept as it is in every record of the call, so it is small or refused.
+  if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
+    throw invalid("/context/metadata", `expected at most ${MAX_METADATA_BYTES} bytes`);
   }
   const meant = translate(request.name, request.arguments ?? {});
   const known = p.registry.get(meant.name);
@@ -48,7 +54,7 @@ export function openCall(
     arguments: meant.arguments,
     timeoutMs: deadlineOf(request.timeoutMs, tool, p),
     sessionId: request.context?.sessionId ?? null,
-    metadata: request.context?.metadata ?? null,
+    metadata,
     idempotencyKey: key,
     entry: request.entry,
     ip: request.ip ?? null,

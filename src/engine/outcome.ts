@@ -7,6 +7,7 @@ import type {
   JsonObject,
   Outcome,
   Status,
+  TimeLimit,
   Verdict,
 } from "../call.ts";
 import type { Code, Fault } from "../errors.ts";
@@ -147,7 +148,12 @@ export function heldOutcome(
 
 export interface Cancelled {
   readonly reason: CancelReason;
-  readonly partial: Json;
+  /** What the tool handed over when it was stopped. */
+  readonly result: RunResult | null;
+  /** Of a timeout: the time that was up. */
+  readonly limit: TimeLimit | null;
+  /** The longest timeout that a caller may give. */
+  readonly maxTimeoutMs: number;
   readonly dispatched: boolean;
   readonly note: string | null;
 }
@@ -158,30 +164,34 @@ export function cancelledOutcome(
   cancelled: Cancelled,
   endedAt: number,
 ): Outcome {
-  const { reason, partial, dispatched, note } = cancelled;
-  const metadata = note === null ? NOTHING : { cancelNote: note };
+  const { reason, result, dispatched, note } = cancelled;
+  const noted = result?.metadata ?? NOTHING;
   return outcome(call, {
     status: "cancelled",
-    output: partial,
-    error: cancelFault(call, reason),
+    output: result?.output ?? null,
+    recorded: result?.recorded,
+    error: reason === "timeout" ? timeoutFault(call, cancelled) : stopFault(reason),
     cancelReason: reason,
     trail,
     visible: true,
     dispatched,
     endedAt,
-    metadata,
+    metadata: note === null ? noted : { ...noted, cancelNote: note },
   });
 }
 
-function cancelFault(call: Call, reason: CancelReason): Fault {
-  if (reason === "timeout") {
-    return {
-      code: "TIMEOUT",
-      reason: "timeout",
-      message: `Tool execution timeout (${call.timeoutMs / 1000}s)`,
-      remedy: "ask for less, or give a longer timeout (at most 300000 ms)",
-    };
-  }
+function timeoutFault(call: Call, { limit, maxTimeoutMs }: Cancelled): Fault {
+  const { ms, whose } = limit ?? { ms: call.timeoutMs, whose: null };
+  const longer = ms < maxTimeoutMs ? `, or give a longer timeout (at most ${maxTimeoutMs} ms)` : "";
+  return {
+    code: "TIMEOUT",
+    reason: "timeout",
+    message: `Tool execution timeout (${ms / 1000}s)${whose === null ? "" : `: ${whose}`}`,
+    remedy: `ask for less${whose === null ? longer : ", or give more time where this limit is set"}`,
+  };
+}
+
+function stopFault(reason: "user" | "shutdown"): Fault {
   const message = reason === "user" ? "The execution was cancelled" : "The server is shutting down";
   return { code: "CANCELLED", reason, message };
 }
@@ -189,15 +199,17 @@ function cancelFault(call: Call, reason: CancelReason): Fault {
 /** What the record says of an execution, as the answer would have been. */
 export function recordedOutcome(record: ExecutionRecord, approval: ApprovalNotice | null): Outcome {
   const { id, status, startTime: startedAt, endTime: endedAt } = record;
+  const notKept = notKeptFault(record);
   return {
     executionId: id,
     toolName: record.toolName,
     requestedName: record.requestedName,
     category: record.category,
     status,
-    success: status === "success",
-    output: record.result,
-    error: faultOfRecord(record),
+    success: status === "success" && notKept === null,
+    // A beginning must not pass for the whole.
+    output: notKept ? null : record.result,
+    error: faultOfRecord(record) ?? notKept,
     cancelReason: record.cancelReason,
     gates: record.gates as unknown as readonly Verdict[],
     visible: true,
@@ -229,6 +241,17 @@ export const replayedOutcome = (
   record: ExecutionRecord,
   approval: ApprovalNotice | null,
 ): Outcome => ({ ...recordedOutcome(record, approval), replayed: true });
+
+/** It ran; what it gave is not there any more. */
+function notKeptFault({ id, status, resultCut }: ExecutionRecord): Fault | null {
+  if (resultCut === null) return null;
+  return {
+    code: "CONFLICT",
+    reason: "result_not_kept",
+    message: `${id} ended as ${status}; its result was not kept: ${resultCut.size} bytes, sha-256 ${resultCut.sha256}`,
+    remedy: `it has run: its record has the beginning of the result (GET /api/v1/executions/${id})`,
+  };
+}
 
 function faultOfRecord({ errorCode, errorReason, error, remedy }: ExecutionRecord): Fault | null {
   if (errorCode === null) return null;

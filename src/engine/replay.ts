@@ -7,7 +7,7 @@ import type { Registry } from "../tools/registry.ts";
 export interface Replayed {
   /** Calls that both sets of rules were asked about. */
   readonly tried: number;
-  /** Calls of tools that do not exist any more. */
+  /** Calls of tools that do not exist any more, and those whose arguments were too large to keep. */
   readonly left: number;
   readonly changed: readonly ChangedVerdict[];
 }
@@ -32,7 +32,7 @@ export interface Said {
 
 /** Recorded arguments are masked: a rule about a secret's value sees the mask. */
 export async function replay(
-  records: Iterable<AuditedRecord>,
+  records: Iterable<AuditedRecord> | AsyncIterable<AuditedRecord>,
   registry: Pick<Registry, "get">,
   now: GatePowers,
   draft: GatePowers,
@@ -40,9 +40,10 @@ export async function replay(
   let tried = 0;
   let left = 0;
   const changed: ChangedVerdict[] = [];
-  for (const record of records) {
+  for await (const record of records) {
     const tool = registry.get(record.audit?.toolName ?? record.toolName);
-    if (tool === null) {
+    // What the rules would see of cut arguments is not what they saw.
+    if (tool === null || record.argumentsCut !== null) {
       left++;
       continue;
     }
@@ -111,6 +112,7 @@ function callerOf(record: AuditedRecord): Caller {
     keyId,
     role: "user",
     plan: null,
+    plans: { tenant: null, user: null, key: null },
     level: "view_only",
     scopes: [],
     limits: null,

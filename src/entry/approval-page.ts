@@ -2,17 +2,20 @@
 // answers are taken from our own page alone.
 import { type Context, Hono } from "hono";
 import type { ApprovalView } from "../approval/approval.ts";
-import type { Json, JsonObject } from "../call.ts";
+import type { Caller, Json, JsonObject } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { visible } from "../util/visible.ts";
 import { iso } from "./api/shapes.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "./doors.ts";
-import { html, type Html, layout, pageHeaders } from "./html.ts";
-import { admit, parseBody, requestIdOf, type WebEnv } from "./request.ts";
+import { facts, html, type Html, layout, NOTHING, pageHeaders } from "./html.ts";
+import { admit, parseBody, readForm, requestIdOf, type WebEnv } from "./request.ts";
 
 const MAX_FORM_BYTES = 1_048_576;
 const MAX_COMMENT = 1_000;
+/** How often the page looks whether a call that was agreed to has ended, and for how long after the decision. */
+const LOOK_EVERY_SECONDS = 2;
+const LOOK_FOR_MS = 600_000;
 
 export function createApprovalPages(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
@@ -22,14 +25,15 @@ export function createApprovalPages(doors: Doors): Hono<WebEnv> {
   app.get("/a/:id", async (c) => {
     const caller = await admit(doors, c, "GET");
     const approval = await doors.approvals.show(caller, c.req.param("id"));
-    return c.body(layout(`Approval ${approval.id}`, body(approval, doors)), 200, {
-      ...pageHeaders(),
-      "Request-Id": requestIdOf(c, doors),
+    const outcome = await outcomeOf(doors, caller, approval);
+    const text = layout(`Approval ${approval.id}`, body(approval, { doors, caller, outcome }), {
+      refreshSeconds: outcome?.mayChange ? LOOK_EVERY_SECONDS : 0,
     });
+    return c.body(text, 200, { ...pageHeaders(), "Request-Id": requestIdOf(c, doors) });
   });
   app.post("/a/:id/approve", async (c) => {
     const caller = await admit(doors, c, "POST");
-    const form = await readForm(c);
+    const form = await readVote(c);
     const edited = form.edited === "" ? {} : { arguments: argumentsOf(form.edited) };
     const { id } = await doors.approvals.approve(caller, c.req.param("id"), {
       ...form.vote,
@@ -39,31 +43,15 @@ export function createApprovalPages(doors: Doors): Hono<WebEnv> {
   });
   app.post("/a/:id/deny", async (c) => {
     const caller = await admit(doors, c, "POST");
-    const { vote } = await readForm(c);
+    const { vote } = await readVote(c);
     const { id } = await doors.approvals.decline(caller, c.req.param("id"), vote);
     return back(c, id);
   });
   return app;
 }
 
-async function readForm(c: Context<WebEnv>) {
-  const length = Number(c.req.header("content-length") ?? Number.NaN);
-  // Browsers say how long a form is; anything else is no form of ours.
-  if (!(length <= MAX_FORM_BYTES))
-    throw new AppError(
-      "PAYLOAD_TOO_LARGE",
-      "body_too_large",
-      `The form is larger than ${MAX_FORM_BYTES} bytes`,
-    );
-  const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/x-www-form-urlencoded")
-    throw new AppError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      "content_type",
-      `Content type '${type ?? ""}' is not understood`,
-      { remedy: "use the form of the page" },
-    );
-  const fields = new URLSearchParams(await c.req.text());
+async function readVote(c: Context<WebEnv>) {
+  const fields = await readForm(c, MAX_FORM_BYTES);
   const comment = (fields.get("comment") ?? "").trim().slice(0, MAX_COMMENT);
   const version = fields.get("version");
   const vote = { ...(comment === "" ? {} : { comment }), ...(version === null ? {} : { version }) };
@@ -79,59 +67,97 @@ function argumentsOf(text: string): JsonObject {
   });
 }
 
-function body(a: ApprovalView, doors: Doors): Html {
+interface Outcome {
+  readonly text: Html;
+  /** The call has not ended, and the decision is not long ago. */
+  readonly mayChange: boolean;
+}
+
+/** What became of the call once it was decided; null before. */
+async function outcomeOf(doors: Doors, caller: Caller, a: ApprovalView): Promise<Outcome | null> {
+  const found = a.state === "pending" ? null : await doors.history.progress(caller, a.executionId);
+  if (!found) return null;
+  const { status, endTime, executionTime, error, errorCode, errorReason } = found;
+  const isOver = endTime !== null;
+  const codes = [errorCode, errorReason].filter((code) => code !== null).join(" / ");
+  const how = error === null ? "" : `: ${visible(error)}`;
+  const took = status === "success" ? `: it ran for ${Math.round(executionTime ?? 0)} ms` : "";
+  const wait = status === "pending" ? ": it is about to run" : ": it has not ended yet";
+  const own = await doors.history.read(caller, a.executionId);
+  const text = html`
+    <h2>Outcome</h2>
+    <p><strong>${status}</strong>${how}${took}${isOver ? "" : wait}</p>
+    ${codes === "" ? NOTHING : html`<p><code>${codes}</code></p>`}
+    ${own ? html`<p><a href="/x/${a.executionId}">The record of this call</a></p>` : NOTHING}
+  `;
+  const since = doors.now() - (a.decidedAt ?? a.createdAt);
+  return { text, mayChange: !isOver && since < LOOK_FOR_MS };
+}
+
+interface Reading {
+  readonly doors: Doors;
+  readonly caller: Caller;
+  readonly outcome: Outcome | null;
+}
+
+function body(a: ApprovalView, { doors, caller, outcome }: Reading): Html {
   const left = Math.max(0, Math.round((a.expiresAt - doors.now()) / 1000));
-  const until = a.state === "pending" ? ` (${left} s left)` : "";
-  const rows: [string, string][] = [
-    [
-      "state",
-      `${a.state}${a.needed > 1 ? `, ${a.votes.length} of ${a.needed} people agreed` : ""}`,
-    ],
-    ["asked by", `${a.requester} (key ${a.keyId ?? "none"}, capsule ${a.capsuleId ?? "none"})`],
-    ["tool", a.toolName],
-    ["risk", a.risk],
-    ["asked at", iso(a.createdAt)],
-    ["runs out at", `${iso(a.expiresAt)}${until}`],
-    ["policy", a.policyVersion],
-    ["tool pin", a.toolPin],
-    ["execution", a.executionId],
-  ];
+  const agreed = a.needed > 1 ? `, ${a.votes.length} of ${a.needed} people agreed` : "";
+  const edited = a.editedArguments;
   return html`
     <p><a href="/">Ostiary</a></p>
     <h1>${a.requester} wants to run ${a.toolName}</h1>
+    ${outcome?.text ?? NOTHING}
     <ul>
       ${a.reasons.map(({ message, rule }) => html`<li>${visible(message)}${rule === undefined ? "" : ` (${rule})`}</li>`)}
     </ul>
     <h2>Arguments</h2>
     <pre>${json(a.arguments)}</pre>
     ${
-      a.editedArguments === null
-        ? html``
+      edited === null
+        ? NOTHING
         : html`<h2>Arguments, edited by an approver</h2>
-            <pre>${json(a.editedArguments)}</pre>`
+            <pre>${json(edited)}</pre>`
     }
     <p>Secret-like values are masked; characters that do not show are written out.</p>
-    <table>
-      <tbody>
-        ${rows.map(
-          ([name, value]) =>
-            html`<tr>
-              <th>${name}</th>
-              <td>${value}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${
-      a.votes.length === 0
-        ? html``
-        : html`<h2>Votes</h2>
-            <ul>
-              ${a.votes.map((vote) => html`<li>${vote.userId}: ${vote.decision}${vote.comment === null ? "" : ` – ${visible(vote.comment)}`} (${iso(vote.at)})</li>`)}
-            </ul>`
-    }
-    ${a.mayDecide ? forms(a) : html`<p>You cannot decide it: ${a.mayNot ?? "it is not pending"}.</p>`}
+    ${facts([
+      ["state", a.state + (a.selfApproved ? ", self-approved" : "") + agreed],
+      ["asked by", `${a.requester} (key ${a.keyId ?? "none"}, capsule ${a.capsuleId ?? "none"})`],
+      ["tool", a.toolName],
+      ["risk", a.risk],
+      ["asked at", iso(a.createdAt)],
+      ["runs out at", iso(a.expiresAt) + (a.state === "pending" ? ` (${left} s left)` : "")],
+      ["policy", a.policyVersion],
+      ["tool pin", a.toolPin],
+      ["execution", a.executionId],
+    ])}
+    ${votes(a)} ${a.mayDecide && a.requester === caller.userId ? OWN : NOTHING}
+    ${a.mayDecide ? forms(a) : html`<p>${whyNot(a, caller)}.</p>`}
   `;
+}
+
+const OWN = html`<p>
+  <strong>You asked for this yourself.</strong> If you agree, it is recorded as self-approved.
+</p>`;
+
+function votes(a: ApprovalView): Html {
+  const shown = a.votes.map(({ userId, decision, comment, at }) => {
+    return html`<li>
+      ${userId}: ${decision}${comment === null ? "" : ` – ${visible(comment)}`} (${iso(at)})
+    </li>`;
+  });
+  return shown.length === 0
+    ? NOTHING
+    : html`<h2>Votes</h2>
+        <ul>
+          ${shown}
+        </ul>`;
+}
+
+function whyNot(a: ApprovalView, { userId }: Caller): string {
+  const own = a.votes.find((vote) => vote.userId === userId);
+  if (own) return own.decision === "approve" ? "You agreed to this call" : "You declined this call";
+  return `You cannot decide it: ${a.mayNot ?? "it is not pending"}`;
 }
 
 /** Saying no comes first, and nothing is focused: a stray Enter must not agree to anything. */
@@ -142,7 +168,6 @@ function forms(a: ApprovalView): Html {
       >Comment, told to the caller<br /><textarea
         name="comment"
         rows="2"
-        cols="60"
         maxlength="${MAX_COMMENT}"
       ></textarea>
     </label>
@@ -161,7 +186,7 @@ function forms(a: ApprovalView): Html {
         <p>
           <label
             >JSON; leave the masks where they are to keep the secrets, leave it empty to change
-            nothing<br /><textarea name="arguments" rows="8" cols="80"></textarea>
+            nothing<br /><textarea name="arguments" rows="8"></textarea>
           </label>
         </p>
       </details>

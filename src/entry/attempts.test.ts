@@ -6,9 +6,10 @@ import { createAttempts } from "./attempts.ts";
 const bad = new AppError("UNAUTHORIZED", "bad_credentials", "not known here");
 
 describe("wrong credentials", () => {
-  const house = (maxCounters = 100) => {
+  const house = (maxCounters = 100, perMinute: number | null = null) => {
     let now = 0;
-    const attempts = createAttempts(createMemoryState({ now: () => now, maxCounters }));
+    const state = createMemoryState({ now: () => now, maxCounters });
+    const attempts = createAttempts({ state, perMinute: () => perMinute });
     return { attempts, later: (ms: number) => (now += ms) };
   };
 
@@ -24,6 +25,21 @@ describe("wrong credentials", () => {
     expect(attempts.refused(bad, "10.0.0.2")).toBe(bad);
     later(65_000);
     expect(attempts.refused(bad, "10.0.0.1")).toBe(bad);
+  });
+
+  test("item 2, R176: without a credential, with a wrong one or anonymous: one window of the address", () => {
+    const { attempts, later } = house(100, 3);
+    const none = new AppError("UNAUTHORIZED", "no_credentials", "none");
+    expect(attempts.refused(none, "10.0.0.1")).toBe(none);
+    expect(attempts.refused(bad, "10.0.0.1")).toBe(bad);
+    expect(attempts.anonymous("10.0.0.1")).toBeNull();
+    const { fault } = attempts.refused(none, "10.0.0.1") as AppError;
+    expect(fault).toMatchObject({ reason: "rate_ip", retryAfterSeconds: 65 });
+    expect(attempts.anonymous("10.0.0.1")).toMatchObject({ fault: { reason: "rate_ip" } });
+    expect(attempts.anonymous("10.0.0.2")).toBeNull();
+    expect(attempts.anonymous(undefined)).toBeNull();
+    later(65_000);
+    expect(attempts.refused(none, "10.0.0.1")).toBe(none);
   });
 
   test("other refusals, other errors and unknown addresses are passed on", () => {

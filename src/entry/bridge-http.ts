@@ -4,6 +4,8 @@ import type { Json } from "../call.ts";
 
 export interface Target {
   readonly url: URL;
+  /** Where it is reached without an address. */
+  readonly socketPath?: string | undefined;
   readonly key: string;
   readonly agent: Agent;
 }
@@ -32,7 +34,8 @@ export function exchange(target: Target, outgoing: Outgoing): Promise<Answer> {
     ...outgoing.headers,
   };
   return new Promise((resolve, reject) => {
-    const options = { method, headers, signal, agent: target.agent };
+    const { agent, socketPath } = target;
+    const options = { method, headers, signal, agent, ...(socketPath && { socketPath }) };
     request(target.url, options, (response) => resolve(answerOf(response)))
       .on("error", reject)
       .end(body);

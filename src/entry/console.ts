@@ -2,15 +2,29 @@
 import { type Context, Hono } from "hono";
 import type { Caller, Verdict } from "../call.ts";
 import { AppError, CODES } from "../errors.ts";
+import type { ExecutionRecord } from "../store/store.ts";
+import { noticeOf } from "./api/approvals.ts";
 import { executionView } from "./api/record.ts";
-import { executionNotFound } from "./api/shapes.ts";
+import { executionNotFound, iso } from "./api/shapes.ts";
 import type { Doors } from "./doors.ts";
-import { html, type Html, layout, pageHeaders, stylesheet } from "./html.ts";
+import { html, type Html, layout, NOTHING, pageHeaders, stylesheet, table } from "./html.ts";
+import { isHttps } from "./origin.ts";
 import { failureOf, faultHeaders } from "./problem.ts";
-import { admit, refuse, requestIdOf, type WebEnv } from "./request.ts";
+import {
+  admit,
+  assertOwnPage,
+  ipOf,
+  known,
+  readForm,
+  refuse,
+  requestIdOf,
+  type WebEnv,
+} from "./request.ts";
 
 const COOKIE = "ostiary_session";
 const RECENT = 10;
+const WAITING = 50;
+const MAX_SIGN_IN_BYTES = 4_096;
 
 export function createConsole(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
@@ -18,7 +32,7 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
   app.get("/", async (c) => {
     const token = c.req.query("t");
     // A link checker that asks with HEAD must not use the link up.
-    if (token !== undefined && c.req.method === "GET") return signIn(c, doors, token);
+    if (token !== undefined && c.req.method === "GET") return signIn(c, doors, token, "/");
     return home(c, doors, await signedIn(c, doors));
   });
   app.get("/style.css", (c) =>
@@ -27,6 +41,7 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
       "X-Content-Type-Options": "nosniff",
     }),
   );
+  app.post("/sign-in", (c) => signInWithKey(c, doors));
   app.get("/x/:id", async (c) => explained(c, doors, await signedIn(c, doors)));
   app.post("/logout", async (c) => {
     await admit(doors, c, "POST");
@@ -39,7 +54,32 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
 
 const signedIn = (c: Context<WebEnv>, doors: Doors): Promise<Caller> => admit(doors, c, "GET");
 
-async function signIn(c: Context<WebEnv>, doors: Doors, token: string): Promise<Response> {
+/** For people who have a key and not the server's machine: the key becomes a session that ends with it. */
+async function signInWithKey(c: Context<WebEnv>, doors: Doors): Promise<Response> {
+  const isEmpty = c.req.header("content-length") === "0";
+  const fields = isEmpty ? new URLSearchParams() : await readForm(c, MAX_SIGN_IN_BYTES);
+  const next = ownPath(fields.get("next") ?? "/");
+  c.set("next", next);
+  const key = (fields.get("key") ?? "").trim();
+  if (key === "")
+    throw new AppError("UNAUTHORIZED", "no_credentials", "Enter the key to sign in with");
+  assertOwnPage(doors, c);
+  const caller = await known(doors, { authorization: `Bearer ${key}`, cookie: undefined }, ipOf(c));
+  const { token } = await doors.identity.createLoginToken(caller);
+  return signIn(c, doors, token, next);
+}
+
+/** A page of ours, else the first one. */
+function ownPath(path: string): string {
+  return /^\/(?![/\\])[\w\-./]{0,200}$/.test(path) ? path : "/";
+}
+
+async function signIn(
+  c: Context<WebEnv>,
+  doors: Doors,
+  token: string,
+  next: string,
+): Promise<Response> {
   const session = await doors.identity.redeemLoginToken(token);
   if (!session) {
     throw new AppError(
@@ -54,29 +94,18 @@ async function signIn(c: Context<WebEnv>, doors: Doors, token: string): Promise<
   c.header("Referrer-Policy", "no-referrer");
   c.header("Cache-Control", "no-store");
   c.header("Request-Id", requestIdOf(c, doors));
-  return c.redirect("/", 303);
+  return c.redirect(next, 303);
 }
 
-const isHttps = (doors: Doors): boolean => doors.settings.baseUrl.startsWith("https:");
-const cookieName = (doors: Doors): string => (isHttps(doors) ? `__Host-${COOKIE}` : COOKIE);
+const cookieName = ({ settings }: Doors): string =>
+  isHttps(settings) ? `__Host-${COOKIE}` : COOKIE;
 const cookieFlags = (doors: Doors): string =>
-  `Path=/; HttpOnly; SameSite=Lax${isHttps(doors) ? "; Secure" : ""}`;
+  `Path=/; HttpOnly; SameSite=Lax${isHttps(doors.settings) ? "; Secure" : ""}`;
 
 async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
-  const { executions } = await doors.history.list(caller, { limit: RECENT });
-  const rows = executions.map(executionView).map(
-    (e) =>
-      html`<tr>
-        <td>
-          <a href="/x/${e.id}"><code>${e.id}</code></a>
-        </td>
-        <td>${e.toolName}</td>
-        <td>${e.status}${e.errorCode === undefined ? "" : ` (${e.errorCode})`}</td>
-        <td>${e.startTime}</td>
-        <td>${e.executionTime ?? ""}</td>
-      </tr>`,
-  );
+  const [waiting, recent] = await Promise.all([waitingFor(doors, caller), lastOf(doors, caller)]);
   const { baseUrl, version } = doors.settings;
+  const capsule = caller.capsuleId ?? "none";
   return page(
     c,
     doors,
@@ -85,9 +114,10 @@ async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<R
       <h1>Ostiary</h1>
       <p>
         You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule
-        ${caller.capsuleId ?? "none"}) of tenant ${caller.tenantId}.
+        ${capsule}) of tenant ${caller.tenantId}.
       </p>
       <form method="post" action="/logout"><button>Sign out</button></form>
+      ${waiting}
       <ul>
         <li>
           <a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>,
@@ -97,43 +127,74 @@ async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<R
         <li>Version ${version}</li>
       </ul>
       <h2>Last executions</h2>
-      ${
-        rows.length === 0
-          ? html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>`
-          : html`<table>
-              <thead>
-                <tr>
-                  <th>id</th>
-                  <th>tool</th>
-                  <th>status</th>
-                  <th>started</th>
-                  <th>ms</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${rows}
-              </tbody>
-            </table>`
-      }
+      ${recent}
     `,
   );
 }
 
+/** What this person can decide now; nothing for everybody else. */
+async function waitingFor(doors: Doors, caller: Caller): Promise<Html> {
+  const { items } = await doors.approvals.list(caller, { state: "pending", limit: WAITING });
+  const rows = items
+    .filter(({ mayDecide }) => mayDecide)
+    .map((a) => ({
+      cells: [
+        html`<a href="/a/${a.id}"><code>${a.id}</code></a>`,
+        a.requester,
+        a.toolName,
+        iso(a.createdAt),
+        iso(a.expiresAt),
+      ],
+    }));
+  if (rows.length === 0) return NOTHING;
+  const heads = ["approval", "asked by", "tool", "asked at", "runs out at"];
+  return html`<h2>Waiting for your decision</h2>
+    ${table(heads, rows)}`;
+}
+
+async function lastOf(doors: Doors, caller: Caller): Promise<Html> {
+  // Administrators want to know what their agents do; what they did themselves is among it.
+  const whose = caller.role === "admin" ? { userId: "*" } : {};
+  const { executions } = await doors.history.list(caller, { limit: RECENT, ...whose });
+  if (executions.length === 0)
+    return html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>`;
+  const rows = executions.map(executionView).map((e) => ({
+    cells: [
+      html`<a href="/x/${e.id}"><code>${e.id}</code></a>`,
+      e.userId,
+      e.toolName,
+      e.status + (e.errorCode === undefined ? "" : ` (${e.errorCode})`),
+      e.startTime,
+      e.executionTime ?? "",
+    ],
+  }));
+  return table(["id", "user", "tool", "status", "started", "ms"], rows);
+}
+
+/** Who agreed to it, or did not; nothing when nobody was asked. */
+async function decidedBy(record: ExecutionRecord, caller: Caller, doors: Doors): Promise<Html> {
+  const notice =
+    record.approvalId === null ? null : await noticeOf(caller, record.approvalId, doors);
+  if (notice === null) return html``;
+  const link = html`<a href="/a/${notice.id}">approval</a>`;
+  const people = notice.decidedBy?.join(" and ") ?? "";
+  if (people === "") return html`<p>${link}: ${notice.state}</p>`;
+  const verb = notice.state === "declined" ? "declined by" : "agreed to by";
+  const self = notice.selfApproved ? ", self-approved" : "";
+  return html`<p>${verb} <strong>${people}</strong> (${link}: ${notice.state}${self})</p>`;
+}
+
 async function explained(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
   const id = c.req.param("id") ?? "";
-  const record = await doors.history.get(caller, id);
+  const record = await doors.history.read(caller, id);
   if (!record) throw executionNotFound(id);
   const { gates, ...facts } = executionView(record);
-  const verdicts = ((gates ?? []) as readonly Verdict[]).map(
-    (gate) =>
-      html`<tr>
-        <td>${gate.stage}</td>
-        <td>${gate.verdict}</td>
-        <td>${gate.reason ?? ""}</td>
-        <td>${gate.message ?? ""}</td>
-        <td>${gate.remedy ?? ""}</td>
-      </tr>`,
-  );
+  const rows = ((gates ?? []) as readonly Verdict[]).map((gate) => ({
+    cells: [gate.stage, gate.verdict, gate.reason ?? "", gate.message ?? "", gate.remedy ?? ""],
+  }));
+  const heads = ["stage", "verdict", "reason", "message", "remedy"];
+  const { userId, keyId, capsuleId, entry } = record;
+  const through = `key ${keyId ?? "none"}, capsule ${capsuleId ?? "none"}, over ${entry}`;
   return page(
     c,
     doors,
@@ -141,28 +202,17 @@ async function explained(c: Context<WebEnv>, doors: Doors, caller: Caller): Prom
     html`
       <p><a href="/">Ostiary</a></p>
       <h1><code>${id}</code></h1>
+      <p>asked by <strong>${userId}</strong> (${through})</p>
       <p>
         ${record.requestedName}:
         ${record.status}${record.error === null ? "" : ` – ${record.error}`}
       </p>
+      ${await decidedBy(record, caller, doors)}
       ${
-        verdicts.length === 0
-          ? html``
+        rows.length === 0
+          ? NOTHING
           : html`<h2>Gate</h2>
-              <table>
-                <thead>
-                  <tr>
-                    <th>stage</th>
-                    <th>verdict</th>
-                    <th>reason</th>
-                    <th>message</th>
-                    <th>remedy</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${verdicts}
-                </tbody>
-              </table>`
+              ${table(heads, rows)}`
       }
       <h2>Record</h2>
       <pre>${JSON.stringify(facts, null, 2)}</pre>
@@ -182,22 +232,46 @@ export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Re
   if (!(c.req.header("accept") ?? "").includes("text/html")) return refuse(c, doors, cause);
   const failure = failureOf(cause);
   if (failure.code === "INTERNAL_SERVER_ERROR") return refuse(c, doors, cause);
-  const signInHint = html`<p>
-    Run <code>ostiary open</code> on the machine of the server: it prints a link that signs you in
-    once. Programs send <code>Authorization: Bearer &lt;key&gt;</code>.
-  </p>`;
-  const body = html`
-    <h1>Ostiary</h1>
-    <p>${failure.message}.</p>
-    ${failure.code === "UNAUTHORIZED" ? signInHint : html`<p>${failure.remedy ?? ""}</p>`}
-  `;
+  const isSignIn = failure.code === "UNAUTHORIZED";
+  const help = isSignIn ? signInForm(c) : html`<p>${failure.remedy ?? ""}</p>`;
+  const body = html`<h1>Ostiary</h1>
+    <p>${sentence(failure.message)}</p>
+    ${help}`;
   return new Response(layout("Ostiary", body), {
     status: CODES[failure.code].http,
     headers: {
       ...pageHeaders(),
-      "Referrer-Policy": "no-referrer",
+      // A page with a form tells its own origin where it comes from; the address of the others may hold a code.
+      ...(isSignIn ? {} : { "Referrer-Policy": "no-referrer" }),
       ...faultHeaders(cause),
       "Request-Id": requestIdOf(c, doors),
     },
   });
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function signInForm(c: Context<WebEnv>): Html {
+  const next = ownPath(c.get("next") ?? c.req.path);
+  return html`
+    <h2>Sign in</h2>
+    <form method="post" action="/sign-in">
+      <input type="hidden" name="next" value="${next}" />
+      <p>
+        <label>
+          Your key<br />
+          <input type="password" name="key" autocomplete="current-password" required />
+        </label>
+      </p>
+      <p><button>Sign in</button></p>
+    </form>
+    <p>
+      It needs scope <code>tool:approve</code> or <code>*</code>; an administrator makes one with
+      <code>ostiary keys create &lt;name&gt; --user &lt;id&gt; --scope tool:approve</code>.
+    </p>
+    <p>
+      Or run <code>ostiary open</code> on the machine of the server: it prints a link that signs you
+      in once. Programs send <code>Authorization: Bearer &lt;key&gt;</code>.
+    </p>
+  `;
 }

@@ -9,7 +9,7 @@ import { createMiddleware } from "hono/factory";
 import { AppError, CODES } from "../errors.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "./doors.ts";
-import { DOCS_POLICY, document, html, layout, pageHeaders } from "./html.ts";
+import { DOCS_POLICY, document, html, layout, pageHeaders, table } from "./html.ts";
 import { openapiDocument } from "./openapi.ts";
 import { admit, requestIdOf, type WebEnv } from "./request.ts";
 
@@ -24,8 +24,18 @@ export function createDocs(doors: Doors): Hono<WebEnv> {
     await admit(doors, c);
     await next();
   });
+  // Made once for what it is made of: the schemas of all endpoints take their time.
+  let made = { of: "", bytes: new Uint8Array() };
+  const openapi = (): Uint8Array<ArrayBuffer> => {
+    const of = `${doors.settings.version} ${doors.settings.baseUrl}`;
+    if (made.of !== of) {
+      const bytes = new TextEncoder().encode(JSON.stringify(openapiDocument(doors.settings)));
+      made = { of, bytes };
+    }
+    return made.bytes;
+  };
   app.get("/openapi.json", signedIn, (c) =>
-    c.json(openapiDocument(doors.settings), 200, { "Cache-Control": "no-store" }),
+    c.body(openapi(), 200, { "Content-Type": "application/json", "Cache-Control": "no-store" }),
   );
   app.get("/docs", signedIn, (c) => c.body(REFERENCE, 200, pageHeaders(DOCS_POLICY)));
   app.get("/docs/errors", signedIn, (c) => c.body(errorPage(), 200, pageHeaders()));
@@ -89,17 +99,18 @@ function packageDir(file: string): string {
 }
 
 function errorPage(): string {
-  const rows = Object.entries(CODES).map(
-    ([code, row]) =>
-      html`<tr id="${code}">
-        <td><code>${code}</code></td>
-        <td>${row.http}</td>
-        <td>${row.title}</td>
-        <td>${row.reasons.join(", ")}</td>
-        <td>${row.retryable ? "yes" : "no"}</td>
-        <td>${row.exit}</td>
-      </tr>`,
-  );
+  const rows = Object.entries(CODES).map(([code, row]) => ({
+    id: code,
+    cells: [
+      html`<code class="whole">${code}</code>`,
+      row.http,
+      row.title,
+      row.reasons.join(", "),
+      row.retryable ? "yes" : "no",
+      row.exit,
+    ],
+  }));
+  const heads = ["code", "HTTP", "meaning", "reasons", "repeat later?", "exit code"];
   return layout(
     "Ostiary error codes",
     html`
@@ -109,21 +120,7 @@ function errorPage(): string {
         <code>code</code> is one of these, <code>reason</code> says why, <code>remedy</code> what to
         do; the same words on every surface.
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th>code</th>
-            <th>HTTP</th>
-            <th>meaning</th>
-            <th>reasons</th>
-            <th>repeat later?</th>
-            <th>exit code</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
+      ${table(heads, rows)}
     `,
   );
 }

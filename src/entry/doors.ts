@@ -7,10 +7,12 @@ import type { Replayed } from "../engine/replay.ts";
 import type { DocumentKind, Documents, Governance } from "../governance/governance.ts";
 import type { Directory } from "../identity/directory.ts";
 import type { Identity } from "../identity/index.ts";
+import type { Standing } from "../identity/standing.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { History } from "../record/history.ts";
 import type { Live } from "../record/live.ts";
 import type { Budgets } from "../limits/budget.ts";
+import type { Requests } from "../limits/requests.ts";
 import type { ModeAuthority } from "../mode/mode.ts";
 import type { Metrics } from "../record/metrics.ts";
 import type { Policies } from "../policy/policy.ts";
@@ -20,12 +22,16 @@ import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
+import type { Turns } from "../util/turns.ts";
 import type { ApiDesk } from "../external/desk.ts";
 import type { LoginDesk } from "../upstream/login-desk.ts";
 import type { ServerDesk } from "../upstream/servers.ts";
 import type { Upstreams } from "../upstream/upstream.ts";
 import type { Webhooks } from "../webhook/webhook.ts";
 import type { Attempts } from "./attempts.ts";
+import type { Clients } from "./client-address.ts";
+import type { Connections } from "./connections.ts";
+import type { Rooms } from "./rooms.ts";
 
 export interface Doors {
   readonly engine: Engine;
@@ -34,6 +40,8 @@ export interface Doors {
   readonly registry: Registry;
   /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
   readonly visibility: { on(listener: () => void): () => void };
+  /** Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more. */
+  readonly standing: Pick<Standing, "watch">;
   /** How the caller's capsule wants tools listed to MCP clients. */
   readonly listing: (caller: Caller) => Promise<Listing>;
   readonly history: History;
@@ -64,12 +72,18 @@ export interface Doors {
   readonly soleTenant: () => Promise<string | null>;
   readonly budgets: Pick<Budgets, "usage" | "plans">;
   readonly attempts: Attempts;
+  readonly clients: Clients;
+  readonly requests: Pick<Requests, "count">;
+  readonly rooms: Rooms;
+  /** Large bodies are parsed one after the other. */
+  readonly turns: Pick<Turns, "next">;
+  readonly connections: Connections;
   readonly health: Health;
   readonly tracing: Pick<Tracing, "on" | "request">;
   readonly log: Log;
   readonly ids: Ids;
   /** As the record masks: to compare with what it holds. */
-  readonly masker: Pick<Masker, "value">;
+  readonly masker: Pick<Masker, "valueInTurns">;
   readonly now: () => number;
   readonly settings: DoorSettings;
 }
@@ -97,8 +111,12 @@ export interface DoorSettings {
   readonly mcpSessionTimeoutMs: number;
   /** Signs what travels through clients and back; the same on every instance. */
   readonly stateKey: Uint8Array;
-  /** Base URL for links, known once the listener is up. */
+  /** Scheme, host and port that a proxy in front is reached at; null: there is none. */
+  readonly publicUrl: string | null;
+  /** Base URL for links, known once the listener is up: the public one where there is one. */
   baseUrl: string;
+  /** Where the listener itself is reached; empty until it is up. */
+  localUrl: string;
 }
 
 /** Parts that must answer before the server is ready; each row says which one is missing. */
@@ -124,7 +142,7 @@ export interface RequestContext {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
   readonly within?: Trace | undefined;
-  /** Address of the client as the listener saw it. */
+  /** Address of the client, as the listener or a trusted proxy saw it. */
   readonly ip?: string | undefined;
   readonly doors: Doors;
 }

@@ -9,32 +9,49 @@ export interface EventSource {
   readonly open: (signal: AbortSignal) => AsyncIterable<LiveEvent>;
   /** The request's own signal. */
   readonly signal: AbortSignal;
-  /** Rejects once the credential no longer holds; asked with each heartbeat. */
-  readonly recheck: () => Promise<unknown>;
+  /** Fires once the caller stands no more. */
+  readonly over: AbortSignal;
+  /** Called when nobody reads any more. */
+  readonly left: () => void;
   readonly heartbeatMs?: number;
 }
 
 export function eventStream(source: EventSource): Response {
   const encoder = new TextEncoder();
   const gone = new AbortController();
-  const events = source.open(AbortSignal.any([source.signal, gone.signal]));
+  const events = source.open(AbortSignal.any([source.signal, source.over, gone.signal]));
   const iterator = events[Symbol.asyncIterator]();
   let beat: NodeJS.Timeout | undefined;
 
+  const leave = (): void => {
+    clearInterval(beat);
+    source.left();
+  };
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    leave();
+    try {
+      controller.close();
+    } catch {
+      // It was over already.
+    }
+  };
+
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
+      // What lies ready for a slow reader goes no further either.
+      source.over.addEventListener("abort", () => end(controller), { once: true });
       // Something at once, so that the client knows it is connected and proxies pass the headers on.
       controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n: connected\n\n`));
       beat = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0)
           controller.enqueue(encoder.encode(": heartbeat\n\n"));
-        source.recheck().catch(() => gone.abort());
       }, source.heartbeatMs ?? HEARTBEAT_MS).unref();
     },
     // Called only while the reader has room: a slow one holds back the subscription, not our memory.
     async pull(controller) {
       try {
         const next = await iterator.next();
+        if (source.over.aborted) return;
         if (next.done !== true) {
           controller.enqueue(encoder.encode(textOf(next.value)));
           return;
@@ -43,10 +60,10 @@ export function eventStream(source: EventSource): Response {
       } catch (cause) {
         controller.error(cause);
       }
-      clearInterval(beat);
+      leave();
     },
     cancel() {
-      clearInterval(beat);
+      leave();
       gone.abort();
     },
   });

@@ -6,7 +6,7 @@ export class Html {
   }
 }
 
-type Part = string | number | Html | readonly Html[];
+export type Part = string | number | Html | readonly Html[];
 
 /** Template tag: whatever is put in is escaped, unless it is Html already. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
@@ -35,11 +35,33 @@ function escape(text: string): string {
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+*, ::before, ::after { box-sizing: border-box; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.25; }
+h2 { font-size: 1.25rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8885; vertical-align: top; }
-code, pre { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; white-space: pre-wrap; }
-form { display: inline; } :target { background: #fd06; }
+th { overflow-wrap: normal; }
+code, pre { font-family: ui-monospace, monospace; font-size: .9em; white-space: pre-wrap; }
+pre { padding: .6rem; border: 1px solid #8885; border-radius: .3rem; }
+hr { border: 0; border-top: 1px solid #8885; margin: 1.5rem 0; }
+input, textarea, button { font: inherit; max-width: 100%; padding: .4rem .6rem; }
+textarea, input[type="password"] { width: 100%; }
+button { min-height: 2.75rem; padding: .4rem 1.2rem; }
+summary { min-height: 1.75rem; }
+:target { background: #fd06; }
+.whole { white-space: nowrap; }
+@media (max-width: 40rem) {
+  body { margin: 1rem auto; }
+  h1 { font-size: 1.35rem; }
+  h2 { font-size: 1.15rem; }
+  table, tbody, tr, th, td { display: block; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tr { padding: .5rem 0; border-bottom: 1px solid #8885; }
+  th, td { border: 0; padding: .1rem 0; }
+  td:empty { display: none; }
+  td[data-label]::before { content: attr(data-label) ": "; opacity: .75; }
+}
 `;
 
 /** Where `/style.css` is served from our own origin, so that the policy needs no inline style. */
@@ -65,8 +87,60 @@ export function pageHeaders(policy: string = PAGE_POLICY): Record<string, string
   };
 }
 
-export function layout(title: string, body: Html): string {
-  return document(title, html`<link rel="stylesheet" href="/style.css" />`, body);
+export function layout(title: string, body: Html, { refreshSeconds = 0 } = {}): string {
+  const refresh = html`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
+  const head = html`<link
+      rel="stylesheet"
+      href="/style.css"
+    />${refreshSeconds > 0 ? refresh : NOTHING}`;
+  return document(title, head, body);
+}
+
+export const NOTHING = new Html("");
+
+export interface TableRow {
+  /** For links to this row. */
+  readonly id?: string;
+  readonly cells: readonly Part[];
+}
+
+/** On a narrow screen every cell has a line of its own, with the head of its column before it. */
+export function table(heads: readonly string[], rows: readonly TableRow[]): Html {
+  const head = heads.map((text) => html`<th scope="col" role="columnheader">${text}</th>`);
+  const body = rows.map(({ id, cells }) => {
+    const shown = cells.map(
+      (cell, at) => html`<td role="cell" data-label="${heads[at] ?? ""}">${cell}</td>`,
+    );
+    return html`<tr role="row" ${id === undefined ? NOTHING : html` id="${id}"`}>
+      ${shown}
+    </tr>`;
+  });
+  return html`<table role="table">
+    <thead role="rowgroup">
+      <tr role="row">
+        ${head}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${body}
+    </tbody>
+  </table>`;
+}
+
+/** Names and values. */
+export function facts(rows: readonly (readonly [string, Part])[]): Html {
+  const body = rows.map(
+    ([name, value]) =>
+      html`<tr role="row">
+        <th scope="row" role="rowheader">${name}</th>
+        <td role="cell">${value}</td>
+      </tr>`,
+  );
+  return html`<table role="table">
+    <tbody role="rowgroup">
+      ${body}
+    </tbody>
+  </table>`;
 }
 
 /** A page without our style. */

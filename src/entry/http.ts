@@ -6,8 +6,11 @@ import { AppError, CODES, faultOf } from "../errors.ts";
 import type { Credentials } from "../identity/index.ts";
 import { NO_REQUEST_SPAN } from "../telemetry/tracing.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
-import { readBody } from "./body.ts";
+import { LARGE } from "../util/turns.ts";
+import { discardBody, readBody } from "./body.ts";
+import { counted } from "./counted.ts";
 import type { Doors } from "./doors.ts";
+import { assertFraming, isAmbiguous } from "./framing.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { openLane } from "./lane/lane.ts";
 import { createServe } from "./lane/serve.ts";
@@ -16,17 +19,39 @@ import { createFastRun, noSuchServer, type FastRun } from "./mcp/fast-run.ts";
 import { createMcpDoor } from "./mcp/index.ts";
 import { httpMcpSpan } from "./mcp/span.ts";
 import { createNames, createViews, isMcp, serverIn } from "./mcp/views.ts";
+import { sessionCookie } from "./origin.ts";
 import { faultHeaders, problemOf } from "./problem.ts";
 
 export interface HttpDoor {
-  /** Resolves with the base URL once requests are answered. */
+  /** Resolves with the address of the listener once requests are answered. */
   listen(host: string, port: number): Promise<string>;
+  /** The same at a socket of this machine, for processes that its rights let in. */
+  listenAt(socket: string): Promise<void>;
   /** Stops accepting; answers under way are finished. */
   stopAccepting(): void;
   close(): Promise<void>;
 }
 
 const SCRAPE = "metrics:read";
+/** A client that trickles its request is cut off, looked for every second; how long an answer takes is another matter. */
+const TIMES = {
+  keepAliveTimeout: 65_000,
+  headersTimeout: 20_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  joinDuplicateHeaders: false,
+};
+
+/** Requests that one connection may send before it has the answer to the first: the others come after those of everybody. */
+const MAX_UNANSWERED = 4;
+
+const tooManyAtOnce = (): AppError =>
+  new AppError(
+    "TOO_MANY_REQUESTS",
+    "concurrency",
+    `a connection may have ${MAX_UNANSWERED} requests without an answer`,
+    { remedy: "wait for an answer before the next request, or open another connection" },
+  );
 
 /** Web-standard handler of everything that is not `/mcp`; loaded with the first request that needs it. */
 export type WebHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -37,19 +62,22 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   const mcp = createMcpDoor(doors, names, views);
   const run = createFastRun(doors, views);
   const begun = new WeakMap<object, ReturnType<FastRun>>();
-  let guard: Guard = createGuard(doors.settings.allowedHosts, "127.0.0.1");
+  const { allowedHosts, publicUrl } = doors.settings;
+  const hosts = publicUrl === null ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
+  let guard: Guard = createGuard(hosts, "127.0.0.1");
   let web: Promise<WebHandler> | null = null;
 
-  // A client that trickles its request is cut off; how long an answer takes is another matter.
-  const server: Server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 },
-    (req, res) => {
-      const requestId = doors.ids.next("req", doors.now());
-      answer(req, res, requestId).catch((cause: unknown) =>
-        fail(doors, req, res, cause, requestId),
-      );
-    },
-  );
+  const unanswered = new WeakMap<object, number>();
+
+  const server: Server = createServer(TIMES, (req, res) => {
+    const requestId = doors.ids.next("req", doors.now());
+    const { socket } = req;
+    const open = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, open);
+    res.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+    if (open > MAX_UNANSWERED) return fail(doors, req, res, tooManyAtOnce(), requestId);
+    answer(req, res, requestId).catch((cause: unknown) => fail(doors, req, res, cause, requestId));
+  });
   const lane =
     doors.settings.fastPath && !doors.tracing.on
       ? openLane(server, {
@@ -58,11 +86,15 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
         })
       : null;
 
+  // Counted before anybody reads from it.
+  doors.connections.watch(server);
+
   async function answer(
     req: IncomingMessage,
     res: ServerResponse,
     requestId: string,
   ): Promise<void> {
+    assertFraming(req, doors.clients.isProxy(req.socket.remoteAddress));
     guard.check(req);
     const path = pathOf(req.url);
     if (isMcp(path)) return answerMcp(req, res, requestId, serverIn(path));
@@ -87,7 +119,16 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
     // Agents bring a key. The console's cookie would travel with requests of other local pages too.
     const known = knownCaller(req, { authorization, cookie: undefined });
     const caller = known instanceof Promise ? await known : known;
-    const bytes = req.method === "POST" ? await readBody(req, doors.settings.maxBodyBytes) : null;
+    // Of one that ran the lane has counted it.
+    if (!ended) {
+      const refused = counted(doors, caller, doors.clients.addressOf(req));
+      if (refused) assertMay(refused instanceof Promise ? await refused : refused);
+    }
+    const room = doors.rooms.body(caller);
+    res.once("close", room.release);
+    const bytes =
+      req.method === "POST" ? await readBody(req, doors.settings.maxBodyBytes, room) : null;
+    if (bytes && bytes.length >= LARGE) await doors.turns.next();
     const body = bytes ? parseRpc(bytes, res, requestId) : undefined;
     if (bytes && body === undefined) return;
     const fast =
@@ -98,16 +139,10 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       ? httpMcpSpan(doors, body, req, { at, requestId, caller })
       : NO_REQUEST_SPAN;
     try {
+      const ip = doors.clients.addressOf(req);
+      const whenGone = cancelWhenGone(res);
       const end = await (ended ??
-        (fast
-          ? run(fast, caller, {
-              requestId,
-              server,
-              span,
-              ip: req.socket.remoteAddress,
-              whenGone: cancelWhenGone(res),
-            })
-          : undefined));
+        (fast ? run(fast, caller, { requestId, server, span, ip, whenGone }) : undefined));
       if (typeof end === "object") {
         res.writeHead(end.status, end.headers);
         res.end(end.text, end.encoding);
@@ -130,11 +165,15 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
   /** Who keeps guessing credentials is told to wait. */
   function knownCaller(req: IncomingMessage, credentials: Credentials): Caller | Promise<Caller> {
     const refused = (cause: unknown): never => {
-      throw doors.attempts.refused(cause, req.socket.remoteAddress);
+      throw doors.attempts.refused(cause, doors.clients.addressOf(req));
+    };
+    const met = (caller: Caller): Caller => {
+      doors.connections.know(req.socket, caller);
+      return caller;
     };
     try {
       const known = doors.identity.identify(credentials, req.socket);
-      return known instanceof Promise ? known.catch(refused) : known;
+      return known instanceof Promise ? known.then(met, refused) : met(known);
     } catch (cause) {
       return refused(cause);
     }
@@ -151,7 +190,12 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
 
   async function answerMetrics(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { authorization, cookie } = req.headers;
-    assertMayScrape(await knownCaller(req, { authorization, cookie }));
+    const session = sessionCookie(doors.settings, cookie);
+    const caller = await knownCaller(req, { authorization, cookie: session });
+    // Watching the server uses nobody's requests up; an address that nobody answers for is counted all the same.
+    if (caller.via === "anonymous")
+      assertMay(doors.attempts.anonymous(doors.clients.addressOf(req)));
+    assertMayScrape(caller);
     const text = await doors.metrics.text();
     res.writeHead(200, { "Content-Type": doors.metrics.contentType, "Cache-Control": "no-store" });
     res.end(text);
@@ -164,9 +208,20 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
         server.listen(port, host, () => {
           server.removeListener("error", reject);
           const bound = server.address() as AddressInfo;
-          guard = createGuard(doors.settings.allowedHosts, host);
-          doors.settings.baseUrl = `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
-          resolve(doors.settings.baseUrl);
+          guard = createGuard(hosts, host);
+          const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address;
+          const localUrl = `http://${name}:${bound.port}`;
+          doors.settings.localUrl = localUrl;
+          doors.settings.baseUrl = publicUrl ?? localUrl;
+          resolve(localUrl);
+        });
+      }),
+    listenAt: (socket) =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(socket, () => {
+          server.removeListener("error", reject);
+          resolve();
         });
       }),
     stopAccepting() {
@@ -190,6 +245,10 @@ export function createHttpDoor(doors: Doors, loadWeb: () => Promise<WebHandler>)
       });
     },
   };
+}
+
+function assertMay(refused: AppError | null): void {
+  if (refused) throw refused;
 }
 
 /** A client that closes the connection before the answer cancels the call. */
@@ -221,7 +280,8 @@ function parseRpc(bytes: Buffer, res: ServerResponse, requestId: string): Json |
       id: null,
       error: { code, message: cause.message },
     });
-    res.writeHead(400, { "Content-Type": "application/json", "Request-Id": requestId });
+    const status = cause.kind === "size" ? 413 : 400;
+    res.writeHead(status, { "Content-Type": "application/json", "Request-Id": requestId });
     res.end(text);
     return undefined;
   }
@@ -244,27 +304,47 @@ function fail(
   res.setHeader("Request-Id", requestId);
   for (const [name, value] of Object.entries(faultHeaders(cause))) res.setHeader(name, value);
   // What is left of the body is not read: the connection cannot be used again. Whether it has arrived is a matter of luck.
-  if (hasBody(req) && !req.readableEnded) res.setHeader("Connection", "close");
+  const isUnread = hasBody(req) && !req.readableEnded;
+  const isReset = isAmbiguous(cause);
+  if (isReset || isUnread) res.setHeader("Connection", "close");
+  const rest = isUnread && !isReset ? discardBody : null;
   if (isMcp(path)) {
     const { http, rpc, expose, title } = CODES[fault.code];
     const data = { code: fault.code, reason: fault.reason, remedy: fault.remedy };
     const error = { code: rpc, message: expose ? fault.message : title, data };
-    send(req, res, http, { jsonrpc: "2.0", id: null, error });
+    send(req, res, http, { jsonrpc: "2.0", id: null, error }, rest);
   } else {
     const problem = problemOf(cause, { requestId, baseUrl: doors.settings.baseUrl, path });
     res.setHeader("Content-Type", "application/problem+json");
-    send(req, res, problem.status, problem);
+    send(req, res, problem.status, problem, rest);
   }
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-function send(req: IncomingMessage, res: ServerResponse, status: number, body: object): void {
+/** `before`: what the connection waits for between the answer and its end. */
+function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  body: object,
+  before: ((req: IncomingMessage) => Promise<void>) | null = null,
+): void {
+  const text = JSON.stringify(body);
   if (!res.hasHeader("Content-Type")) res.setHeader("Content-Type", "application/json");
   res.setHeader("Cache-Control", "no-store");
+  res.setHeader("Content-Length", Buffer.byteLength(text));
   res.writeHead(status);
-  res.end(req.method === "HEAD" ? undefined : JSON.stringify(body));
+  if (before === null || req.method === "HEAD") {
+    res.end(req.method === "HEAD" ? undefined : text);
+    return;
+  }
+  res.write(text);
+  before(req).then(
+    () => res.end(),
+    () => res.destroy(),
+  );
 }
 
 /** A header that is there once. */

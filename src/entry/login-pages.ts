@@ -7,6 +7,7 @@ import { visible } from "../util/visible.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "./doors.ts";
 import { html, type Html, layout, pageHeaders } from "./html.ts";
+import { isOwnOrigin } from "./origin.ts";
 import { admit, requestIdOf, type WebEnv } from "./request.ts";
 
 /** What an answer may consist of (RFC 6749, RFC 9207); anything else is not looked at. */
@@ -35,11 +36,8 @@ export function createLoginPages(doors: Doors): Hono<WebEnv> {
   app.post("/oauth/callback", async (c) => {
     const origin = c.req.header("origin");
     const site = c.req.header("sec-fetch-site");
-    if (
-      origin === undefined ||
-      new URL(origin).host !== c.req.header("host") ||
-      (site !== undefined && site !== "same-origin")
-    )
+    const isOwn = origin !== undefined && isOwnOrigin(doors.settings, origin, c.req.header("host"));
+    if (!isOwn || (site !== undefined && site !== "same-origin"))
       throw new AppError("FORBIDDEN", "bad_origin", "A login is confirmed on our own page only");
     if (!(Number(c.req.header("content-length") ?? Number.NaN) <= MAX_FORM_BYTES))
       throw new AppError(

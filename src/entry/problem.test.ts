@@ -1,5 +1,7 @@
+import { parseList } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../errors.ts";
+import type { Outcome } from "../call.ts";
+import { AppError, type Fault } from "../errors.ts";
 import {
   CallError,
   failureOf,
@@ -11,6 +13,12 @@ import {
 
 const context = { requestId: "req_1", baseUrl: "http://127.0.0.1:3100", path: "/api/v1/tools" };
 
+/** What the engine answers about a call that was refused. */
+function callError(fault: Fault, gates: Outcome["gates"], rate: Outcome["rate"] = []): CallError {
+  const facts = { executionId: "exec_1_a", error: fault, visible: true, dispatched: false };
+  return new CallError({ ...facts, gates, rate } as Outcome); // all that an error is made from
+}
+
 describe("problemOf", () => {
   it("has the members of the convention and no others", () => {
     const fault = {
@@ -21,7 +29,7 @@ describe("problemOf", () => {
       errors: [{ path: "/a", message: "b" }],
     } as const;
     const gates = [{ stage: "level", verdict: "deny", ms: 1 }] as const;
-    expect(problemOf(new CallError(fault, "exec_1_a", gates), context)).toEqual({
+    expect(problemOf(callError(fault, gates), context)).toEqual({
       type: "http://127.0.0.1:3100/docs/errors#FORBIDDEN",
       title: "This call is not allowed",
       status: 403,
@@ -72,23 +80,18 @@ describe("problemOf", () => {
       message: "slow",
       retryAfterSeconds: 23,
     } as const;
-    const cause = new CallError(fault, "exec_1_a", [], [full, roomy]);
+    const cause = callError(fault, [], [full, roomy]);
     expect(problemOf(cause, context)["violated-policies"]).toEqual(["key-minute"]);
     expect(faultHeaders(cause)).toEqual({
-      "RateLimit-Policy": '"key-minute";q=60;w=60',
-      RateLimit: '"key-minute";r=0;t=23',
+      "RateLimit-Policy": '"key-minute";q=60;w=60, "user-minute";q=60;w=60',
+      RateLimit: '"key-minute";r=0;t=23, "user-minute";r=9;t=23',
       "Retry-After": "23",
     });
-    const other = new CallError({ ...fault, reason: "concurrency" }, "exec_1_a", [], [roomy]);
+    const other = callError({ ...fault, reason: "concurrency" }, [], [roomy]);
     expect(problemOf(other, context)).not.toHaveProperty("violated-policies");
     expect(
       faultHeaders(
-        new CallError(
-          { code: "FORBIDDEN", reason: "mode_forbids", message: "no" },
-          "exec_1_a",
-          [],
-          [full],
-        ),
+        callError({ code: "FORBIDDEN", reason: "mode_forbids", message: "no" }, [], [full]),
       ),
     ).toHaveProperty("RateLimit");
   });
@@ -129,7 +132,7 @@ describe("headers", () => {
     expect(await response.json()).toMatchObject({ code: "CONFLICT" });
   });
 
-  it("RateLimit tells of the tightest window", () => {
+  it("item 1: RateLimit tells of every window, in the order given, as structured fields", () => {
     expect(rateHeaders([])).toEqual({});
     const key = {
       name: "key-minute",
@@ -145,9 +148,23 @@ describe("headers", () => {
       remaining: 500,
       resetSeconds: 9,
     };
-    expect(rateHeaders([user, key])).toEqual({
-      "RateLimit-Policy": '"key-minute";q=60;w=60',
-      RateLimit: '"key-minute";r=0;t=23',
+    const headers = rateHeaders([key, user]);
+    expect(headers).toEqual({
+      "RateLimit-Policy": '"key-minute";q=60;w=60, "user-hour";q=1000;w=3600',
+      RateLimit: '"key-minute";r=0;t=23, "user-hour";r=500;t=9',
     });
+    const read = (name: string) =>
+      parseList(headers[name] ?? "").map(([item, parameters]) => [
+        item,
+        Object.fromEntries(parameters),
+      ]);
+    expect(read("RateLimit-Policy")).toEqual([
+      ["key-minute", { q: 60, w: 60 }],
+      ["user-hour", { q: 1000, w: 3600 }],
+    ]);
+    expect(read("RateLimit")).toEqual([
+      ["key-minute", { r: 0, t: 23 }],
+      ["user-hour", { r: 500, t: 9 }],
+    ]);
   });
 });

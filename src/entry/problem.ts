@@ -1,37 +1,33 @@
 // A fault as HTTP says it: RFC 9457 body, status and headers. The same four words feed tRPC's `data.error`.
-import { serializeList } from "structured-headers";
-import type { Outcome, RateWindow, Verdict } from "../call.ts";
+import type { Json, JsonObject, Outcome, RateWindow, Verdict } from "../call.ts";
 import { AppError, CODES, type Fault, faultOf, type FieldFault } from "../errors.ts";
 
-/** A call that did not succeed, with what is known about it. `gates` is absent when the tool is invisible. */
+/** A call that did not succeed, with what is known about it. */
 export class CallError extends AppError {
   readonly executionId: string;
+  /** Absent when the tool is invisible. */
   readonly gates: readonly Verdict[] | undefined;
   readonly rate: readonly RateWindow[];
+  /** Of a call whose tool ran: what it had so far, and what it noted. */
+  readonly ran: Ran | undefined;
 
-  constructor(
-    fault: Fault,
-    executionId: string,
-    gates: readonly Verdict[] | undefined,
-    rate: readonly RateWindow[] = [],
-  ) {
-    const { code, reason, message, ...rest } = fault;
+  constructor(outcome: Outcome) {
+    const { code, reason, message, ...rest } = outcome.error ?? faultOf(null);
     super(code, reason, message, rest);
+    const { output, metadata } = outcome;
     this.name = "CallError";
-    this.executionId = executionId;
-    this.gates = gates;
-    this.rate = rate;
+    this.executionId = outcome.executionId;
+    this.gates = outcome.visible ? outcome.gates : undefined;
+    this.rate = outcome.rate;
+    this.ran = outcome.dispatched
+      ? { ...(output === null ? {} : { result: output }), metadata }
+      : undefined;
   }
+}
 
-  static of(outcome: Outcome): CallError {
-    const { executionId, visible, gates, rate } = outcome;
-    return new CallError(
-      outcome.error ?? faultOf(null),
-      executionId,
-      visible ? gates : undefined,
-      rate,
-    );
-  }
+interface Ran {
+  readonly result?: Json;
+  readonly metadata: JsonObject;
 }
 
 /** What may leave the process about a failure, whatever was thrown. */
@@ -43,6 +39,8 @@ export interface Failure {
   readonly executionId?: string;
   readonly gates?: readonly Verdict[];
   readonly errors?: readonly FieldFault[];
+  readonly result?: Json;
+  readonly metadata?: JsonObject;
 }
 
 export function failureOf(cause: unknown): Failure {
@@ -56,6 +54,7 @@ export function failureOf(cause: unknown): Failure {
     ...(cause instanceof CallError ? { executionId: cause.executionId } : {}),
     ...(cause instanceof CallError && cause.gates ? { gates: cause.gates } : {}),
     ...(fault.errors && fault.errors.length > 0 ? { errors: fault.errors } : {}),
+    ...(cause instanceof CallError ? cause.ran : {}),
   };
 }
 
@@ -143,17 +142,15 @@ export function problemResponse(cause: unknown, context: ProblemContext): Respon
   });
 }
 
-/** RateLimit and RateLimit-Policy (structured fields) for the tightest window. */
+/** RateLimit and RateLimit-Policy (structured fields) of every window, tightest first. Names are plain words: nothing is escaped. */
 export function rateHeaders(windows: readonly RateWindow[]): Record<string, string> {
-  const [first, ...others] = windows;
-  if (!first) return {};
-  const share = (w: RateWindow): number => w.remaining / Math.max(1, w.quota);
-  const tightest = others.reduce((best, w) => (share(w) < share(best) ? w : best), first);
-  const { name, quota, windowSeconds, remaining, resetSeconds } = tightest;
-  const field = (...parameters: [string, number][]): string =>
-    serializeList([[name, new Map(parameters)]]);
-  return {
-    "RateLimit-Policy": field(["q", quota], ["w", Math.ceil(windowSeconds)]),
-    RateLimit: field(["r", remaining], ["t", Math.ceil(resetSeconds)]),
-  };
+  if (windows.length === 0) return {};
+  let policy = "";
+  let state = "";
+  for (const { name, quota, windowSeconds, remaining, resetSeconds } of windows) {
+    const comma = policy === "" ? "" : ", ";
+    policy += `${comma}"${name}";q=${quota};w=${Math.ceil(windowSeconds)}`;
+    state += `${comma}"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`;
+  }
+  return { "RateLimit-Policy": policy, RateLimit: state };
 }

@@ -3,13 +3,20 @@ import type { Context } from "hono";
 import type { Caller, Json } from "../call.ts";
 import { AppError } from "../errors.ts";
 import { JsonFault, parseStrict } from "../util/json.ts";
+import { LARGE } from "../util/turns.ts";
 import type { Credentials } from "../identity/index.ts";
 import type { Doors } from "./doors.ts";
+import { isOwnOrigin, sessionCookie } from "./origin.ts";
 import { problemResponse } from "./problem.ts";
+import type { BodyRoom } from "./rooms.ts";
 
 /** `requestId` is set by the listener or, failing that, by the first door that asks. */
 export interface WebEnv {
-  Variables: { requestId?: string };
+  Variables: {
+    requestId?: string;
+    /** Where whoever signs in wants to go. */
+    next?: string;
+  };
 }
 
 export function requestIdOf(c: Context<WebEnv>, doors: Doors): string {
@@ -42,23 +49,35 @@ export async function admit(
   c: Context<WebEnv>,
   method = c.req.method,
 ): Promise<Caller> {
-  const header: HeaderOf = (name) => c.req.header(name);
-  const credentials = { authorization: header("authorization"), cookie: header("cookie") };
+  const credentials = {
+    authorization: c.req.header("authorization"),
+    cookie: sessionCookie(doors.settings, c.req.header("cookie")),
+  };
   const caller = await known(doors, credentials, ipOf(c));
+  const { socket } = envOf(c);
+  if (socket) doors.connections.know(socket, caller);
   if (caller.via !== "key" && method !== "GET" && method !== "HEAD") {
-    assertOwnOrigin(doors, caller, header);
+    // Only programs send neither header; those carry no cookie that a page could borrow.
+    assertOwnPage(doors, c, caller.via === "anonymous");
   }
   return caller;
 }
 
-type HeaderOf = (name: string) => string | undefined;
+/** The address of the client, as the listener or a trusted proxy saw it. */
+export const ipOf = (c: Context<WebEnv>): string | undefined => envOf(c).ip;
 
-/** The address of the client as the listener saw it. */
-export const ipOf = (c: Context<WebEnv>): string | undefined =>
-  (c.env as { ip?: string } | undefined)?.ip;
+/** What the listener hands on; a test that asks the app directly has none of it. */
+export interface ListenerEnv {
+  readonly ip?: string | undefined;
+  readonly socket?: object;
+  /** Called once the answer is out, or the client gone. */
+  readonly whenOver?: (over: () => void) => void;
+}
+
+const envOf = (c: Context<WebEnv>): ListenerEnv => (c.env as ListenerEnv | undefined) ?? {};
 
 /** The caller a credential stands for; who keeps guessing is told to wait. */
-async function known(
+export async function known(
   doors: Doors,
   credentials: Credentials,
   ip: string | undefined,
@@ -70,29 +89,50 @@ async function known(
   }
 }
 
-function assertOwnOrigin(doors: Doors, caller: Caller, header: HeaderOf): void {
-  const origin = header("origin");
-  const site = header("sec-fetch-site");
-  const { protocol } = new URL(doors.settings.baseUrl);
-  const fromOwnPage = origin !== undefined && origin === `${protocol}//${header("host") ?? ""}`;
-  const originOk = origin === undefined || fromOwnPage;
+/** A change that a browser sends must come from our own page; `mayBeSilent`: or say nothing of where it comes from. */
+export function assertOwnPage(doors: Doors, c: Context<WebEnv>, mayBeSilent = false): void {
+  const origin = c.req.header("origin");
+  const site = c.req.header("sec-fetch-site");
+  const host = c.req.header("host");
+  const originOk = origin === undefined || isOwnOrigin(doors.settings, origin, host);
   const siteOk = site === undefined || site === "same-origin";
-  // Only programs send neither; those carry no cookie that a page could borrow.
-  const told = origin !== undefined || site !== undefined || caller.via === "anonymous";
+  const told = origin !== undefined || site !== undefined || mayBeSilent;
   if (originOk && siteOk && told) return;
   throw new AppError("FORBIDDEN", "bad_origin", "This change did not come from our own page", {
     remedy: "use an API key in the Authorization header",
   });
 }
 
+/** The fields of a form of ours. */
+export async function readForm(c: Context<WebEnv>, maxBytes: number): Promise<URLSearchParams> {
+  const length = Number(c.req.header("content-length") ?? Number.NaN);
+  // Browsers say how long a form is; anything else is no form of ours.
+  if (!(length <= maxBytes)) throw tooLarge(maxBytes);
+  const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type !== "application/x-www-form-urlencoded") {
+    const message = `Content type '${type}' is not understood`;
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", "content_type", message, {
+      remedy: "use the form of the page",
+    });
+  }
+  return new URLSearchParams(await c.req.text());
+}
+
 /** The body as JSON: content type first, then size, then syntax. An empty body is `undefined`. */
-export async function readJson(doors: Doors, request: Request): Promise<Json | undefined> {
+export async function readJson(
+  doors: Doors,
+  c: Context<WebEnv>,
+  caller: Caller,
+): Promise<Json | undefined> {
+  const request = c.req.raw;
+  const room = doors.rooms.body(caller);
+  envOf(c).whenOver?.(room.release);
   const limit = doors.settings.maxBodyBytes;
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limit) throw tooLarge(limit);
   const type = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (declared === 0 || (Number.isNaN(declared) && type === "")) {
-    const none = await readBytes(request, limit);
+    const none = await readBytes(request, limit, room);
     if (none.byteLength === 0) return undefined;
   }
   if (type !== "application/json") {
@@ -103,7 +143,8 @@ export async function readJson(doors: Doors, request: Request): Promise<Json | u
       { remedy: "send application/json" },
     );
   }
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, limit, room);
+  if (bytes.byteLength >= LARGE) await doors.turns.next();
   return bytes.byteLength === 0 ? undefined : parseBody(bytes);
 }
 
@@ -112,6 +153,10 @@ export function parseBody(bytes: Uint8Array): Json {
     return parseStrict(bytes);
   } catch (cause) {
     if (!(cause instanceof JsonFault)) throw cause;
+    if (cause.kind === "size")
+      throw new AppError("PAYLOAD_TOO_LARGE", "body_too_large", `The body holds ${cause.message}`, {
+        remedy: "send less at once, or many values as one text",
+      });
     throw new AppError(
       "BAD_REQUEST",
       "invalid_json",
@@ -122,8 +167,10 @@ export function parseBody(bytes: Uint8Array): Json {
 }
 
 /** A body of unknown length is cut off as soon as it exceeds the limit. */
-async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  if (request.headers.get("content-length") !== null) {
+async function readBytes(request: Request, limit: number, room: BodyRoom): Promise<Uint8Array> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null) {
+    room.take(Number(declared));
     return new Uint8Array(await request.arrayBuffer());
   }
   if (!request.body) return new Uint8Array();
@@ -132,6 +179,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > limit) throw tooLarge(limit);
+    room.take(chunk.byteLength);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,13 +1,16 @@
 // REST: the endpoints under /api/v1, rendered from their definitions.
 import { type Context, Hono } from "hono";
-import type { JsonObject } from "../call.ts";
+import type { Caller, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
 import { adminOnly } from "./api/explain.ts";
 import { type AnyEndpoint, type ApiContext, fieldFault, parseInput } from "./api/endpoint.ts";
 import { endpoints } from "./api/index.ts";
 import { fieldsFromQuery } from "./api/query.ts";
+import { assertCounted } from "./counted.ts";
 import type { Doors } from "./doors.ts";
 import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
 import { eventStream } from "./events.ts";
+import { lasting, type Lasting } from "./lasting.ts";
 import { endFailed, headerContext, webSpan } from "./span.ts";
 import {
   admit,
@@ -27,7 +30,7 @@ export function createRest(doors: Doors): Hono<WebEnv> {
     app.on(e.method, honoPath(e.path), (c) => answer(e, c, doors));
   }
   app.all("*", async (c) => {
-    await admit(doors, c);
+    await assertCounted(doors, await admit(doors, c), ipOf(c));
     const allowed = methodsAt(c.req.path);
     if (allowed.length === 0) throw nothingHere(c.req.path);
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
@@ -62,8 +65,9 @@ async function answered(
   const requestId = requestIdOf(c, doors);
   const caller = await admit(doors, c);
   span.caller(caller);
+  await assertCounted(doors, caller, ipOf(c), e.evenWhenUsedUp);
   if (e.access === "admin" && caller.role !== "admin") throw adminOnly();
-  const input = parseInput(e, await gather(e, c, doors));
+  const input = parseInput(e, await gather(e, c, doors, caller));
   const context: ApiContext = {
     caller,
     requestId,
@@ -76,15 +80,24 @@ async function answered(
     span,
   };
   if ("stream" in e) {
+    const leave = doors.rooms.stream(caller);
+    const stands = lasting(doors, caller);
     return eventStream({
-      open: (signal) => e.stream(input, { ...context, signal }),
+      open(signal) {
+        signal.addEventListener("abort", leave, { once: true });
+        return untilLeft(e.stream(input, { ...context, signal, callerNow: stands.caller }), leave);
+      },
       signal: context.signal,
-      recheck: () => admit(doors, c, "GET"),
+      over: stands.signal,
+      left() {
+        leave();
+        stands.end();
+      },
     });
   }
   if ("download" in e) {
     const { headers, body } = await e.download(input, context);
-    return new Response(ReadableStream.from(body), {
+    return new Response(ReadableStream.from(whileStanding(body, lasting(doors, caller))), {
       headers: { "Cache-Control": "no-store", ...headers },
     });
   }
@@ -96,12 +109,41 @@ async function answered(
   });
 }
 
+/** A download that breaks off where its caller stands no more: the client sees that it is not whole. */
+async function* whileStanding<T>(
+  body: AsyncIterable<T> | Iterable<T>,
+  stands: Lasting,
+): AsyncGenerator<T> {
+  try {
+    for await (const part of body) {
+      if (stands.signal.aborted)
+        throw new AppError("UNAUTHORIZED", "key_inactive", "the credential is not active any more");
+      yield part;
+    }
+  } finally {
+    stands.end();
+  }
+}
+
+async function* untilLeft<T>(items: AsyncIterable<T>, leave: () => void): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } finally {
+    leave();
+  }
+}
+
 /** Input fields from body or query, path and headers; a field may come from one place only. */
-async function gather(e: AnyEndpoint, c: Context<WebEnv>, doors: Doors): Promise<unknown> {
+async function gather(
+  e: AnyEndpoint,
+  c: Context<WebEnv>,
+  doors: Doors,
+  caller: Caller,
+): Promise<unknown> {
   const inQuery = e.method === "GET" || e.method === "DELETE";
   const sent = inQuery
     ? fieldsFromQuery(e.input, c.req.queries())
-    : await readJson(doors, c.req.raw);
+    : await readJson(doors, c, caller);
   if (sent !== undefined && (typeof sent !== "object" || sent === null || Array.isArray(sent))) {
     throw fieldFault("", "expected an object");
   }

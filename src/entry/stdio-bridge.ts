@@ -6,10 +6,16 @@ import { type Answer, exchange, type Target } from "./bridge-http.ts";
 import { readLines } from "./lines.ts";
 import { isObject } from "./mcp/body.ts";
 
-export interface BridgeOptions {
-  /** Where the server answers MCP, e.g. `http://127.0.0.1:3100/mcp`. */
+/** Where a server answers MCP, e.g. `http://127.0.0.1:3100/mcp`, or a socket of this machine. */
+export interface Place {
   readonly url: string;
+  readonly socketPath?: string | undefined;
+}
+
+export interface BridgeOptions extends Place {
   readonly key: string;
+  /** Asked when nobody answers there any more: where to go on. Left out, the client is told. */
+  readonly relocate?: (from: Place) => Promise<Place>;
   readonly input?: Readable;
   readonly output?: Writable;
   readonly maxLineBytes?: number;
@@ -19,6 +25,11 @@ const META = "io.modelcontextprotocol/protocolVersion";
 /** Answers under way when stdin ends are given this long before they are cancelled. */
 const LAST_ANSWERS_MS = 1_000;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const NOBODY_THERE = ["ECONNREFUSED", "ENOENT"];
+const CUT_OFF = ["ECONNRESET", "EPIPE"];
+const CUT =
+  "the Ostiary process that served this request has ended; whether the call ran is in its record (ostiary history)";
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "";
 
 /** Resolves when stdin has ended and the last answers are out. */
 export async function bridgeStdio(options: BridgeOptions): Promise<void> {
@@ -38,16 +49,21 @@ export async function bridgeStdio(options: BridgeOptions): Promise<void> {
 }
 
 class Bridge {
-  readonly #target: Target;
+  #target: Target;
+  #place: Place;
+  readonly #relocate: BridgeOptions["relocate"];
+  #moving: Promise<void> | null = null;
   readonly #emit: (message: Json) => void;
   readonly #running = new Map<Json, { abort: AbortController; done: Promise<void> }>();
   readonly #closing = new AbortController();
   /** Legacy state: the handshake as it was sent, so that a session the server dropped can be opened again. */
   #session: { id: string | null; version: string | null; initialize: JsonObject } | null = null;
 
-  constructor({ url, key }: BridgeOptions, emit: (message: Json) => void) {
-    const agent = new Agent({ keepAlive: true });
-    this.#target = { url: new URL(url), key, agent };
+  constructor(options: BridgeOptions, emit: (message: Json) => void) {
+    const { url, socketPath, key, relocate } = options;
+    this.#place = { url, socketPath };
+    this.#relocate = relocate;
+    this.#target = { url: new URL(url), socketPath, key, agent: new Agent({ keepAlive: true }) };
     this.#emit = emit;
   }
 
@@ -96,18 +112,44 @@ class Bridge {
     } catch (cause) {
       if (signal?.aborted || this.#closing.signal.aborted) return;
       const text = cause instanceof Error ? cause.message : String(cause);
-      this.#fail(message, `the Ostiary server did not answer: ${text}`);
+      this.#fail(message, this.#isCut(cause) ? CUT : `the Ostiary server did not answer: ${text}`);
     }
   }
 
-  #send(body: Buffer, message: Json, signal?: AbortSignal): Promise<Answer> {
+  async #send(body: Buffer, message: Json, signal?: AbortSignal): Promise<Answer> {
     const signals = [this.#closing.signal, ...(signal ? [signal] : [])];
-    return exchange(this.#target, {
-      method: "POST",
+    const outgoing = {
+      method: "POST" as const,
       body,
       headers: this.#headers(message),
       signal: AbortSignal.any(signals),
-    });
+    };
+    const target = this.#target;
+    try {
+      return await exchange(target, outgoing);
+    } catch (cause) {
+      // No connection came about, so nothing was sent: it can be sent to another.
+      if (!this.#relocate || !NOBODY_THERE.includes(codeOf(cause))) throw cause;
+      if (target === this.#target) await (this.#moving ??= this.#move(this.#relocate));
+      return exchange(this.#target, outgoing);
+    }
+  }
+
+  async #move(relocate: NonNullable<BridgeOptions["relocate"]>): Promise<void> {
+    try {
+      this.#place = await relocate(this.#place);
+      const { url, socketPath } = this.#place;
+      this.#target.agent.destroy();
+      const agent = new Agent({ keepAlive: true });
+      this.#target = { ...this.#target, url: new URL(url), socketPath, agent };
+    } finally {
+      this.#moving = null;
+    }
+  }
+
+  /** The process at the other end went away with the request in its hands. */
+  #isCut(cause: unknown): boolean {
+    return this.#relocate !== undefined && CUT_OFF.includes(codeOf(cause));
   }
 
   #headers(message: Json): Record<string, string> {

@@ -60,7 +60,7 @@ export async function serveStdioDoor(
         (await offerOf(face, caller).catch(() => null)) ?? NOTHING,
       );
       const tell = (notice: Notice): void => void told(server, notice).catch(onerror);
-      talk.member = notices.join({ caller, server: null, tell });
+      talk.member = notices.join({ caller, server: null, tell, end: () => transport.stop() });
       server.onclose = () => talk.member?.leave();
       return server;
     },
@@ -134,6 +134,12 @@ class LineTransport implements Transport {
     }
     this.#write({ jsonrpc: "2.0", id: null, error });
     return null;
+  }
+
+  /** Whoever it is for stands no more: nothing is read, and nothing but what is under way is answered. */
+  stop(): void {
+    this.#streams.input.destroy();
+    this.#end();
   }
 
   send(message: JSONRPCMessage): Promise<void> {

@@ -22,7 +22,7 @@ import { cancelToolExecution, executeTool, getToolStatus } from "./api/execution
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history-stats.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history.ts";
-import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./api/keys.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
 import {
   archiveEvents,
@@ -64,8 +64,11 @@ import {
   updateServer,
 } from "./api/servers.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
-import { checkPermission, getPermissions } from "./api/permissions.ts";
+import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
+import { endSignIn, listSignIns } from "./api/sign-ins.ts";
+import { endpoints } from "./api/index.ts";
+import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
 import { createUser, getUser, listUsers, updateUser } from "./api/users.ts";
 import {
@@ -79,6 +82,8 @@ import {
   testWebhook,
   updateWebhook,
 } from "./api/webhooks.ts";
+import type { Caller } from "../call.ts";
+import { assertCounted } from "./counted.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./problem.ts";
 import {
@@ -180,6 +185,7 @@ const router = t.router({
   permissions: t.router({
     getPermissions: query(getPermissions),
     checkPermission: query(checkPermission),
+    requirePermission: query(requirePermission),
   }),
   approvals: t.router({
     listApprovals: query(listApprovals),
@@ -190,6 +196,7 @@ const router = t.router({
     listApprovalRules: query(listApprovalRules),
     revokeApprovalRule: mutation(revokeApprovalRule),
   }),
+  signIns: t.router({ listSignIns: query(listSignIns), endSignIn: mutation(endSignIn) }),
   account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
   audit: t.router({
     searchEvents: query(searchEvents),
@@ -227,6 +234,7 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({
     createUser: mutation(createUser),
     listUsers: query(listUsers),
@@ -237,6 +245,7 @@ const router = t.router({
     createKey: mutation(createKey),
     listKeys: query(listKeys),
     getKey: query(getKey),
+    updateKey: mutation(updateKey),
     revokeKey: mutation(revokeKey),
     rotateKey: mutation(rotateKey),
   }),
@@ -316,7 +325,8 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   try {
     const caller = await admit(doors, c);
     span.caller(caller);
-    const request = await cleanRequest(c, doors);
+    for (const path of pathsOf(c)) await assertCounted(doors, caller, ipOf(c), SPARED.has(path));
+    const request = await cleanRequest(c, doors, caller);
     const reply: Reply = { headers: {} };
     const { signal } = c.req.raw;
     const trace = span.context ?? headerContext(c);
@@ -351,13 +361,22 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   return response;
 }
 
+/** The procedures that are asked for: one, or those of a batch. */
+const pathsOf = (c: Context<WebEnv>): string[] =>
+  c.req.path
+    .replace(/^\/trpc\//, "")
+    .split(",")
+    .slice(0, MAX_BATCH);
+
+const SPARED = new Set(endpoints.flatMap((e) => (e.evenWhenUsedUp ? [e.name] : [])));
+
 /** One procedure by its name; a batch, or a name that is none, by the folder. */
 function routeOf(path: string): string {
   return procedures.includes(path.slice("/trpc/".length)) ? path : "/trpc";
 }
 
 /** The body within its limits and strictly parsed: tRPC is handed clean JSON and only the headers it reads. */
-async function cleanRequest(c: Context<WebEnv>, doors: Doors): Promise<Request> {
+async function cleanRequest(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Request> {
   const { url, method } = c.req;
   const init = { method, headers: passed(c), signal: c.req.raw.signal };
   if (method !== "POST") {
@@ -366,7 +385,7 @@ async function cleanRequest(c: Context<WebEnv>, doors: Doors): Promise<Request> 
     return new Request(url, init);
   }
   // A mutation without input has no body; every input is an object, and the empty one means the same.
-  const body = await readJson(doors, c.req.raw);
+  const body = await readJson(doors, c, caller);
   return new Request(url, { ...init, body: body === undefined ? "{}" : JSON.stringify(body) });
 }
 
@@ -375,8 +394,7 @@ function refusal(c: Context<WebEnv>, cause: unknown): Response {
   const error = failureOf(cause);
   const { trpc, http } = CODES[error.code];
   const code = TRPC_ERROR_CODES_BY_KEY[trpc as TRPCError["code"]];
-  const paths = c.req.path.replace(/^\/trpc\//, "").split(",");
-  const shapes = paths.slice(0, MAX_BATCH).map((path) => ({
+  const shapes = pathsOf(c).map((path) => ({
     error: { message: error.message, code, data: { code: trpc, httpStatus: http, path, error } },
   }));
   const body = c.req.query("batch") === "1" ? shapes : shapes[0];

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
+import { AppError } from "../errors.ts";
 import { createApprovalPages } from "./approval-page.ts";
 import { createConsole } from "./console.ts";
 import { createDocs } from "./docs.ts";
@@ -12,6 +13,9 @@ import { admit, methodNotAllowed, nothingHere, refuse, type WebEnv } from "./req
 import { createRest } from "./rest.ts";
 import { createTrpc } from "./trpc.ts";
 
+/** Nothing is called that way, and no database takes a NUL. Written out they never pass the parser of the request line. */
+const CONTROL = /\p{Cc}|%(?:[01][0-9a-f]|7f)/iu;
+
 export function createWeb(doors: Doors): WebHandler {
   const app = createWebApp(doors);
   const listener = getRequestListener(
@@ -20,7 +24,9 @@ export function createWeb(doors: Doors): WebHandler {
       // The listener in front has named the request already.
       return app.fetch(request, {
         requestId: String(outgoing.getHeader("Request-Id") ?? ""),
-        ip: incoming.socket.remoteAddress,
+        ip: doors.clients.addressOf(incoming),
+        socket: incoming.socket,
+        whenOver: (over: () => void) => void outgoing.once("close", over),
       });
     },
     { overrideGlobalObjects: false },
@@ -35,6 +41,10 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.use(async (c, next) => {
     const known = (c.env as { requestId?: string } | undefined)?.requestId;
     if (known) c.set("requestId", known);
+    if (CONTROL.test(c.req.path))
+      throw new AppError("BAD_REQUEST", "invalid_input", "The path holds a control character", {
+        remedy: "leave it out",
+      });
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
   });

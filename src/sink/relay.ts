@@ -103,8 +103,7 @@ export function startRelay(p: RelayPowers): Relay {
   async function step(): Promise<"more" | "done" | "not ours"> {
     sentTo ??= await hold();
     if (sentTo === null) return "not ours";
-    const limit = pageSize;
-    const rows = await store.log.read(sentTo, limit);
+    const rows = await store.log.read(sentTo, pageSize);
     const [first] = rows;
     if (first === undefined) return "done";
     if (first.seq > sentTo + 1)
@@ -122,7 +121,8 @@ export function startRelay(p: RelayPowers): Relay {
     // Taken over meanwhile: the other began where we were, and sends the same again.
     if (!(await store.cursors.advance(CURSOR, owner, batch.last))) sentTo = null;
     else if (sentTo !== null) sentTo = batch.last;
-    return batch.events.length < rows.length || rows.length === limit ? "more" : "done";
+    // A page ends early where events are large: only an empty one is the end.
+    return "more";
   }
 
   async function attempt(): Promise<"more" | "done" | "not ours" | "failed"> {

@@ -1,7 +1,8 @@
 // Arguments and results for traces and log lines: masked, and cut to a length that receivers take.
 import type { Json } from "../call.ts";
 
-export type Masked = (value: Json) => Json;
+/** The beginning of a value, masked: so many characters. */
+export type Masked = (value: Json, characters: number) => Json;
 
 const MAX_CHARACTERS = 8_192;
 
@@ -9,7 +10,7 @@ export const shownContent =
   (masked: Masked) =>
   (value: Json): string => {
     try {
-      const text = JSON.stringify(masked(value));
+      const text = JSON.stringify(masked(value, MAX_CHARACTERS));
       return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
     } catch {
       // Whoever watches a call must not break it; and what cannot be masked is not shown.

@@ -110,7 +110,8 @@ export function openSender(p: SenderPowers): Sender {
       diedAt = performance.now();
       past = figures();
       present = { sent: 0, dropped: 0 };
-      lost(underway, cause?.message ?? "the thread has ended");
+      // One that ends with nothing left to do, as after closing, has lost nothing.
+      if (cause || underway > 0) lost(underway, cause?.message ?? "the thread has ended");
       underway = 0;
       closed?.();
     };

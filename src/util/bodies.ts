@@ -2,6 +2,7 @@
 // read. Events are never rewritten, so texts of earlier releases, which say more or less, read alike.
 
 export const USUAL_START = Object.freeze({
+  argumentsCut: null,
   sessionId: null,
   metadata: null,
   idempotencyKey: null,
@@ -13,6 +14,7 @@ export const USUAL_START = Object.freeze({
 });
 
 export const USUAL_END = Object.freeze({
+  resultCut: null,
   error: null,
   errorCode: null,
   errorReason: null,

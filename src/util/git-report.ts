@@ -1,4 +1,5 @@
 // Reads what git says about a repository, in its format for programs.
+import { cutToBytes } from "./lines.ts";
 
 export interface GitChange {
   path: string;
@@ -85,6 +86,38 @@ function changed(
   });
   if (index !== ".") state.staged.push(named(index));
   if (tree !== ".") state.unstaged.push(named(tree));
+}
+
+export interface GitAnswer extends GitState {
+  diff: string;
+  commits: GitCommit[];
+  /** Entries or parts of the diff were left out. */
+  truncated: boolean;
+}
+
+/** Three lines of base64: the status, the diff, the log. */
+export function gitAnswer(
+  stdout: string,
+  most: { readonly entries: number; readonly diffBytes: number },
+): GitAnswer {
+  const [status = "", difference = "", commits = ""] = stdout
+    .split("\n")
+    .map((line) => Buffer.from(line, "base64").toString("utf8"));
+  const state = readStatus(status);
+  const diff = cutToBytes(difference, most.diffBytes);
+  const cut = [state.staged, state.unstaged, state.untracked, state.conflicts].some(
+    ({ length }) => length > most.entries,
+  );
+  return {
+    ...state,
+    staged: state.staged.slice(0, most.entries),
+    unstaged: state.unstaged.slice(0, most.entries),
+    untracked: state.untracked.slice(0, most.entries),
+    conflicts: state.conflicts.slice(0, most.entries),
+    diff,
+    commits: readLog(commits),
+    truncated: cut || diff.length < difference.length,
+  };
 }
 
 export interface GitCommit {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { globMatcher } from "./glob.ts";
+import fc from "fast-check";
+import { globMatcher, globMatcherOf } from "./glob.ts";
 
 const CASES: [pattern: string, yes: string[], no: string[]][] = [
   ["*.ts", ["a.ts", "src/b.ts", ".ts"], ["a.tsx", "ts"]],
@@ -23,6 +24,32 @@ test.each(CASES)("%s", (pattern, yes, no) => {
   const fits = globMatcher(pattern);
   for (const path of yes) expect([path, fits(path)]).toEqual([path, true]);
   for (const path of no) expect([path, fits(path)]).toEqual([path, false]);
+});
+
+test("short and long texts are matched alike", () => {
+  const piece = fc.constantFrom(
+    "a",
+    "b",
+    "/",
+    "*",
+    "**",
+    "**/",
+    "?",
+    "[ab]",
+    "[!a]",
+    "{a,b/}",
+    "é",
+  );
+  const pattern = fc.array(piece, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));
+  const path = fc
+    .array(fc.constantFrom("a", "b", "/", "é"), { maxLength: 10 })
+    .map((all) => all.join(""));
+  fc.assert(
+    fc.property(pattern, path, (glob, text) => {
+      expect(globMatcherOf(glob, 0)(text)).toBe(globMatcherOf(glob, Infinity)(text));
+    }),
+    { numRuns: 5_000 },
+  );
 });
 
 test("no pattern takes long", () => {

@@ -7,15 +7,32 @@ const MAX_EXPANDED = 4_000;
 type Part =
   /** One character, `*`, `**` + `/`, and `**` at the end. */
   | { readonly kind: "one" | "star" | "folders" | "rest" }
-  | { readonly kind: "char"; readonly fits: (char: string) => boolean };
+  /** `key` is the same for parts that fit the same characters. */
+  | { readonly kind: "char"; readonly key: string; readonly fits: (char: string) => boolean };
+
+/** Cells of the table up to which it is quicker than words of many bits. */
+const SMALL = 2_000;
 
 /** Paths use `/`. A pattern without a slash is matched against the last component. Brackets left open are plain text. */
 export function globMatcher(pattern: string): (path: string) => boolean {
+  return globMatcherOf(pattern, SMALL);
+}
+
+/** `small`: up to how many cells the plain table is used; both ways give the same answer. */
+export function globMatcherOf(pattern: string, small: number): (path: string) => boolean {
   const alternatives = expandBraces(pattern.replace(/^(?:\.\/)+/, "")).map((text) => compile(text));
   const byName = !pattern.includes("/");
   return (path) => {
     const text = [...(byName ? path.slice(path.lastIndexOf("/") + 1) : path)];
-    return alternatives.some((parts) => matches(parts, text));
+    return alternatives.some((parts) => {
+      if (parts.length * text.length <= small) return matches(parts, text);
+      // Each part but a star takes one character at least.
+      const least = parts.reduce(
+        (sum, { kind }) => sum + (kind === "char" || kind === "one" ? 1 : 0),
+        0,
+      );
+      return least <= text.length && matchesLong(parts, text);
+    });
   };
 }
 
@@ -53,11 +70,12 @@ function compile(pattern: string): Part[] {
     else if (char === "?") parts.push({ kind: "one" });
     else if (char === "[" && chars.indexOf("]", at + 2) > 0) {
       const end = chars.indexOf("]", at + 2);
-      parts.push({ kind: "char", fits: classOf(chars.slice(at + 1, end)) });
+      const inside = chars.slice(at + 1, end);
+      parts.push({ kind: "char", key: `[${inside.join("")}`, fits: classOf(inside) });
       at = end;
     } else {
       const wanted = char === "\\" && at + 1 < chars.length ? (chars[++at] ?? "") : char;
-      parts.push({ kind: "char", fits: (found) => found === wanted });
+      parts.push({ kind: "char", key: wanted, fits: (found) => found === wanted });
     }
   }
   return parts;
@@ -98,4 +116,44 @@ function matches(parts: readonly Part[], text: readonly string[]): boolean {
     ends = next;
   }
   return ends[text.length] === 1;
+}
+
+/** The same with one bit for each place in the text: a part costs a few operations on long words. */
+function matchesLong(parts: readonly Part[], text: readonly string[]): boolean {
+  const masks = new Map<string, bigint>();
+  const maskOf = (key: string, fits: (char: string) => boolean): bigint => {
+    let mask = masks.get(key);
+    if (mask === undefined) masks.set(key, (mask = bitsOf(text, fits)));
+    return mask;
+  };
+  const all = (1n << BigInt(text.length + 1)) - 1n;
+  /** Bit `at` stands for the end of character `at`, from 1; places after a slash. */
+  const slashes = maskOf("/", (char) => char === "/");
+  const inName = all & ~slashes & ~1n;
+  let ends = 1n;
+  for (const part of parts) {
+    if (part.kind === "char") ends = (ends << 1n) & maskOf(part.key, part.fits);
+    else if (part.kind === "one") ends = (ends << 1n) & inName;
+    else if (part.kind === "star") ends = spread(ends, inName);
+    else {
+      const from = all & -(ends & -ends); // the first place and all after it
+      ends = part.kind === "rest" ? from : ends | (from & slashes);
+    }
+    if (ends === 0n) return false;
+  }
+  return ((ends >> BigInt(text.length)) & 1n) === 1n;
+}
+
+/** From each place on through all that follow without a break in `through`: a sum carries as far as that goes. */
+function spread(places: bigint, through: bigint): bigint {
+  const next = (places << 1n) & through;
+  return places | (((through + next) ^ through) & through) | next;
+}
+
+/** Bit n + 1 for character n that fits. */
+function bitsOf(text: readonly string[], fits: (char: string) => boolean): bigint {
+  const digits = new Uint8Array(text.length + 1);
+  for (let at = 0; at < text.length; at++)
+    if (fits(text[at] ?? "")) digits[text.length - at - 1] = 1;
+  return BigInt(`0b${digits.join("")}`);
 }

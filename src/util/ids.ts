@@ -8,7 +8,7 @@ const BLOCK = 4096;
 export type IdPrefix = "usr" | "key" | "cap" | "req" | "inst";
 /** What travels in links and to other people: a name nobody guesses. */
 export type HandlePrefix =
-  "apr" | "rul" | "msg" | "whk" | "wfl" | "run" | "sch" | "pln" | "agt" | "grp" | "qst";
+  "apr" | "rul" | "msg" | "whk" | "wfl" | "run" | "sch" | "pln" | "agt" | "grp" | "qst" | "sgn";
 
 export interface Ids {
   /** `exec_<milliseconds>_<random>` (C12); 130 random bits, a name nobody guesses. */

@@ -5,13 +5,18 @@ import { globMatcher } from "./glob.ts";
 export type IgnoreRules = (path: string, isFolder: boolean) => boolean | null;
 
 const MAX_RULES = 2_000;
+/** Characters of all lines with wildcards: each is tried on every path. */
+const MAX_WILD = 32_768;
 
 export function ignoreRules(text: string): IgnoreRules {
   // The last line that fits counts.
+  let wild = 0;
   const rules = text
-    .split(/\r?\n/)
-    .slice(0, MAX_RULES)
-    .flatMap((line) => ruleOf(line) ?? [])
+    .split("\n", MAX_RULES)
+    .flatMap((line) => {
+      if (/[*?[\\]/.test(line)) wild += line.length;
+      return wild > MAX_WILD ? [] : (ruleOf(line.endsWith("\r") ? line.slice(0, -1) : line) ?? []);
+    })
     .reverse();
   return (path, isFolder) => {
     const name = path.slice(path.lastIndexOf("/") + 1);
@@ -28,7 +33,7 @@ interface Rule {
 }
 
 function ruleOf(line: string): Rule | null {
-  let pattern = line.replace(/(?<!\\) +$/, "");
+  let pattern = withoutBlanks(line);
   if (pattern === "" || pattern.startsWith("#")) return null;
   const negated = pattern.startsWith("!");
   if (negated) pattern = pattern.slice(1);
@@ -38,6 +43,13 @@ function ruleOf(line: string): Rule | null {
   // Braces mean nothing here, and one character stands for them.
   pattern = pattern.replace(/[{}]/g, "?");
   return { negated, foldersOnly, fits: fitting(pattern) };
+}
+
+/** Without the blanks at the end, but for one behind a backslash. */
+function withoutBlanks(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === " ") end--;
+  return line.slice(0, end < line.length && line[end - 1] === "\\" ? end + 1 : end);
 }
 
 function fitting(pattern: string): Rule["fits"] {

@@ -38,6 +38,21 @@ export function ledgerText(e: LedgerEvent): string {
   return `{"v":${VERSION},"seq":${e.seq},"tenantId":${tenant(e.tenantId)},"instanceId":${instance(e.instanceId)},"n":${e.n},"prevHash":"${e.prevHash}","at":${e.at},"action":"${e.action}","actor":${actor(e.actor)},"executionId":${e.executionId === null ? "null" : JSON.stringify(e.executionId)},"body":${e.body}}`;
 }
 
+/**
+ * The same line without what only the database knows: the parts before `n` and from behind the previous hash to the body.
+ * The whole is `{"v":1,"seq":` seq `before` n `,"prevHash":"` hash `after` body `}`.
+ */
+export function ledgerParts(e: Omit<LedgerEvent, "seq" | "n" | "prevHash">): {
+  before: string;
+  after: string;
+} {
+  const executionId = e.executionId === null ? "null" : JSON.stringify(e.executionId);
+  return {
+    before: `,"tenantId":${tenant(e.tenantId)},"instanceId":${instance(e.instanceId)},"n":`,
+    after: `","at":${e.at},"action":"${e.action}","actor":${actor(e.actor)},"executionId":${executionId},"body":`,
+  };
+}
+
 export const ledgerHash = (text: string): string => hash("sha256", text);
 
 /** The text with its hash: a line of an export. */

@@ -11,6 +11,26 @@ export interface LintIssue {
 
 export type LinterName = "eslint" | "biome" | "tsc" | "ruff" | "mypy" | "shellcheck";
 
+export interface LintReport {
+  /** The first ones. */
+  readonly issues: readonly LintIssue[];
+  readonly errors: number;
+  readonly warnings: number;
+}
+
+/** The same, counted, with as many issues as are told. */
+export function lintReport(
+  linter: LinterName,
+  stdout: string,
+  root: string,
+  most: number,
+): LintReport | null {
+  const issues = readLint(linter, stdout, root);
+  if (issues === null) return null;
+  const errors = issues.filter(({ severity }) => severity === "error").length;
+  return { issues: issues.slice(0, most), errors, warnings: issues.length - errors };
+}
+
 /** Null when the text is not what the linter writes: it failed. `root` is cut off the front of paths. */
 export function readLint(linter: LinterName, stdout: string, root: string): LintIssue[] | null {
   const issues = READERS[linter](stdout);

@@ -1,6 +1,6 @@
 // A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding for
 // both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject, Outcome } from "../call.ts";
 
 /**
  * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width: 10 }`.
@@ -109,6 +109,10 @@ function besideOf(output: JsonObject): JsonObject | undefined {
 export const isToolError = (output: Json): boolean =>
   isObject(output) && output[IS_ERROR_KEY] === true && isContent(output[CONTENT_KEY]);
 
+/** What a call had so far that did not succeed; null: nothing. What a server said of its own failure is no part of it. */
+export const partialOf = ({ success, output }: Pick<Outcome, "success" | "output">): Json =>
+  success || isToolError(output) || unpackError(output) !== null ? null : output;
+
 /** The output of an execution that a server answered with an error. */
 export const packError = ({ code, message, data }: PackedError): Json => ({
   [RPC_ERROR_KEY]: { code, message, ...(data === undefined ? {} : { data }) },
@@ -128,6 +132,8 @@ function liesBeside(structured: Json | undefined): structured is JsonObject {
   return keys.length > 0 && !keys.some((key) => OURS.includes(key));
 }
 
+/** A longer one is no name. */
+const MAX_META_NAME = 512;
 /** Names that MCP keeps for itself, and ours, are no server's to say. */
 const RESERVED = /^(?:[^/]*\.)?(?:mcp|modelcontextprotocol|ostiary)(?:\.[^/]*)?\//i;
 const BARE_RESERVED: readonly string[] = ["progressToken", "traceparent", "tracestate", "baggage"];
@@ -136,7 +142,7 @@ function keptMeta(meta: Json | undefined): JsonObject | null {
   if (!isObject(meta)) return null;
   let kept: Record<string, Json> | null = null;
   for (const key of Object.keys(meta)) {
-    if (RESERVED.test(key) || BARE_RESERVED.includes(key)) continue;
+    if (key.length > MAX_META_NAME || RESERVED.test(key) || BARE_RESERVED.includes(key)) continue;
     kept ??= {};
     kept[key] = meta[key] ?? null;
   }

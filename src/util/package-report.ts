@@ -6,6 +6,14 @@ export interface Added {
   readonly integrity: string;
 }
 
+/** Lines of base64: the report of pip, or the lock file before and after. */
+export function addedPackages(manager: "pip" | "npm", stdout: string): Added[] {
+  const [first = "", second = ""] = stdout
+    .split("\n")
+    .map((line) => Buffer.from(line, "base64").toString("utf8"));
+  return manager === "pip" ? addedByPip(first) : addedByNpm(first, second);
+}
+
 /** The report of `pip install --report`. */
 export function addedByPip(report: string): Added[] {
   const items = fields(parsed(report))["install"];

@@ -40,27 +40,31 @@ export function programOutput(ended: Ended): ProgramOutput {
   };
 }
 
-/** For the record: what it touched and reached, and that its words come from outside where it reached out. */
-export function programNotes(ended: {
-  readonly timedOut: boolean;
-  readonly filesWritten: readonly { readonly path: string }[];
-  readonly filesRemoved: readonly string[];
-  readonly refused: readonly { readonly path: string; readonly reason: string }[];
-  readonly hosts: readonly string[];
-}): {
+type ProgramNotes = {
   timedOut?: true;
+  limitMs?: number;
   filesTouched?: string[];
   refused?: { path: string; reason: string }[];
   hosts?: string[];
   untrusted?: true;
-} {
+};
+
+/** For the record: what it touched and reached, and that its words come from outside where it reached out. */
+export function programNotes(ended: {
+  readonly timedOut: boolean;
+  readonly limitMs: number | null;
+  readonly filesWritten: readonly { readonly path: string }[];
+  readonly filesRemoved: readonly string[];
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  readonly hosts: readonly string[];
+}): ProgramNotes {
+  const refused = ended.refused.slice(0, MAX_NOTED).map((one) => ({ ...one }));
   const touched = [...ended.filesWritten.map(({ path }) => path), ...ended.filesRemoved];
   return {
     ...(ended.timedOut ? { timedOut: true } : {}),
+    ...(ended.limitMs === null ? {} : { limitMs: ended.limitMs }),
     ...(touched.length > 0 ? { filesTouched: touched.slice(0, MAX_NOTED) } : {}),
-    ...(ended.refused.length > 0
-      ? { refused: ended.refused.slice(0, MAX_NOTED).map((one) => ({ ...one })) }
-      : {}),
+    ...(refused.length > 0 ? { refused } : {}),
     ...(ended.hosts.length > 0 ? { hosts: [...ended.hosts], untrusted: true } : {}),
   };
 }

@@ -1,8 +1,9 @@
 // Secrets that can be told by their look or by the words before them, wherever they stand in a text.
 import { isMasked } from "./mask.ts";
-import { isPlaceholder } from "./secrets/look.ts";
+import { COMMANDS } from "./secrets/commands.ts";
+import { isPlaceholder, JUDGED } from "./secrets/look.ts";
 import { NAMED } from "./secrets/named.ts";
-import { createScanner, matchAt, type Detector, type Span } from "./secrets/scan.ts";
+import { see, seenTo, createScanner, matchAt, type Detector, type Span } from "./secrets/scan.ts";
 import { TOKENS } from "./secrets/tokens.ts";
 
 export type { Span };
@@ -39,25 +40,31 @@ const manifest: Detector = {
   words: ["kind"],
   detect(text, at, found) {
     if (!matchAt(MANIFEST, text, at)) return;
+    // The half of what was read for the manifest before belongs to this one, too: nothing is read more than twice.
+    if (at < seenTo(found, manifest)) return;
+    see(found, manifest, at + MANIFEST_CHARS / 2);
     const near = text.slice(at, at + MANIFEST_CHARS);
     const from = near.search(MANIFEST_DATA);
     for (const { 0: match, 1: value = "", index } of from < 0
       ? []
       : near.matchAll(MANIFEST_VALUE)) {
       const start = at + index + match.lastIndexOf(value);
-      if (index > from && !isPlaceholder(value))
+      if (index > from && !isPlaceholder(value.slice(0, JUDGED)))
         found.spans.push({ start, end: start + value.length });
     }
   },
 };
 
-const scan = createScanner([
+/** Everything that is looked for in a text. */
+export const DETECTORS: readonly Detector[] = [
   ...TOKENS,
   ...NAMED,
+  ...COMMANDS,
   address("://", USER_INFO),
   address("%3a", ENCODED),
   manifest,
-]);
+];
+const scan = createScanner(DETECTORS);
 
 /** Where the secrets of a text stand, in order and apart. What is masked already is none. */
 export function findSecrets(text: string): readonly Span[] {

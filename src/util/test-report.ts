@@ -15,6 +15,22 @@ export interface TestReport {
 
 export type RunnerName = "vitest" | "jest" | "node" | "pytest" | "go" | "cargo";
 
+/** The same with as many failures as are told. */
+export function testReport(
+  runner: RunnerName,
+  text: string,
+  most: number,
+): (TestReport & { readonly cut: boolean }) | null {
+  const report = readTests(runner, text);
+  return (
+    report && {
+      ...report,
+      failures: report.failures.slice(0, most),
+      cut: report.failures.length > most,
+    }
+  );
+}
+
 /** Null when the text is not what the runner writes: it failed before it ran tests. */
 export function readTests(runner: RunnerName, report: string): TestReport | null {
   return READERS[runner](report);

@@ -1,5 +1,5 @@
 // Two texts as a unified diff.
-import { diffLines, type DiffLine } from "./line-diff.ts";
+import { commonRuns, type Run } from "./line-match.ts";
 
 export interface UnifiedDiff {
   readonly diff: string;
@@ -19,8 +19,13 @@ export interface UnifiedOptions {
 
 const MAX_CHARS = 400_000;
 const MAX_LINE = 2_000;
-/** Stands at the end of a last line that has no line end; no text file holds one. */
-const UNENDED = "\0";
+const NO_LINE_END = "\\ No newline at end of file";
+
+/** The lines of one side, and whether the last one has a line end. */
+interface Side {
+  readonly lines: readonly string[];
+  readonly ended: boolean;
+}
 
 export function unifiedDiff(
   before: string,
@@ -28,86 +33,120 @@ export function unifiedDiff(
   options: UnifiedOptions = {},
 ): UnifiedDiff {
   const { context = 3, ignoreWhitespace = false, maxLines = 5_000, names } = options;
-  const [a, b] = [linesOf(before), linesOf(after)];
-  const key = (line: string): string =>
-    ignoreWhitespace ? line.replaceAll(UNENDED, "").replace(/\s+/g, " ").trim() : line;
-  const signs = diffLines(`${a.map(key).join("\n")}\n`, `${b.map(key).join("\n")}\n`);
-  const lines = restored(a.length === 0 || b.length === 0 ? oneSided(a, b) : signs, a, b);
-  const shown = [
-    ...(names ? [`--- ${names[0]}`, `+++ ${names[1]}`] : []),
-    ...hunks(lines, context),
-  ];
-  const added = lines.filter(({ sign }) => sign === "+").length;
-  const removed = lines.filter(({ sign }) => sign === "-").length;
+  const [a, b] = [sideOf(before), sideOf(after)];
+  const runs = commonRuns(keysOf(a, ignoreWhitespace), keysOf(b, ignoreWhitespace));
+  const same = runs.reduce((sum, { length }) => sum + length, 0);
+  const [added, removed] = [b.lines.length - same, a.lines.length - same];
   if (added + removed === 0) return { diff: "", added, removed, truncated: false };
-  const fitting = capped(shown, maxLines);
-  const truncated = fitting.length < shown.length;
-  const more = truncated ? [`… ${shown.length - fitting.length} more lines`] : [];
-  return { diff: [...fitting, ...more].join("\n"), added, removed, truncated };
+  const out = new Output(maxLines);
+  if (names) for (const line of [`--- ${names[0]}`, `+++ ${names[1]}`]) out.add(line);
+  for (const hunk of hunksOf(runs, a.lines.length, b.lines.length, context)) write(hunk, a, b, out);
+  return { diff: out.text(), added, removed, truncated: out.left > 0 };
 }
 
-function linesOf(text: string): string[] {
-  if (text === "") return [];
-  return text.endsWith("\n") ? text.slice(0, -1).split("\n") : `${text}${UNENDED}`.split("\n");
+function sideOf(text: string): Side {
+  if (text === "") return { lines: [], ended: true };
+  const ended = text.endsWith("\n");
+  return { lines: (ended ? text.slice(0, -1) : text).split("\n"), ended };
 }
 
-const oneSided = (a: readonly string[], b: readonly string[]): DiffLine[] => [
-  ...a.map((text) => ({ sign: "-" as const, text })),
-  ...b.map((text) => ({ sign: "+" as const, text })),
-];
+/** What is compared: a last line without its line end is another line than one with it. */
+function keysOf({ lines, ended }: Side, ignoreWhitespace: boolean): readonly string[] {
+  if (ignoreWhitespace) return lines.map((line) => line.replace(/\s+/g, " ").trim());
+  return ended ? lines : lines.with(-1, `${lines.at(-1) ?? ""}\n`);
+}
 
-/** The lines as they are, where they were compared in another form. */
-function restored(
-  signs: readonly DiffLine[],
-  a: readonly string[],
-  b: readonly string[],
-): DiffLine[] {
-  let [i, j] = [0, 0];
-  return signs.map(({ sign }) => {
-    const text = (sign === "+" ? b[j] : a[i]) ?? "";
-    if (sign !== "+") i++;
-    if (sign !== "-") j++;
-    return { sign, text };
+/** What differs between two runs: lines `a` to `aEnd` went, `b` to `bEnd` came. */
+interface Change {
+  readonly a: number;
+  readonly aEnd: number;
+  readonly b: number;
+  readonly bEnd: number;
+}
+
+/** Changes that lie so close together that the lines around them meet. */
+interface Hunk extends Change {
+  readonly changes: readonly Change[];
+}
+
+function hunksOf(runs: readonly Run[], aTotal: number, bTotal: number, context: number): Hunk[] {
+  const changes: Change[] = [];
+  let [a, b] = [0, 0];
+  for (const run of [...runs, { a: aTotal, b: bTotal, length: 0 }]) {
+    if (run.a > a || run.b > b) changes.push({ a, aEnd: run.a, b, bEnd: run.b });
+    [a, b] = [run.a + run.length, run.b + run.length];
+  }
+  const groups: Change[][] = [];
+  for (const change of changes) {
+    const last = groups.at(-1)?.at(-1);
+    if (last && change.a - last.aEnd <= 2 * context) groups.at(-1)?.push(change);
+    else groups.push([change]);
+  }
+  return groups.map((group) => {
+    const [first, last] = [group[0] as Change, group.at(-1) as Change];
+    const before = Math.min(context, first.a, first.b);
+    const after = Math.min(context, aTotal - last.aEnd, bTotal - last.bEnd);
+    return {
+      changes: group,
+      a: first.a - before,
+      b: first.b - before,
+      aEnd: last.aEnd + after,
+      bEnd: last.bEnd + after,
+    };
   });
 }
 
-function hunks(lines: readonly DiffLine[], context: number): string[] {
-  const changes = lines.flatMap(({ sign }, at) => (sign === " " ? [] : [at]));
-  const spans: [number, number][] = [];
-  for (const at of changes) {
-    const [from, to] = [Math.max(0, at - context), Math.min(lines.length - 1, at + context)];
-    const last = spans.at(-1);
-    if (last && from <= last[1] + 1) last[1] = to;
-    else spans.push([from, to]);
+function write(hunk: Hunk, a: Side, b: Side, out: Output): void {
+  const [olds, news] = [hunk.aEnd - hunk.a, hunk.bEnd - hunk.b];
+  out.add(
+    `@@ -${olds === 0 ? hunk.a : hunk.a + 1},${olds} +${news === 0 ? hunk.b : hunk.b + 1},${news} @@`,
+  );
+  let at = hunk.a;
+  for (const change of hunk.changes) {
+    side(" ", a, at, change.a, out);
+    side("-", a, change.a, change.aEnd, out);
+    side("+", b, change.b, change.bEnd, out);
+    at = change.aEnd;
   }
-  const shown: string[] = [];
-  let [i, j, done] = [1, 1, 0];
-  const pass = (to: number): void => {
-    for (; done < to; done++) {
-      if (lines[done]?.sign !== "+") i++;
-      if (lines[done]?.sign !== "-") j++;
-    }
-  };
-  for (const [from, to] of spans) {
-    pass(from);
-    const part = lines.slice(from, to + 1);
-    const olds = part.filter(({ sign }) => sign !== "+").length;
-    const news = part.filter(({ sign }) => sign !== "-").length;
-    shown.push(`@@ -${olds === 0 ? i - 1 : i},${olds} +${news === 0 ? j - 1 : j},${news} @@`);
-    for (const { sign, text } of part) {
-      const ended = !text.endsWith(UNENDED);
-      const line = ended ? text : text.slice(0, -1);
-      shown.push(`${sign}${line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line}`);
-      if (!ended) shown.push("\\ No newline at end of file");
-    }
-  }
-  return shown;
+  side(" ", a, at, hunk.aEnd, out);
 }
 
-function capped(lines: readonly string[], maxLines: number): readonly string[] {
-  let chars = 0;
-  const end = lines.findIndex(
-    (line, at) => at >= maxLines || (chars += line.length + 1) > MAX_CHARS,
-  );
-  return end < 0 ? lines : lines.slice(0, end);
+function side(sign: string, { lines, ended }: Side, from: number, to: number, out: Output): void {
+  for (let at = from; at < to; at++) {
+    if (out.full) return out.skip(to - at + (!ended && to === lines.length ? 1 : 0));
+    const line = lines[at] ?? "";
+    out.add(`${sign}${line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line}`);
+    if (!ended && at === lines.length - 1) out.add(NO_LINE_END);
+  }
+}
+
+/** Takes lines as long as they fit, and counts the others. */
+class Output {
+  readonly #lines: string[] = [];
+  readonly #maxLines: number;
+  #chars = 0;
+  left = 0;
+
+  constructor(maxLines: number) {
+    this.#maxLines = maxLines;
+  }
+
+  get full(): boolean {
+    return this.left > 0;
+  }
+
+  add(line: string): void {
+    this.#chars += line.length + 1;
+    if (this.left > 0 || this.#lines.length >= this.#maxLines || this.#chars > MAX_CHARS)
+      this.left++;
+    else this.#lines.push(line);
+  }
+
+  skip(count: number): void {
+    this.left += count;
+  }
+
+  text(): string {
+    return [...this.#lines, ...(this.left > 0 ? [`… ${this.left} more lines`] : [])].join("\n");
+  }
 }

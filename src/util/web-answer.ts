@@ -1,5 +1,6 @@
 // The answer of a web server as a tool gives it: JSON, text or base64, with what the record notes about it.
 import type { Json, JsonObject } from "../call.ts";
+import { isModest } from "./json.ts";
 
 export interface Answered {
   readonly status: number;
@@ -53,7 +54,8 @@ function contentOf(
   if (body.length === 0) return { text: "" };
   const text = textOf(body, contentType);
   if (text === null) return { base64: Buffer.from(body).toString("base64") };
-  if (!truncated && /[/+]json$/.test(mimeOf(contentType))) {
+  // What holds too many values to work through is told as the text it is.
+  if (!truncated && /[/+]json$/.test(mimeOf(contentType)) && isModest(text)) {
     try {
       return { json: JSON.parse(text) as Json };
     } catch {

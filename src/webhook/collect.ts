@@ -92,7 +92,8 @@ export function createCollector(p: CollectPowers): Collector {
         const found = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
         const page = found.filter(({ seq }) => seq <= head);
         await enqueue(webhooks, page);
-        from = page.length === PAGE ? (page.at(-1)?.seq ?? head) : head;
+        // A page ends early where events are large: only an empty one is the end.
+        from = page.at(-1)?.seq ?? head;
         if (!(await advance(from))) return;
       }
     },

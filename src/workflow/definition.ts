@@ -4,6 +4,7 @@ import { AppError, type FieldFault } from "../errors.ts";
 import type { Trigger, WorkflowStep } from "../store/store.ts";
 import type { Risk, Tool } from "../tools/tool.ts";
 import { schemaFault } from "../util/schema-shape.ts";
+import { mainThread } from "../util/turns.ts";
 import { parseCondition, referencesOf } from "./condition.ts";
 import { referencesIn, type Reference } from "./template.ts";
 
@@ -32,7 +33,7 @@ type Visible = Pick<Tool, "name" | "wireName" | "aliases" | "risk" | "outputSche
 
 const ORDER: readonly Risk[] = ["safe", "moderate", "dangerous"];
 
-export function checkDefinition(draft: Draft, visible: readonly Visible[]): Checked {
+export async function checkDefinition(draft: Draft, visible: readonly Visible[]): Promise<Checked> {
   const steps = draft.steps.map((step, at): WorkflowStep => ({
     ...step,
     id: step.id ?? `step${at + 1}`,
@@ -51,7 +52,13 @@ export function checkDefinition(draft: Draft, visible: readonly Visible[]): Chec
     if (fault !== null) throw invalid([{ path: "/inputSchema", message: fault }]);
   }
   const tools = steps.map((step) => toolOf(step, visible));
-  const needs = steps.map((step, at) => referencesOfStep(step, at));
+  const needs: Reference[][] = [];
+  const turn = mainThread.job("begun");
+  for (const [at, step] of steps.entries()) {
+    needs.push(referencesOfStep(step, at));
+    const over = turn();
+    if (over) await over;
+  }
   refuseCircle(ids, needs);
   needs.forEach((references, at) => {
     for (const reference of references)

@@ -7,6 +7,7 @@ import {
   type Json,
   type JsonObject,
   type Outcome,
+  type TimeLimit,
 } from "../call.ts";
 import { AppError, faultOf, type Fault } from "../errors.ts";
 import type { RunRow, StepState, Store, WorkflowRow, WorkflowStep } from "../store/store.ts";
@@ -22,6 +23,7 @@ export interface RunPowers {
       executionId: string,
       wait: { ms: number; signal?: AbortSignal },
     ): Promise<Outcome>;
+    cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
   };
   /** The caller as they are now; null when user or key is gone. */
   readonly callerAgain: (caller: Caller) => Promise<Caller | null>;
@@ -33,19 +35,19 @@ export interface Running {
   readonly parent: CallParent;
   readonly caller: Caller;
   readonly signal: AbortSignal;
+  /** Of the call that waits for the run. */
+  readonly outerLimit: TimeLimit;
   /** Told after each change is durable. */
   readonly changed: (run: RunRow) => void;
 }
 
 /** How long one look at a step that waits for a person takes; then it is looked at again. */
 const FOLLOW_MS = 30_000;
-const RENEW_AFTER_MS = 30_000;
 
 export async function drive(row: RunRow, running: Running, p: RunPowers): Promise<RunRow> {
   const { workflow, signal } = running;
   let run = row;
   let caller = running.caller;
-  let renewedAt = p.now();
   const outputs = new Map<string, Json>();
   const scope: Scope = { input: row.input, outputs };
   let last: Json = null;
@@ -72,17 +74,16 @@ export async function drive(row: RunRow, running: Running, p: RunPowers): Promis
   };
 
   for (const step of workflow.steps) {
-    if (signal.aborted) return end("cancelled", cancelled(signal.reason));
+    if (signal.reason === "revoked") return end("failed", gone(caller));
+    if (signal.aborted) return end("cancelled", cancelled(signal.reason, running.outerLimit));
     if (!isWanted(step, scope)) {
       await set({ id: step.id, executionId: null, status: "skipped", ms: 0 });
       continue;
     }
-    if (p.now() - renewedAt >= RENEW_AFTER_MS) {
-      const again = await p.callerAgain(caller);
-      if (again === null) return end("failed", gone(caller));
-      caller = again;
-      renewedAt = p.now();
-    }
+    // What was taken away since the last step is not there for the next one.
+    const again = await p.callerAgain(caller);
+    if (again === null) return end("failed", gone(caller));
+    caller = again;
     const began = p.now();
     await set({ id: step.id, executionId: null, status: "running", ms: 0 });
     const outcome = await attempt(step, caller, scope, running, p, (held) =>
@@ -103,9 +104,10 @@ export async function drive(row: RunRow, running: Running, p: RunPowers): Promis
       ms,
       ...(outcome.error ? { error: outcome.error } : {}),
     });
+    if (signal.reason === "revoked") return end("failed", gone(caller));
     if (outcome.success) outputs.set(step.id, (last = outcome.output));
     else if (signal.aborted || shutdown)
-      return end("cancelled", cancelled(shutdown ? "shutdown" : signal.reason));
+      return end("cancelled", cancelled(shutdown ? "shutdown" : signal.reason, running.outerLimit));
     else if (!step.continueOnError) return end("failed", stepFailed(step, outcome.error));
   }
   return end("success", null);
@@ -123,7 +125,7 @@ async function attempt(
   step: WorkflowStep,
   caller: Caller,
   scope: Scope,
-  { parent, signal }: Running,
+  { parent, signal, outerLimit }: Running,
   p: RunPowers,
   onHeld: (outcome: Outcome) => Promise<void>,
 ): Promise<Attempt> {
@@ -133,6 +135,7 @@ async function attempt(
       name: step.tool,
       arguments: args,
       signal,
+      outerLimit,
       metadata: { stepId: step.id },
       ...(step.timeoutSeconds === undefined ? {} : { timeoutMs: step.timeoutSeconds * 1_000 }),
     });
@@ -141,6 +144,12 @@ async function attempt(
     // A person has all the time the approval gives; whatever becomes of it is an end.
     while (outcome.endedAt === null && !signal.aborted)
       outcome = await p.engine().follow(caller, outcome.executionId, { ms: FOLLOW_MS, signal });
+    // The run has ended before its step: the question is taken back, and what runs after a yes is cancelled.
+    if (outcome.endedAt === null)
+      await p
+        .engine()
+        .cancel(caller, outcome.executionId, "the run has ended")
+        .catch(() => undefined);
     const { executionId, success, output, error } = outcome;
     return {
       executionId,
@@ -181,13 +190,14 @@ function stepFailed(step: WorkflowStep, error: Fault | null): Fault {
   };
 }
 
-function cancelled(reason: unknown): Fault {
-  const why = reason === "shutdown" ? "shutdown" : "user";
-  return {
-    code: "CANCELLED",
-    reason: why,
-    message: why === "shutdown" ? "the server was shutting down" : "the run was cancelled",
-  };
+function cancelled(reason: unknown, { ms }: TimeLimit): Fault {
+  if (reason === "timeout") {
+    const message = `the time of the call that started the run was up (${ms / 1000}s)`;
+    return { code: "TIMEOUT", reason: "timeout", message };
+  }
+  if (reason === "shutdown")
+    return { code: "CANCELLED", reason: "shutdown", message: "the server was shutting down" };
+  return { code: "CANCELLED", reason: "user", message: "the run was cancelled" };
 }
 
 const gone = ({ userId }: Caller): Fault =>

@@ -1,13 +1,15 @@
 // Runs workflows by the clock. Each due row is leased by one instance, moved on before it runs, and run as its owner:
 // a crash leaves one time out and never runs it twice. Times missed while nothing ran are made up once.
-import type { Caller, CallRequest, Outcome } from "../call.ts";
+import type { Caller, CallRequest, Mandate, Outcome } from "../call.ts";
 import type { ScheduleRow, Store } from "../store/store.ts";
 import { nextTimes } from "./cron.ts";
+import { pinOf } from "./workflows.ts";
 
 export interface SchedulerPowers {
   readonly schedules: Store["schedules"];
+  readonly workflows: Pick<Store["workflows"], "get">;
   readonly engine: () => { execute(caller: Caller, request: CallRequest): Promise<Outcome> };
-  readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
+  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
   readonly now: () => number;
   readonly report: (message: string, fields: object) => void;
 }
@@ -42,18 +44,25 @@ export function createScheduler(p: SchedulerPowers): Scheduler {
         nextAt: nextTimes(row.cron, row.timezone, at, 1)[0] ?? at,
         lastAt: at,
       });
-      const caller = await p.callerAgain(row.userId, row.keyId);
-      if (caller === null || caller.tenantId !== row.tenantId) {
-        change = {
-          ...change,
-          lastError: "switched off: its user or key is not active any more",
-          enabled: false,
-        };
-        return;
-      }
+      const off = (why: string): void =>
+        void (change = { ...change, lastError: `switched off: ${why}`, enabled: false });
+      if (row.mandate === null)
+        return off(
+          "it was made by an earlier release and does not say with which rights; schedule it again",
+        );
+      const caller = await p.callerAgain(row.mandate);
+      if (caller === null || caller.tenantId !== row.tenantId)
+        return off("its user or key is not active any more");
+      const newest = await p.workflows.get(row, row.workflowId, null);
+      if (newest === null) return off("its workflow is gone");
+      if (newest.version !== row.version || pinOf(newest) !== row.pin)
+        return off(
+          `its workflow was defined anew since (version ${newest.version}); read it, then schedule it again`,
+        );
       const outcome = await p.engine().execute(caller, {
         name: "workflow/execute",
-        arguments: { workflowId: row.workflowId, input: row.input },
+        // Exactly this version, whatever is defined in the same moment.
+        arguments: { workflowId: row.workflowId, version: newest.version, input: row.input },
         entry: "schedule",
         context: { metadata: { scheduleId: row.id } },
         signal: controller.signal,

@@ -1,5 +1,6 @@
 // References in step inputs: {{input.x}} and {{steps.<id>.output.path}}. Values only; nothing is computed.
 import type { Json, JsonObject } from "../call.ts";
+import { AppError } from "../errors.ts";
 
 export type Reference =
   | { readonly from: "input"; readonly path: readonly string[]; readonly text: string }
@@ -33,12 +34,18 @@ export function parseReference(text: string): Reference | string {
   return `${JSON.stringify(text.trim())}: expected input.<name> or steps.<id>.output.<path>`;
 }
 
-/** Every reference inside a value; faults are texts. */
+/** Every reference inside a value, once however often it stands there; faults are texts. */
 export function referencesIn(value: Json): (Reference | string)[] {
-  if (typeof value === "string")
-    return [...value.matchAll(MARK)].map(([, inner = ""]) => parseReference(inner));
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((inner: Json) => referencesIn(inner));
+  const found = new Map<string, Reference | string>();
+  const rest: Json[] = [value];
+  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+    if (typeof item === "string") {
+      for (const [, inner = ""] of item.matchAll(MARK))
+        if (!found.has(inner)) found.set(inner, parseReference(inner));
+    } else if (typeof item === "object" && item !== null)
+      for (const inner of Object.values(item as JsonObject).reverse()) rest.push(inner ?? null);
+  }
+  return [...found.values()];
 }
 
 /** Undefined when there is nothing. */
@@ -61,23 +68,40 @@ export class NothingThere extends Error {
   }
 }
 
+/** Characters of all texts of one value: a reference may stand in a text thousands of times. */
+const MAX_RENDERED = 4_194_304;
+
 /** A text that is one reference becomes its value as it is; a reference within a text becomes text. */
 export function render(value: Json, scope: Scope): Json {
-  if (typeof value === "string") return renderText(value, scope);
+  return rendered(value, scope, { left: MAX_RENDERED });
+}
+
+function rendered(value: Json, scope: Scope, room: { left: number }): Json {
+  if (typeof value === "string") return renderedText(value, scope, room);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return (value as readonly Json[]).map((inner) => render(inner, scope));
+  if (Array.isArray(value))
+    return (value as readonly Json[]).map((inner) => rendered(inner, scope, room));
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, render(inner, scope)]),
+    Object.entries(value).map(([key, inner]) => [key, rendered(inner, scope, room)]),
   );
 }
 
-function renderText(text: string, scope: Scope): Json {
+function renderedText(text: string, scope: Scope, room: { left: number }): Json {
   const whole = WHOLE.exec(text);
   if (whole) return valueOf(whole[1] ?? "", scope);
   // What a value says is never looked at for references again.
   return text.replace(MARK, (_, inner: string) => {
     const value = valueOf(inner, scope);
-    return typeof value === "string" ? value : JSON.stringify(value);
+    const said = typeof value === "string" ? value : JSON.stringify(value);
+    room.left -= said.length;
+    if (room.left < 0)
+      throw new AppError(
+        "EXECUTION_FAILED",
+        "size_exceeded",
+        `the step's texts hold more than ${MAX_RENDERED} characters once their references are filled in`,
+        { remedy: "refer to a large value once, as the whole argument" },
+      );
+    return said;
   });
 }
 

@@ -1,10 +1,21 @@
 // Workflows of a caller: kept in versions, run in this process, by hand or by the clock.
-import type { Call, Caller, CallParent, JsonObject } from "../call.ts";
+import { createHash } from "node:crypto";
+import {
+  limitWithin,
+  mandateOf,
+  narrowed,
+  type Call,
+  type Caller,
+  type CallParent,
+  type JsonObject,
+  type Mandate,
+} from "../call.ts";
 import { AppError, type Fault } from "../errors.ts";
 import { AlreadyExists, type RunRow, type Store, type WorkflowRow } from "../store/store.ts";
 import type { Explained } from "../tools/powers.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Ids } from "../util/ids.ts";
+import { canonicalJson } from "../util/json.ts";
 import { nextTimes } from "./cron.ts";
 import { checkDefinition, type Checked, type Draft } from "./definition.ts";
 import { drive, type RunPowers } from "./run.ts";
@@ -21,7 +32,11 @@ export interface WorkflowEngine extends ReturnType<RunPowers["engine"]> {
 export interface WorkflowsPowers {
   readonly store: Pick<Store, "workflows" | "runs" | "schedules">;
   readonly engine: () => WorkflowEngine;
-  readonly callerAgain: (userId: string, keyId: string | null) => Promise<Caller | null>;
+  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
+  /** Ends when whoever it runs for stands no more; the answer stops watching. */
+  readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
+  /** Told of each run that has ended, once that is written. */
+  readonly onEnded: () => void;
   /** Null when the value fits the schema. */
   readonly validate: (
     schema: JsonObject,
@@ -92,11 +107,23 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     runs: p.store.runs,
     engine: p.engine,
     now: p.now,
-    async callerAgain(caller) {
-      const again = await p.callerAgain(caller.userId, caller.keyId);
-      return again && { ...again, ...(caller.only ? { only: caller.only } : {}) };
-    },
+    callerAgain: (caller) => p.callerAgain(mandateOf(caller)),
   };
+
+  /** Whoever runs it, with no more than its author had and has: a definition must not borrow somebody else's rights. */
+  async function runAs(caller: Caller, workflow: WorkflowRow): Promise<Caller> {
+    const author = workflow.author && (await p.callerAgain(workflow.author));
+    if (author) return narrowed(caller, mandateOf(author));
+    const why = workflow.author
+      ? "the user or key that defined it is not active any more"
+      : "it does not say who defined it (it is of an earlier release)";
+    throw new AppError(
+      "FORBIDDEN",
+      "definition_orphaned",
+      `version ${workflow.version} of the workflow ${JSON.stringify(workflow.name)} does not run: ${why}`,
+      { remedy: "read it, then define it again: workflow/create with the same name" },
+    );
+  }
 
   async function find(
     caller: Caller,
@@ -128,7 +155,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
 
   return {
     async create(caller, draft) {
-      const checked = checkDefinition(draft, await p.engine().discover(caller));
+      const checked = await checkDefinition(draft, await p.engine().discover(caller));
       const former = await p.store.workflows.named(caller, draft.name);
       const { tenantId, userId } = caller;
       const row: WorkflowRow = {
@@ -143,6 +170,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         inputSchema: draft.inputSchema ?? null,
         risk: checked.risk,
         createdAt: p.now(),
+        author: mandateOf(caller),
       };
       try {
         await p.store.workflows.create(row);
@@ -159,11 +187,11 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     },
 
     async execute(call, signal, { workflowId, input, version }, waitMs) {
-      const { caller } = call;
       if (signal.aborted)
         throw new AppError("CANCELLED", "user", "the call was cancelled before the run began");
-      const workflow = await find(caller, workflowId, version ?? null);
+      const workflow = await find(call.caller, workflowId, version ?? null);
       requireInput(workflow, input);
+      const caller = await runAs(call.caller, workflow);
       const owner = JSON.stringify([caller.tenantId, caller.userId]);
       if ([...open.values()].filter((one) => one.owner === owner).length >= MAX_OPEN_PER_CALLER)
         throw tooMany();
@@ -205,11 +233,25 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         trace: call.trace,
         metadata: call.metadata,
       };
+      const unwatch = p.watch(caller, (now) =>
+        now === null ? controller.abort("revoked") : undefined,
+      );
       const ended = drive(
         row,
-        { workflow, parent, caller, signal: controller.signal, changed },
+        {
+          workflow,
+          parent,
+          caller,
+          signal: controller.signal,
+          outerLimit: limitWithin(call),
+          changed,
+        },
         runPowers,
-      ).finally(() => open.delete(row.id));
+      ).finally(() => {
+        unwatch();
+        open.delete(row.id);
+        p.onEnded();
+      });
       open.set(row.id, { owner, controller, ended });
       p.background(ended);
       // Whoever cancels the call while it waits cancels the run; once it was answered, the run stands alone.
@@ -232,13 +274,14 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     async dryRun(caller, { workflowId, input, version }) {
       const workflow = await find(caller, workflowId, version ?? null);
       requireInput(workflow, input);
+      const as = await runAs(caller, workflow);
       const steps: DryStep[] = [];
       for (const step of workflow.steps) {
         const open = referencesIn(step.input).some(
           (one) => typeof one !== "string" && one.from === "step",
         );
         const args = open ? step.input : rendered(step.input, input);
-        const explained = await p.engine().explain(caller, { name: step.tool, arguments: args });
+        const explained = await p.engine().explain(as, { name: step.tool, arguments: args });
         steps.push({ id: step.id, tool: step.tool, ...verdictOf(explained, open) });
       }
       return steps;
@@ -264,6 +307,9 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         lastExecutionId: null,
         lastError: null,
         createdAt: p.now(),
+        mandate: mandateOf(caller),
+        version: workflow.version,
+        pin: pinOf(workflow),
       });
       return { id: saved.id, next };
     },
@@ -309,6 +355,14 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       await Promise.allSettled([...open.values()].map(({ ended }) => ended));
     },
   };
+}
+
+/** Equal texts: the same definition by the same author. */
+export function pinOf({ id, version, steps, inputSchema, author }: WorkflowRow): string {
+  const text = canonicalJson(
+    JSON.parse(JSON.stringify({ id, version, steps, inputSchema, author })) as JsonObject,
+  );
+  return createHash("sha256").update(text).digest("hex");
 }
 
 const CRASHED: Fault = {

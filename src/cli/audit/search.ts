@@ -4,6 +4,7 @@ import type { Cli } from "../cli.ts";
 import type { Api } from "../client.ts";
 import { parseMoment } from "../duration.ts";
 import { oneLine, short, table } from "../render.ts";
+import { printTable } from "../table.ts";
 
 interface Event {
   seq: number;
@@ -84,7 +85,7 @@ async function goOn(cli: Cli, api: Api, from: number): Promise<void> {
         query: { order: "oldest", after: last, limit: 100 },
         signal: stop.signal,
       });
-      print(cli, body.events);
+      print(cli, body.events, "rows only");
       last = body.events.at(-1)?.seq ?? last;
       if (body.next === null) await sleep(POLL_MS, undefined, { signal: stop.signal });
       else last = Math.max(last, body.next);
@@ -96,12 +97,13 @@ async function goOn(cli: Cli, api: Api, from: number): Promise<void> {
   }
 }
 
-function print(cli: Cli, events: readonly Event[]): void {
-  if (!cli.flags.json) return show(cli, events);
+/** `rows only`: they go on under the headers of those before. */
+function print(cli: Cli, events: readonly Event[], part?: "rows only"): void {
+  if (!cli.flags.json) return show(cli, events, part);
   for (const event of events) cli.term.printJson(event, "line");
 }
 
-function show(cli: Cli, events: readonly Event[]): void {
+function show(cli: Cli, events: readonly Event[], part?: "rows only"): void {
   const rows = events.map(({ seq, at, action, actor, executionId, body }) => [
     String(seq),
     at,
@@ -110,5 +112,7 @@ function show(cli: Cli, events: readonly Event[]): void {
     executionId ?? "",
     short(oneLine(body), BODY_WIDTH),
   ]);
-  for (const line of table(rows)) cli.term.print(line);
+  if (part === undefined)
+    printTable(cli, ["seq", "at", "action", "by", "execution", "details"], rows);
+  else for (const line of table(rows)) cli.term.print(line);
 }

@@ -11,6 +11,16 @@ interface Options {
   anchor?: string;
 }
 
+interface History {
+  agrees: boolean;
+  checked: number;
+  missing: number;
+  extra: number;
+  different: number;
+  sums: number;
+  ids: readonly string[];
+}
+
 /** What is told, whichever way it was found out. */
 interface Report {
   ok: boolean;
@@ -26,6 +36,8 @@ interface Report {
   unanchored?: number | undefined;
   rollbacks?: readonly number[] | undefined;
   segmentsElsewhere?: number | undefined;
+  /** Null: not compared. */
+  history: History | null;
   fault?: { seq: number | null; message: string; line?: number | null; offset?: number | null };
 }
 
@@ -34,7 +46,7 @@ const BAR = 30;
 export function verifyVerb(command: Command, cli: Cli): void {
   command
     .command("verify")
-    .description("prove that nothing was changed, left out or put back")
+    .description("prove that nothing was changed, left out or put back, and that history agrees")
     .option(
       "--file <export>",
       "check this export by itself, plain or packed; needs no server. --key <public.pem> then says who must have signed",
@@ -62,9 +74,10 @@ async function ofFile(cli: Cli, file: string, anchor: string | undefined): Promi
     onProgress: bar.at,
   });
   bar.end();
+  // A file has no history.
   return verdict.ok
-    ? { ok: true, ...verdict.findings }
-    : { ok: false, events: verdict.events, fault: verdict.fault };
+    ? { ok: true, ...verdict.findings, history: null }
+    : { ok: false, events: verdict.events, fault: verdict.fault, history: null };
 }
 
 /** The running server checks itself; where none runs, its folder is read here. */
@@ -97,8 +110,13 @@ async function ofLedger(cli: Cli, anchor: string | undefined): Promise<Report> {
   });
   bar.end();
   return verdict.ok
-    ? { ok: true, ...verdict.findings, segmentsElsewhere: verdict.segmentsElsewhere }
-    : { ok: false, events: verdict.events, fault: verdict.fault };
+    ? {
+        ok: true,
+        ...verdict.findings,
+        segmentsElsewhere: verdict.segmentsElsewhere,
+        history: verdict.history,
+      }
+    : { ok: false, events: verdict.events, fault: verdict.fault, history: verdict.history };
 }
 
 function tell(cli: Cli, report: Report, unpinned: boolean): void {
@@ -112,10 +130,17 @@ function tell(cli: Cli, report: Report, unpinned: boolean): void {
       term.print(
         `   at line ${fault.line}, byte ${fault.offset ?? 0}; ${events} events before it were checked`,
       );
+    if (report.history && report.history.ids.length > 0)
+      term.print(`   executions that do not agree: ${report.history.ids.join(", ")}`);
     return;
   }
   term.print(
     `${term.out.green("✓")} ${events} events, ${chains === 1 ? "chain" : `${chains} chains`} unbroken, ${checkpoints} checkpoints, head ${head ?? "none"}`,
+  );
+  term.print(
+    report.history
+      ? `   history agrees with the log: ${report.history.checked} executions`
+      : "   history: not compared (a file has none)",
   );
   if (keyIds.length > 0) term.print(`   signed by key ${keyIds.join(", ")}`);
   if (report.unchained)

@@ -9,6 +9,7 @@ import type { Place } from "./place.ts";
 import { checkPrograms } from "./programs.ts";
 import { checkSandbox } from "./sandbox.ts";
 import { checkSink } from "./sink.ts";
+import { checkWorkspace } from "./workspace.ts";
 
 export type Check = (place: Place) => Finding | Finding[] | Promise<Finding | Finding[]>;
 
@@ -16,6 +17,7 @@ export const CHECKS: readonly Check[] = [
   checkNode,
   checkConfig,
   checkDataDir,
+  checkWorkspace,
   checkServer,
   checkStore,
   checkSink,

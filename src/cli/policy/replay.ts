@@ -6,8 +6,8 @@ import { parseMoment } from "../duration.ts";
 import { orUsage } from "../documents.ts";
 import { usage } from "../fail.ts";
 import { counted } from "./show.ts";
-import { table } from "../render.ts";
 import { readFolder } from "../../governance/folder.ts";
+import { printTable } from "../table.ts";
 
 export interface ReplayOptions {
   readonly since?: string;
@@ -59,7 +59,7 @@ export async function replay(cli: Cli, options: ReplayOptions): Promise<void> {
     one.tool,
     `${told(one.before)} → ${told(one.after)}`,
   ]);
-  for (const line of table(rows)) term.print(line);
+  printTable(cli, ["at", "execution", "user", "tool", "would change"], rows);
   term.print(`${answer.changed.length} of ${counted(answer.tried, "call")} would change`);
   if (answer.left > 0) term.note(`${answer.left} left out: their tools do not exist any more`);
 }

@@ -9,7 +9,7 @@ import { row } from "../render.ts";
 import { addApi, defineApiOptions, defineEndpoints, type ApiOptions } from "./api.ts";
 import { approveAll } from "./decide.ts";
 import { credentialValues } from "./secret.ts";
-import { tellTried, toolLines, type FaultItem, type TriedItem } from "./shapes.ts";
+import { tellTried, printTools, type FaultItem, type TriedItem } from "./shapes.ts";
 
 interface AddOptions extends ApiOptions {
   header?: string[];
@@ -96,7 +96,17 @@ export function defineAdding(command: Command, cli: Cli): void {
     .command("import <file>")
     .description("add the servers of an AI client's configuration (mcpServers JSON); - for stdin")
     .option("--only <name>", "of these alone; repeatable", each)
-    .action((file: string, options: { only?: string[] }) => importFile(cli, file, options.only));
+    .option(
+      "--folder <path[:rw]>",
+      "a folder its programs may see, read-only unless :rw; repeatable",
+      each,
+    )
+    .option(
+      "--network <host>",
+      "a host its programs may reach, e.g. registry.npmjs.org for npx -y; repeatable",
+      each,
+    )
+    .action((file: string, options: ImportOptions) => importFile(cli, file, options));
 }
 
 async function add(
@@ -135,7 +145,7 @@ async function add(
     return;
   }
   tellTried(cli, made, options.dryRun ? "was tried" : "added");
-  for (const line of toolLines(made.tools)) cli.term.print(line);
+  printTools(cli, made.tools);
   if (!options.dryRun && made.tools.some(({ state }) => state === "pending"))
     cli.term.note(
       `   next     nobody can call them yet; read them (ostiary servers show ${name} <tool>), then: ostiary servers approve ${name}`,
@@ -211,10 +221,12 @@ function folderOf(text: string): { path: string; access: "ro" | "rw" } {
   return { path: resolve(path), access: access === "rw" ? "rw" : "ro" };
 }
 
+type ImportOptions = Pick<AddOptions, "folder" | "network"> & { only?: string[] };
+
 async function importFile(
   cli: Cli,
   file: string,
-  only: readonly string[] | undefined,
+  { only, folder, network }: ImportOptions,
 ): Promise<void> {
   let text: string;
   try {
@@ -223,7 +235,10 @@ async function importFile(
     throw usage(`${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? ""})`);
   }
   const api = await cli.connect("admin");
-  const done = await api.post<ImportAnswer>("servers/import", given({ text, only }));
+  const done = await api.post<ImportAnswer>(
+    "servers/import",
+    given({ text, only, folders: folder?.map(folderOf), network }),
+  );
   if (done.faults.length > 0 || done.servers.some(({ fault, tried }) => fault ?? tried?.fault))
     cli.exitCode = 1;
   if (cli.flags.json) return cli.term.printJson(done);

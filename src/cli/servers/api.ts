@@ -6,7 +6,7 @@ import type { Api } from "../client.ts";
 import { usage } from "../fail.ts";
 import { given } from "../nouns.ts";
 import { approveAll } from "./decide.ts";
-import { pathOf, tellTried, toolLines, type TriedItem } from "./shapes.ts";
+import { pathOf, tellTried, printTools, type TriedItem } from "./shapes.ts";
 
 /** Options of `add` that an API has. */
 export interface ApiOptions {
@@ -148,7 +148,7 @@ function told(cli: Cli, made: TriedItem, did: string, name: string, dryRun: bool
     return;
   }
   tellTried(cli, made, did);
-  for (const line of toolLines(made.tools)) cli.term.print(line);
+  printTools(cli, made.tools);
   if (!dryRun && made.tools.some(({ state }) => state === "pending"))
     cli.term.note(
       `   next     nobody can call them yet; read them (ostiary servers show ${name} <tool>), then: ostiary servers approve ${name}`,

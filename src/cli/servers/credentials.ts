@@ -1,9 +1,9 @@
 // What servers are reached with, by name; values go in and never come out.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { table } from "../render.ts";
 import { credentialValues } from "./secret.ts";
 import { pathOf } from "./shapes.ts";
+import { printTable } from "../table.ts";
 
 interface Options {
   mine?: boolean;
@@ -36,7 +36,7 @@ async function list(cli: Cli, name: string): Promise<void> {
     ...answer.shared.map((one) => [one.name, "everybody's", one.updatedAt]),
     ...answer.own.map((one) => [one.name, "yours", one.updatedAt]),
   ];
-  for (const line of table(rows)) cli.term.print(line);
+  printTable(cli, ["name", "whose", "changed"], rows);
   if (rows.length === 0) cli.term.note("nothing is stored for it");
 }
 

@@ -7,7 +7,7 @@ import {
   pathOf,
   tellFindings,
   tellTried,
-  toolLines,
+  printTools,
   type ToolItem,
   type TriedItem,
 } from "./shapes.ts";
@@ -69,7 +69,7 @@ export function defineDeciding(command: Command, cli: Cli): void {
         given({ tools, reason }),
       );
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of toolLines(answer.tools)) cli.term.print(line);
+      printTools(cli, answer.tools);
     });
   command
     .command("rollback <name> <tool> <pin>")
@@ -80,7 +80,7 @@ export function defineDeciding(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       const answer = await api.post<ToolItem>(pathOf(name, "/rollback"), { tool, pin });
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of toolLines([answer])) cli.term.print(line);
+      printTools(cli, [answer]);
       if (answer.state !== "approved")
         cli.term.note("   it cannot be called: the server offers another definition");
     });
@@ -148,7 +148,7 @@ function tellApproved(cli: Cli, approved: Approved): void {
   if (cli.flags.json) return cli.term.printJson(approved);
   const { tools, capsules, grant } = approved;
   if (tools.length === 0) return cli.term.note("nothing is pending");
-  for (const line of toolLines(tools)) cli.term.print(line);
+  printTools(cli, tools);
   tellFindings(cli, tools);
   const who =
     grant === "members"

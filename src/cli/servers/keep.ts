@@ -3,17 +3,18 @@ import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../fail.ts";
 import { given } from "../nouns.ts";
-import { fields, short, table } from "../render.ts";
+import { fields, short } from "../render.ts";
 import {
   countsOf,
   pathOf,
   placeOf,
   tellTried,
-  toolLines,
+  printTools,
   type ServerItem,
   type ToolItem,
   type TriedItem,
 } from "./shapes.ts";
+import { printTable } from "../table.ts";
 
 interface SetOptions {
   description?: string;
@@ -52,7 +53,7 @@ export function defineKeeping(command: Command, cli: Cli): void {
         given({ state }) as Record<string, string>,
       );
       if (cli.flags.json) return cli.term.printJson(answer);
-      for (const line of toolLines(answer.items)) cli.term.print(line);
+      printTools(cli, answer.items);
       if (answer.items.length === 0)
         cli.term.note(state === undefined ? "it offers nothing" : `nothing is ${state}`);
     });
@@ -120,7 +121,7 @@ async function list(cli: Cli): Promise<void> {
     countsOf(item.tools),
     short(item.health?.reason ?? placeOf(item), 90),
   ]);
-  for (const line of table(rows)) cli.term.print(line);
+  printTable(cli, ["server", "health", "transport", "tools", "where"], rows);
   if (rows.length === 0)
     cli.term.note(
       "there are no servers yet; add one: ostiary servers add <name> <url>, or -- and a command line",
@@ -159,17 +160,13 @@ async function show(cli: Cli, name: string, tool: string | undefined): Promise<v
     isOffered: boolean;
   }[];
   cli.term.print("");
-  for (const line of table(
-    kept.map((one) => [
-      one.pin.slice(0, 12),
-      one.firstSeenAt,
-      one.approvedBy === null ? "never approved" : `approved by ${one.approvedBy}`,
-      [...(one.isApproved ? ["approved now"] : []), ...(one.isOffered ? ["offered now"] : [])].join(
-        ", ",
-      ),
-    ]),
-  ))
-    cli.term.print(line);
+  const rows = kept.map((one) => [
+    one.pin.slice(0, 12),
+    one.firstSeenAt,
+    one.approvedBy ?? "nobody",
+    [...(one.isApproved ? ["approved"] : []), ...(one.isOffered ? ["offered"] : [])].join(", "),
+  ]);
+  printTable(cli, ["pin", "first seen", "approved by", "now"], rows);
   cli.term.print(`\n${text.trimEnd()}`);
   if (diff.length > 0) cli.term.print(`\n${diff.join("\n")}`);
 }

@@ -1,6 +1,7 @@
 // What the API says of servers, as far as the command line shows it, and how it shows it.
 import type { Cli } from "../cli.ts";
-import { row, short, table } from "../render.ts";
+import { row, short } from "../render.ts";
+import { printTable } from "../table.ts";
 
 export interface ServerItem {
   readonly name: string;
@@ -103,8 +104,10 @@ export function tellFindings(cli: Cli, tools: readonly ToolItem[]): void {
     }
 }
 
-export function toolLines(tools: readonly ToolItem[]): string[] {
-  return table(
+export function printTools(cli: Cli, tools: readonly ToolItem[]): void {
+  printTable(
+    cli,
+    ["tool", "state", "risk", "category", "pin", "", "description"],
     tools.map(({ name, state, terms, seenPin, description, reason, findings }) => [
       name,
       state,

@@ -9,6 +9,7 @@ export const whoami = endpoint({
   method: "GET",
   path: "/whoami",
   access: "caller",
+  evenWhenUsedUp: true,
   summary: "Who the caller is: user, role, level, scopes, capsule",
   input: z.strictObject({}),
   output: z.object({
@@ -34,13 +35,15 @@ export const createLoginLink = endpoint({
   name: "account.createLoginLink",
   method: "POST",
   path: "/login-links",
-  access: "admin",
-  summary: "A link that signs the caller in to the console: works once, for 15 minutes",
+  access: "caller",
+  summary:
+    "A link that signs the caller in to the console: works once, for 15 minutes. Not for keys of agents: " +
+    "the key administers, or has scope * or tool:approve",
   statuses: [201],
   input: z.strictObject({}),
   output: z.object({ url: z.string(), expiresAt: time }),
   async run(_input, { caller, doors }) {
-    const { token, expiresAt } = await doors.identity.createLoginToken(caller.userId);
+    const { token, expiresAt } = await doors.identity.createLoginToken(caller);
     return { url: `${doors.settings.baseUrl}/?t=${token}`, expiresAt: iso(expiresAt) };
   },
 });

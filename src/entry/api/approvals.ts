@@ -6,7 +6,17 @@ import { AppError } from "../../errors.ts";
 import type { StandingRuleRow } from "../../store/store.ts";
 import type { Doors } from "../doors.ts";
 import { endpoint } from "./endpoint.ts";
-import { cursorOf, idOfCursor, iso, isoOrNull, jsonObject, page, pageOf, time } from "./shapes.ts";
+import {
+  cursorOf,
+  cutShape,
+  idOfCursor,
+  iso,
+  isoOrNull,
+  jsonObject,
+  page,
+  pageOf,
+  time,
+} from "./shapes.ts";
 
 const handle = z.string().min(1).max(128);
 const STATES = [
@@ -39,7 +49,13 @@ const approval = z.object({
   toolPin: z.string(),
   policyVersion: z.string(),
   arguments: jsonObject.describe("Secret-like values masked"),
+  argumentsCut: cutShape
+    .optional()
+    .describe("In lists: only the beginning of the arguments; one approval has them whole"),
   editedArguments: jsonObject.nullable().describe("What an approver made of them"),
+  editedArgumentsCut: cutShape
+    .optional()
+    .describe("In lists: only the beginning of the edited ones"),
   risk: z.string(),
   reasons: z.array(
     z.object({ reason: z.string(), message: z.string(), rule: z.string().optional() }),
@@ -47,6 +63,7 @@ const approval = z.object({
   state,
   needed: z.int().describe("How many different people must agree"),
   votes: z.array(vote),
+  selfApproved: z.boolean().describe("Whoever asked agreed themselves, through another channel"),
   version: z.string().describe("Changes with every edit"),
   createdAt: time,
   expiresAt: time,
@@ -71,12 +88,15 @@ function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
     toolPin: row.toolPin,
     policyVersion: row.policyVersion,
     arguments: row.arguments,
+    ...(row.argumentsCut ? { argumentsCut: { ...row.argumentsCut } } : {}),
     editedArguments: row.editedArguments,
+    ...(row.editedArgumentsCut ? { editedArgumentsCut: { ...row.editedArgumentsCut } } : {}),
     risk: row.risk,
     reasons: row.reasons.map((reason) => ({ ...reason })),
     state: row.state,
     needed: row.needed,
     votes: row.votes.map((one) => ({ ...one, at: iso(one.at) })),
+    selfApproved: row.selfApproved,
     version: row.version,
     createdAt: iso(row.createdAt),
     expiresAt: iso(row.expiresAt),
@@ -264,6 +284,7 @@ export const noticeShape = z.object({
   decidedBy: z.array(z.string()).optional(),
   decidedAt: time.optional(),
   comment: z.string().optional(),
+  selfApproved: z.literal(true).optional().describe("Whoever asked agreed themselves"),
 });
 
 export const noticeView = (
@@ -290,6 +311,7 @@ export async function noticeOf(
     ...(row.votes.length > 0 ? { decidedBy: row.votes.map((one) => one.userId) } : {}),
     ...(row.decidedAt === null ? {} : { decidedAt: iso(row.decidedAt) }),
     ...(comment === null ? {} : { comment }),
+    ...(row.selfApproved ? { selfApproved: true as const } : {}),
   };
 }
 

@@ -225,13 +225,23 @@ export const exportLedger = downloadEndpoint({
   },
 });
 
+const history = z.object({
+  agrees: z.boolean(),
+  checked: z.int().describe("Executions in history"),
+  missing: z.int().describe("Executions of the log that history lacks"),
+  extra: z.int().describe("Executions that the log knows nothing of"),
+  different: z.int().describe("Executions that the log tells otherwise"),
+  sums: z.int().describe("Sums that are not those of their executions"),
+  ids: z.array(z.string()).describe("The first 20 executions that do not agree"),
+});
+
 export const verifyLedger = endpoint({
   name: "audit.verifyLedger",
   method: "POST",
   path: "/audit/verify",
   access: "admin",
   summary:
-    "Read the whole ledger again, archived files and the checkpoints outside of the database included",
+    "Read the whole ledger again, archived files and the checkpoints outside of the database included, and compare history with it",
   input: z.strictObject({
     anchors: z
       .array(z.string().max(1_000_000))
@@ -271,22 +281,33 @@ export const verifyLedger = endpoint({
       .object({ seq: z.int().nullable(), message: z.string() })
       .optional()
       .describe("The first fault"),
+    history: history
+      .nullable()
+      .describe(
+        "Whether history agrees with the log; null: not compared, as the log itself is broken",
+      ),
   }),
   async run({ anchors }, { caller, doors }) {
     const verdict = await doors.ledger.verify({
       tenantId: await scopeOf(doors, caller, undefined),
       anchors,
     });
-    if (!verdict.ok) doors.log.error({ fault: verdict.fault }, "the ledger is broken");
+    if (!verdict.ok)
+      doors.log.error(
+        { fault: verdict.fault },
+        verdict.history ? "history does not agree with the ledger" : "the ledger is broken",
+      );
     return { success: true as const, ...verdictView(verdict) };
   },
 });
 
 function verdictView(verdict: LiveVerdict) {
+  const history = verdict.history && { ...verdict.history, ids: [...verdict.history.ids] };
   if (!verdict.ok)
     return {
       ok: false,
       events: verdict.events,
+      history,
       fault: { seq: verdict.fault.seq, message: verdict.fault.message },
     };
   const {
@@ -304,6 +325,7 @@ function verdictView(verdict: LiveVerdict) {
   } = verdict.findings;
   return {
     ok: true,
+    history,
     events,
     chains,
     checkpoints,

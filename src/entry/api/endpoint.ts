@@ -1,6 +1,6 @@
 // What an endpoint is: data. tRPC, REST and OpenAPI are renderings of the same definition.
 import { z } from "zod";
-import type { JsonObject } from "../../call.ts";
+import type { Caller, JsonObject } from "../../call.ts";
 import { AppError } from "../../errors.ts";
 import type { LiveEvent } from "../../record/live.ts";
 import type { RequestSpan } from "../../telemetry/tracing.ts";
@@ -12,6 +12,8 @@ export interface ApiContext extends RequestContext {
   /** What the answer carries beyond its body. */
   readonly reply: Reply;
   readonly span: RequestSpan;
+  /** Of a stream: the caller as they are now, however long it lasts. */
+  readonly callerNow?: (() => Caller) | undefined;
 }
 
 export interface Reply {
@@ -27,6 +29,8 @@ interface Common<I extends z.ZodObject> {
   readonly path: `/${string}`;
   readonly access: "caller" | "admin";
   readonly summary: string;
+  /** Answered although the month's requests are used up: what shows that, and what ends it. */
+  readonly evenWhenUsedUp?: true;
   readonly input: I;
   /** For path parameters that are not input fields by themselves. */
   readonly fromPath?: (params: Record<string, string>) => Record<string, string>;
@@ -83,13 +87,53 @@ export function downloadEndpoint<I extends z.ZodObject>(
 
 /** Validates what came over the wire; every faulty field is named. */
 export function parseInput<I extends z.ZodObject>(
-  e: { readonly input: I },
+  e: { readonly input: I } & Partial<Pick<Common<I>, "method" | "path">>,
   raw: unknown,
 ): z.output<I> {
   const value = raw === undefined ? {} : raw;
+  const odd = oddText(e, value);
+  if (odd) throw invalidInput([odd]);
   const parsed = e.input.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalidInput(faultsOf(parsed.error.issues, value, schemaOf(e.input, "input")));
+}
+
+/** Data of others, handed on and recorded as JSON, which knows every character. */
+const FREE_DATA = new Set(["arguments", "equals", "metadata", "content"]);
+const CONTROL = /\p{Cc}/u;
+
+/**
+ * The first text that no database gives back as it was: with a NUL or half a character. What names or looks for something
+ * (all that comes by a path or a query) is one line of visible text besides.
+ */
+function oddText(
+  { method, path }: Partial<Pick<Common<z.ZodObject>, "method" | "path">>,
+  value: unknown,
+): { path: string; message: string; suggestion: string } | null {
+  const isLookup = method === "GET" || method === "DELETE";
+  const fault = (text: string, isOneLine: boolean): string | null => {
+    if (!text.isWellFormed()) return "holds half a character (a lone surrogate)";
+    if (text.includes("\0")) return "holds a NUL character";
+    return isOneLine && CONTROL.test(text) ? "holds a control character" : null;
+  };
+  const visit = (at: string, inside: unknown, isOneLine: boolean): ReturnType<typeof oddText> => {
+    if (typeof inside === "string") {
+      const message = fault(inside, isOneLine);
+      return message === null ? null : { path: at, message, suggestion: "leave it out" };
+    }
+    if (typeof inside !== "object" || inside === null) return null;
+    for (const [name, one] of Object.entries(inside)) {
+      if (FREE_DATA.has(name) && !Array.isArray(inside)) continue;
+      const message = fault(name, false);
+      if (message !== null)
+        return { path: at, message: `a key ${message}`, suggestion: "leave it out" };
+      const isNamed = at === "" && path?.includes(`{${name}}`) === true;
+      const found = visit(`${at}/${name}`, one, isOneLine || isNamed);
+      if (found) return found;
+    }
+    return null;
+  };
+  return visit("", value, isLookup);
 }
 
 export function invalidInput(

@@ -49,10 +49,13 @@ export const executeTool = endpoint({
     success: served,
     executionId: z.string(),
     status,
-    result: z.unknown().optional(),
+    result: z.unknown().optional().describe("After a timeout: what the tool had so far"),
     toolName: z.string().optional(),
     executionTime: z.number().optional().describe("ms"),
     timestamp: time.optional(),
+    metadata: jsonObject
+      .optional()
+      .describe("What the tool noted, e.g. filesTouched; the record has it as resultMetadata"),
     gates: z.array(verdict).optional(),
     error: z.string().optional(),
     errorCode: z.string().optional(),
@@ -71,7 +74,7 @@ export const executeTool = endpoint({
     Object.assign(reply.headers, rateHeaders(outcome.rate));
     if (outcome.replayed) reply.headers["Idempotency-Replayed"] = "true";
     const open = outcome.status === "pending" || outcome.status === "running";
-    if (outcome.error && !outcome.dispatched) throw CallError.of(outcome);
+    if (outcome.error && !outcome.dispatched) throw new CallError(outcome);
     if (!input.wait || open) {
       reply.status = 202;
       reply.headers["Location"] = `/api/v1/executions/${outcome.executionId}`;
@@ -83,7 +86,7 @@ export const executeTool = endpoint({
       };
     }
     // Over tRPC every call that did not succeed is thrown; REST answers with the record of what ran (C15).
-    if (!outcome.success && context.entry === "trpc") throw CallError.of(outcome);
+    if (!outcome.success && context.entry === "trpc") throw new CallError(outcome);
     return outcomeView(outcome);
   },
 });
@@ -126,6 +129,7 @@ function outcomeView(outcome: Outcome) {
     toolName: outcome.toolName,
     executionTime: round(outcome.latencyMs),
     timestamp: iso(outcome.endedAt ?? outcome.startedAt),
+    metadata: outcome.metadata as Record<string, unknown>,
     gates: gatesView(outcome.gates),
     ...(error
       ? {
@@ -144,11 +148,11 @@ export const getToolStatus = endpoint({
   method: "GET",
   path: "/executions/{executionId}",
   access: "caller",
-  summary: "One execution of the caller, running or finished",
+  summary: "One execution of the caller, running or finished; to administrators any of the tenant",
   input: z.strictObject({ executionId }),
   output: z.object({ success: served, execution: executionShape }),
   async run(input, { caller, doors }) {
-    const record = await doors.history.get(caller, input.executionId);
+    const record = await doors.history.read(caller, input.executionId);
     if (!record) throw executionNotFound(input.executionId);
     const execution = executionView(record);
     if (record.approvalId !== null) {

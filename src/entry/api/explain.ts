@@ -1,6 +1,6 @@
 // Why a call is, would be or was allowed or refused: every stage's verdict.
 import { z } from "zod";
-import { MODES, type JsonObject } from "../../call.ts";
+import { LEVELS, MODES, type JsonObject } from "../../call.ts";
 import type { Explanation } from "../../engine.ts";
 import { AppError } from "../../errors.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
@@ -16,8 +16,20 @@ import {
   verdict,
 } from "./shapes.ts";
 
+const AS =
+  "A user's id, or a key's. A user is decided with the key they used last; administrators only";
+
 const explanation = z.object({
   tool: z.string(),
+  who: z
+    .object({
+      userId: z.string(),
+      keyId: z.string().nullable(),
+      capsuleId: z.string().nullable(),
+      level: z.enum(LEVELS).optional().describe("Of a planned call"),
+    })
+    .describe("Whose call it is, or would be, and with which key"),
+  inputSchema: jsonObject.optional().describe("Of a planned call, when asked for"),
   executionId: z.string().optional(),
   verdict: z.enum(["allow", "deny", "hold"]),
   summary: z.string(),
@@ -35,7 +47,8 @@ export const explainCall = endpoint({
     .strictObject({
       tool: toolName.optional(),
       arguments: jsonObject.optional(),
-      as: z.string().min(1).max(64).optional().describe("A user's id; administrators only"),
+      as: z.string().min(1).max(128).optional().describe(AS),
+      withSchema: z.boolean().optional().describe("Also answer what the tool takes"),
       mode: z.enum(MODES).optional().describe("As if this were the operating mode"),
       at: moment
         .optional()
@@ -46,7 +59,7 @@ export const explainCall = endpoint({
       if ((input.tool === undefined) === (input.executionId === undefined)) {
         check.addIssue({ code: "custom", path: ["tool"], message: "give tool or executionId" });
       }
-      for (const field of ["arguments", "as", "mode", "at"] as const) {
+      for (const field of ["arguments", "as", "mode", "at", "withSchema"] as const) {
         if (input.executionId !== undefined && input[field] !== undefined) {
           check.addIssue({ code: "custom", path: [field], message: "goes with tool only" });
         }
@@ -69,7 +82,8 @@ export const explainCall = endpoint({
     };
     const found = await doors.engine.explain(asked, request, caller);
     if (!found) throw toolNotFound(name);
-    return view(found);
+    const { inputSchema } = found;
+    return { ...view(found), ...(input.withSchema && inputSchema ? { inputSchema } : {}) };
   },
 });
 
@@ -91,7 +105,7 @@ export const explainMissing = endpoint({
   access: "admin",
   summary: "Every tool that a user does not see, and the stage that hides it",
   input: z.strictObject({
-    as: z.string().min(1).max(64).optional().describe("A user's id; without it the caller"),
+    as: z.string().min(1).max(128).optional().describe(`${AS}; without it the caller`),
   }),
   output: z.object({
     user: z.string(),
@@ -137,9 +151,10 @@ const HOW: Readonly<Record<string, string>> = {
 };
 
 function view(found: Explanation): z.input<typeof explanation> {
-  const { tool, verdict: answer, summary, gates, wouldChange } = found;
+  const { tool, who, verdict: answer, summary, gates, wouldChange } = found;
   return {
     tool,
+    who: { ...who },
     verdict: answer,
     summary,
     gates: gatesView(gates),

@@ -25,11 +25,11 @@ import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts
 import { explainCall, explainMissing } from "./explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history-stats.ts";
 import { getActiveExecutions, getToolHistory } from "./history.ts";
-import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
-import { checkPermission, getPermissions } from "./permissions.ts";
+import { checkPermission, getPermissions, requirePermission } from "./permissions.ts";
 import { answerQuestion, listQuestions } from "./questions.ts";
 import {
   checkRelationship,
@@ -40,6 +40,8 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./relationships.ts";
+import { endSignIn, listSignIns } from "./sign-ins.ts";
+import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
 import { replayCalls } from "./replay.ts";
@@ -76,6 +78,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   explainMissing,
   getPermissions,
   checkPermission,
+  requirePermission,
   listApprovals,
   getApproval,
   approve,
@@ -96,6 +99,10 @@ export const endpoints: readonly AnyEndpoint[] = [
   switchMode,
   whoami,
   createLoginLink,
+  listSignIns,
+  endSignIn,
+  getTenant,
+  updateTenant,
   createUser,
   listUsers,
   getUser,
@@ -103,6 +110,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   createKey,
   listKeys,
   getKey,
+  updateKey,
   revokeKey,
   rotateKey,
   createCapsule,

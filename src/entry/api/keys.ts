@@ -1,8 +1,9 @@
 // API keys (requirements §2.12). The secret is shown once, when the key is made. Administrators only.
 import { z } from "zod";
-import { type KeyLimits, LEVELS } from "../../call.ts";
+import { type KeyLimits, LEVELS, type Plan, PLANS } from "../../call.ts";
 import type { KeyView } from "../../identity/directory.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
+import { given } from "./users.ts";
 import { chosenId, iso, isoOrNull, label, moment, page, pageOf, time, toMs } from "./shapes.ts";
 
 const DAY = 86_400;
@@ -11,6 +12,7 @@ const most = (max: number) => z.int().min(1).max(max).optional();
 const limits = z
   .strictObject({ perMinute: most(1_000), perHour: most(10_000), perDay: most(100_000) })
   .describe("Calls of this key; what is left out is not limited");
+const plan = z.enum(PLANS);
 
 const key = z.object({
   id: z.string(),
@@ -25,6 +27,7 @@ const key = z.object({
   expiresAt: time.nullable(),
   revokedAt: time.nullable(),
   lastUsedAt: time.nullable(),
+  plan: plan.nullable().describe("A plan of the key's own, counted on the key alone"),
   limits: limits.nullable(),
 });
 const keyWithSecret = key.extend({ secret: z.string().describe("Shown only here") });
@@ -42,8 +45,15 @@ const view = (row: KeyView): z.input<typeof key> => ({
   expiresAt: isoOrNull(row.expiresAt),
   revokedAt: isoOrNull(row.revokedAt),
   lastUsedAt: isoOrNull(row.lastUsedAt),
-  limits: row.limits,
+  plan: row.limits?.plan ?? null,
+  limits: windowsOf(row.limits),
 });
+
+/** Without the plan, which is told beside them. */
+function windowsOf(kept: KeyLimits | null): Omit<KeyLimits, "plan"> | null {
+  const { plan: _plan, ...windows } = kept ?? {};
+  return Object.keys(windows).length > 0 ? windows : null;
+}
 
 export const createKey = endpoint({
   name: "keys.createKey",
@@ -55,15 +65,21 @@ export const createKey = endpoint({
   input: z.strictObject({
     userId: chosenId,
     name: label,
-    scopes: z.array(z.string().min(1).max(128)).max(64),
+    scopes: z
+      .array(z.string().min(1).max(128))
+      .max(64)
+      .optional()
+      .describe("Default: agent:execute:… for each risk that the level reaches"),
     capsuleId: chosenId.optional(),
-    level: z.enum(LEVELS).optional(),
+    level: z.enum(LEVELS).optional().describe("Default: the user's own, by role and plan"),
     expiresAt: moment.optional().describe("Default: 90 days from now"),
+    plan: plan.optional(),
     limits: limits.optional(),
   }),
   output: keyWithSecret,
   async run(input, { caller, doors, reply }) {
-    const { userId, name, scopes, capsuleId, level, expiresAt, limits } = input;
+    const { userId, name, scopes, capsuleId, level, expiresAt } = input;
+    const chosen = keyLimits(input.limits ?? {}, input.plan ?? null);
     const expires = expiresAt === undefined ? undefined : toMs(expiresAt, "end");
     if (expires !== undefined && expires <= doors.now()) {
       throw fieldFault("/expiresAt", "lies in the past");
@@ -71,11 +87,11 @@ export const createKey = endpoint({
     const made = await doors.directory.createKey(caller, {
       userId,
       name,
-      scopes,
+      ...(scopes === undefined ? {} : { scopes }),
       ...(capsuleId === undefined ? {} : { capsuleId }),
       ...(level === undefined ? {} : { level }),
       ...(expires === undefined ? {} : { expiresAt: expires }),
-      ...(limits === undefined ? {} : { limits: keyLimits(limits) }),
+      ...(chosen === null ? {} : { limits: chosen }),
     });
     reply.headers["Location"] = `/api/v1/keys/${made.key.id}`;
     return { ...view(made.key), secret: made.secret };
@@ -83,13 +99,9 @@ export const createKey = endpoint({
 });
 
 /** Without what was not given; null when that is all. */
-function keyLimits({ perMinute, perHour, perDay }: z.output<typeof limits>): KeyLimits | null {
-  if (perMinute === undefined && perHour === undefined && perDay === undefined) return null;
-  return {
-    ...(perMinute === undefined ? {} : { perMinute }),
-    ...(perHour === undefined ? {} : { perHour }),
-    ...(perDay === undefined ? {} : { perDay }),
-  };
+function keyLimits(windows: z.output<typeof limits>, chosen: Plan | null): KeyLimits | null {
+  const kept: KeyLimits = { ...given(windows), ...(chosen === null ? {} : { plan: chosen }) };
+  return Object.keys(kept).length > 0 ? kept : null;
 }
 
 export const listKeys = endpoint({
@@ -117,6 +129,27 @@ export const getKey = endpoint({
   input: z.strictObject({ id: chosenId }),
   output: key,
   run: async ({ id }, { caller, doors }) => view(await doors.directory.getKey(caller, id)),
+});
+
+export const updateKey = endpoint({
+  name: "keys.updateKey",
+  method: "PATCH",
+  path: "/keys/{id}",
+  access: "admin",
+  evenWhenUsedUp: true,
+  summary: "Change plan and limits of a key; fields left out stay",
+  input: z.strictObject({
+    id: chosenId,
+    plan: plan.nullable().optional().describe("null: no plan of its own"),
+    limits: limits.nullable().optional().describe("null: no windows of its own"),
+  }),
+  output: key,
+  async run({ id, ...change }, { caller, doors }) {
+    const { limits: kept } = await doors.directory.getKey(caller, id);
+    const windows = change.limits === undefined ? windowsOf(kept) : change.limits;
+    const chosen = change.plan === undefined ? (kept?.plan ?? null) : change.plan;
+    return view(await doors.directory.updateKey(caller, id, keyLimits(windows ?? {}, chosen)));
+  },
 });
 
 export const revokeKey = endpoint({

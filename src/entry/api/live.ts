@@ -13,6 +13,10 @@ export const events = eventEndpoint({
   input: z.strictObject({
     after: z.int().min(0).optional().describe("Sequence number of the last event seen"),
   }),
-  stream: ({ after }, { caller, doors, signal }) =>
-    doors.live.subscribe(caller, { signal, ...(after === undefined ? {} : { after }) }),
+  stream: ({ after }, { caller, callerNow, doors, signal }) =>
+    doors.live.subscribe(caller, {
+      signal,
+      ...(callerNow ? { callerNow } : {}),
+      ...(after === undefined ? {} : { after }),
+    }),
 });

@@ -35,6 +35,8 @@ const view = z.object({
     .describe(
       "What the caller itself is held to after too many refusals, in calls per minute; null: nothing",
     ),
+  throttleReason: z.string().nullable().describe("Why the caller is throttled"),
+  throttledUntil: time.nullable().describe("When that ends"),
   sensors: z
     .array(
       z.object({
@@ -107,6 +109,7 @@ export const switchMode = endpoint({
 
 function modeView(doors: Doors, caller: Caller, state: ModeState): z.input<typeof view> {
   const { mode: held, reason, by, since, until, revertTo, proposal, unsaved } = state;
+  const throttle = doors.mode.throttleOf(caller);
   return {
     mode: held,
     description: doors.governance.describe(held),
@@ -118,7 +121,9 @@ function modeView(doors: Doors, caller: Caller, state: ModeState): z.input<typeo
     proposal: proposal && { ...proposal, at: iso(proposal.at) },
     ...(unsaved ? { unsaved } : {}),
     callsPerMinute: doors.governance.limits.ofMode(held),
-    throttle: doors.mode.throttleOf(caller),
+    throttle: throttle?.callsPerMinute ?? null,
+    throttleReason: throttle?.because ?? null,
+    throttledUntil: isoOrNull(throttle?.until ?? null),
     ...(caller.role === "admin"
       ? {
           sensors: doors.mode.readings().map((each) => ({ ...each })),

@@ -1,9 +1,9 @@
-// An execution as its owner sees it (requirements §2.5).
+// An execution as its owner, and the administrators of the tenant, see it (requirements §2.5).
 import { z } from "zod";
 import type { Verdict } from "../../call.ts";
 import type { ExecutionRecord } from "../../store/store.ts";
 import { noticeShape } from "./approvals.ts";
-import { gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
+import { cutShape, gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
 
 export const executionShape = z.object({
   id: z.string(),
@@ -11,6 +11,7 @@ export const executionShape = z.object({
   category: z.string(),
   requestedName: z.string(),
   arguments: jsonObject.describe("Secret-like values masked"),
+  argumentsCut: cutShape.optional().describe("Only the beginning of the arguments was kept"),
   status,
   startTime: time,
   endTime: time.optional(),
@@ -18,6 +19,7 @@ export const executionShape = z.object({
   runningTime: z.number().optional().describe("ms, of an active one"),
   timeout: z.int().optional().describe("ms; absent when the tool was not found"),
   result: z.unknown().optional(),
+  resultCut: cutShape.optional().describe("`result` is only the beginning of it"),
   error: z.string().optional(),
   errorCode: z.string().optional(),
   errorReason: z.string().optional(),
@@ -62,6 +64,8 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
     traceId: record.traceId,
     spanId: record.spanId,
     ...present({
+      argumentsCut: record.argumentsCut && { ...record.argumentsCut },
+      resultCut: record.resultCut && { ...record.resultCut },
       endTime: record.endTime === null ? null : iso(record.endTime),
       executionTime: record.executionTime,
       error: record.error,

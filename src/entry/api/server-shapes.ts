@@ -30,6 +30,7 @@ const oauth = z.strictObject({
   scope: word.optional(),
 });
 const folder = z.strictObject({ path: word, access: z.enum(["ro", "rw"]) });
+export const folders = z.array(folder).max(100);
 const network = z.union([z.literal("none"), z.strictObject({ hosts: z.array(word).max(100) })]);
 const definition = z.strictObject({
   method: z.enum(UPSTREAM_METHODS),
@@ -46,7 +47,7 @@ const stdio = {
   argv: z.array(word).min(1).max(256).describe("A program and its arguments; no shell reads them"),
   env: texts.describe("Its whole environment besides what the sandbox sets"),
   isolation: z.enum(["sandbox", "none"]),
-  folders: z.array(folder).max(100).describe("Folders of the host it may have, at the same path"),
+  folders: folders.describe("Folders of the host it may have, at the same path"),
   network: network.describe("Hosts it may reach through the guard; * for any public one"),
   localSockets: z.boolean().describe("Unix sockets of its own, which a browser needs"),
 };

@@ -4,6 +4,7 @@ import type { TransportInput } from "../../upstream/servers.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";
 import {
   details,
+  folders as foldersInput,
   faultShape,
   faultShown,
   riskInput,
@@ -282,6 +283,14 @@ export const importServers = endpoint({
       .describe("An object with mcpServers, or with servers as VS Code has it"),
     text: z.string().max(1_000_000).optional().describe("The same as text; comments are fine"),
     only: z.array(z.string().min(1).max(256)).max(200).optional().describe("Of these names alone"),
+    folders: foldersInput
+      .optional()
+      .describe("Folders of the host that its programs may have, at the same path"),
+    network: z
+      .array(z.string().min(1).max(4_096))
+      .max(100)
+      .optional()
+      .describe("Hosts that its programs may reach; * for any public one"),
   }),
   output: z.object({
     servers: z.array(
@@ -296,17 +305,18 @@ export const importServers = endpoint({
     ),
     faults: z.array(fieldFaultShape).describe("Entries that cannot be taken, each with its place"),
   }),
-  async run({ config, text, only }, { caller, doors, signal }) {
+  async run({ config, text, only, folders, network: hosts }, { caller, doors, signal }) {
     if ((config === undefined) === (text === undefined))
       throw fieldFault(
         "/config",
         "expected either config or text",
         "send the file of your AI client as text",
       );
+    const box = { ...(folders ? { folders } : {}), ...(hosts ? { network: { hosts } } : {}) };
     const done = await doors.servers.import(
       caller,
       text ?? JSON.stringify(config),
-      only ?? null,
+      { only, ...box },
       signal,
     );
     return {

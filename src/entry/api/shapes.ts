@@ -6,7 +6,18 @@ import { AppError } from "../../errors.ts";
 import { fieldFault } from "./endpoint.ts";
 
 export const time = z.string().meta({ format: "date-time", description: "ISO 8601, UTC" });
-export const jsonObject = z.record(z.string(), z.unknown());
+/** Any object. It is looked at, not copied as a record would be: what a caller sends may hold very many keys. */
+export const jsonObject = z
+  .unknown()
+  .refine(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    "expected an object",
+  )
+  .meta({
+    type: "object",
+    propertyNames: { type: "string" },
+    additionalProperties: {},
+  }) as unknown as z.ZodType<Record<string, unknown>, Record<string, unknown>>;
 export const status = z.enum(STATUSES);
 /** `success` says that the request was served; how a call ended is in `status`. */
 export const served = z.literal(true);
@@ -97,6 +108,12 @@ export const executionNotFound = (id: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `Execution '${id}' not found`, {
     remedy: "list your executions: GET /api/v1/executions",
   });
+
+/** What was left out of a value of which only the beginning is there. */
+export const cutShape = z.object({
+  size: z.int().describe("Bytes of the whole as JSON"),
+  sha256: z.string().describe("Of the whole as canonical JSON (RFC 8785)"),
+});
 
 /** Opaque cursor over ids. */
 export const cursorOf = (id: string): string => Buffer.from(`1:${id}`).toString("base64url");

@@ -1,6 +1,7 @@
-// What a tenant has used of its budgets, and what each plan includes.
+// What key, user and tenant have used of their budgets, and what each plan includes.
 import { z } from "zod";
 import { PLANS } from "../../call.ts";
+import { OWNERS } from "../../limits/owners.ts";
 import { endpoint } from "./endpoint.ts";
 import { iso, time } from "./shapes.ts";
 
@@ -11,7 +12,9 @@ export const getUsage = endpoint({
   method: "GET",
   path: "/usage",
   access: "caller",
-  summary: "What the caller's tenant has used of its budgets in a calendar month (UTC)",
+  evenWhenUsedUp: true,
+  summary:
+    "What the caller's key, user and tenant have used of their budgets in a calendar month (UTC)",
   input: z.strictObject({
     period: z
       .string()
@@ -21,11 +24,16 @@ export const getUsage = endpoint({
   }),
   output: z.object({
     tenantId: z.string(),
-    plan: z.enum(PLANS).nullable(),
+    plan: z.enum(PLANS).nullable().describe("The caller's own, else the tenant's"),
     period: z.string(),
     resetsAt: time,
     items: z.array(
       z.object({
+        owner: z
+          .enum(OWNERS)
+          .describe("Key and user are listed where they have a plan of their own"),
+        ownerId: z.string(),
+        plan: z.enum(PLANS).nullable(),
         metric: z.string(),
         used: z.number(),
         reserved: z.number().describe("Of calls that have not started, or wait for a person"),
@@ -41,7 +49,10 @@ export const getUsage = endpoint({
       plan: caller.plan,
       period: rows[0]?.period ?? "",
       resetsAt: iso(rows[0]?.resetsAt ?? 0),
-      items: rows.map(({ metric, used, reserved, limit: most }) => ({
+      items: rows.map(({ owner, metric, used, reserved, limit: most }) => ({
+        owner: owner.kind,
+        ownerId: owner.id,
+        plan: owner.plan,
         metric,
         used,
         reserved,
@@ -57,6 +68,7 @@ export const listPlans = endpoint({
   method: "GET",
   path: "/plans",
   access: "caller",
+  evenWhenUsedUp: true,
   summary: "Calls per minute and monthly budgets of each plan",
   input: z.strictObject({}),
   output: z.object({

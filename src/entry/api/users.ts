@@ -1,7 +1,8 @@
 // Users of the tenant (requirements §2.12). Administrators only.
 import { z } from "zod";
-import { PLANS } from "../../call.ts";
+import { LEVELS, PLANS, type Caller, type Level } from "../../call.ts";
 import type { UserRow } from "../../store/store.ts";
+import type { Doors } from "../doors.ts";
 import { endpoint } from "./endpoint.ts";
 import { chosenId, iso, label, page, pageOf, time } from "./shapes.ts";
 
@@ -16,18 +17,25 @@ const user = z.object({
   role,
   roles: z.array(z.string()),
   plan: plan.nullable(),
+  level: z.enum(LEVELS).describe("Of the user's sign-ins, and of keys that name no level"),
   createdAt: time,
 });
 
-const view = (row: UserRow): z.input<typeof user> => ({
+const view = (row: UserRow, level: Level): z.input<typeof user> => ({
   id: row.id,
   tenantId: row.tenantId,
   name: row.name,
   role: row.role,
   roles: [...row.roles],
   plan: row.plan,
+  level,
   createdAt: iso(row.createdAt),
 });
+
+async function viewOf(row: UserRow, caller: Caller, doors: Doors): Promise<z.input<typeof user>> {
+  const levelOf = await doors.directory.levels(caller);
+  return view(row, levelOf(row));
+}
 
 export const createUser = endpoint({
   name: "users.createUser",
@@ -51,7 +59,7 @@ export const createUser = endpoint({
       ...(chosen === undefined ? {} : { plan: chosen }),
     });
     reply.headers["Location"] = `/api/v1/users/${row.id}`;
-    return view(row);
+    return viewOf(row, caller, doors);
   },
 });
 
@@ -63,8 +71,12 @@ export const listUsers = endpoint({
   summary: "Users of the tenant",
   input: page,
   output: z.object({ items: z.array(user), next: z.string().nullable() }),
-  run: (input, { caller, doors }) =>
-    pageOf(input, (rows) => doors.directory.listUsers(caller, rows), view),
+  async run(input, { caller, doors }) {
+    const levelOf = await doors.directory.levels(caller);
+    const list = (rows: Parameters<typeof doors.directory.listUsers>[1]) =>
+      doors.directory.listUsers(caller, rows);
+    return pageOf(input, list, (row) => view(row, levelOf(row)));
+  },
 });
 
 export const getUser = endpoint({
@@ -75,7 +87,8 @@ export const getUser = endpoint({
   summary: "One user",
   input: z.strictObject({ id: chosenId }),
   output: user,
-  run: async ({ id }, { caller, doors }) => view(await doors.directory.getUser(caller, id)),
+  run: async ({ id }, { caller, doors }) =>
+    viewOf(await doors.directory.getUser(caller, id), caller, doors),
 });
 
 export const updateUser = endpoint({
@@ -83,6 +96,7 @@ export const updateUser = endpoint({
   method: "PATCH",
   path: "/users/{id}",
   access: "admin",
+  evenWhenUsedUp: true,
   summary: "Change a user; fields left out stay",
   input: z.strictObject({
     id: chosenId,
@@ -93,7 +107,7 @@ export const updateUser = endpoint({
   }),
   output: user,
   async run({ id, ...change }, { caller, doors }) {
-    return view(await doors.directory.updateUser(caller, id, given(change)));
+    return viewOf(await doors.directory.updateUser(caller, id, given(change)), caller, doors);
   },
 });
 

@@ -71,6 +71,7 @@ export async function callEngine(
     executed(face, exchange.caller, {
       ...request,
       signal: self.signal,
+      outerLimit: { ms: ANSWER_MS, whose: "the client did not answer the server's question" },
       client: clientSide(face, ctx, talk, self),
       ...(progress && { onProgress: (report: Progress) => self.report(report) }),
     }),

@@ -1,5 +1,6 @@
 // A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
 // arrives here can turn it to approved, it only shows the way to whoever may.
+import { hash } from "node:crypto";
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type {
   ApprovalNotice,
@@ -51,11 +52,7 @@ export async function comesBackTo(
   const { caller } = face.exchangeOf(ctx);
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
-  if (
-    record?.toolName === tool &&
-    sameText(await askedFor(doors, caller, record), doors.masker.value(args))
-  )
-    return record.id;
+  if (record?.toolName === tool && (await isSame(doors, caller, record, args))) return record.id;
   throw new Refusal({
     code: -32602,
     message: "The state or execution id does not belong to this call: call again without it",
@@ -63,11 +60,17 @@ export async function comesBackTo(
 }
 
 /** The arguments as the caller gave them: an approver may have had others run. */
-async function askedFor(doors: Doors, caller: Caller, record: ExecutionRecord): Promise<Json> {
-  const { approvalId } = record;
-  return approvalId === null
-    ? record.arguments
-    : (await doors.approvals.show(caller, approvalId)).arguments;
+async function isSame(
+  doors: Doors,
+  caller: Caller,
+  { approvalId, arguments: kept, argumentsCut }: ExecutionRecord,
+  args: JsonObject,
+): Promise<boolean> {
+  if (approvalId === null && argumentsCut !== null)
+    return hash("sha256", canonicalJson(args)) === argumentsCut.sha256;
+  const asked =
+    approvalId === null ? kept : (await doors.approvals.show(caller, approvalId)).arguments;
+  return sameText(asked, await doors.masker.valueInTurns(args));
 }
 
 const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);

@@ -61,6 +61,7 @@ export function openLegacyLeg(
           caller,
           server: face.server,
           tell: (notice) => void told(server, notice).catch(onError),
+          end: () => sessions.remove(id),
         });
         talk.member = member;
         const session = {

@@ -5,6 +5,7 @@ import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprot
 import type { Caller, Json } from "../../call.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Doors } from "../doors.ts";
+import { cutOff } from "../lasting.ts";
 import { rateHeaders } from "../problem.ts";
 import { calledName, isObject } from "./body.ts";
 import { ANSWER_MS } from "./calls.ts";
@@ -83,6 +84,7 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
       body: options.parsedBody as Json,
       onerror,
       left: () => listening.delete(handler),
+      end: () => void handler.close().catch(onerror),
     });
     const handler = handlerOf(face, bus);
     const response = await handler.fetch(request, options);
@@ -140,7 +142,8 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
         throw cause;
       });
       if (offer === null) return false;
-      const exchange = newExchange(caller, offer, { ...context, ip: req.socket.remoteAddress });
+      cutOff(doors, caller, res, body === undefined || isListen(body) ? "stream" : "answer");
+      const exchange = newExchange(caller, offer, { ...context, ip: doors.clients.addressOf(req) });
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
         const handle = respond(server);

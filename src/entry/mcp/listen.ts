@@ -12,6 +12,8 @@ export interface ListenerParts {
   readonly notices: Notices;
   readonly body: Json | undefined;
   readonly onerror: (cause: unknown) => void;
+  /** Ends the stream. */
+  readonly end: () => void;
   /** Called when the stream has ended. */
   readonly left: () => void;
 }
@@ -32,7 +34,7 @@ export function listenerBus(p: ListenerParts): ListenerBus {
     subscribe(listener) {
       const { caller, face } = p;
       const tell = (event: ServerEvent): void => listener(event);
-      member = p.notices.join({ caller, server: face.server, tell });
+      member = p.notices.join({ caller, server: face.server, tell, end: p.end });
       state = member ? "open" : "full";
       for (const uri of urisOf(p.body)) watch(p, member, uri).catch(p.onerror);
       return () => {

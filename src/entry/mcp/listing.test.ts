@@ -12,6 +12,7 @@ const caller = (userId = "u"): Caller => ({
   role: "user",
   roles: [],
   plan: null,
+  plans: { tenant: null, user: null, key: null },
   level: "admin",
   scopes: [],
   capsuleId: null,

@@ -2,6 +2,7 @@
 // may see it at that moment. One subscription upstream stands for all that watch the same resource.
 import type { Caller, JsonObject } from "../../call.ts";
 import type { Doors } from "../doors.ts";
+import { lasting, type Lasting } from "../lasting.ts";
 import { watchTools } from "./changes.ts";
 import { prefixed } from "./result.ts";
 import { createSubscriptions } from "./subscriptions.ts";
@@ -17,6 +18,8 @@ interface Listener {
   /** The server whose own face it looks at; null: the union. */
   readonly server: string | null;
   tell(notice: Notice): void;
+  /** Called when whoever listens stands no more. */
+  end(): void;
 }
 
 export interface Member {
@@ -34,6 +37,7 @@ export interface Notices {
 
 interface Entry extends Member {
   readonly listener: Listener;
+  readonly stands: Lasting;
   readonly uris: Map<string, { readonly server: string; readonly uri: string }>;
 }
 
@@ -67,12 +71,12 @@ export function openNotices(doors: Doors, views: Views): Notices {
   const subscriptions = createSubscriptions(doors);
 
   const mayHear = async (
-    { listener }: Entry,
+    { listener, stands }: Entry,
     server: string,
     sees: (view: ServerView) => boolean,
   ): Promise<boolean> => {
     if (listener.server !== null && listener.server !== server) return false;
-    const view = (await views.of(listener.caller)).servers.get(server);
+    const view = (await views.of(stands.caller())).servers.get(server);
     return view !== undefined && sees(view);
   };
   const unheard = (cause: unknown): void => doors.log.debug({ err: cause }, "notice not delivered");
@@ -120,8 +124,10 @@ export function openNotices(doors: Doors, views: Views): Notices {
       if (mine.length >= PER_CALLER || entries.size >= IN_TOTAL) return null;
       const uris: Entry["uris"] = new Map();
       const { caller, server } = listener;
+      const stands = lasting(doors, caller);
       const entry: Entry = {
         listener,
+        stands,
         uris,
         async subscribe(name) {
           const one = resourceIn(server, name);
@@ -141,12 +147,17 @@ export function openNotices(doors: Doors, views: Views): Notices {
         },
         leave() {
           entries.delete(entry);
+          stands.end();
           for (const { server: of, uri } of uris.values())
             subscriptions.remove(of, uri).catch(unheard);
           uris.clear();
         },
       };
       entries.add(entry);
+      stands.signal.addEventListener("abort", () => {
+        entry.leave();
+        listener.end();
+      });
       return entry;
     },
     close() {

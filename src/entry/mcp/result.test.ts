@@ -160,6 +160,8 @@ describe("answers that are no result", () => {
       code: -32603,
       message: "not recorded, not run",
     });
+    const out = new AppError("UNAVAILABLE", "engine_unavailable", "the disk is gone");
+    expect(notRecorded(out).message).toBe("not recorded, not run: the disk is gone");
     const late = new AppError("OUTCOME_UNKNOWN", "not_recorded", "exec_1 may have run");
     expect(notRecorded(late).message).toContain("may have run");
   });

@@ -3,6 +3,7 @@ import type { Json, JsonObject, Outcome } from "../../call.ts";
 import { AppError, CODES, type Fault } from "../../errors.ts";
 import {
   isToolError,
+  partialOf,
   unpackError,
   unpackResult,
   type ContentBlock,
@@ -10,6 +11,9 @@ import {
 
 /** In `_meta`: of a result, whose it is; of a call, which earlier one it comes back to. */
 export const EXECUTION_KEY = "ostiary/executionId";
+
+/** In `_meta` of a result: what the tool noted, e.g. the files it touched. */
+const METADATA_KEY = "ostiary/metadata";
 
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
@@ -34,9 +38,10 @@ export const unknownTool = (nameAsSent: string): RpcError => ({
 
 /** For what `engine.execute` throws: the store could not take the record. Goes out with HTTP 503. */
 export function notRecorded(cause: unknown): RpcError {
-  const mayHaveRun = cause instanceof AppError && cause.code === "OUTCOME_UNKNOWN";
-  const message = mayHaveRun ? `${cause.code}: ${cause.message}` : "not recorded, not run";
-  return { code: -32603, message };
+  const code = -32603;
+  if (!(cause instanceof AppError)) return { code, message: "not recorded, not run" };
+  if (cause.code === "OUTCOME_UNKNOWN") return { code, message: `${cause.code}: ${cause.message}` };
+  return { code, message: `not recorded, not run: ${cause.message}` };
 }
 
 /** What a client is told of a failure inside the server: nothing but this. */
@@ -79,6 +84,10 @@ function resultOf(outcome: Outcome): ToolResult {
     [EXECUTION_KEY]: outcome.executionId,
     "ostiary/status": outcome.status,
   };
+  for (const _key in outcome.metadata) {
+    meta[METADATA_KEY] = outcome.metadata;
+    break;
+  }
   if (outcome.success) return shown(outcome.output, meta);
   // Who got what they asked for finds the verdicts under the execution's id; a refusal shows them at once.
   if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
@@ -86,17 +95,23 @@ function resultOf(outcome: Outcome): ToolResult {
   meta["ostiary/error"] = { code: error.code, reason: error.reason };
   // What a tool upstream says of its own failure is for the model, as it was said.
   if (isToolError(outcome.output)) return { ...shown(outcome.output, meta), isError: true };
+  const { executionId, status } = outcome;
+  const structuredContent = { error: error as unknown as JsonObject, executionId, status };
+  const text = faultText(error, executionId);
+  const partial = partialOf(outcome);
+  if (partial === null)
+    return { content: [{ type: "text", text }], structuredContent, isError: true, _meta: meta };
+  const soFar = unpackResult(partial);
   return {
-    content: [{ type: "text", text: faultText(error, outcome.executionId) }],
-    structuredContent: {
-      error: error as unknown as JsonObject,
-      executionId: outcome.executionId,
-      status: outcome.status,
-    },
+    content: [{ type: "text", text: `${text}\n${SO_FAR}` }, ...soFar.content],
+    structuredContent: { ...structuredContent, result: soFar.structuredContent ?? partial },
     isError: true,
     _meta: meta,
   };
 }
+
+/** The model reads the blocks one after the other. */
+const SO_FAR = "What the tool had so far follows.";
 
 function shown(output: Json, meta: JsonObject): ToolResult {
   const { content, structuredContent, rest } = unpackResult(output);

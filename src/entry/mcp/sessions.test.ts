@@ -28,6 +28,7 @@ const caller = (userId: string, keyId = "k"): Caller => ({
   role: "user",
   roles: [],
   plan: null,
+  plans: { tenant: null, user: null, key: null },
   level: "admin",
   scopes: [],
   capsuleId: null,

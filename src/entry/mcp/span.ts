@@ -20,7 +20,7 @@ type Spans = Pick<Doors, "tracing" | "registry">;
 
 /** A message that is no single request (a notice, an answer, a batch) has none. */
 export function httpMcpSpan(
-  doors: Spans,
+  doors: Spans & Pick<Doors, "clients">,
   body: Json | undefined,
   req: IncomingMessage,
   facts: { readonly at: number; readonly requestId: string; readonly caller: Caller },
@@ -41,7 +41,7 @@ export function httpMcpSpan(
       ATTR.mcpSession,
       one(headers["mcp-session-id"]),
       ATTR.clientAddress,
-      socket.remoteAddress,
+      doors.clients.addressOf(req),
       ATTR.serverAddress,
       socket.localAddress,
       ATTR.serverPort,

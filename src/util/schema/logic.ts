@@ -4,6 +4,7 @@ import {
   inPlace,
   isList,
   isObject,
+  keysOf,
   misfit,
   pointer,
   quietly,
@@ -139,7 +140,7 @@ export function unevaluatedChecks({ schema, at, sub }: Place): Check[] {
     const check = keys === false ? null : sub(keys, `${at}/unevaluatedProperties`);
     checks.push((value, path, run, seen) => {
       if (!isObject(value) || seen === null) return true;
-      const rest = Object.keys(value).filter((key) => !seen.keys.has(key));
+      const rest = keysOf(value, run).filter((key) => !seen.keys.has(key));
       const fits = (key: string): boolean => {
         seen.keys.add(key);
         if (check) return check(value[key] as Json, `${path}/${pointer(key)}`, run, null);

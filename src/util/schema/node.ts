@@ -1,5 +1,7 @@
 // The parts of an interpreted schema: checks over values, and what one run over a value carries along.
 import type { Json, JsonObject } from "../../call.ts";
+import { canonicalJson } from "../json.ts";
+import type { LinearPattern } from "../linear-pattern.ts";
 
 /** A place where a value does not fit, in the words that ajv uses. */
 export interface Misfit {
@@ -24,6 +26,8 @@ export interface Run {
   misfits: Misfit[] | null;
   /** How much may still be looked at. */
   steps: number;
+  /** And how much work single checks may still make of it. */
+  work: number;
   depth: number;
   /** The resources that were entered, outermost first; only kept where a schema asks for them. */
   readonly scope: Resource[];
@@ -72,6 +76,30 @@ export function inPlace(
   for (const key of own.keys) seen.keys.add(key);
   for (const item of own.items) seen.items.add(item);
   return true;
+}
+
+/** Work within one check, in units of some 0.1 µs; throws when all of it together has taken too long. */
+export function pay(run: Run, work: number): void {
+  run.work -= work;
+  if (run.work < 0) throw new UnusableSchema("checking the value takes too long");
+}
+
+export function occurs(pattern: LinearPattern, text: string, run: Run): boolean {
+  pay(run, pattern.weight * text.length);
+  return pattern.test(text);
+}
+
+/** A value to compare with others: equal texts, equal values. */
+export function textOf(value: Json, run: Run): string {
+  const text = canonicalJson(value);
+  pay(run, text.length / 10);
+  return text;
+}
+
+export function keysOf(value: JsonObject, run: Run): string[] {
+  const keys = Object.keys(value);
+  pay(run, keys.length);
+  return keys;
 }
 
 /** Asks without a word about why. */

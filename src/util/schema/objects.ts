@@ -1,17 +1,20 @@
 // Keywords about objects and lists.
 import type { Json, JsonObject } from "../../call.ts";
-import { canonicalJson } from "../json.ts";
 import { linearPattern, type LinearPattern } from "../linear-pattern.ts";
 import {
   inPlace,
   isList,
   isObject,
+  keysOf,
   mapIn,
   misfit,
   namesIn,
   numberIn,
+  occurs,
+  pay,
   pointer,
   quietly,
+  textOf,
   type Check,
   type Place,
   type Run,
@@ -43,7 +46,7 @@ function sizeChecks(place: Place): Check[] {
     const message = `${words} ${limit} ${what}`;
     const check: Check = (value, path, run) => {
       if (!isKind(value)) return true;
-      const count = isList(value) ? value.length : Object.keys(value).length;
+      const count = isList(value) ? value.length : keysOf(value, run).length;
       return (
         (keyword.startsWith("min") ? count >= limit : count <= limit) ||
         misfit(run, {
@@ -68,6 +71,7 @@ function missing(
   run: Run,
 ): boolean {
   let fine = true;
+  pay(run, names.length);
   for (const name of names) {
     if (Object.hasOwn(value, name)) continue;
     fine = misfit(run, {
@@ -103,6 +107,7 @@ function propertyChecks(place: Place): Check[] {
     checks.push((value, path, run, seen) => {
       if (!isObject(value)) return true;
       let fine = true;
+      pay(run, named.length);
       for (const [key, check] of named) {
         if (!Object.hasOwn(value, key)) continue;
         seen?.keys.add(key);
@@ -123,16 +128,16 @@ function propertyChecks(place: Place): Check[] {
       ),
     );
   else if (rest === true)
-    checks.push((value, _path, _run, seen) => {
+    checks.push((value, _path, run, seen) => {
       if (seen !== null && isObject(value))
-        for (const key of Object.keys(value)) seen.keys.add(key);
+        for (const key of keysOf(value, run)) seen.keys.add(key);
       return true;
     });
   if (schema["propertyNames"] !== undefined) {
     const names = sub(schema["propertyNames"], `${at}/propertyNames`);
     checks.push((value, path, run) => {
       if (!isObject(value)) return true;
-      const all = Object.keys(value).map((key) => names(key, below(path, key, run), run, null));
+      const all = keysOf(value, run).map((key) => names(key, below(path, key, run), run, null));
       return all.every((fine) => fine);
     });
   }
@@ -143,11 +148,11 @@ function patternCheck(patterns: readonly (readonly [LinearPattern, Check])[]): C
   return (value, path, run, seen) => {
     if (!isObject(value)) return true;
     let fine = true;
-    for (const [key, inner] of Object.entries(value))
+    for (const key of keysOf(value, run))
       for (const [pattern, check] of patterns) {
-        if (!pattern.test(key)) continue;
+        if (!occurs(pattern, key, run)) continue;
         seen?.keys.add(key);
-        if (!check(inner, below(path, key, run), run, null)) fine = false;
+        if (!check(value[key] as Json, below(path, key, run), run, null)) fine = false;
         if (!fine && run.misfits === null) return false;
       }
     return fine;
@@ -164,8 +169,8 @@ function additionalCheck(
   return (value, path, run, seen) => {
     if (!isObject(value)) return true;
     let fine = true;
-    for (const key of Object.keys(value)) {
-      if (known.has(key) || patterns.some((pattern) => pattern.test(key))) continue;
+    for (const key of keysOf(value, run)) {
+      if (known.has(key) || patterns.some((pattern) => occurs(pattern, key, run))) continue;
       seen?.keys.add(key);
       if (check === null)
         fine = misfit(run, {
@@ -232,7 +237,7 @@ export function listChecks(place: Place): Check[] {
     checks.push(
       (value, path, run) =>
         !isList(value) ||
-        new Set(value.map(canonicalJson)).size === value.length ||
+        new Set(value.map((item) => textOf(item, run))).size === value.length ||
         misfit(run, {
           keyword: "uniqueItems",
           instancePath: path,

@@ -2,7 +2,18 @@
 import type { Json } from "../../call.ts";
 import { canonicalJson } from "../json.ts";
 import { linearPattern } from "../linear-pattern.ts";
-import { isList, misfit, numberIn, UnusableSchema, type Check, type Place } from "./node.ts";
+import {
+  isList,
+  misfit,
+  numberIn,
+  occurs,
+  pay,
+  textOf,
+  UnusableSchema,
+  type Check,
+  type Place,
+  type Run,
+} from "./node.ts";
 
 const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
@@ -64,7 +75,7 @@ function choiceChecks({ schema, at }: Place): Check[] {
     const texts = new Set(choices.map(canonicalJson));
     checks.push(
       (value, path, run) =>
-        texts.has(canonicalJson(value)) ||
+        texts.has(textOf(value, run)) ||
         misfit(run, {
           keyword: "enum",
           instancePath: path,
@@ -80,7 +91,7 @@ function choiceChecks({ schema, at }: Place): Check[] {
     const text = canonicalJson(only);
     checks.push(
       (value, path, run) =>
-        canonicalJson(value) === text ||
+        textOf(value, run) === text ||
         misfit(run, {
           keyword: "const",
           instancePath: path,
@@ -155,11 +166,15 @@ function decimal(value: number): readonly [bigint, number] {
 function textChecks(place: Place): Check[] {
   const { schema, at } = place;
   const checks: Check[] = [];
-  const add = (keyword: string, message: string, fits: (value: string) => boolean): void => {
+  const add = (
+    keyword: string,
+    message: string,
+    fits: (value: string, run: Run) => boolean,
+  ): void => {
     checks.push(
       (value, path, run) =>
         typeof value !== "string" ||
-        fits(value) ||
+        fits(value, run) ||
         misfit(run, {
           keyword,
           instancePath: path,
@@ -175,24 +190,27 @@ function textChecks(place: Place): Check[] {
     add(
       "minLength",
       `must NOT have fewer than ${least} characters`,
-      (value) => value.length >= least && (value.length >= 2 * least || lengthOf(value) >= least),
+      (value, run) =>
+        value.length >= least && (value.length >= 2 * least || lengthOf(value, run) >= least),
     );
   if (most !== null)
     add(
       "maxLength",
       `must NOT have more than ${most} characters`,
-      (value) => value.length <= most || lengthOf(value) <= most,
+      (value, run) =>
+        value.length <= most || (value.length <= 2 * most && lengthOf(value, run) <= most),
     );
   const { pattern } = schema;
   if (pattern === undefined) return checks;
   if (typeof pattern !== "string") throw new UnusableSchema(`${at}/pattern: expected a text`);
   const linear = linearPattern(pattern);
-  add("pattern", `must match pattern "${pattern}"`, (value) => linear.test(value));
+  add("pattern", `must match pattern "${pattern}"`, (value, run) => occurs(linear, value, run));
   return checks;
 }
 
 /** In code points. */
-function lengthOf(text: string): number {
+function lengthOf(text: string, run: Run): number {
+  pay(run, text.length / 20);
   let length = 0;
   for (let at = 0; at < text.length; at++, length++) if ((text.codePointAt(at) ?? 0) > 0xffff) at++;
   return length;

@@ -32,18 +32,32 @@ export function looksMade(given: string, least = 8): boolean {
   return mixed && entropy(value) >= 2.5;
 }
 
+/** Of license keys and the like: groups of letters and digits count, too. */
+export const looksGrouped = (value: string): boolean =>
+  looksMade(value) || /^(?:[A-Z0-9]{3,8}-){2,8}[A-Z0-9]{3,8}$/.test(value);
+
+/** Of PINs and one-time codes. */
+export const looksLikeCode = (value: string): boolean => /^\d(?:[\d -]{2,10}\d)$/.test(value);
+
 /** Small letters, capitals behind them, digits, signs. */
 function kinds(value: string): number {
   const found = [/[a-z]/, /.[A-Z]/, /\d/, /[^\w\s.,:;()-]/];
   return found.filter((kind) => kind.test(value)).length;
 }
 
-/** Bits per character, of what it is made of. */
+/** A value is judged by so many characters of its beginning. */
+export const JUDGED = 256;
+const COUNTED = 96;
+
+/** Bits per character, of what its beginning is made of. */
 function entropy(value: string): number {
-  const counts = new Map<string, number>();
-  for (const letter of value) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  const counts = new Map<number, number>();
+  const length = Math.min(value.length, COUNTED);
+  for (let at = 0; at < length; at++) {
+    const unit = value.charCodeAt(at);
+    counts.set(unit, (counts.get(unit) ?? 0) + 1);
+  }
   let bits = 0;
-  for (const count of counts.values())
-    bits -= (count / value.length) * Math.log2(count / value.length);
+  for (const count of counts.values()) bits -= (count / length) * Math.log2(count / length);
   return bits;
 }

@@ -1,16 +1,40 @@
 // One pass over a text for many words at once. Three characters, whatever their case, say which detectors are asked about
 // the place; nearly all places of nearly all texts have none.
+//
+// The cost of the whole pass is in proportion to the length of the text, whatever the text says. Each detector keeps one of
+// two rules: it looks at a bounded, short stretch, or it remembers in `Found` how far it has looked and does not look at the
+// same stretch again from the next place.
 
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** What was found so far, by the places where it begins. */
+/** A stretch without a sign that ends it: from every place inside, the end is the same. */
+export interface Stretch {
+  from: number;
+  to: number;
+}
+
+/** What was found so far, by the places where it begins, and what the detectors remember of this text. */
 export interface Found {
   readonly spans: Span[];
   /** Behind the last token: none begins inside another. */
   tokensTo: number;
+  readonly word: Stretch;
+  readonly line: Stretch;
+  readonly wholeLine: Stretch;
+  /** How many values that end at the same place were judged. */
+  judgedEnd: number;
+  judged: number;
+  /** How far a detector has looked already; null while none says so, as in nearly all texts. */
+  seen: Map<object, number> | null;
+}
+
+export const seenTo = ({ seen }: Found, by: object): number => seen?.get(by) ?? 0;
+
+export function see(found: Found, by: object, to: number): void {
+  (found.seen ??= new Map()).set(by, to);
 }
 
 /** Looks at one place and adds what it finds. */
@@ -25,7 +49,7 @@ export interface Detector {
 const BITS = 6;
 const PAIRS = 1 << (2 * BITS);
 const TRIPLES = 1 << (3 * BITS);
-const SHORTEST = 8;
+const SHORTEST = 6;
 const NONE: readonly Span[] = Object.freeze([]);
 
 /** Capitals and small letters alike; what is not ASCII looks like something else, and the detector says no. */
@@ -55,12 +79,23 @@ export function createScanner(detectors: readonly Detector[]): (text: string) =>
       if (mayEnd[triple & (PAIRS - 1)] === 0) continue;
       const group = groupOf[triple];
       if (group === 0 || group === undefined || at < 2) continue;
-      found ??= { spans: [], tokensTo: 0 };
+      found ??= nothingFound();
       for (const detect of groups[group] ?? []) detect(text, at - 2, found);
     }
     return found?.spans ?? NONE;
   };
 }
+
+export const nothingFound = (): Found => ({
+  spans: [],
+  tokensTo: 0,
+  word: { from: 0, to: 0 },
+  line: { from: 0, to: 0 },
+  wholeLine: { from: 0, to: 0 },
+  judgedEnd: -1,
+  judged: 0,
+  seen: null,
+});
 
 function tripleOf(word: string): number {
   let triple = 0;
@@ -75,7 +110,10 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text);
 }
 
-/** The whole match of a pattern, which may begin some characters before its word. */
+/**
+ * The whole match of a pattern, which may begin some characters before its word. What can fail must do so within a short
+ * stretch; a long run at its end must be one that any character can end.
+ */
 export function whole(words: string, pattern: string, back = 0): Detector {
   const sticky = new RegExp(pattern, "y");
   return {

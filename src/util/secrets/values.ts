@@ -1,46 +1,50 @@
-// Where a value ends that begins at a place: at its quote, at the next sign that ends a word, or with its line.
-import { matchAt, type Span } from "./scan.ts";
+// Where a value ends that begins at a place: at its quote, at the next sign that ends a word, or with its line. The end of
+// a word or a line is looked for once, however many values begin in it.
+import type { Found, Span, Stretch } from "./scan.ts";
 
-const MAX_QUOTED = 4_096;
-/** A word is judged by its beginning; what is a secret is taken to its end. */
-const JUDGED = 256;
-const LONGEST = 16_384;
+const MAX_QUOTED = 16_384;
 const QUOTES = "\"'`";
 
 /** Brackets and the like end a word, unless it goes on behind them; so does `&`, unless another name follows. */
-const BARE = new RegExp(
-  String.raw`(?:[^\s"'\x60,;&|<>(){}\\]|&(?![\w.%-]{1,64}=|amp;|[&\s]|$)|[|(){}](?=[A-Za-z0-9])){1,${JUDGED}}`,
-  "y",
-);
-const LINE = new RegExp(String.raw`[^\n\r"'\x60\\]{1,${MAX_QUOTED}}`, "y");
-const WHOLE_LINE = new RegExp(String.raw`[^\n\r]{1,${MAX_QUOTED}}`, "y");
+const WORD_END = /[\s"'\x60,;<>\\]|&(?=[\w.%-]{1,64}=|amp;|[&\s]|$)|[|(){}](?![A-Za-z0-9])/g;
+const LINE_END = /[\n\r"'\x60\\]/g;
+const WHOLE_LINE_END = /[\n\r]/g;
 
-function run(pattern: RegExp, text: string, start: number): Span | null {
-  const match = matchAt(pattern, text, start);
-  return match ? { start, end: start + match[0].length } : null;
+/** The pattern matches one character. */
+function endOf(stretch: Stretch, pattern: RegExp, text: string, start: number): number {
+  if (start >= stretch.from && start <= stretch.to) return stretch.to;
+  pattern.lastIndex = start;
+  stretch.from = start;
+  stretch.to = pattern.test(text) ? pattern.lastIndex - 1 : text.length;
+  return stretch.to;
 }
 
+const spanOf = (start: number, end: number): Span | null => (end > start ? { start, end } : null);
+
 /** In quotes to their end, else a word. */
-export function valueAt(text: string, at: number): Span | null {
+export function valueAt(text: string, at: number, found: Found): Span | null {
   const start = afterBackslashes(text, at);
   const quote = text[start];
   if (quote === undefined) return null;
-  return QUOTES.includes(quote) ? quotedAt(text, start + 1, quote, start > at) : wordAt(text, at);
+  if (!QUOTES.includes(quote)) return wordAt(text, at, found);
+  return quotedAt(text, start + 1, quote, start > at, found);
 }
 
 /** `\"` of JSON inside JSON ends with `\"`; elsewhere a quote behind a backslash belongs to the value. */
-function quotedAt(text: string, start: number, quote: string, escaped: boolean): Span | null {
-  const last = Math.min(text.length, start + MAX_QUOTED);
-  for (
-    let end = text.indexOf(quote, start);
-    end >= 0 && end <= last;
-    end = text.indexOf(quote, end + 1)
-  ) {
-    if (!escaped && text[end - 1] === "\\") continue;
-    const stop = escaped ? beforeBackslashes(text, end) : end;
-    return stop > start && !text.slice(start, stop).includes("\n") ? { start, end: stop } : null;
-  }
-  return null;
+function quotedAt(
+  text: string,
+  start: number,
+  quote: string,
+  escaped: boolean,
+  found: Found,
+): Span | null {
+  const last = Math.min(start + MAX_QUOTED, endOf(found.wholeLine, WHOLE_LINE_END, text, start));
+  let end = text.indexOf(quote, start);
+  // A quote that opens another value ends this one, so that no stretch is searched for many values.
+  while (!escaped && end > start && end <= last && text[end - 1] === "\\")
+    end = text.indexOf(quote, end + 1);
+  if (end < 0 || end > last) return null;
+  return spanOf(start, escaped ? beforeBackslashes(text, start, end) : end);
 }
 
 /** Past a quote and the backslashes before it; the same place where there is none. */
@@ -55,39 +59,29 @@ function afterBackslashes(text: string, at: number): number {
   return start > at && !QUOTES.includes(text[start] ?? " ") ? at : start;
 }
 
-function beforeBackslashes(text: string, end: number): number {
+function beforeBackslashes(text: string, start: number, end: number): number {
   let last = end;
-  while (last > 0 && text[last - 1] === "\\") last--;
+  while (last > start && text[last - 1] === "\\") last--;
   return last;
 }
 
-export function wordAt(text: string, start: number): Span | null {
-  const span = run(BARE, text, start);
+export function wordAt(text: string, start: number, found: Found): Span | null {
+  const end = endOf(found.word, WORD_END, text, start);
   // A full stop behind it ends the sentence.
-  const ends = span !== null && text[span.end - 1] === "." && /^\s?$/.test(text[span.end] ?? "");
-  return ends ? { start, end: span.end - 1 } : span;
-}
-
-/** The rest of a word that was judged by its beginning. */
-export function toItsEnd(text: string, { start, end }: Span): Span {
-  if (end - start < JUDGED) return { start, end };
-  let last = end;
-  for (
-    let more = run(BARE, text, last);
-    more && last - start < LONGEST;
-    more = run(BARE, text, last)
-  )
-    last = more.end;
-  return { start, end: last };
+  const stops = text[end - 1] === "." && /^\s?$/.test(text[end] ?? "");
+  return spanOf(start, stops ? end - 1 : end);
 }
 
 /** To the end of the line, or to the quote that closes it. */
-export const lineAt = (text: string, at: number): Span | null =>
-  run(LINE, text, QUOTES.includes(text[at] ?? " ") ? at + 1 : at);
+export function lineAt(text: string, at: number, found: Found): Span | null {
+  const start = QUOTES.includes(text[at] ?? " ") ? at + 1 : at;
+  return spanOf(start, endOf(found.line, LINE_END, text, start));
+}
 
-export const wholeLineAt = (text: string, at: number): Span | null => run(WHOLE_LINE, text, at);
+export const wholeLineAt = (text: string, start: number, found: Found): Span | null =>
+  spanOf(start, endOf(found.wholeLine, WHOLE_LINE_END, text, start));
 
 export function untilTag(text: string, start: number): Span | null {
-  const end = text.slice(start, start + MAX_QUOTED).indexOf("<");
-  return end > 0 ? { start, end: start + end } : null;
+  const end = text.indexOf("<", start);
+  return end > start && end - start <= MAX_QUOTED ? { start, end } : null;
 }

@@ -1,0 +1,22 @@
+// Says in the server's log when a file of the data directory is lost, and when it is back, also while nobody calls.
+import { FILES_LOST_REMEDY, type KeptFiles } from "../util/kept-files.ts";
+
+interface Log {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export function filesWatch(files: Pick<KeptFiles, "look">, log: Log): () => void {
+  let isLost = false;
+  return () => {
+    const lost = files.look();
+    if ((lost !== null) === isLost) return;
+    isLost = lost !== null;
+    if (lost)
+      log.error(
+        { file: lost.path, remedy: FILES_LOST_REMEDY },
+        `${lost.message}: calls are refused`,
+      );
+    else log.info({}, "the files of the data directory are back: calls are taken again");
+  };
+}

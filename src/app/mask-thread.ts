@@ -1,0 +1,37 @@
+// A thread that masks long texts: the same rules, the same key and the same known values as the server's own.
+import { parentPort, workerData } from "node:worker_threads";
+import { createMasker } from "../util/masker.ts";
+
+export interface ThreadData {
+  readonly key: Uint8Array;
+  readonly known: readonly string[];
+  readonly passing: readonly string[];
+}
+
+export type ToThread =
+  { readonly text: string } | { readonly know: string } | { readonly knowPassing: string };
+
+/** Null: nothing to mask. */
+export type FromThread = {
+  readonly answer: string;
+  readonly recorded: string;
+  readonly masked: number;
+} | null;
+
+const { key, known, passing } = workerData as ThreadData;
+const masker = createMasker({ key, known });
+for (const secret of passing) masker.knowPassing(secret);
+
+parentPort?.on("message", (message: ToThread) => {
+  if ("know" in message) masker.know(message.know);
+  else if ("knowPassing" in message) masker.knowPassing(message.knowPassing);
+  else {
+    const { text } = message;
+    const { answer, recorded, masked } = masker.result(text);
+    const same = recorded === text && answer === text;
+    const told: FromThread = same
+      ? null
+      : { answer: answer as string, recorded: recorded as string, masked };
+    parentPort?.postMessage(told);
+  }
+});

@@ -1,0 +1,46 @@
+// On whose behalf a call waits: a run, an agent or another call. What has ended wants nothing any more, and what works on
+// another instance goes on there: should that have died, nothing runs in its name.
+import { depthOf, type Call } from "../call.ts";
+import type { Store } from "../store/store.ts";
+
+/** here: may go on with it; elsewhere: its own instance does; over: why nobody does. */
+export type Owner = "here" | "elsewhere" | { readonly over: string };
+
+export type OwnerOf = (
+  who: { readonly tenantId: string; readonly userId: string },
+  call: Pick<Call, "entry" | "metadata">,
+) => Promise<Owner>;
+
+export function ownerFinder(
+  store: Pick<Store, "runs" | "agents" | "executions">,
+  instanceId: string,
+): OwnerOf {
+  const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
+  const ownerOf: OwnerOf = async (who, call) => {
+    // What a door was told about itself counts for nothing: only inner calls have an owner.
+    if (depthOf(call) === 0) return "here";
+    const { parentExecutionId, agentId } = call.metadata ?? {};
+    const parentId = typeof parentExecutionId === "string" ? parentExecutionId : "";
+    const run = call.entry === "workflow" ? await store.runs.ofExecution(who, parentId) : null;
+    if (run)
+      return run.endedAt === null
+        ? at(run.instanceId)
+        : { over: `the workflow run ${run.id} it belongs to has ended (${run.status})` };
+    if (call.entry === "agent" && typeof agentId === "string") {
+      const agent = await store.agents.get(who, agentId);
+      if (!agent) return { over: `the agent ${agentId} that asked is gone` };
+      return agent.endedAt === null
+        ? at(agent.instanceId)
+        : { over: `the agent ${agentId} that asked has ended (${agent.status})` };
+    }
+    const parent = await store.executions.get(parentId);
+    if (!parent) return { over: "the call it belongs to is gone" };
+    if (parent.endTime === null) return at(parent.instanceId);
+    // It answered that this one waits: whoever was told so may still come for it, while they are there themselves.
+    const hasAnswered = parent.status === "success" || parent.errorReason === "approval_required";
+    if (!hasAnswered)
+      return { over: `the call ${parent.id} it belongs to has ended (${parent.status})` };
+    return ownerOf(who, parent as Pick<Call, "entry" | "metadata">);
+  };
+  return ownerOf;
+}

@@ -1,0 +1,148 @@
+// Examples that every command's help ends with; a test asks for each that its words are understood.
+
+export interface Example {
+  /** Without the program's name. */
+  readonly line: string;
+  readonly about: string;
+}
+
+export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
+  serve: [
+    { line: "serve", about: "on 127.0.0.1:3100, or the next free port" },
+    { line: "serve --port 8080 --no-open", about: "exactly this port, no browser" },
+  ],
+  connect: [
+    { line: "connect", about: "the AI clients that are here" },
+    { line: "connect claude-code", about: "write its configuration, with a key of its own" },
+    { line: "connect cursor --dry-run", about: "only show what would change" },
+  ],
+  disconnect: [{ line: "disconnect claude-code", about: "restore its file, revoke its key" }],
+  mcp: [{ line: "mcp", about: "the command for MCP clients that start programs" }],
+  call: [
+    { line: "call system/echo text=hello", about: "values are typed by the tool's schema" },
+    { line: "call file/list path=. maxEntries:=5", about: ":= takes JSON" },
+    { line: 'call file/read --args \'{"path":"README.md"}\'', about: "all arguments as JSON" },
+    { line: "call file/read path=README.md --dry-run", about: "only what the gate would say" },
+  ],
+  tools: [
+    { line: "tools", about: "what you may use" },
+    { line: "tools search calendar", about: "by words in name and description" },
+    { line: "tools show file/read", about: "its arguments, risk and figures" },
+  ],
+  explain: [
+    { line: "explain file/read path=/etc/passwd", about: "would this call run, and if not, why" },
+    { line: "explain exec_1794964749830_537bxxmnz670", about: "a call that was" },
+    { line: "explain --missing --as cli", about: "tools that somebody does not see" },
+  ],
+  runs: [
+    { line: "runs list --status failed --since 2h", about: "what went wrong lately" },
+    { line: "runs show exec_1794964749830_537bxxmnz670", about: "one execution in full" },
+    { line: "runs watch", about: "every change as it happens" },
+  ],
+  history: [
+    { line: "history stats --since 7d", about: "how many, how they ended, how long they took" },
+    { line: "history list --user '*' --tool file/write", about: "everybody's, for administrators" },
+  ],
+  mode: [
+    { line: "mode", about: "the present mode" },
+    { line: "mode LOCKDOWN --reason drill --for 10m", about: "switch, and back by itself" },
+  ],
+  approvals: [
+    { line: "approvals list", about: "calls that wait for a person" },
+    { line: "approvals approve apr_01k7 --reason 'as agreed'", about: "this one call goes on" },
+    { line: "approvals deny apr_01k7 --reason 'not today'", about: "the caller reads the reason" },
+  ],
+  questions: [
+    { line: "questions list", about: "what tools ask" },
+    { line: "questions answer q_01k7 'the second one'", about: "answer one" },
+  ],
+  keys: [
+    { line: "keys list --user cli", about: "keys of one user" },
+    {
+      line: "keys create laptop --user ada --level execute_basic --expires 90d",
+      about: "its secret is shown once",
+    },
+    { line: "keys rotate key_cli_1 --overlap 1h", about: "a new secret, the old one for an hour" },
+  ],
+  whoami: [
+    { line: "whoami", about: "whom `ostiary call` acts for" },
+    { line: "whoami --admin", about: "whom the commands of administrators act for" },
+  ],
+  "sign-ins": [
+    { line: "sign-ins list", about: "who is signed in to the console" },
+    { line: "sign-ins end ses_01k7", about: "end one" },
+  ],
+  users: [
+    { line: "users list", about: "users and their levels" },
+    { line: "users create Ada --id ada --plan team", about: "a new user" },
+  ],
+  capsules: [
+    { line: "capsules list", about: "sets of tools that callers hold" },
+    { line: "capsules create readers --tools file/read file/list", about: "a new one" },
+  ],
+  servers: [
+    { line: "servers add notes https://notes.example/mcp", about: "an MCP server by its address" },
+    { line: "servers add files -- npx -y some-server /srv", about: "a program" },
+    { line: "servers import ~/.claude.json", about: "all servers of an AI client" },
+    { line: "servers approve notes", about: "agree to the tools it offers" },
+  ],
+  webhooks: [
+    { line: "webhooks add https://hooks.example/in --events 'approval.*'", about: "be told" },
+    { line: "webhooks deliveries wh_01k7 --state dead", about: "what did not arrive" },
+  ],
+  relations: [
+    { line: "relations check tool:file/read execute user:cli", about: "may this user?" },
+    { line: "relations write tool:file/read#executor@user:ada", about: "from now on, yes" },
+  ],
+  budget: [{ line: "budget show", about: "what is left of this month" }],
+  plans: [
+    { line: "plans list", about: "what each plan includes" },
+    { line: "plans set team --user ada", about: "counted on this user alone" },
+  ],
+  policy: [
+    { line: "policy test my-policies", about: "the tests beside the rules" },
+    { line: "policy replay --policy my-policies", about: "which recorded calls would change" },
+    { line: "policy publish my-policies --shadow", about: "on trial, without effect" },
+  ],
+  governance: [
+    { line: "governance check my-governance", about: "every fault with its place" },
+    { line: "governance publish my-governance", about: "in force from now on" },
+  ],
+  audit: [
+    { line: "audit tail --follow", about: "events as they come" },
+    { line: "audit verify", about: "the whole ledger, from the first event on" },
+    { line: "audit export --out audit.ndjson", about: "a file that proves itself" },
+  ],
+  config: [
+    { line: "config print --origin", about: "every setting, and where it came from" },
+    { line: "config check", about: "faults with their place" },
+  ],
+  doctor: [
+    { line: "doctor", about: "what is missing on this machine" },
+    { line: "doctor --fix", about: "install it, after asking" },
+  ],
+  open: [
+    { line: "open", about: "the console" },
+    { line: "open exec_1794964749830_537bxxmnz670", about: "one record in it" },
+  ],
+  api: [
+    { line: "api GET /api/v1/tools", about: "any endpoint, with your key" },
+    {
+      line: 'api PUT /api/v1/mode --data \'{"mode":"ALERT","reason":"drill"}\'',
+      about: "a change",
+    },
+  ],
+  completion: [
+    { line: "completion bash", about: "for your profile: source <(ostiary completion bash)" },
+  ],
+  version: [{ line: "version --json", about: "version, build and runtime" }],
+};
+
+/** Each example under what it does: lines of commands are too long for columns. */
+export function examplesOf(command: string): string {
+  const lines = (EXAMPLES[command] ?? []).flatMap(({ line, about }) => [
+    `  ostiary ${line}`,
+    `      ${about}`,
+  ]);
+  return lines.length === 0 ? "" : `\nExamples:\n${lines.join("\n")}`;
+}
