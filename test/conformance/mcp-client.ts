@@ -21,6 +21,8 @@ interface Requirements {
 /** Of every scored scenario all checks must pass, and there must be some; resolves with the number of failures. */
 export async function judgeClient(): Promise<number> {
   let failed = 0;
+  let passed = 0;
+  let unscored = 0;
   for (const set of SETS) {
     const { client: scored, not_scored } = parse(
       await readFile(join(PACKAGE, "requirements", `${set}.yaml`), "utf8"),
@@ -39,16 +41,20 @@ export async function judgeClient(): Promise<number> {
       sums[kind][0] = (sums[kind][0] ?? 0) + good;
       sums[kind][1] = (sums[kind][1] ?? 0) + faults.length;
       const isFailed = faults.length > 0 || good === 0;
-      if (isFailed && kind === "scored") failed++;
+      if (kind === "unscored") unscored++;
+      else if (isFailed) failed++;
+      else passed++;
+      const sign = !isFailed ? "✓" : kind === "scored" ? "✗" : "–";
       const words = faults.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`);
       console.log(
-        `  ${isFailed ? "✗" : "✓"} ${scenario}${kind === "scored" ? "" : " (not scored)"}: ${good} checks${words.length > 0 ? `; ${words.join("; ")}` : ""}`,
+        `  ${sign} ${scenario}${kind === "scored" ? "" : " (not scored)"}: ${good} checks${words.length > 0 ? `; ${words.join("; ")}` : ""}`,
       );
     }
     console.log(
       `  scored: ${sums.scored[0]} checks passed, ${sums.scored[1]} failed, in ${scored.length} scenarios; not scored: ${sums.unscored[0]} passed, ${sums.unscored[1]} failed`,
     );
   }
+  console.log(`\n${passed} passed, ${failed} failed, ${unscored} skipped`);
   return failed;
 }
 

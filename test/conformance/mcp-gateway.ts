@@ -60,13 +60,22 @@ const good = (score: Score | undefined): boolean => score?.failed.length === 0 &
 const told = (score: Score | undefined): string =>
   score === undefined ? "did not run" : `${score.passed}/${score.failed.length}`;
 
+interface Comparison {
+  readonly faults: readonly string[];
+  readonly passed: number;
+  /** Scenarios that nobody demands. */
+  readonly skipped: number;
+}
+
 /** Prints both columns; resolves with what is not carried through. */
-async function compare(set: RequirementSet, direct: Column, through: Column): Promise<string[]> {
+async function compare(set: RequirementSet, direct: Column, through: Column): Promise<Comparison> {
   const demanded = new Set([
     ...(await scored(set)),
     ...REQUIRED.filter((name) => direct.has(name)),
   ]);
   const faults: string[] = [];
+  let passed = 0;
+  let skipped = 0;
   for (const scenario of new Set([...demanded, ...direct.keys()])) {
     const [one, other] = [direct.get(scenario), through.get(scenario)];
     const isDemanded = demanded.has(scenario);
@@ -76,16 +85,20 @@ async function compare(set: RequirementSet, direct: Column, through: Column): Pr
       faults.push(
         `${set} ${scenario}: ${other?.failed.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? "failed"}`).join("; ") || "no check of its own was made"}`,
       );
+    if (!isDemanded) skipped++;
+    else if (!fault) passed++;
     const sign = fault ? "✗" : isDemanded ? "✓" : "–";
     console.log(
       `  ${sign} ${scenario.padEnd(48)} direct ${told(one).padEnd(8)} through ${told(other)}`,
     );
   }
-  return faults;
+  return { faults, passed, skipped };
 }
 
 export async function judgeGateway(): Promise<number> {
   const faults: string[] = [];
+  let passed = 0;
+  let skipped = 0;
   for (const set of SETS) {
     const alone = await startFixtureServer();
     const direct = await column(alone.url, set);
@@ -94,11 +107,15 @@ export async function judgeGateway(): Promise<number> {
       const fixture = await startFixtureServer();
       const gateway = await behindOstiary(fixture.url, fastPath);
       console.log(`\n${set}, through Ostiary, fast path ${fastPath ? "on" : "off"}`);
-      faults.push(...(await compare(set, direct, await column(gateway.url, set))));
+      const compared = await compare(set, direct, await column(gateway.url, set));
+      faults.push(...compared.faults);
+      passed += compared.passed;
+      skipped += compared.skipped;
       const fast = await gateway.fastCalls();
       const meant = fastPath && set === "2026-07-28";
       console.log(`  ${fast > 0 === meant ? "✓" : "✗"} ${fast} calls on the fast path`);
-      if (fast > 0 !== meant)
+      if (fast > 0 === meant) passed++;
+      else
         faults.push(
           `${set}: ${fast} calls on the fast path, ${meant ? "some" : "none"} were meant`,
         );
@@ -110,5 +127,6 @@ export async function judgeGateway(): Promise<number> {
   console.log(
     faults.length === 0 ? "\nall that passes directly passes through" : `\n${faults.length} faults`,
   );
+  console.log(`${passed} passed, ${faults.length} failed, ${skipped} skipped`);
   return faults.length;
 }

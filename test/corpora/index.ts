@@ -1,5 +1,8 @@
-// npm run corpora -- <kind> <file>: feeds a list of hostile input through every tool it concerns. Exit 1 on any escape.
+// npm run corpora -- <kind> <file> [--json <file>]: feeds a list of hostile input through every tool it concerns. Exit 1 on
+// any escape.
+import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { holds, readCorpus, tell, type CorpusRun } from "./corpus.ts";
 
 const KINDS: Readonly<Record<string, () => Promise<{ run: CorpusRun }>>> = {
@@ -14,7 +17,13 @@ const KINDS: Readonly<Record<string, () => Promise<{ run: CorpusRun }>>> = {
 
 const SHOWN = 20;
 
-async function main([kind = "", file]: string[]): Promise<number> {
+async function main(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { json: { type: "string" } },
+  });
+  const [kind = "", file] = positionals;
   const load = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (!load || file === undefined) {
     console.error(`usage: npm run corpora -- ${Object.keys(KINDS).join("|")} <file>`);
@@ -27,6 +36,8 @@ async function main([kind = "", file]: string[]): Promise<number> {
   }
   const began = performance.now();
   const result = await (await load()).run(entries);
+  if (values.json !== undefined)
+    writeFileSync(values.json, JSON.stringify({ kind, file, entries: entries.length, ...result }));
   for (const line of result.escaped.slice(0, SHOWN)) console.log(`escaped: ${line}`);
   for (const line of result.controls.failed.slice(0, SHOWN)) console.log(`control failed: ${line}`);
   console.log(tell(kind, entries.length, result, (performance.now() - began) / 1_000));

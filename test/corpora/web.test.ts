@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { holds, readCorpus, tell } from "./corpus.ts";
+import { HAS_BOX } from "../fixtures/programs.ts";
 
 const SHARED = resolve(import.meta.dirname, "../../../shared/corpora");
 const MINUTES = 60_000;
@@ -17,7 +18,7 @@ test.for([
   async ([kind, file, load], { skip }) => {
     const path = resolve(SHARED, file);
     if (!existsSync(path)) return skip(`../shared/corpora/${file} is absent`);
-    if (kind === "ssrf" && !existsSync("/usr/bin/bwrap"))
+    if (kind === "ssrf" && !HAS_BOX)
       return skip("web/fetch reads pages in a sandbox: bubblewrap is not installed");
     const entries = readCorpus(path);
     const began = performance.now();

@@ -60,6 +60,99 @@ describe("bad input", () => {
     expect(await bytes.text()).toContain("UTF-8");
   });
 
+  it("B14: no path, query or field with a NUL or half a character reaches the store", async () => {
+    const lookups: [string, string][] = [
+      ["POST", "/executions/{}/cancel"],
+      ["GET", "/executions/{}"],
+      ["GET", "/executions?user={}"],
+      ["GET", "/executions?cursor={}"],
+      ["GET", "/audit?actor={}"],
+      ["GET", "/audit?text={}"],
+      ["DELETE", "/approval-rules/{}"],
+      ["GET", "/approvals/{}"],
+      ["POST", "/approvals/{}/approve"],
+      ["GET", "/keys/{}"],
+      ["DELETE", "/keys/{}"],
+      ["POST", "/keys/{}/rotate"],
+      ["GET", "/users/{}"],
+      ["PATCH", "/users/{}"],
+      ["GET", "/capsules/{}"],
+      ["GET", "/servers/{}"],
+      ["DELETE", "/servers/{}"],
+      ["GET", "/webhooks/{}"],
+      ["GET", "/tools/file/{}"],
+      ["GET", "/usage?userId={}"],
+      ["GET", "/relationships?resource={}"],
+    ];
+    for (const [method, path] of lookups) {
+      const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
+      const ask = async (odd: string): Promise<number> =>
+        (await app.api(method, path.replace("{}", odd), body)).status;
+      for (const odd of ["%00", "a%00b", "%01", "%0d%0a", "%7f"])
+        expect([method, path, odd, Math.floor((await ask(odd)) / 100)]).toEqual([
+          method,
+          path,
+          odd,
+          4,
+        ]);
+      // What is no text in UTF-8 is read as a sign that stands for it, or refused.
+      for (const odd of ["%ED%A0%80", "%E0%A4%A", "%"])
+        expect([method, path, odd, (await ask(odd)) < 500]).toEqual([method, path, odd, true]);
+    }
+    const bodies: [string, object][] = [
+      ["/users", { id: "a", name: "a\0b" }],
+      ["/users", { id: "a", name: "a\ud800b" }],
+      ["/keys", { userId: "ann", name: "k\0", scopes: ["*"] }],
+      ["/capsules", { id: "c", name: "c", capabilities: ["a\0"] }],
+      ["/executions", { name: "system/\0" }],
+      ["/executions", { name: "system/echo", arguments: {}, idempotencyKey: "a\0" }],
+      ["/mode", { mode: "DEGRADED", reason: "a\0" }],
+      ["/policies/drafts", { files: { "a\0.rego": "package a" }, note: "n" }],
+    ];
+    for (const [path, body] of bodies) {
+      const answer = await app.api("POST", path, { body });
+      expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true]);
+    }
+    const cancel = trpcClient(app, app.adminKey).tools.cancelToolExecution.mutate({
+      id: "\0",
+    } as never);
+    await expect(cancel).rejects.toMatchObject({ data: { code: "BAD_REQUEST" } });
+    for (const page of ["/approvals/%00", "/runs/%00", "/%00", "/console/executions/%00"]) {
+      const headers = { authorization: `Bearer ${app.adminKey}` };
+      const { status } = await fetch(`${app.url}${page}`, { headers });
+      expect([page, status]).toEqual([page, 400]);
+    }
+    for (const [method, params] of [
+      ["tools/call", { name: "system\0echo", arguments: {} }],
+      ["tools/call", { name: "half\ud800", arguments: {} }],
+      ["tools/list", { cursor: "\0" }],
+      ["resources/read", { uri: "ostiary://\0" }],
+      ["prompts/get", { name: "\0" }],
+      ["tasks/get", { taskId: "\0" }],
+      ["tasks/cancel", { taskId: "\0" }],
+    ] as const) {
+      const headers = {
+        authorization: `Bearer ${app.adminKey}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      };
+      const answer = await fetch(`${app.url}/mcp`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+      });
+      expect([
+        method,
+        params,
+        answer.status < 500,
+        (await answer.text()).includes("INTERNAL"),
+      ]).toEqual([method, params, true, false]);
+    }
+    // What a tool is given is its own affair.
+    const echoed = await post({ name: "system/echo", arguments: { text: "a\0b" } });
+    expect(echoed.status, JSON.stringify(echoed.body)).toBe(200);
+  });
+
   it("malformed JSON over tRPC is a typed error", async () => {
     const send = (path: string, init: RequestInit) =>
       fetch(`${app.url}/trpc/${path}`, {
@@ -265,7 +358,7 @@ describe("bad input", () => {
     problem(wrong, 405);
     expect(wrong.headers.get("allow")).toBe("POST, GET");
     const key = await app.api("POST", "/keys/abc", { body: {} });
-    expect(key.headers.get("allow")).toBe("GET, DELETE");
+    expect(key.headers.get("allow")).toBe("GET, PATCH, DELETE");
     const page = await fetch(`${app.url}/docs`, {
       method: "POST",
       headers: { authorization: `Bearer ${app.adminKey}` },

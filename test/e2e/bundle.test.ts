@@ -4,6 +4,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { build } from "esbuild";
+import { importFaults, REQUIRE_FAULTS } from "../../scripts/bundle-checks.ts";
 import { BIN, runBin, startServer } from "../fixtures/bin.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -128,6 +130,48 @@ test("the package carries the governance files, and nothing to install or run", 
   for (const hook of ["preinstall", "install", "postinstall"])
     expect(scripts).not.toHaveProperty(hook);
 }, 60_000);
+
+test("item 8: the build refuses imports that only work with node_modules beside them", () => {
+  const input = (
+    imports: { path: string; kind: "dynamic-import" | "require-call"; external?: true }[],
+    format?: "cjs",
+  ) => ({ bytes: 1, imports, ...(format ? { format } : {}) });
+  const inputs = {
+    "src/lazy.ts": input([{ path: "node_modules/old/index.js", kind: "dynamic-import" }]),
+    "src/fine.ts": input([
+      { path: "src/lazy.ts", kind: "dynamic-import" },
+      { path: "node:fs", kind: "require-call", external: true },
+    ]),
+    "node_modules/old/index.js": input(
+      [
+        { path: "absent", kind: "require-call", external: true },
+        { path: "pg-native", kind: "require-call", external: true },
+      ],
+      "cjs",
+    ),
+  };
+  expect(importFaults({ inputs })).toEqual([
+    expect.stringMatching(
+      /^src\/lazy\.ts: import\("node_modules\/old\/index\.js"\) of a CommonJS package/,
+    ),
+    "node_modules/old/index.js: absent is neither bundled nor an optional package",
+  ]);
+});
+
+test("item 8: a require that the bundler cannot follow fails the build", async () => {
+  const stdin = { contents: "(function (load) { load('./impl'); })(require);", resolveDir: ROOT };
+  const options = {
+    stdin,
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "esm",
+    logLevel: "silent",
+  } as const;
+  await expect(build({ ...options, logOverride: REQUIRE_FAULTS })).rejects.toThrow(
+    /Indirect calls to "require"/,
+  );
+});
 
 test("help, configuration with a file, and doctor work from it", async () => {
   expect((await runBin(["--help"], { program })).code).toBe(0);

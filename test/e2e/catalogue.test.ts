@@ -8,6 +8,7 @@ import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { browserPage } from "../fixtures/browser-examples.ts";
 import { canBrowse } from "../fixtures/browser-site.ts";
 import { createShop } from "../fixtures/database.ts";
+import { openMachine, type FakeMachine } from "../fixtures/machine.ts";
 import { openModelServer, PNG, wav, type ModelServer } from "../fixtures/models.ts";
 import { openHouse } from "../fixtures/open-house.ts";
 import { makeProject } from "../fixtures/project.ts";
@@ -21,6 +22,7 @@ type Found = any; // eslint-disable-line @typescript-eslint/no-explicit-any
 let app: StartedApp;
 let web: Web;
 let models: ModelServer;
+let machine: FakeMachine;
 let folder: string;
 /** What earlier steps found: sessions, ids. */
 const known: Record<string, string> = {};
@@ -39,8 +41,14 @@ beforeAll(async () => {
     direct: (address) => address === "127.0.0.1",
   });
   models = await openModelServer();
+  machine = openMachine();
+  machine.program(
+    "journalctl",
+    `echo '{"__REALTIME_TIMESTAMP":"${Date.now()}000","MESSAGE":"door opened"}'`,
+  );
   app = await startApp({
     egress: web.egress,
+    machine,
     flags: {
       governance: openHouse(REGISTRY_RULES),
       databases: JSON.stringify({
@@ -64,6 +72,7 @@ afterAll(async () => {
   await app.close();
   await web.close();
   await models.close();
+  machine.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -583,7 +592,7 @@ const NAMES_OF_OTHERS: readonly (readonly [string, object, object])[] = [
   ["delete_file", { path: "by-alias.txt" }, { files: 1 }],
   ["system_metrics_snapshot", {}, { cpu: { cores: expect.any(Number) as number } }],
   ["check_process_health", { pid: process.pid }, { missing: [] }],
-  ["read_system_logs", {}, { truncated: false }],
+  ["read_system_logs", {}, { entries: [{ source: "system", message: "door opened" }] }],
   ["web_search", { query: "doors", maxResults: 1 }, { provider: "searxng" }],
   [
     "http_request",

@@ -1,5 +1,5 @@
 // Versions of policies and governance files from the command line.
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -46,11 +46,15 @@ test("policy: diff, draft, publish, list, show and rollback", async () => {
   expect(published.json()).toMatchObject({ version: 2, state: "enforced", note: "more" });
   const list = await cli("policy", "list");
   expect(list.stdout).toMatch(
-    /^2 {2}enforced {2}\S+ {2}owner {3}more\n1 {2}retired {3}\S+ {2}import {2}first start\n$/,
+    /^VERSION .*\n2 +enforced +\S+ +owner +more\n1 +retired +\S+ +import +first start\n$/,
   );
   expect((await cli("policy", "show")).stdout).toContain(
     "# more.rego\npackage more\n\nanswer := 42\n",
   );
+  const copy = join(dir, "copy");
+  expect((await cli("policy", "show", "--out", copy)).stdout).toMatch(/^version 2: \d+ files in /);
+  expect(readFileSync(join(copy, "more.rego"), "utf8")).toBe("package more\n\nanswer := 42\n");
+  expect(await cli("policy", "show", "--out", copy)).toMatchObject({ code: 2 });
   expect((await cli("policy", "show", "1", "--json")).json().files).not.toHaveProperty("more.rego");
   expect(await cli("policy", "rollback")).toMatchObject({
     code: 0,

@@ -27,7 +27,7 @@ describe("ostiary history", { timeout: 120_000 }, () => {
   test("R186: lists by what is asked for, and says how much was searched", async () => {
     const found = await cli(["list", "--error", "NOT FOUND"]);
     expect(found).toMatchObject({ code: 0 });
-    expect(found.stdout).toMatch(/failed .* no\/such .*NOT_FOUND/);
+    expect(found.stdout).toMatch(/denied .* no\/such .*NOT_FOUND/);
     expect(found.stderr).toMatch(/searched 1 of 1/);
     const inSession = (await cli(["list", "--session", "sess-1", "--json"])).json();
     expect(inSession.executions).toMatchObject([{ toolName: "system/echo", sessionId: "sess-1" }]);
@@ -36,8 +36,8 @@ describe("ostiary history", { timeout: 120_000 }, () => {
   test("R187 R188: figures by category, tool and user", async () => {
     const { code, stdout } = await cli(["stats", "--user", "*"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^finished 2: 1 success, 1 failed, 0 cancelled\ntook /);
-    expect(stdout).toMatch(/^category +system +1 +1 success/m);
+    expect(stdout).toMatch(/^finished 2: 1 success, 1 failed or denied, 0 cancelled\ntook /);
+    expect(stdout).toMatch(/^category +system +1 +1 +0 +0 /m);
     expect(stdout).toMatch(/^tool +system\/echo +1 /m);
     expect(stdout).toMatch(/^user +\S+ +2 /m);
   });

@@ -7,6 +7,7 @@ import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { CLIENTS } from "../fixtures/mcp-clients.ts";
 import { openHouse } from "../fixtures/open-house.ts";
+import { HAS_BOX } from "../fixtures/programs.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
@@ -16,7 +17,7 @@ const CHROMIUM =
   ["/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser"].find((path) =>
     existsSync(path),
   ) ?? null;
-const NO_BOX = process.platform !== "linux" || !existsSync("/usr/bin/bwrap");
+const NO_BOX = process.platform !== "linux" || !HAS_BOX;
 /** A user that a sandbox may run as: what belongs to root is nobody's in there. */
 const SOMEBODY = 1_000;
 

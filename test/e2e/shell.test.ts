@@ -1,10 +1,9 @@
 // The shell tools over the wire: who may, what asks, what is refused, and how a call ends that takes too long.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-
-const HAS_BOX = existsSync("/usr/bin/bwrap");
+import { HAS_BOX } from "../fixtures/programs.ts";
 
 describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
   let app: StartedApp;

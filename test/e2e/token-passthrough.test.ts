@@ -1,11 +1,12 @@
 // T1: what a caller proves itself with never leaves: not in a header, a body, an environment or an argument list. Each
 // kind of server records all it gets; the server's own token is the control that recording works.
-import { existsSync, mkdtempSync, writeFileSync, chmodSync } from "node:fs";
+import { mkdtempSync, writeFileSync, chmodSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HAS_BOX } from "../fixtures/programs.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { startMcpUpstream, type McpUpstream } from "../fixtures/mcp-upstream.ts";
 import { openHouse } from "../fixtures/open-house.ts";
@@ -107,7 +108,7 @@ describe("T1: the caller's key stays here", { timeout: 60_000 }, () => {
     expectNoKey(recorded.join("\n"));
   });
 
-  test.skipIf(!existsSync("/usr/bin/bwrap"))(
+  test.skipIf(!HAS_BOX)(
     "R294, T17: a program: its environment is exactly what was given, its arguments too",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "ostiary-recorder-"));

@@ -80,7 +80,7 @@ function makeOrigin(): void {
   git(source, "init", "-q");
   git(source, "add", ".");
   git(source, "commit", "-qm", "a sum");
-  git(folder, "clone", "-q", "--bare", source, join(app.workspace, "origin.git"));
+  git(folder, "clone", "-q", source, join(app.workspace, "project"));
 }
 
 const structured = async (response: Response): Promise<Record<string, unknown>> => {

@@ -160,7 +160,36 @@ test("the clock runs it as its owner; a revoked key switches it off", async () =
   expect((await schedules.get(caller, body.result.scheduleId))?.lastError).toContain("not active");
 }, 60_000);
 
-test("what a crash left open is closed, and schedules survive", async () => {
+test("item 7: a schedule survives a restart: the next server runs it when its time has come", async () => {
+  let skew = 0;
+  const now = (): number => Date.now() + skew;
+  const first = await startApp({ now });
+  const admin = first.adminKey;
+  await call(
+    "workflow/create",
+    { name: "tock", trigger: "scheduled", steps: [echo("n", "tock")] },
+    first,
+    admin,
+  );
+  const { body } = await call(
+    "workflow/schedule",
+    { workflowId: "tock", cron: "* * * * *" },
+    first,
+    admin,
+  );
+  const { scheduleId } = body.result as { scheduleId: string };
+  await first.stop();
+  const second = await startApp({ dataDir: first.dataDir, now });
+  const runs = async (): Promise<{ status: string }[]> =>
+    (await second.api("GET", "/executions?toolName=workflow/execute")).body.executions;
+  expect(await runs()).toEqual([]);
+  skew += 60_000;
+  await until(async () => (await runs())[0]?.status === "success", 30_000);
+  expect((await runs())[0]).toMatchObject({ entry: "schedule", metadata: { scheduleId } });
+  await second.close();
+}, 90_000);
+
+test("what a crash left open is closed", async () => {
   const first = await startApp({ listen: false });
   const owner = { tenantId: "local", userId: "owner" };
   const left = {

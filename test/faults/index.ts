@@ -1,5 +1,7 @@
 // `npm run test:faults`: what holds when the process dies or the disk does not take any more. OSTIARY_FAULT_RUNS
-// changes how often it is killed (200); with fewer, Kafka is away for 15 seconds instead of two minutes.
+// changes how often it is killed (200); with fewer, Kafka is away for 15 seconds instead of two minutes. `-- --json file`
+// also writes the results there.
+import { parseArgs } from "node:util";
 import { freshBundle } from "../../bench/bundle.ts";
 import { kafkaDown } from "./kafka.ts";
 import { killUnderLoad } from "./kill.ts";
@@ -17,7 +19,7 @@ if (!Number.isInteger(runs) || runs < 1 || runs > MOST) {
 const why = freshBundle();
 if (why !== null)
   throw new Error(`the bundle that would be killed is not that of the sources: ${why}`);
-const report = openReport();
+const report = openReport(parseArgs({ options: { json: { type: "string" } } }).values.json);
 await storeCannotWrite(report);
 await tornRecords(report);
 await kafkaDown(report, { quick: runs < ALL_RUNS });

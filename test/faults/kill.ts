@@ -59,6 +59,7 @@ export async function killUnderLoad(rounds: number, report: Report): Promise<voi
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+  report.figures("kill", { rounds, ...sum });
   console.log(
     `kill -9 x ${rounds}: acknowledged ${sum.acknowledged}, missing ${sum.missing}, stuck ${sum.stuck}, different ${sum.different}; ` +
       `chain valid ${rounds - sum.broken} of ${rounds} over ${sum.events} events; ${sum.rows} rows, slowest start ${Math.round(sum.slowestStartMs)} ms`,

@@ -1,5 +1,6 @@
 // Changes exports in every way we know, and expects each change to be found and no honest export to be blamed:
-// `npm run test:tamper [-- --count 10000] [-- --untouched 1000] [-- --seed 1]`
+// `npm run test:tamper [-- --count 10000] [-- --untouched 1000] [-- --seed 1] [-- --json file]`
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { MUTATIONS } from "./mutate.ts";
@@ -107,9 +108,11 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
       count: { type: "string", default: "10000" },
       untouched: { type: "string", default: "1000" },
       seed: { type: "string", default: "1" },
+      json: { type: "string" },
     },
   });
   const report = await tamper(Number(values.count), Number(values.untouched), Number(values.seed));
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
   for (const { name, tried, found } of report.kinds)
     console.log(`${name.padEnd(48)} ${String(tried).padStart(6)} tried, ${found} found`);
   for (const line of [...report.missed.slice(0, 20), ...report.falseAlarms.slice(0, 20)])

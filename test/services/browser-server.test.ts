@@ -61,7 +61,15 @@ test.skipIf(chromium === undefined && !process.env["CI"])(
       row,
       credential,
       { said: () => undefined, notified: () => undefined },
-      { sandbox, egress, dataDir },
+      {
+        sandbox,
+        egress,
+        dataDir,
+        guard: {
+          requireApart: () => undefined,
+          hold: () => Promise.resolve({ protect: [], release: () => Promise.resolve([]) }),
+        },
+      },
     );
     const client = new Client({ name: "ostiary", version: "1" });
     await client.connect(transport, { timeout: 120_000 });

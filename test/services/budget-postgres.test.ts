@@ -2,6 +2,7 @@
 import type { Outcome } from "../../src/call.ts";
 import { expect, it } from "vitest";
 import { startApp } from "../fixtures/app.ts";
+import { testDatabase } from "../fixtures/postgres.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];
 const start = "OSTIARY_TEST_POSTGRES is not set: use `npm run test:services`";
@@ -11,7 +12,10 @@ it.skipIf(!server)(
   "C38 L12: 1,000 calls at once with a budget of 100: exactly 100 run",
   async () => {
     const id = `free_${Date.now()}`;
-    const app = await startApp({ flags: { store: server ?? "", "rateLimit.enabled": "false" } });
+    const database = await testDatabase(server ?? "");
+    const app = await startApp({
+      flags: { store: database.address, "rateLimit.enabled": "false" },
+    });
     try {
       await app.api("POST", "/users", { body: { id, name: id, plan: "free" } });
       const { body } = await app.api("POST", "/keys", {
@@ -37,6 +41,7 @@ it.skipIf(!server)(
       expect([ran, told]).toEqual([left, 1_000 - left]);
     } finally {
       await app.close();
+      await database.drop();
     }
   },
   60_000,

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openKey } from "../../src/ledger/key.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
 import { verifyExport } from "../../src/ledger/verify.ts";
+import { ended, HOUR, started, T0, type Sample } from "../../src/store/samples.suite.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];
@@ -146,5 +147,51 @@ describe.skipIf(!server)("the ledger on PostgreSQL", () => {
     expect(
       verdicts.map((verdict) => verdict.ok && verdict.segmentsElsewhere).toSorted(),
     ).not.toEqual([0, 0]);
+  });
+
+  test("B14: history and its sums are compared with the log; what was changed is named", async () => {
+    const call = async ({ store }: Instance, sample: Sample): Promise<void> => {
+      await store.log.append(started(sample));
+      await store.log.append(ended(sample));
+    };
+    const samples = Array.from({ length: 60 }, (_, i): Sample => ({
+      id: `e${i}`,
+      userId: i % 3 === 0 ? "bob" : "ann",
+      at: T0 + i * HOUR,
+      ms: i + 0.125,
+      status: i % 5 === 0 ? "failed" : "success",
+    }));
+    await Promise.all(samples.map((sample, i) => call(i % 2 === 0 ? one : two, sample)));
+    await one.store.log.append(started({ id: "open", at: T0 }));
+    const history = async (tenantId: string | null = null) =>
+      (await one.ledger.verify({ tenantId })).history;
+    const clean = { agrees: true, missing: 0, extra: 0, different: 0, sums: 0, ids: [] };
+    expect(await history()).toEqual({ ...clean, checked: 61 });
+    expect(await history("local")).toEqual({ ...clean, checked: 61 });
+    expect(await history("acme")).toEqual({ ...clean, checked: 0 });
+
+    // Calls go on while it is compared.
+    const flying = Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        call(i % 2 === 0 ? one : two, { id: `f${i}`, at: T0 + HOUR }),
+      ),
+    );
+    for (let round = 0; round < 3; round++) expect(await history()).toMatchObject(clean);
+    await flying;
+
+    await on(
+      address(),
+      "update rollups set count = count + 1 where hour >= 0 and user_id = 'bob' and tool_name = 'system/echo' and status = 'failed'",
+    );
+    expect(await history()).toMatchObject({ agrees: false, different: 0, ids: [] });
+    await one.store.executions.rebuild(() => undefined);
+    expect(await history()).toMatchObject(clean);
+    await on(
+      address(),
+      "update executions set status = 'success', error_code = null where id = 'e5'; delete from executions where id = 'e7'; update executions set id = 'stranger' where id = 'e8'",
+    );
+    const found = await history();
+    expect(found).toMatchObject({ agrees: false, missing: 2, extra: 1, different: 1 });
+    expect([...(found?.ids ?? [])].toSorted()).toEqual(["e5", "e7", "e8", "stranger"]);
   });
 });

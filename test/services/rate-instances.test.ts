@@ -16,7 +16,10 @@ async function on(address: string, sql: string): Promise<void> {
 }
 
 if (postgres && redis) {
-  describe("three instances", () => {
+  describe.each([
+    { of: "windows", more: {} },
+    { of: "budgets", more: { "rateLimit.enabled": "false" } },
+  ])("three instances, $of", ({ of, more }) => {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
     const adminKey = `${name}${name}`;
     let own: OwnRedis;
@@ -26,9 +29,9 @@ if (postgres && redis) {
       await on(postgres, `create database ${name}`);
       const url = new URL(postgres);
       url.pathname = `/${name}`;
-      const flags = { store: url.href, state: own.address, adminKey };
+      const flags = { store: url.href, state: own.address, adminKey, ...more };
       // One after the other: the first one sets the database up.
-      for (let i = 0; i < 3; i++) apps.push(await startApp({ flags }));
+      for (let i = 0; i < 3; i++) apps.push(await startApp({ flags, shippedLimits: true }));
     });
     afterAll(async () => {
       await Promise.all(apps.map((app) => app.close()));
@@ -38,7 +41,7 @@ if (postgres && redis) {
     });
 
     const first = (): StartedApp => apps[0] ?? expect.unreachable("no instance");
-    const keyOf = async (id: string, plan: string, limits?: object): Promise<string> => {
+    const keyOf = async (id: string, plan: string | null, limits?: object): Promise<string> => {
       const app = first();
       await app.api("POST", "/users", { key: adminKey, body: { id, name: id, plan } });
       const body = {
@@ -55,66 +58,90 @@ if (postgres && redis) {
     /** Waves of as many calls as three small servers and their client in one process can carry. */
     const burst = async (keys: readonly string[], calls: number): Promise<Map<number, number>> => {
       const counts = new Map<number, number>();
+      // A stage that a crowded machine makes too slow refuses and has taken nothing: that call is made again.
+      const insist = async (i: number, left = 20): Promise<number> => {
+        const app = apps[i % 3] ?? first();
+        const key = keys[i % keys.length] ?? null;
+        const { status } = await app.api("POST", "/executions", {
+          key,
+          body: { name: "system/echo", arguments: { text: "hi" } },
+        });
+        return status === 503 && left > 0 ? insist(i, left - 1) : status;
+      };
       for (let sent = 0; sent < calls; sent += WAVE) {
-        const wave = Array.from({ length: Math.min(WAVE, calls - sent) }, (_, i) =>
-          (apps[i % 3] ?? first()).api("POST", "/executions", {
-            key: keys[i % keys.length] ?? null,
-            body: { name: "system/echo", arguments: { text: "hi" } },
-          }),
-        );
-        for (const { status } of await Promise.all(wave))
+        const wave = Array.from({ length: Math.min(WAVE, calls - sent) }, (_, i) => insist(i));
+        for (const status of await Promise.all(wave))
           counts.set(status, (counts.get(status) ?? 0) + 1);
       }
       return counts;
     };
 
-    test("L12: a budget is exact over all of them", async () => {
-      // Comes first: the tenant has used nothing yet. Free: 100 calls a month, 60 a minute and user; three users share them.
-      const keys = await Promise.all(["b1", "b2", "b3"].map((id) => keyOf(id, "free")));
-      expect(await burst(keys, 150)).toEqual(
-        new Map([
-          [200, 100],
-          [402, 50],
-        ]),
-      );
-      const { body } = await first().api("GET", "/usage", { key: keys[0] ?? null });
-      const used = (
-        body as { items: { metric: string; used: number; reserved: number }[] }
-      ).items.find((each) => each.metric === "tool_calls");
-      expect(used).toEqual({ metric: "tool_calls", used: 100, reserved: 0, limit: 100, left: 0 });
-    });
-
-    test("R171, R176: together they let no more through than one would", async () => {
-      const key = await keyOf("windows", "enterprise", { perMinute: 60 });
-      const counts = await burst([key], 150);
-      expect(counts).toEqual(
-        new Map([
-          [200, 60],
-          [429, 90],
-        ]),
-      );
-      const below = await keyOf("below", "enterprise", { perMinute: 100 });
-      expect(await burst([below], 99)).toEqual(new Map([[200, 99]]));
-    });
-
-    test("threats §6: without Redis limited calls are refused, naming the engine; unlimited ones run", async () => {
-      const limited = await keyOf("limited", "team");
-      const unlimited = await keyOf("unlimited", "enterprise");
-      const call = (key: string) =>
-        first().api("POST", "/executions", {
-          key,
-          body: { name: "system/echo", arguments: { text: "hi" } },
+    if (of === "budgets")
+      test("L12: a budget is exact over all of them", async () => {
+        // Free: 100 calls a month, which three users of the tenant share.
+        const given = await first().api("PATCH", "/tenant", {
+          key: adminKey,
+          body: { plan: "free" },
         });
-      expect((await call(limited)).status).toBe(200);
-      await own.kill();
-      const refused = await call(limited);
-      expect(refused.status).toBe(503);
-      expect(refused.body).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" });
-      expect(refused.body.gates.at(-1)).toMatchObject({ stage: "rate", engine: "state" });
-      expect((await call(unlimited)).status).toBe(200);
-      await own.start();
-      await expect.poll(async () => (await call(limited)).status, { timeout: 10_000 }).toBe(200);
-    });
+        expect(given.status).toBe(200);
+        const keys = await Promise.all(["b1", "b2", "b3"].map((id) => keyOf(id, null)));
+        // The other instances hear of the plan within a second.
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        expect(await burst(keys, 150)).toEqual(
+          new Map([
+            [200, 100],
+            [402, 50],
+          ]),
+        );
+        const { body } = await first().api("GET", "/usage", { key: keys[0] ?? null });
+        const items = body.items as { owner: string; metric: string }[];
+        const calls = items.find(
+          ({ owner, metric }) => owner === "tenant" && metric === "tool_calls",
+        );
+        expect(calls).toMatchObject({
+          ownerId: "local",
+          plan: "free",
+          used: 100,
+          reserved: 0,
+          left: 0,
+        });
+      });
+
+    if (of === "windows")
+      test("R171, R176: together they let no more through than one would", async () => {
+        const key = await keyOf("windows", "enterprise", { perMinute: 60 });
+        const counts = await burst([key], 150);
+        expect(counts).toEqual(
+          new Map([
+            [200, 60],
+            [429, 90],
+          ]),
+        );
+        const below = await keyOf("below", "enterprise", { perMinute: 100 });
+        expect(await burst([below], 99)).toEqual(new Map([[200, 99]]));
+      });
+
+    const outage =
+      "threats §6: without Redis limited calls are refused, naming the engine; unlimited ones run";
+    if (of === "windows")
+      test(outage, async () => {
+        const limited = await keyOf("limited", "team");
+        const unlimited = await keyOf("unlimited", "enterprise");
+        const call = (key: string) =>
+          first().api("POST", "/executions", {
+            key,
+            body: { name: "system/echo", arguments: { text: "hi" } },
+          });
+        expect((await call(limited)).status).toBe(200);
+        await own.kill();
+        const refused = await call(limited);
+        expect(refused.status).toBe(503);
+        expect(refused.body).toMatchObject({ code: "UNAVAILABLE", reason: "engine_unavailable" });
+        expect(refused.body.gates.at(-1)).toMatchObject({ stage: "rate", engine: "state" });
+        expect((await call(unlimited)).status).toBe(200);
+        await own.start();
+        await expect.poll(async () => (await call(limited)).status, { timeout: 10_000 }).toBe(200);
+      });
   });
 } else {
   const start =

@@ -1,6 +1,6 @@
 // Events of the whole server on a real Kafka: through outages of the broker, the death of the server, and a change of hands.
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -241,6 +241,10 @@ describe.skipIf(!lib)("a server with a sink", () => {
         await expect
           .poll(async () => (await readyOf(one.url)).sink, { timeout: 60_000 })
           .toMatch(/^0 events wait, the last was sent/);
+        // The first one made the keys; a further one is given a copy.
+        mkdirSync(join(base, "two"), { mode: 0o700 });
+        for (const file of ["admin.key", "cli.key"])
+          copyFileSync(join(base, "one", file), join(base, "two", file));
         const two = await childTo(join(base, "two"), settings);
         expect((await readyOf(two.url)).sink).toMatch(/^another server sends events on/);
         await Promise.all([calls(one, 100), calls(two, 100)]);
