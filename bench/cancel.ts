@@ -93,16 +93,14 @@ function execute(
   script: string,
   token = "",
 ): { ended: Promise<{ status: string }> } {
-  const ended = app
-    .callerOf(app.adminKey)
-    .then((caller) =>
-      app.doors.engine.execute(caller, {
-        name: "shell/script",
-        arguments: { script, args: [token], timeoutSeconds: 300 },
-        timeoutMs: 300_000,
-        entry: "rest",
-      }),
-    );
+  const ended = app.callerOf(app.adminKey).then((caller) =>
+    app.doors.engine.execute(caller, {
+      name: "shell/script",
+      arguments: { script, args: [token], timeoutSeconds: 300 },
+      timeoutMs: 300_000,
+      entry: "rest",
+    }),
+  );
   return { ended };
 }
 

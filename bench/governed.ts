@@ -43,8 +43,9 @@ export const tempDir = (): string => mkdtempSync(join(tmpdir(), "ostiary-bench-"
 export async function startBundle(
   dataDir: string,
   nodeFlags: readonly string[] = [],
+  root = ROOT,
 ): Promise<BenchServer> {
-  const bin = join(ROOT, "bin", "ostiary.js");
+  const bin = join(root, "bin", "ostiary.js");
   const args = [...nodeFlags, bin, "serve", "--data-dir", dataDir, "--port", "0"];
   const server = await startServer("governed echo (bundle)", args, {
     ready(line) {

@@ -20,6 +20,8 @@ export interface BenchServer {
 }
 
 const START_MS = 60_000;
+/** The window of a user is counted as on a fresh install, and never full. */
+export const MANY_CALLS = { RATE_LIMIT_REQUESTS_PER_MINUTE: "1000000" };
 
 export type Hello = Readonly<Record<string, unknown>>;
 
@@ -41,7 +43,7 @@ export async function startServer(
   const began = performance.now();
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...MANY_CALLS, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const hello = await firstHello(name, child, ready);

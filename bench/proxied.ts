@@ -25,7 +25,7 @@ const PLAN: Plan = { connections: 64, rounds: 21, warmMs: 100, measureMs: 500 };
 const QUICK: Plan = { connections: 64, rounds: 5, warmMs: 100, measureMs: 500 };
 const STEP = 20_000;
 
-interface Proxy extends BenchServer {
+export interface Proxy extends BenchServer {
   readonly request: string;
 }
 
@@ -65,7 +65,7 @@ export async function run(options: BenchOptions): Promise<Row[]> {
 }
 
 /** As an administrator does it: added, looked at, agreed to. */
-async function approved({ port, key }: BenchServer, upstreamPort: number): Promise<void> {
+export async function approved({ port, key }: BenchServer, upstreamPort: number): Promise<void> {
   const api = async (path: string, body: object): Promise<void> => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
       method: "POST",
@@ -84,7 +84,7 @@ async function approved({ port, key }: BenchServer, upstreamPort: number): Promi
   });
 }
 
-async function roundsOver(
+export async function roundsOver(
   load: LoadGenerator,
   proxies: readonly Proxy[],
   plan: Plan,
@@ -106,7 +106,7 @@ async function roundsOver(
   return reports;
 }
 
-async function measured(load: LoadGenerator, proxy: Proxy, plan: Plan): Promise<LoadReport> {
+export async function measured(load: LoadGenerator, proxy: Proxy, plan: Plan): Promise<LoadReport> {
   const report = await load.run({ ...plan, port: proxy.port, request: proxy.request }, proxy.pid);
   if (report.bad > 0 || report.checked === 0)
     throw new Error(
@@ -210,7 +210,7 @@ async function memory(
 
 const CLIENT_INFO = { name: "bench", version: "1.0.0" };
 
-function modernCall(port: number, key: string | null, name: string): string {
+export function modernCall(port: number, key: string | null, name: string): string {
   const prefix = "io.modelcontextprotocol/";
   const _meta = {
     [`${prefix}protocolVersion`]: "2026-07-28",

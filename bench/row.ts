@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly profileDir: string | null;
   /** Run from the sources even when a bundle could be built. */
   readonly fromSource: boolean;
+  /** Another checkout to compare this one with; null = none. */
+  readonly base: string | null;
   /** Says what happens; goes to stderr so that the table stays alone on stdout. */
   note(text: string): void;
 }

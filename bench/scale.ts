@@ -1,16 +1,13 @@
 // Does a call cost more when there is more around it? The same governed echo with few and many tools, with an empty
-// history and with a million rows; and how long a large registry takes to load.
+// history and with a million rows.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_TENANT, OWNER } from "../src/identity/bootstrap.ts";
-import { openStore } from "../src/store/store.ts";
-import { openRegistry } from "../src/tools/registry.ts";
 import { fillHistory } from "./fill.ts";
 import { tempDir } from "./governed.ts";
 import { ROOT, startLoad, startServer, type BenchServer } from "./process.ts";
 import { rate, ratioOf, rounds, type Plan } from "./rounds.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
-import { manyTools } from "./tools.ts";
 
 const TOOL_COUNTS = [10, 100, 1000] as const;
 const SMALLEST = caseName(10, 0);
@@ -43,16 +40,14 @@ export async function run(options: BenchOptions): Promise<Row[]> {
       unit: "calls/s",
       better: "higher",
     }));
-    const ratios = servers
-      .slice(1)
-      .map(({ name }): Row => ({
-        name: `${name} / ${SMALLEST}`,
-        value: ratioOf(reports, name, SMALLEST, rate),
-        unit: "ratio",
-        target: 0.9,
-        better: "higher",
-      }));
-    return [...rates, ...ratios, ...(await registryLoad())];
+    const ratios = servers.slice(1).map(({ name }): Row => ({
+      name: `${name} / ${SMALLEST}`,
+      value: ratioOf(reports, name, SMALLEST, rate),
+      unit: "ratio",
+      target: 0.9,
+      better: "higher",
+    }));
+    return [...rates, ...ratios];
   } finally {
     load.stop();
     for (const server of servers) await server.stop();
@@ -76,44 +71,4 @@ async function filled(dataDir: string, rows: number, options: BenchOptions): Pro
   });
   options.note(`${rows} rows of history in ${Math.round((performance.now() - began) / 1000)} s`);
   return dataDir;
-}
-
-const LOADS = 5;
-
-/** First load writes every definition, a later one finds them stored. */
-async function registryLoad(): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const count of [200, 1000]) {
-    const tools = manyTools(count);
-    const first: number[] = [];
-    const later: number[] = [];
-    for (let i = 0; i < LOADS; i++) {
-      const dataDir = tempDir();
-      const store = await openStore("sqlite:ostiary.db", { dataDir });
-      await store.ping(); // the writer thread is up: its start belongs to the start of the server
-      for (const times of [first, later]) {
-        const began = performance.now();
-        await openRegistry(store, tools);
-        times.push(performance.now() - began);
-      }
-      await store.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    }
-    const goal = count === 200 ? { target: 100 } : {};
-    rows.push({
-      name: `registry of ${count} tools, first load`,
-      value: median(first),
-      unit: "ms",
-      better: "lower",
-      ...goal,
-    });
-    rows.push({
-      name: `registry of ${count} tools, later load`,
-      value: median(later),
-      unit: "ms",
-      better: "lower",
-      ...goal,
-    });
-  }
-  return rows;
 }

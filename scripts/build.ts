@@ -2,6 +2,7 @@
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { copyFile, cp, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { importFaults, OPTIONAL_PACKAGES, REQUIRE_FAULTS } from "./bundle-checks.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(root, process.argv[2] ?? "dist");
@@ -64,18 +65,23 @@ const shared: BuildOptions = {
   minify: true,
   legalComments: "external",
   banner: { js: BANNER },
-  external: ["canvas", "@napi-rs/canvas", "pg-native", "playwright-core"],
+  // Where a package has an ES module build, that one: its UMD or CommonJS build may hide requires from the bundler.
+  mainFields: ["module", "main"],
+  external: Object.keys(OPTIONAL_PACKAGES),
   plugins: [lazyHttp, wasmBeside, oneLocale],
   logLevel: "warning",
+  logOverride: REQUIRE_FAULTS,
 };
 const { metafile } = await build({
   ...shared,
   // All outputs lie side by side: a chunk that starts a thread or process looks for its file beside itself.
   entryPoints: {
     "code-thread": "src/codemode/code-thread.ts",
+    "compute-thread": "src/run/powers/compute-thread.ts",
     "copy-back-thread": "src/store/copy-back-thread.ts",
     inside: "src/sandbox/bubblewrap/inside.ts",
     main: "src/main.ts",
+    "mask-thread": "src/app/mask-thread.ts",
     "otlp-thread": "src/telemetry/otlp-thread.ts",
     "search-thread": "src/run/powers/files/search-thread.ts",
     "sql-child": "src/database/sql-child.ts",
@@ -86,7 +92,16 @@ const { metafile } = await build({
   metafile: true,
 });
 // One file, since it goes alone into the sandbox.
-await build({ ...shared, entryPoints: { "documents-worker": "src/documents/worker.ts" } });
+const documents = await build({
+  ...shared,
+  entryPoints: { "documents-worker": "src/documents/worker.ts" },
+  metafile: true,
+});
+const faults = [...importFaults(metafile), ...importFaults(documents.metafile)];
+if (faults.length > 0) {
+  await rm(fresh, { recursive: true, force: true });
+  throw new Error(`The bundle would not run:\n  ${faults.join("\n  ")}`);
+}
 // The parser of PostgreSQL looks for it beside itself.
 await copyFile(
   join(root, "node_modules/libpg-query/wasm/libpg-query.wasm"),

@@ -6,7 +6,7 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 const folder = process.argv[2];
 /** What failed, told once more at the end: whoever sees only the last lines must see it. */
 const told = [];
-for (const name of readdirSync(folder)) {
+for (const name of readdirSync(folder).filter((file) => file.endsWith(".log"))) {
   // eslint-disable-next-line no-control-regex -- colours of the test runner
   const text = readFileSync(join(folder, name), "utf8").replaceAll(/\u001b\[[0-9;]*m/g, "");
   const plain = [...text.matchAll(/^(\d+) passed, (\d+) failed, (\d+) skipped$/gm)];

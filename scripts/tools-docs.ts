@@ -11,11 +11,12 @@ const NEEDS: Readonly<Record<string, string>> = {
   file: "Paths are relative to the workspace; the rules for them are `paths` in [governance](governance.md).",
   shell:
     "Needs a sandbox ([sandbox.md](sandbox.md)); `tool:shell:execute` for exec, script and python.",
-  web: "Everything passes the egress guard: `hosts` in [governance](governance.md). Secrets in headers by `${secret:name}`.",
+  web: "Everything passes the egress guard: `hosts` in [governance](governance.md). Secrets in headers by `${secret:name}`. `web/search` needs `search.provider` in [config](config.md); `duckduckgo` needs no key.",
   database:
     "Only connections named under `databases` in [config](config.md); never the server's own store.",
   ai: "Needs a model under `models` in [config](config.md): any OpenAI-compatible server, or Anthropic.",
-  system: "About the server and its machine.",
+  system:
+    "About the server and its machine. `system/logs` reads the system's journal where the server's user may (group `systemd-journal`).",
   workflow: "See [workflows.md](workflows.md).",
   memory: "See [memory.md](memory.md).",
   agent: "See [agents.md](agents.md).",

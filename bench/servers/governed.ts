@@ -3,11 +3,12 @@
 import { createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import { NATIVE_TOOLS } from "../../src/tools/index.ts";
+import { MANY_CALLS } from "../process.ts";
 import { manyTools } from "../tools.ts";
 
 const [dataDir = "", wanted = "0"] = process.argv.slice(2);
 const { config } = await loadConfig({
-  env: {},
+  env: MANY_CALLS,
   flags: { dataDir, "server.port": "0", "log.level": "error" },
 });
 const began = performance.now();
