@@ -12,19 +12,19 @@ const POWERS = {
   eval: "tools never evaluate code in this process",
 };
 
-const WAY_OUT = "use the egress guard (src/egress/): it is the only way out";
+const WAY_OUT = "use the egress guard (src/reach/egress/): it is the only way out";
 
 // Files that may reach out by themselves, and why.
 const REACHING_OUT = [
-  "src/egress/**", // the guard itself
+  "src/reach/egress/**", // the guard itself
   "src/cli/**", // the command line talks to its own server
-  "src/entry/bridge-http.ts", // so does the bridge from stdin and stdout
-  "src/policy/opa-server.ts", // an engine that the operator runs, addressed in the configuration
+  "src/server/stdio/bridge-http.ts", // so does the bridge from stdin and stdout
+  "src/governance/policy/opa-server.ts", // an engine that the operator runs, addressed in the configuration
 ];
 
 // Tables of data, one row a line. Everything else is laid out by the formatter.
 const TABLES = [
-  "src/errors.ts",
+  "src/contract/errors.ts",
   "src/imports.test.ts",
   "test/requirements.ts",
   "test/scoreboard/checks.ts",

@@ -1,8 +1,9 @@
 // The decision alone, in this process: no door, no record. Then discovery, and the end of many running executions.
 import { startApp, type StartedApp } from "../test/fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../test/fixtures/slow-tool.ts";
-import type { Caller } from "../src/call.ts";
-import { decide, EXECUTE, newTrail, type Subject } from "../src/gate/index.ts";
+import type { Caller } from "../src/contract/call.ts";
+import { type Subject } from "../src/contract/subject.ts";
+import { decide, EXECUTE, newTrail } from "../src/core/gate/index.ts";
 import { NATIVE_TOOLS } from "../src/tools/index.ts";
 import { ECHO_TEXT } from "./requests.ts";
 import { median, pause, percentile, type BenchOptions, type Row } from "./row.ts";

@@ -1,6 +1,6 @@
 // How long a registry of many tools takes to load: the first time, when every definition is written, and later.
 import { rmSync } from "node:fs";
-import { openStore } from "../src/store/store.ts";
+import { openStore } from "../src/storage/store/store.ts";
 import { openRegistry } from "../src/tools/registry.ts";
 import { tempDir } from "./governed.ts";
 import type { Row } from "./row.ts";

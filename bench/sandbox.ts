@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSandbox } from "../src/sandbox/sandbox.ts";
+import { openSandbox } from "../src/reach/sandbox/sandbox.ts";
 import { median, percentile, Skipped, type BenchOptions, type Row } from "./row.ts";
 
 const WARM = 5;

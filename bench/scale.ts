@@ -2,7 +2,7 @@
 // history and with a million rows.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_TENANT, OWNER } from "../src/identity/bootstrap.ts";
+import { LOCAL_TENANT, OWNER } from "../src/core/identity/bootstrap.ts";
 import { fillHistory } from "./fill.ts";
 import { tempDir } from "./governed.ts";
 import { ROOT, startLoad, startServer, type BenchServer } from "./process.ts";

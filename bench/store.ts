@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openStore, type HistoryFilter, type LogEvent, type Store } from "../src/store/store.ts";
+import {
+  openStore,
+  type HistoryFilter,
+  type LogEvent,
+  type Store,
+} from "../src/storage/store/store.ts";
 import { median, type BenchOptions, type Row } from "./row.ts";
 
 const HOUR = 3_600_000;

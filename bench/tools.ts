@@ -1,6 +1,6 @@
 // Many harmless tools with realistic schemas, to see what a large registry costs.
 import { z } from "zod";
-import { defineTool, type Tool } from "../src/tools/tool.ts";
+import { defineTool, type Tool } from "../src/contract/tool.ts";
 
 export function manyTools(count: number): Tool[] {
   return Array.from({ length: count }, (_, index) =>

@@ -76,16 +76,16 @@ const { metafile } = await build({
   ...shared,
   // All outputs lie side by side: a chunk that starts a thread or process looks for its file beside itself.
   entryPoints: {
-    "code-thread": "src/codemode/code-thread.ts",
-    "compute-thread": "src/run/powers/compute-thread.ts",
-    "copy-back-thread": "src/store/copy-back-thread.ts",
-    inside: "src/sandbox/bubblewrap/inside.ts",
+    "code-thread": "src/reach/code/code-thread.ts",
+    "compute-thread": "src/core/run/powers/compute-thread.ts",
+    "copy-back-thread": "src/storage/store/sqlite/copy-back-thread.ts",
+    inside: "src/reach/sandbox/bubblewrap/inside.ts",
     main: "src/main.ts",
     "mask-thread": "src/app/mask-thread.ts",
     "otlp-thread": "src/telemetry/otlp-thread.ts",
-    "search-thread": "src/run/powers/files/search-thread.ts",
-    "sql-child": "src/database/sql-child.ts",
-    writer: "src/store/writer.ts",
+    "search-thread": "src/core/run/powers/files/search-thread.ts",
+    "sql-child": "src/reach/databases/sql-child.ts",
+    writer: "src/storage/store/sqlite/writer.ts",
   },
   chunkNames: "[name]-[hash]",
   splitting: true,
@@ -94,7 +94,7 @@ const { metafile } = await build({
 // One file, since it goes alone into the sandbox.
 const documents = await build({
   ...shared,
-  entryPoints: { "documents-worker": "src/documents/worker.ts" },
+  entryPoints: { "documents-worker": "src/reach/documents/worker.ts" },
   metafile: true,
 });
 const faults = [...importFaults(metafile), ...importFaults(documents.metafile)];

@@ -2,8 +2,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format } from "prettier";
-import { EXECUTE } from "../src/gate/index.ts";
-import { createMetrics } from "../src/record/metrics.ts";
+import { EXECUTE } from "../src/core/gate/index.ts";
+import { createMetrics } from "../src/core/record/metrics.ts";
 
 const PAGE = join(import.meta.dirname, "../docs/metrics.md");
 const FROM = "<!-- table: written by `node scripts/metrics-docs.ts` -->";

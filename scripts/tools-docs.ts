@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format } from "prettier";
 import { NATIVE_TOOLS } from "../src/tools/index.ts";
-import { CATEGORIES, type Tool } from "../src/tools/tool.ts";
+import { CATEGORIES, type Tool } from "../src/contract/tool.ts";
 
 const NEEDS: Readonly<Record<string, string>> = {
   browser:

@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, "..");
 
 /** `file name`, or `file interface.method`, and why it stays although only tests use it. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "src/entry/trpc.ts AppRouter": "the type that clients of the tRPC door are written against",
+  "src/server/trpc.ts AppRouter": "the type that clients of the tRPC door are written against",
   "src/policy/rego/browser.ts compile": "what the bundle for browsers offers (docs/rego.md)",
   "src/policy/rego/parse.ts parseTermText": "the conformance suite of Rego gives inputs as terms",
 };

@@ -1,169 +1,282 @@
-// Which file may import which: the dependency direction as data, held against the import lines of every source.
+// Which file may import which: the layers as data, checked against the import lines of every source file.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
-interface Rule {
-  /** Folders (with a slash) and files that may be loaded. */
-  readonly may?: readonly string[];
-  /** Of these only types. */
-  readonly types?: readonly string[];
-  /** Files of the same place may not import each other. */
-  readonly alone?: true;
-}
-
-const BASE = ["errors.ts", "call.ts", "util/"];
-const PATH = ["identity/", "gate/", "run/", "record/"];
-/** What the gate decides with, and the ports below it. */
-const RULES = ["approval/", "governance/", "limits/", "mode/"];
-const PORTS = [
-  "egress/",
-  "policy/",
-  "relation/",
-  "sandbox/",
-  "search/search.ts",
-  "sink/",
-  "state/",
-  "store/store.ts",
-  "store/follow.ts",
+/**
+ * From the bottom up. A file may import from its own layer and from every layer below it.
+ * ARCHITECTURE.md explains each in a sentence.
+ */
+const LAYERS: readonly (readonly string[])[] = [
+  ["contract", "util"],
+  ["telemetry"],
+  ["storage"],
+  ["tools"],
+  ["reach"],
+  ["governance", "policy"],
+  ["core"],
+  ["agents"],
+  ["server"],
+  ["config"],
+  ["app"],
+  ["cli"],
+  ["main.ts"],
 ];
 
-/** main → cli → app → entry → engine → {identity, gate, run, record} → rules → ports → {call, errors, util}; longest prefix counts. */
-const DIRECTION: Record<string, Rule> = {
-  "main.ts": { may: ["cli/"] },
-  "cli/": { may: [...BASE, "app.ts", "app/ledger.ts", "config.ts", "config/", "data-dir.ts", "entry/", "governance/folder.ts", "ledger/", "limits/period.ts", "policy/", "relation/text.ts", "relation/playground.ts", "sandbox/sandbox.ts", "sink/sink.ts", "version.ts"], types: ["approval/approval.ts", "relation/relation.ts"] },
-  "app.ts": { may: [...BASE, "app/", "data-dir.ts", "entry/", "engine.ts", "engine/", ...PATH, ...RULES, ...PORTS, "telemetry/", "tools/index.ts", "tools/registry.ts", "external/", "upstream/", "version.ts"], types: ["ledger/ledger.ts", "agent/agents.ts", "config.ts", "tools/tool.ts"] },
-  "app/": { may: [...BASE, "apart.ts", "telemetry/", "browser/", "codemode/programs.ts", "data-dir.ts", "database/database.ts", "documents/sandboxed.ts", "engine/replay.ts", "gate/index.ts", "identity/bootstrap.ts", "identity/standing.ts", "model/model.ts", "ledger/", ...RULES, ...PORTS, "run/powers/", "run/mcp.ts", "run/external.ts", "agent/", "external/", "upstream/", "version.ts", "webhook/", "workflow/"], types: ["config.ts", "entry/doors.ts", "identity/directory.ts", "identity/index.ts", "run/active.ts", "run/index.ts", "record/", "tools/registry.ts"] },
-  "config.ts": { may: [...BASE, "config/"] },
-  "config/": { may: [...BASE, "browser/browser.ts", "database/database.ts", "egress/secrets.ts", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "telemetry/samplers.ts", "upstream/config.ts"] },
-  "apart.ts": { may: BASE },
-  "data-dir.ts": { may: BASE },
-  "entry/": { may: [...BASE, "governance/governance.ts", "limits/budget.ts", "limits/owners.ts", "limits/period.ts", "mode/authority.ts", "relation/text.ts", "store/store.ts", "telemetry/names.ts", "telemetry/tracing.ts", "tools/registry.ts", "tools/render.ts", "tools/tool.ts"], types: ["agent/questions.ts", "approval/approval.ts", "engine.ts", "engine/replay.ts", "external/", "identity/", "ledger/", "limits/requests.ts", "mode/mode.ts", "policy/policy.ts", "record/", "relation/relation.ts", "state/state.ts", "upstream/", "webhook/webhook.ts"] },
-  "engine.ts": { may: [...BASE, "engine/", "gate/index.ts", "run/deadline.ts"], types: ["approval/approval.ts", "record/", "run/", "store/store.ts", "telemetry/observer.ts", "tools/registry.ts", "tools/tool.ts"] },
-  "engine/": { may: [...BASE, "gate/index.ts", "tools/aliases.ts"], types: ["governance/governance.ts", "engine.ts", "record/history.ts", "relation/relation.ts", "run/index.ts", "store/store.ts", "tools/registry.ts", "tools/tool.ts"] },
-  "identity/": { may: [...BASE, "store/store.ts"], types: ["relation/relation.ts", "tools/tool.ts"] },
-  "gate/": { may: [...BASE, "limits/exhausted.ts", "tools/tool.ts"], types: ["approval/approval.ts", "governance/governance.ts", "limits/", "mode/mode.ts", "policy/policy.ts", "relation/relation.ts"] },
-  "run/": { may: [...BASE, "telemetry/names.ts", "upstream/upstream.ts"], types: ["external/call.ts", "upstream/upstream.ts", "browser/browser.ts", "documents/documents.ts", "database/database.ts", "egress/egress.ts", "governance/governance.ts", "model/model.ts", "sandbox/sandbox.ts", "search/search.ts", "store/store.ts", "telemetry/tracing.ts", "tools/powers.ts", "tools/powers/", "tools/tool.ts", "agent/", "codemode/programs.ts", "workflow/"] },
-  "browser/": { may: BASE, types: ["egress/egress.ts", "sandbox/sandbox.ts", "tools/powers/browser.ts"] },
-  "codemode/": { may: BASE },
-  "database/": { may: [...BASE, "tools/powers/database.ts"] },
-  "documents/": { may: BASE, types: ["sandbox/sandbox.ts"] },
-  "model/": { may: BASE, types: ["tools/powers/model.ts"] },
-  "search/": { may: BASE },
-  "egress/": { may: BASE },
-  "sandbox/": { may: BASE },
-  "agent/": { may: [...BASE, "store/store.ts", "tools/tool.ts"], types: ["tools/powers/", "tools/registry.ts"] },
-  "upstream/": { may: [...BASE, "telemetry/names.ts", "egress/operator.ts", "store/store.ts", "tools/tool.ts", "version.ts"], types: ["external/", "egress/egress.ts", "identity/", "relation/relation.ts", "run/index.ts", "sandbox/sandbox.ts", "store/follow.ts", "telemetry/tracing.ts", "tools/registry.ts"] },
-  "external/": { may: [...BASE, "egress/operator.ts", "upstream/pseudo.ts", "upstream/upstream.ts"], types: ["egress/egress.ts", "store/store.ts", "tools/tool.ts", "upstream/servers.ts"] },
-  "webhook/": { may: [...BASE, "egress/operator.ts", "record/news.ts", "store/store.ts"], types: ["egress/egress.ts"] },
-  "workflow/": { may: [...BASE, "store/store.ts"], types: ["tools/powers.ts", "tools/tool.ts"] },
-  "ledger/": { may: BASE, types: ["store/store.ts"] },
-  "record/": { may: BASE, types: ["store/store.ts"] },
-  "approval/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "relation/relation.ts", "state/state.ts", "store/store.ts", "tools/"] },
-  "governance/": { may: [...BASE, "egress/hosts.ts", "egress/judge.ts", "limits/budget.ts", "tools/tool.ts"], types: ["egress/egress.ts", "store/store.ts", "store/follow.ts"] },
-  "limits/": { may: BASE, types: ["gate/stage.ts", "governance/governance.ts", "mode/mode.ts", "state/state.ts", "store/store.ts", "tools/tool.ts"] },
-  "mode/": { may: [...BASE, "governance/governance.ts"], types: [ "store/store.ts", "store/follow.ts"] },
-  "store/": { may: BASE, types: ["governance/governance.ts", "state/state.ts", "tools/tool.ts"] },
-  "sink/": { may: [...BASE, "ledger/lines.ts"], types: ["store/store.ts"] },
-  "state/": { may: BASE },
-  "telemetry/": { may: BASE },
-  "relation/": { may: [...BASE, "store/store.ts"], types: ["governance/governance.ts"] },
-  "policy/": { may: [...BASE, "policy/rego/"], types: ["governance/governance.ts"] },
-  "policy/rego/": {},
-  "tools/powers.ts": { types: ["call.ts", "tools/powers/"] },
-  "tools/powers/": { types: ["call.ts", "errors.ts", "util/computations.ts"] },
-  "tools/index.ts": { may: ["tools/"], types: ["tools/tool.ts"] },
-  "tools/aliases.ts": { may: BASE },
-  "tools/registry.ts": { may: [...BASE, "tools/tool.ts"], types: ["store/store.ts"] },
-  "tools/render.ts": { types: ["call.ts", "tools/tool.ts"] },
-  "tools/tool.ts": { may: BASE, types: ["tools/powers.ts"] },
-  "tools/": { may: ["tools/tool.ts", "tools/powers/database.ts", "util/"], types: ["call.ts", "errors.ts", "tools/powers.ts"], alone: true },
-  "call.ts": { may: ["errors.ts"], types: ["tools/tool.ts"] },
-  "errors.ts": {},
-  "util/": { types: ["call.ts", "errors.ts"] },
-  "version.ts": {},
-}; // prettier-ignore
+interface Rule {
+  /** Folders end with a slash; the empty text stands for every file. */
+  readonly from: string;
+  readonly to: string;
+  /** What may be imported all the same. */
+  readonly except?: readonly string[];
+  /** Types may be imported all the same. */
+  readonly allowTypes?: true;
+  readonly why: string;
+}
 
-/** The same seen from the other end: what few may touch. */
+const STEPS = ["identity", "gate", "run", "record"];
+
+/** Stricter than the layers. Imports within `to` are always allowed. */
+const FORBIDDEN: readonly Rule[] = [
+  ...STEPS.flatMap((step) =>
+    [...STEPS, "engine"]
+      .filter((other) => other !== step)
+      .map((other) => ({
+        from: `core/${step}/`,
+        to: `core/${other}/`,
+        why: "the steps of the path do not know each other; the engine joins them",
+      })),
+  ),
+  ...["core/", "agents/", "reach/"].map((to) => ({
+    from: "server/",
+    to,
+    allowTypes: true as const,
+    why: "doors decide nothing; they are given what they use",
+  })),
+  {
+    from: "",
+    to: "storage/store/",
+    except: ["storage/store/store.ts", "storage/store/follow.ts"],
+    why: "a database is reached through the store's interface",
+  },
+  {
+    from: "tools/",
+    to: "storage/",
+    allowTypes: true,
+    why: "the registry is given its store",
+  },
+];
+
+/** A tool reaches the world only through its powers: this is all that a tool may import besides zod. */
+const TOOL_IMPORTS = ["contract/tool.ts", "contract/powers/database.ts", "util/"];
+const TOOL_TYPES = ["contract/"];
+const isToolFile = (file: string): boolean => /^tools\/[^/]+\//.test(file);
+
+/** What only a few files may import. */
 const ONLY: Record<string, readonly string[]> = {
-  "config.ts": ["app.ts", "app/", "cli/"],
-  "tools/index.ts": ["app.ts"],
-  "run/native.ts": ["app.ts"],
-  "run/powers/": ["app.ts", "app/powers.ts", "app/work.ts", "run/powers/"],
-  "gate/stage.ts": ["approval/", "gate/", "limits/"],
-  "gate/": ["app.ts", "app/", "engine.ts", "engine/", "gate/"],
-  "store/store.ts": ["app.ts", "app/", "approval/", "config/", "engine.ts", "engine/", "entry/", "external/", "governance/", "identity/", "ledger/", "limits/", "mode/", "record/", "relation/", "run/", "sink/", "store/", "tools/registry.ts", "agent/", "upstream/", "webhook/", "workflow/"],
-  "engine/replay.ts": ["app/", "entry/doors.ts"],
-  "app.ts": ["cli/"],
-}; // prettier-ignore
+  "config/": ["app/", "cli/", "config/"],
+  "tools/index.ts": ["app/"],
+  "core/run/native.ts": ["app/"],
+  "core/run/powers/": ["app/", "core/run/powers/"],
+  "core/gate/": ["app/", "core/engine/", "core/gate/"],
+  "app/": ["app/", "cli/"],
+};
 
 /** Who may import a package, and why where it is more than one file. Types alone may be imported by the folder's others. */
 const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly why?: string }> = {
-  "@authzed/authzed-node": { owners: ["relation/spicedb.ts", "relation/spicedb/"], why: "the client of SpiceDB and its messages" },
-  "@marcbachmann/cel-js": { owners: ["relation/embedded/caveat.ts", "relation/embedded/parameter.ts"], why: "caveats and the types of their parameters" },
-  "@anthropic-ai/sdk": { owners: ["model/anthropic.ts"] },
+  "@authzed/authzed-node": {
+    owners: ["governance/relations/spicedb.ts", "governance/relations/spicedb/"],
+    why: "the client of SpiceDB and its messages",
+  },
+  "@marcbachmann/cel-js": {
+    owners: [
+      "governance/relations/embedded/caveat.ts",
+      "governance/relations/embedded/parameter.ts",
+    ],
+    why: "caveats and the types of their parameters",
+  },
+  "@anthropic-ai/sdk": { owners: ["reach/models/anthropic.ts"] },
   "@clack/prompts": { owners: ["cli/terminal.ts"] },
-  "@hono/node-server": { owners: ["entry/web.ts"] },
-  "@modelcontextprotocol/client": { owners: ["upstream/"], why: "one side of every connection upstream, loaded with the first" },
-  "@modelcontextprotocol/node": { owners: ["entry/mcp/sdk.ts"] },
-  "@modelcontextprotocol/server": { owners: ["entry/mcp/sdk.ts", "entry/stdio.ts"], why: "both load it late: the one for HTTP, the other for stdin and stdout" },
+  "@hono/node-server": { owners: ["server/http/web.ts"] },
+  "@modelcontextprotocol/client": {
+    owners: ["reach/upstream/"],
+    why: "one side of every connection upstream, loaded with the first",
+  },
+  "@modelcontextprotocol/node": { owners: ["server/mcp/sdk.ts"] },
+  "@modelcontextprotocol/server": {
+    owners: ["server/mcp/sdk.ts", "server/stdio/stdio.ts"],
+    why: "both load it late: the one for HTTP, the other for stdin and stdout",
+  },
   "@opentelemetry/otlp-exporter-base": { owners: ["telemetry/export.ts"] },
-  "@platformatic/kafka": { owners: ["sink/kafka.ts"] },
-  "@trpc/server": { owners: ["entry/trpc.ts"] },
-  ajv: { owners: ["gate/validators.ts"] },
-  cockatiel: { owners: ["upstream/resilience.ts"] },
+  "@platformatic/kafka": { owners: ["storage/events/kafka.ts"] },
+  "@trpc/server": { owners: ["server/trpc.ts"] },
+  ajv: { owners: ["core/gate/validators.ts"] },
+  cockatiel: { owners: ["reach/upstream/resilience.ts"] },
   commander: { owners: ["cli/"], why: "each command declares its own options" },
-  "csv-parse": { owners: ["documents/readers/csv.ts"] },
-  defuddle: { owners: ["documents/readers/html.ts"] },
-  ioredis: { owners: ["state/redis.ts"] },
-  croner: { owners: ["workflow/cron.ts"] },
-  hono: { owners: ["entry/"], why: "each part of the site is a router of its own" },
-  "ipaddr.js": { owners: ["egress/hosts.ts"] },
-  "jsonc-parser": { owners: ["cli/connect/", "upstream/intake/clients.ts"], why: "the configuration files of AI clients: edited, and read" },
-  kysely: { owners: ["store/"], why: "one set of queries for both databases" },
-  "libpg-query": { owners: ["database/guard-postgres.ts"] },
-  linkedom: { owners: ["documents/readers/html.ts"] },
-  "lru-cache": { owners: ["identity/index.ts", "run/cache.ts"], why: "callers by their keys; answers that may be given again" },
-  mammoth: { owners: ["documents/readers/docx.ts"] },
-  pg: { owners: ["database/postgres.ts", "store/postgres.ts", "store/postgres-message.ts"], why: "databases of others, and our own" },
+  "csv-parse": { owners: ["reach/documents/readers/csv.ts"] },
+  defuddle: { owners: ["reach/documents/readers/html.ts"] },
+  ioredis: { owners: ["storage/state/redis.ts"] },
+  croner: { owners: ["agents/workflows/cron.ts"] },
+  hono: { owners: ["server/"], why: "each part of the site is a router of its own" },
+  "ipaddr.js": { owners: ["reach/egress/hosts.ts"] },
+  "jsonc-parser": {
+    owners: ["cli/connect/", "reach/upstream/intake/clients.ts"],
+    why: "the configuration files of AI clients: edited, and read",
+  },
+  kysely: { owners: ["storage/store/"], why: "one set of queries for both databases" },
+  "libpg-query": { owners: ["reach/databases/guard-postgres.ts"] },
+  linkedom: { owners: ["reach/documents/readers/html.ts"] },
+  "lru-cache": {
+    owners: ["core/identity/index.ts", "core/run/cache.ts"],
+    why: "callers by their keys; answers that may be given again",
+  },
+  mammoth: { owners: ["reach/documents/readers/docx.ts"] },
+  pg: {
+    owners: [
+      "reach/databases/postgres.ts",
+      "storage/store/postgres/postgres.ts",
+      "storage/store/postgres/message.ts",
+    ],
+    why: "databases of others, and our own",
+  },
   picocolors: { owners: ["cli/terminal.ts"] },
-  pino: { owners: ["app.ts"] },
-  "playwright-core": { owners: ["browser/chromium.ts"] },
-  "quickjs-emscripten": { owners: ["codemode/code-thread.ts"] },
-  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
-  unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
+  pino: { owners: ["app/app.ts"] },
+  "playwright-core": { owners: ["reach/browser/chromium.ts"] },
+  "quickjs-emscripten": { owners: ["reach/code/code-thread.ts"] },
+  re2js: {
+    owners: [
+      "policy/rego/builtins/regex.ts",
+      "policy/rego/jsonschema/schema.ts",
+      "governance/relations/embedded/caveat.ts",
+      "core/run/powers/files/search-matcher.ts",
+      "util/linear-pattern.ts",
+    ],
+    why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas",
+  },
+  unbash: {
+    owners: ["governance/rules/arguments/shell.ts", "util/shell-words.ts"],
+    why: "the judge of commands, and the words of one command; both read them alike",
+  },
   "smol-toml": { owners: ["cli/connect/edit.ts"] },
-  unpdf: { owners: ["documents/readers/pdf.ts"] },
-  yaml: { owners: ["config/file.ts", "external/yaml.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
-  zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "upstream/config.ts", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
-}; // prettier-ignore
+  unpdf: { owners: ["reach/documents/readers/pdf.ts"] },
+  yaml: {
+    owners: [
+      "config/file.ts",
+      "reach/http-api/yaml.ts",
+      "governance/rules/files/yaml.ts",
+      "governance/relations/playground.ts",
+      "policy/rego/annotations.ts",
+      "policy/rego/go/yaml.ts",
+    ],
+    why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins",
+  },
+  zod: {
+    owners: [
+      "reach/browser/browser.ts",
+      "config/",
+      "contract/tool.ts",
+      "reach/databases/database.ts",
+      "reach/egress/secrets.ts",
+      "reach/documents/sandboxed.ts",
+      "server/api/",
+      "reach/models/model.ts",
+      "governance/policy/policy.ts",
+      "governance/relations/relation.ts",
+      "reach/web-search/web-search.ts",
+      "storage/events/sink.ts",
+      "storage/state/state.ts",
+      "storage/store/store.ts",
+      "tools/",
+      "reach/upstream/config.ts",
+      "util/web-shapes.ts",
+      "util/run-shape.ts",
+    ],
+    why: "schemas live beside their feature",
+  },
+};
 
 /** Modules of Node that reach out of the process: who owns the danger. */
 const DANGERS: Record<string, readonly string[]> = {
-  "node:child_process": ["cli/", "database/children.ts", "run/powers/host/", "sandbox/", "upstream/stdio-direct.ts"],
+  "node:child_process": [
+    "cli/",
+    "reach/databases/children.ts",
+    "core/run/powers/host/",
+    "reach/sandbox/",
+    "reach/upstream/stdio/direct.ts",
+  ],
   "node:dgram": [],
-  "node:dns": ["egress/check.ts"],
-  "node:fs": ["apart.ts", "app/ledger.ts", "browser/", "cli/", "config.ts", "config/", "data-dir.ts", "database/sqlite.ts", "documents/", "entry/docs.ts", "governance/arguments/", "governance/folder.ts", "governance/territory.ts", "ledger/checkpoint-file.ts", "ledger/segments.ts", "mode/machine.ts", "record/process-figures.ts", "run/powers/", "sandbox/", "store/sqlite.ts", "upstream/stdio-folder.ts", "upstream/stdio-process.ts", "upstream/stdio-program-folders.ts", "upstream/stdio-program.ts", "util/kept-files.ts"],
-  "node:http": ["egress/", "entry/"],
+  "node:dns": ["reach/egress/check.ts"],
+  "node:fs": [
+    "app/apart.ts",
+    "app/ledger.ts",
+    "reach/browser/",
+    "cli/",
+    "config/",
+    "storage/data-dir.ts",
+    "reach/databases/sqlite.ts",
+    "reach/documents/",
+    "server/pages/docs.ts",
+    "governance/rules/arguments/",
+    "governance/rules/files/folder.ts",
+    "governance/rules/path-rules.ts",
+    "storage/ledger/checkpoint-file.ts",
+    "storage/ledger/segments.ts",
+    "governance/modes/machine.ts",
+    "core/record/process-figures.ts",
+    "core/run/powers/",
+    "reach/sandbox/",
+    "storage/store/sqlite/sqlite.ts",
+    "reach/upstream/stdio/folder.ts",
+    "reach/upstream/stdio/process.ts",
+    "reach/upstream/stdio/program-folders.ts",
+    "reach/upstream/stdio/program.ts",
+    "util/kept-files.ts",
+  ],
+  "node:http": ["reach/egress/", "server/"],
   "node:http2": [],
   "node:https": [],
   // Those below config/ and relation/, and client-address.ts, judge addresses; they connect to nothing.
-  "node:net": ["cli/doctor/", "config/schema.ts", "egress/", "entry/client-address.ts", "entry/http.ts", "relation/embedded/caveat.ts", "relation/embedded/parameter.ts", "sandbox/bubblewrap/"],
-  "node:sqlite": ["cli/doctor/", "data-dir.ts", "database/sqlite-child.ts", "database/sqlite-authorizer.ts", "database/sqlite-catalogue.ts", "store/"],
-  "node:tls": ["egress/dial.ts"],
+  "node:net": [
+    "cli/doctor/",
+    "config/schema.ts",
+    "reach/egress/",
+    "server/http/client-address.ts",
+    "server/http/listener.ts",
+    "governance/relations/embedded/caveat.ts",
+    "governance/relations/embedded/parameter.ts",
+    "reach/sandbox/bubblewrap/",
+  ],
+  "node:sqlite": [
+    "cli/doctor/",
+    "storage/data-dir.ts",
+    "reach/databases/sqlite-child.ts",
+    "reach/databases/sqlite-authorizer.ts",
+    "reach/databases/sqlite-catalogue.ts",
+    "storage/store/",
+  ],
+  "node:tls": ["reach/egress/dial.ts"],
   "node:vm": [],
-  "node:worker_threads": ["app/mask-thread.ts", "app/mask-threads.ts", "codemode/", "run/threads.ts", "run/powers/compute-thread.ts", "run/powers/files/search-thread.ts", "store/", "telemetry/"],
-}; // prettier-ignore
+  "node:worker_threads": [
+    "app/mask-thread.ts",
+    "app/mask-threads.ts",
+    "reach/code/",
+    "core/run/threads.ts",
+    "core/run/powers/compute-thread.ts",
+    "core/run/powers/files/search-thread.ts",
+    "storage/store/",
+    "telemetry/",
+  ],
+};
 
 /** Module-level values that change, each with its excuse. */
 const MUTABLE: Record<string, string> = {
-  "entry/mcp/param-headers.ts known":
+  "server/mcp/param-headers.ts known":
     "weak, keyed by a frozen tool: remembers a pure answer about it",
 };
 
 /** Imports that cross from src into the rest of the repository. */
-const OUTSIDE = ["version.ts ../package.json"];
+const OUTSIDE = ["util/version.ts ../../package.json"];
 
 interface Import {
   readonly from: string;
@@ -194,20 +307,21 @@ const PARSED = new Map(
 );
 const IMPORTS = [...PARSED].flatMap(([file, source]) => importsOf(file, source));
 
-describe("the dependency direction", () => {
-  test("every file has its place", () => {
-    expect([...SOURCES.keys()].filter((file) => placeOf(file) === null)).toEqual([]);
+describe("layers", () => {
+  test("every file belongs to a layer", () => {
+    expect([...SOURCES.keys()].filter((file) => layerOf(file) === -1)).toEqual([]);
   });
 
   test("R280: every import goes down", () => {
-    expect(IMPORTS.map(directionFault).filter((fault) => fault !== null)).toEqual([]);
+    expect(IMPORTS.map(layerFault).filter((fault) => fault !== null)).toEqual([]);
   });
 
-  test("few may touch configuration, tools, runners and the gate", () => {
-    expect(IMPORTS.map(onlyFault).filter((fault) => fault !== null)).toEqual([]);
+  test("steps, doors, stores, tools and settings keep their narrower rules", () => {
+    const faults = IMPORTS.flatMap((one) => [ruleFault(one), toolFault(one), onlyFault(one)]);
+    expect(faults.filter((fault) => fault !== null)).toEqual([]);
   });
 
-  test("no place is part of a circle", () => {
+  test("no room is part of a circle", () => {
     expect(circles(IMPORTS)).toEqual([]);
   });
 
@@ -218,16 +332,18 @@ describe("the dependency direction", () => {
   });
 
   test("no rule is left over", () => {
-    const places = new Set([...SOURCES.keys()].map(placeOf));
-    expect(Object.keys(DIRECTION).filter((place) => !places.has(place))).toEqual([]);
-    for (const [place, { may = [], types = [] }] of Object.entries(DIRECTION)) {
-      for (const target of [...may, ...types])
-        expect([place, target, FILES.some((file) => within(file, target))]).toEqual([
-          place,
-          target,
-          true,
-        ]);
-    }
+    const named = [
+      ...LAYERS.flat().map((name) => (name.endsWith(".ts") ? name : `${name}/`)),
+      ...FORBIDDEN.flatMap(({ from, to, except = [] }) => [from, to, ...except]),
+      ...Object.keys(ONLY),
+    ];
+    expect(named.filter((target) => !FILES.some((file) => within(file, target)))).toEqual([]);
+  });
+
+  test("ARCHITECTURE.md lists the same layers in the same order", () => {
+    const page = readFileSync(join(SRC, "../ARCHITECTURE.md"), "utf8");
+    const rows = [...page.matchAll(/^\| `src\/([\w.]+)\/?`/gm)].map(([, name]) => name);
+    expect(rows).toEqual(LAYERS.toReversed().flat());
   });
 });
 
@@ -266,42 +382,51 @@ test("no module keeps state: two apps can live in one process", () => {
 test("the checks see what they must", () => {
   const faults = (from: string, code: string): (string | null)[] =>
     importsOf(from, ts.createSourceFile(from, code, ts.ScriptTarget.ESNext))
-      .flatMap((one) => [directionFault(one), onlyFault(one), packageFault(one), dangerFault(one)])
+      .flatMap((one) => [
+        layerFault(one),
+        ruleFault(one),
+        toolFault(one),
+        onlyFault(one),
+        packageFault(one),
+        dangerFault(one),
+      ])
       .filter((fault) => fault !== null);
   const bad: [string, string][] = [
-    ["entry/rest.ts", 'import { nativeRunner } from "../run/native.ts";'],
-    ["entry/rest.ts", 'const { nativeRunner } = await import("../run/native.ts");'],
-    ["entry/rest.ts", 'import { type Config } from "../config.ts";'],
-    ["entry/rest.ts", 'export { createEngine } from "../engine.ts";'],
-    ["entry/rest.ts", 'import { type Engine, createEngine } from "../engine.ts";'],
-    ["entry/rest.ts", 'import "../tools/index.ts";'],
-    ["gate/level.ts", 'import { createRecorder } from "../record/index.ts";'],
-    ["run/native.ts", 'import type { Stage } from "../gate/stage.ts";'],
+    ["server/rest.ts", 'import { nativeRunner } from "../core/run/native.ts";'],
+    ["server/rest.ts", 'const { nativeRunner } = await import("../core/run/native.ts");'],
+    ["server/rest.ts", 'import { type Config } from "../config/config.ts";'],
+    ["server/rest.ts", 'export { createEngine } from "../core/engine/engine.ts";'],
+    ["server/rest.ts", 'import { type Engine, createEngine } from "../core/engine/engine.ts";'],
+    ["server/rest.ts", 'import "../tools/index.ts";'],
+    ["core/gate/level.ts", 'import { createRecorder } from "../record/index.ts";'],
+    ["core/run/native.ts", 'import type { Stage } from "../gate/stage.ts";'],
     ["tools/file/read.ts", 'import list from "./list.ts";'],
-    ["tools/file/read.ts", 'import { AppError } from "../../errors.ts";'],
+    ["tools/file/read.ts", 'import { AppError } from "../../contract/errors.ts";'],
     ["tools/file/read.ts", 'import { readFile } from "node:fs/promises";'],
-    ["store/store.ts", 'import { openRegistry } from "../tools/registry.ts";'],
-    ["identity/index.ts", 'import { openSqlite } from "../store/sqlite.ts";'],
-    ["util/json.ts", 'import { AppError } from "../errors.ts";'],
-    ["engine.ts", "await import(name);"],
-    ["engine.ts", 'import { z } from "zod";'],
-    ["engine.ts", 'import x from "left-pad";'],
-    ["engine.ts", 'import { spawn } from "node:child_process";'],
-    ["policy/rego/parse.ts", 'import { AppError } from "../../errors.ts";'],
+    ["storage/store/store.ts", 'import { openRegistry } from "../../tools/registry.ts";'],
+    [
+      "core/identity/index.ts",
+      'import { openSqlite } from "../../storage/store/sqlite/sqlite.ts";',
+    ],
+    ["util/json.ts", 'import { register } from "../telemetry/tracing.ts";'],
+    ["core/engine/engine.ts", "await import(name);"],
+    ["core/engine/engine.ts", 'import { z } from "zod";'],
+    ["core/engine/engine.ts", 'import x from "left-pad";'],
+    ["core/engine/engine.ts", 'import { spawn } from "node:child_process";'],
   ];
   for (const [from, code] of bad)
     expect([code, faults(from, code).length > 0]).toEqual([code, true]);
   const good: [string, string][] = [
-    ["entry/rest.ts", 'import type { Engine } from "../engine.ts";'],
-    ["entry/rest.ts", 'import { type Engine, type Explanation } from "../engine.ts";'],
-    ["entry/mcp/server.ts", 'import type { Server } from "@modelcontextprotocol/server";'],
-    ["tools/file/read.ts", 'import type { Json } from "../../call.ts";'],
+    ["server/rest.ts", 'import type { Engine } from "../core/engine/engine.ts";'],
+    ["server/rest.ts", 'import { type Engine, type Powers } from "../core/engine/engine.ts";'],
+    ["server/mcp/server.ts", 'import type { Server } from "@modelcontextprotocol/server";'],
+    ["tools/file/read.ts", 'import type { Json } from "../../contract/call.ts";'],
   ];
   for (const [from, code] of good) expect([code, faults(from, code)]).toEqual([code, []]);
 
   const circle = [
-    { from: "store/store.ts", to: "tools/registry.ts" },
-    { from: "tools/registry.ts", to: "store/store.ts" },
+    { from: "storage/store/store.ts", to: "storage/ledger/ledger.ts" },
+    { from: "storage/ledger/ledger.ts", to: "storage/store/store.ts" },
   ];
   expect(circles(circle.map((one) => ({ ...one, kind: "file", typeOnly: false })))).not.toEqual([]);
   const state = "let a = 1; export const b = new Map<string, number>(), c = new Set([1]), d = 2;";
@@ -311,31 +436,50 @@ test("the checks see what they must", () => {
   ]);
 });
 
-/** "gate/" for "gate/level.ts": the longest key of the table that fits. */
-function placeOf(file: string): string | null {
-  const fits = Object.keys(DIRECTION).filter((place) => within(file, place));
-  return fits.sort((a, b) => b.length - a.length)[0] ?? null;
+/** The layer's number from the bottom; -1 for a file that belongs to none. */
+function layerOf(file: string): number {
+  const top = file.split("/", 1)[0] ?? "";
+  return LAYERS.findIndex((names) => names.includes(top));
+}
+
+/** "core/gate" for "core/gate/level.ts", "server" for "server/rest.ts" and all below. */
+function roomOf(file: string): string {
+  const depth = /^(?:core|governance|reach|storage)\/[^/]+\//.test(file) ? 2 : 1;
+  return file.split("/").slice(0, depth).join("/");
 }
 
 function within(file: string, target: string): boolean {
-  return target.endsWith("/") ? file.startsWith(target) : file === target;
+  return target.endsWith("/") || target === "" ? file.startsWith(target) : file === target;
 }
 
-function directionFault({ from, to, kind, typeOnly }: Import): string | null {
+function layerFault({ from, to, kind }: Import): string | null {
   if (to === null) return `${from}: imports a name that is computed`;
-  if (kind !== "file") return null;
-  const place = placeOf(from) ?? "";
-  const rule = DIRECTION[place] ?? {};
-  if (placeOf(to) === place && !rule.alone) return null;
-  const allowed = [...(rule.may ?? []), ...(typeOnly ? (rule.types ?? []) : [])];
-  if (allowed.some((target) => within(to, target))) return null;
-  return `${from} may not import ${typeOnly ? "types of " : ""}${to}`;
+  return kind === "file" && layerOf(to) > layerOf(from) ? `${from} may not import ${to}` : null;
+}
+
+function ruleFault({ from, to, kind, typeOnly }: Import): string | null {
+  if (kind !== "file" || to === null) return null;
+  const broken = FORBIDDEN.find(
+    (rule) =>
+      within(from, rule.from) &&
+      within(to, rule.to) &&
+      !within(from, rule.to) &&
+      !rule.except?.some((target) => within(to, target)) &&
+      !(rule.allowTypes && typeOnly),
+  );
+  return broken === undefined ? null : `${from} may not import ${to}: ${broken.why}`;
+}
+
+function toolFault({ from, to, kind, typeOnly }: Import): string | null {
+  if (kind !== "file" || to === null || !isToolFile(from)) return null;
+  const allowed = typeOnly ? [...TOOL_IMPORTS, ...TOOL_TYPES] : TOOL_IMPORTS;
+  return allowed.some((target) => within(to, target)) ? null : `the tool ${from} imports ${to}`;
 }
 
 function onlyFault({ from, to }: Import): string | null {
   const closed = Object.keys(ONLY).find((target) => to !== null && within(to, target));
   if (closed === undefined || ONLY[closed]?.some((owner) => within(from, owner))) return null;
-  return `${from} may not touch ${to}: only ${ONLY[closed]?.join(", ")}`;
+  return `${from} may not import ${to}: only ${ONLY[closed]?.join(", ")} may`;
 }
 
 function packageFault({ from, to, kind, typeOnly }: Import): string | null {
@@ -363,29 +507,24 @@ function nameOf(specifier: string | null): string {
     .join("/");
 }
 
-/** Circles between places, of what is loaded at run time. */
+/** Circles between rooms, of what is loaded at run time. */
 function circles(imports: readonly Import[]): string[] {
   const edges = new Map<string, Set<string>>();
   for (const { from, to, kind, typeOnly } of imports) {
     if (kind !== "file" || typeOnly || to === null) continue;
-    const [a, b] = [topOf(from), topOf(to)];
+    const [a, b] = [roomOf(from), roomOf(to)];
     if (a !== b) edges.set(a, (edges.get(a) ?? new Set()).add(b));
   }
   const found: string[] = [];
   const done = new Set<string>();
-  const visit = (place: string, path: readonly string[]): void => {
-    if (path.includes(place)) found.push([...path.slice(path.indexOf(place)), place].join(" → "));
-    if (path.includes(place) || done.has(place)) return;
-    for (const next of edges.get(place) ?? []) visit(next, [...path, place]);
-    done.add(place);
+  const visit = (room: string, path: readonly string[]): void => {
+    if (path.includes(room)) found.push([...path.slice(path.indexOf(room)), room].join(" → "));
+    if (path.includes(room) || done.has(room)) return;
+    for (const next of edges.get(room) ?? []) visit(next, [...path, room]);
+    done.add(room);
   };
-  for (const place of edges.keys()) visit(place, []);
+  for (const room of edges.keys()) visit(room, []);
   return found;
-}
-
-/** engine.ts and engine/ are one place, as are config.ts and config/. */
-function topOf(file: string): string {
-  return (placeOf(file) ?? file).replace(/^(engine|config)(\.ts|\/)$/, "$1");
 }
 
 function importsOf(from: string, source: ts.SourceFile): Import[] {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { openSandbox } from "../src/sandbox/sandbox.ts";
+import { openSandbox } from "../src/reach/sandbox/sandbox.ts";
 import { canBrowse } from "./fixtures/browser-site.ts";
 import { areInstalled } from "./fixtures/programs.ts";
 

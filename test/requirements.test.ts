@@ -54,7 +54,7 @@ describe("the checks", () => {
     const bare: Requirement = { ...common, id: "R001", state: "done", tests: [] };
     expect(faultsOfDone(bare)).toHaveLength(1);
     expect(faultsOfDone({ ...bare, tests: ["src/none.test.ts"] })).toHaveLength(1);
-    expect(faultsOfDone({ ...bare, tests: ["src/errors.test.ts"] })).toHaveLength(1);
+    expect(faultsOfDone({ ...bare, tests: ["src/contract/errors.test.ts"] })).toHaveLength(1);
     expect(faultsOfDone({ ...bare, tests: ["src/tools/registry.test.ts"] })).toEqual([]);
   });
 

@@ -40,14 +40,14 @@ const open = (id: string, text: string, why?: string): Row => ({
 
 const REGISTRY = "src/tools/registry.test.ts";
 const RENDER = "src/tools/render.test.ts";
-const ENGINE = "src/engine.test.ts";
-const RECORD = "src/record/record.test.ts";
-const METRICS = "src/record/metrics.test.ts";
-const IDENTITY = "src/identity/identity.test.ts";
-const LEVEL = "src/gate/level.test.ts";
-const INPUT = "src/gate/input.test.ts";
-const ERRORS = "src/errors.test.ts";
-const CONFIG = "src/config.test.ts";
+const ENGINE = "src/core/engine/engine.test.ts";
+const RECORD = "src/core/record/record.test.ts";
+const METRICS = "src/core/record/metrics.test.ts";
+const IDENTITY = "src/core/identity/identity.test.ts";
+const LEVEL = "src/core/gate/level.test.ts";
+const INPUT = "src/core/gate/input.test.ts";
+const ERRORS = "src/contract/errors.test.ts";
+const CONFIG = "src/config/config.test.ts";
 const LIFECYCLE = "test/e2e/lifecycle.test.ts";
 const ANSWERS = "test/e2e/answers.test.ts";
 const TRACING = "test/e2e/tracing.test.ts";
@@ -63,10 +63,10 @@ const MODE = "test/e2e/mode.test.ts";
 const LIMITS = "test/e2e/limits.test.ts";
 const PLANS_REAL = "test/e2e/plans.test.ts";
 const APPROVALS = "test/e2e/approvals.test.ts";
-const RELATION = "src/relation/embedded.test.ts";
-const RULES = "src/governance/create.test.ts";
-const PATHS = "src/governance/arguments/paths.test.ts";
-const RATES = "src/limits/rates.test.ts";
+const RELATION = "src/governance/relations/embedded.test.ts";
+const RULES = "src/governance/rules/create.test.ts";
+const PATHS = "src/governance/rules/arguments/paths.test.ts";
+const RATES = "src/governance/limits/rates.test.ts";
 
 const FIGURE = "a figure: measured by `npm run bench`, no test fails on it";
 
@@ -95,34 +95,34 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R021", "Tool details with schema, own usage and tool metrics", TOOLS),
     done("R022", "Registry stats: tools, categories, invocations, success rate", REGISTRY, TOOLS),
     open("R023", "Tool and agent configuration lives in the database", "definitions, policies and governance files do; agents are missing"),
-    done("R024", "The registry is active only while mcp_tools is on", "src/gate/registry.test.ts"),
+    done("R024", "The registry is active only while mcp_tools is on", "src/core/gate/registry.test.ts"),
     done("R025", "Holds 200 tools and more, loads in under 100 ms (CI: bench registry --strict)", REGISTRY),
   ],
   "1.2 Gate, the visible part": [
     done("R030", "Discovery runs four ordered checks, all must pass", TABLE, ENGINE),
-    done("R031", "A tool failing any of them is invisible", DOORS, "src/gate/registry.test.ts", "src/gate/capsule.test.ts"),
+    done("R031", "A tool failing any of them is invisible", DOORS, "src/core/gate/registry.test.ts", "src/core/gate/capsule.test.ts"),
     done("R032", "Execution repeats the four checks; outside the set is not found", DOORS),
-    done("R033", "Check 1: the capability is enabled", "src/gate/registry.test.ts", REGISTRY),
-    done("R034", "Check 2: the capability is linked to the capsule", "src/gate/capsule.test.ts"),
-    done("R035", "Check 3: the relation engine lets the user execute the tool", "src/gate/relationship.test.ts", "src/relation/relation.suite.ts", "test/conformance/relations.test.ts"),
+    done("R033", "Check 1: the capability is enabled", "src/core/gate/registry.test.ts", REGISTRY),
+    done("R034", "Check 2: the capability is linked to the capsule", "src/core/gate/capsule.test.ts"),
+    done("R035", "Check 3: the relation engine lets the user execute the tool", "src/core/gate/relationship.test.ts", "src/governance/relations/relation.suite.ts", "test/conformance/relations.test.ts"),
     done("R036", "Relation schema: owner and executor, execute is their union", RELATION),
-    done("R037", "Check 4: policy on user, tool, action and tenant", "src/gate/policy.test.ts"),
-    done("R038", "Policy denies by default; the starter rule asks enabled and role", "src/gate/policy.test.ts", "test/e2e/cli-policy.test.ts"),
+    done("R037", "Check 4: policy on user, tool, action and tenant", "src/core/gate/policy.test.ts"),
+    done("R038", "Policy denies by default; the starter rule asks enabled and role", "src/core/gate/policy.test.ts", "test/e2e/cli-policy.test.ts"),
     done("R039", "Seeing is implied by discovery, executing is checked at run time", LIFECYCLE),
-    done("R040", "A tool not on the allow list is blocked with a warning", "src/gate/allowlist.test.ts"),
+    done("R040", "A tool not on the allow list is blocked with a warning", "src/core/gate/allowlist.test.ts"),
   ],
   "1.3 Identity and chat sessions": [
     open("R045", "A session binds one capsule and adopts one persona"),
     open("R046", "A user has preferences and may open many sessions"),
     open("R047", "Effective context is the intersection of user, capsule and persona"),
     open("R048", "A capsule owns capabilities and exactly one agent configuration", "capsules own capabilities; no agent configuration"),
-    done("R049", "The tenant reaches policy input, record and audit", "src/gate/policy.test.ts", LIFECYCLE),
+    done("R049", "The tenant reaches policy input, record and audit", "src/core/gate/policy.test.ts", LIFECYCLE),
     done("R050", "Every endpoint but health needs a credential", "test/e2e/access.test.ts", DOORS, IDENTITY, "test/e2e/bad-input.test.ts"),
     done("R051", "A user sees, cancels and counts only own executions", ENGINE, RECORD, HISTORY),
     done("R052", "Session and metadata are kept and handed to the handler with user and permissions", LIFECYCLE),
     done("R053", "A key must be active and hold the scope of the risk", LEVEL, IDENTITY, RATES),
-    done("R054", "Session idle timeout is configurable, 900 s by default", LIFECYCLE, "src/entry/mcp/sessions.test.ts"),
-    done("R055", "Keys are kept as salted hash and prefix, shown once", "src/identity/keys.test.ts", ADMIN),
+    done("R054", "Session idle timeout is configurable, 900 s by default", LIFECYCLE, "src/server/mcp/sessions.test.ts"),
+    done("R055", "Keys are kept as salted hash and prefix, shown once", "src/core/identity/keys.test.ts", ADMIN),
   ],
   "1.4 Permissions and risk": [
     done("R060", "Four levels: view_only, execute_basic, execute_advanced, admin", LEVEL),
@@ -139,23 +139,23 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R071", "No execution without permission, by several independent layers", DOORS, TABLE),
   ],
   "1.5 Modes, approvals, argument rules": [
-    done("R075", "Five operating modes; each tool states where it may run", "src/gate/mode.test.ts", RULES),
-    done("R076", "The current mode comes from one authority", "src/mode/authority.test.ts", MODE),
-    done("R077", "Per tool: allowed, approval-needed and forbidden modes", RULES, TABLE, "src/gate/mode.test.ts", "test/e2e/governance-keys.test.ts"),
+    done("R075", "Five operating modes; each tool states where it may run", "src/core/gate/mode.test.ts", RULES),
+    done("R076", "The current mode comes from one authority", "src/governance/modes/controller.test.ts", MODE),
+    done("R077", "Per tool: allowed, approval-needed and forbidden modes", RULES, TABLE, "src/core/gate/mode.test.ts", "test/e2e/governance-keys.test.ts"),
     open("R078", "Exhausted disk or memory fails cleanly and degrades the mode", "disk and a failed write do; exhausted memory only warns by the shipped rules"),
-    done("R079", "Tool failures feed a metric the mode authority watches", "src/mode/sensors.test.ts"),
-    done("R080", "Governance is loaded from files and enforced at run time", GOVERNANCE, "src/governance/files.test.ts"),
-    done("R085", "Where a rule asks for it, the call pauses for a human", DOORS, APPROVALS, "src/gate/approval.test.ts"),
-    done("R086", "Not granted means denied, with its text", APPROVALS, "src/approval/desk.test.ts", ENGINE),
-    done("R087", "The approver sees tool and masked arguments", APPROVALS, "src/approval/approval.test.ts"),
-    done("R088", "Checks have a fixed order", "src/gate/stage.test.ts"),
+    done("R079", "Tool failures feed a metric the mode authority watches", "src/governance/modes/sensors.test.ts"),
+    done("R080", "Governance is loaded from files and enforced at run time", GOVERNANCE, "src/governance/rules/files/files.test.ts"),
+    done("R085", "Where a rule asks for it, the call pauses for a human", DOORS, APPROVALS, "src/core/gate/approval.test.ts"),
+    done("R086", "Not granted means denied, with its text", APPROVALS, "src/governance/approvals/inbox.test.ts", ENGINE),
+    done("R087", "The approver sees tool and masked arguments", APPROVALS, "src/governance/approvals/approval.test.ts"),
+    done("R088", "Checks have a fixed order", "src/core/gate/stage.test.ts"),
     done("R089", "A tool by which an agent asks the user a question", "test/e2e/catalogue.test.ts"),
     done("R095", "Input is checked against the tool's JSON Schema before running", INPUT),
-    done("R096", "Path allow and deny globs with $HOME", PATHS, GOVERNANCE, "src/gate/arguments.test.ts"),
-    done("R097", "Command allow list for shell tools", "src/governance/arguments/commands.test.ts", GOVERNANCE),
+    done("R096", "Path allow and deny globs with $HOME", PATHS, GOVERNANCE, "src/core/gate/arguments.test.ts"),
+    done("R097", "Command allow list for shell tools", "src/governance/rules/arguments/commands.test.ts", GOVERNANCE),
     done("R098", "Size limits", PATHS),
-    done("R099", "These rules are governance configuration, per tool", PATHS, "src/governance/files.test.ts", "src/gate/arguments.test.ts"),
-    done("R100", "A refusal names value and rule; bad arguments come with a suggestion", INPUT, "src/gate/arguments.test.ts", PATHS),
+    done("R099", "These rules are governance configuration, per tool", PATHS, "src/governance/rules/files/files.test.ts", "src/core/gate/arguments.test.ts"),
+    done("R100", "A refusal names value and rule; bad arguments come with a suggestion", INPUT, "src/core/gate/arguments.test.ts", PATHS),
     open("R101", "Results are checked after execution: schema, size, secrets", "schema and secrets; sizes tool by tool"),
     done("R102", "Every API input has a schema", LIFECYCLE),
   ],
@@ -184,7 +184,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R136", "The timeout used is on the record", LIFECYCLE),
     done("R137", "The run races the deadline; expiry fires the signal", ENGINE),
     done("R138", "30 s when nobody names a timeout", LIFECYCLE),
-    done("R139", "The timeout message states the duration that applied", ENGINE, ANSWERS, "src/run/deadline.test.ts"),
+    done("R139", "The timeout message states the duration that applied", ENGINE, ANSWERS, "src/core/run/deadline.test.ts"),
     done("R140", "Status after a timeout is cancelled", ENGINE, EXECUTIONS),
     done("R141", "On timeout the partial result is recorded and returned, at every door", ENGINE, LIFECYCLE, ANSWERS),
     done("R142", "A timed-out subprocess and its children are killed", "src/tools/shell/exec.test.ts"),
@@ -194,29 +194,29 @@ const SECTIONS: Record<string, readonly Row[]> = {
   "1.7 Sandbox, providers, retry and circuit breaker": [
     done("R150", "A tool that needs a sandbox runs in a confined process", "src/tools/shell/exec.test.ts"),
     done("R151", "File limits and the timeout kill are enforced", "src/tools/shell/exec.test.ts"),
-    done("R152", "The sandbox is set up before and torn down after, on every path", "src/sandbox/bubblewrap/bombs.test.ts"),
+    done("R152", "The sandbox is set up before and torn down after, on every path", "src/reach/sandbox/bubblewrap/bombs.test.ts"),
     done("R153", "A shell command is an argument list with stdout, stderr, exit code", "src/tools/shell/exec.test.ts"),
     done("R154", "Resource limits per execution", "src/tools/shell/exec.test.ts"),
     open("R155", "Containers and gVisor as later choices"),
-    done("R160", "Route by provider: upstream, native, else unsupported", "src/gate/registry.test.ts"),
+    done("R160", "Route by provider: upstream, native, else unsupported", "src/core/gate/registry.test.ts"),
     done("R161", "Upstream MCP servers are configured by name", "test/e2e/federation.test.ts"),
     done("R162", "External abilities: web search, document parsing, calculator", "test/e2e/catalogue.test.ts"),
     open("R163", "Library hints of the sources", "not binding; the powers they speak of exist"),
-    done("R165", "An execution error feeds a circuit breaker", "src/upstream/resilience.test.ts", "test/e2e/bad-neighbours.test.ts"),
-    done("R166", "One retry for transient errors", "src/external/call.test.ts"),
+    done("R165", "An execution error feeds a circuit breaker", "src/reach/upstream/resilience.test.ts", "test/e2e/bad-neighbours.test.ts"),
+    done("R166", "One retry for transient errors", "src/reach/http-api/call.test.ts"),
     done("R167", "One failing tool leaves the rest working", LIFECYCLE),
   ],
   "1.8 Rate limits, budgets and plans": [
     done("R170", "Rate limits per user, by plan", RATES, LIMITS),
     done("R171", "Calls are counted per window, 100 a minute by default", RATES, PLANS_REAL),
-    done("R172", "Over the limit is 429, without exception", "src/gate/rate.test.ts", LIMITS),
-    done("R173", "Rate-limit headers", LIMITS, "src/entry/problem.test.ts"),
+    done("R172", "Over the limit is 429, without exception", "src/core/gate/rate.test.ts", LIMITS),
+    done("R173", "Rate-limit headers", LIMITS, "src/server/http/problem.test.ts"),
     done("R174", "Limits may differ per category", RATES),
     done("R175", "Hourly limit per tool", RATES),
-    done("R176", "Fallback by address", RATES, LIMITS, PLANS_REAL, "src/entry/attempts.test.ts"),
+    done("R176", "Fallback by address", RATES, LIMITS, PLANS_REAL, "src/server/http/attempts.test.ts"),
     done("R177", "May be switched off by environment", RATES),
-    done("R180", "Every execution passes a budget check", LIMITS, "src/limits/budgets.test.ts"),
-    done("R181", "Monthly tool calls by plan", LIMITS, "src/limits/budgets.test.ts"),
+    done("R180", "Every execution passes a budget check", LIMITS, "src/governance/limits/budgets.test.ts"),
+    done("R181", "Monthly tool calls by plan", LIMITS, "src/governance/limits/budgets.test.ts"),
     done("R182", "Telemetry feeds billing and usage views", LIMITS),
   ],
   "1.9 History, metrics, audit, tracing": [
@@ -230,7 +230,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R195", "Every execution is audited with tool, user and tenant", LIFECYCLE),
     done("R196", "Events for start, complete and denial", LIFECYCLE),
     open("R197", "User and agent messages are audited"),
-    done("R198", "Audit goes to the database or Kafka; nothing is lost", "src/store/store.suite.ts", "src/sink/relay.test.ts", "test/services/sink-kafka-app.test.ts"),
+    done("R198", "Audit goes to the database or Kafka; nothing is lost", "src/storage/store/store.suite.ts", "src/storage/events/relay.test.ts", "test/services/sink-kafka-app.test.ts"),
     done("R199", "Audit is complete; sensitive values are masked", RECORD, HISTORY),
     done("R205", "One trace id through API, agent, tool and audit", TRACING),
     done("R206", "Span exec_tool wraps the execution", TRACING),
@@ -254,7 +254,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R230", "Client of upstream MCP servers", "test/e2e/federation.test.ts"),
     done("R231", "The engine is an MCP server offering its tools", "test/e2e/mcp-sdk-client.test.ts"),
     done("R232", "Transport, host, port and authentication by environment", LIFECYCLE),
-    done("R233", "Input and output schemas conform to MCP", "src/entry/mcp/listing.test.ts"),
+    done("R233", "Input and output schemas conform to MCP", "src/server/mcp/listing.test.ts"),
     open("R235", "Simple chat turn"),
     open("R236", "Discovery after model selection, execution after the model call"),
     open("R237", "The agent can name only permitted tools"),
@@ -272,7 +272,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     open("R258", "One failing tool does not stop the others of a plan"),
     open("R259", "Input per plan entry"),
     open("R260", "mcp_tools switches registry and planner step", "the registry; there is no planner step"),
-    done("R261", "tools_policy switches the allow list", "src/gate/allowlist.test.ts"),
+    done("R261", "tools_policy switches the allow list", "src/core/gate/allowlist.test.ts"),
   ],
   "1.12 Tools and figures": [
     done("R265", "50 tools and more in ten categories", "test/e2e/catalogue.test.ts"),
@@ -291,15 +291,15 @@ const SECTIONS: Record<string, readonly Row[]> = {
     open("R281", "Stacks named in the sources bind nobody", "nothing to prove by itself; decided by C43"),
   ],
   "1.13 Environment and codes": [
-    done("R285", "The codes with status and reasons", "src/errors.test.ts"),
+    done("R285", "The codes with status and reasons", "src/contract/errors.test.ts"),
     done("R286", "Class names of the sources map to codes", ERRORS, ANSWERS),
-    done("R287", "Message texts kept from the sources", "test/e2e/bad-input.test.ts", INPUT, ENGINE, "src/gate/allowlist.test.ts"),
+    done("R287", "Message texts kept from the sources", "test/e2e/bad-input.test.ts", INPUT, ENGINE, "src/core/gate/allowlist.test.ts"),
     done("R288", "A used-up budget is 402", LIMITS),
     done("R290", "MCP_TRANSPORT, MCP_HOST, MCP_PORT, MCP_AUTH_ENABLED, MCP_SESSION_TIMEOUT", CONFIG),
     done("R291", "RATE_LIMIT_ENABLED and the default window", CONFIG, RATES, PLANS_REAL),
     done("R292", "Default and longest timeout, entries in memory", CONFIG),
-    done("R293", "TOOL_WHITELIST", CONFIG, "src/governance/allowlist.test.ts"),
-    done("R294", "Secrets of upstream servers by an environment of their own", "src/upstream/credentials.test.ts"),
+    done("R293", "TOOL_WHITELIST", CONFIG, "src/governance/rules/allowlist.test.ts"),
+    done("R294", "Secrets of upstream servers by an environment of their own", "src/reach/upstream/credentials/credentials.test.ts"),
   ],
   "1.14 Tests and console": [
     open("R295", "Coverage of 80 % and more", "held for engine, gate, identity and record, not overall"),
@@ -315,23 +315,23 @@ const SECTIONS: Record<string, readonly Row[]> = {
   "3 Decisions": [
     done("C1", "category/name; category_name on the wire; aliases; risk is a field", REGISTRY),
     open("C2", "Refuse a duplicate; replacing is an explicit, audited act", "refusing; there is no act of replacing"),
-    done("C3", "Risk is safe, moderate, dangerous; low, medium, high are synonyms", "src/governance/files.test.ts", "test/e2e/servers.test.ts"),
+    done("C3", "Risk is safe, moderate, dangerous; low, medium, high are synonyms", "src/governance/rules/files/files.test.ts", "test/e2e/servers.test.ts"),
     done("C4", "Category and governance class are two fields", REGISTRY),
-    done("C5", "The database decides; governance files are a versioned import", GOVERNANCE, POLICIES, "src/governance/document.test.ts", "src/governance/documents.test.ts", "src/governance/files.test.ts"),
-    done("C6", "Deny by default; when the allow list binds", "src/gate/allowlist.test.ts", "src/governance/allowlist.test.ts", "src/app/health.test.ts", "src/identity/bootstrap.test.ts"),
+    done("C5", "The database decides; governance files are a versioned import", GOVERNANCE, POLICIES, "src/governance/documents/rules-document.test.ts", "src/governance/documents/documents.test.ts", "src/governance/rules/files/files.test.ts"),
+    done("C6", "Deny by default; when the allow list binds", "src/core/gate/allowlist.test.ts", "src/governance/rules/allowlist.test.ts", "src/app/health.test.ts", "src/core/identity/bootstrap.test.ts"),
     done("C7", "Risk per tool from the appendix; egress rules bind all network tools", "test/e2e/catalogue.test.ts"),
     open("C8", "Four plans, their levels, overrides", "levels by plan and key; no override per tenant"),
     done("C9", "tool:package_manager:install, with its alias", LEVEL),
-    done("C10", "The order of the twelve stages", "src/gate/stage.test.ts", "src/gate/approval.test.ts"),
-    done("C11", "Resolve first, forbidden wins, then allowed, checked again when open", "src/run/powers/files.test.ts"),
+    done("C10", "The order of the twelve stages", "src/core/gate/stage.test.ts", "src/core/gate/approval.test.ts"),
+    done("C11", "Resolve first, forbidden wins, then allowed, checked again when open", "src/core/run/powers/files.test.ts"),
     done("C12", "Ids, wait:false and held calls", ENGINE, EXECUTIONS, APPROVALS),
     done("C13", "Statuses; timeouts count as failures, users' cancels do not", LIFECYCLE),
     open("C14", "One result, mapped for API and planner", "no planner"),
     done("C15", "Values inside, typed errors outside, isError over MCP", EXECUTIONS),
     open("C16", "Calls of a turn in order; parallel reads by capsule"),
     done("C17", "Deadline: caller, tool, upstream, 30 s; clamped", "test/e2e/servers.test.ts", "test/e2e/shell.test.ts"),
-    done("C18", "External tools are hidden; administrators get UNSUPPORTED_PROVIDER", "src/gate/registry.test.ts"),
-    done("C19", "Several rate windows, all must pass", RATES, RULES, "src/state/state.suite.ts"),
+    done("C18", "External tools are hidden; administrators get UNSUPPORTED_PROVIDER", "src/core/gate/registry.test.ts"),
+    done("C19", "Several rate windows, all must pass", RATES, RULES, "src/storage/state/state.suite.ts"),
     done("C20", "Executions in the store, audit apart, 90 days of history", "test/e2e/audit.test.ts"),
     done("C21", "Metric names and bounded labels", METRICS),
     open("C22", "Phases of a turn are named, not numbered"),
@@ -341,30 +341,30 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("C26", "Port 3100 on 127.0.0.1; no public bind without authentication", LIFECYCLE),
     open("C27", "Audit actions and log events", "no chat.message"),
     done("C28", "Ten categories, browser included", REGISTRY),
-    done("C29", "What runs in LOCKDOWN", TABLE, "src/gate/mode.test.ts", RATES, RULES),
+    done("C29", "What runs in LOCKDOWN", TABLE, "src/core/gate/mode.test.ts", RATES, RULES),
     open("C30", "mcp_tools ships on; what off means", "ships on; off, lists are empty and say why and calls are not found; no planner step"),
     done("C31", "Permission strings as relation names", LEVEL),
-    done("C32", "Policy path, probe, view and execute", "src/gate/policy.test.ts", "src/policy/document.test.ts", "src/policy/policy.suite.ts"),
+    done("C32", "Policy path, probe, view and execute", "src/core/gate/policy.test.ts", "src/governance/policy/document.test.ts", "src/governance/policy/policy.suite.ts"),
     done("C33", "Running from the start, pending while held or queued, refused is failed", LIFECYCLE),
     done("C34", "No sandbox, no run", "src/tools/shell/exec.test.ts"),
     done("C35", "One rule per tool and mode, computed at load", RULES, TABLE),
-    done("C36", "Schemas are JSON Schema 2020-12, bounded, without remote references", "src/upstream/intake/intake.test.ts"),
-    done("C37", "402 for budgets, 429 for rates", LIMITS, "src/gate/budget.test.ts", ENGINE),
-    done("C38", "Reserve before approval, settle after", LIMITS, ENGINE, "src/limits/budgets.test.ts", "src/limits/amounts.test.ts"),
-    done("C39", "Approvals expire after 600 s; never by the requester", APPROVALS, "src/approval/desk.test.ts", ENGINE, RULES, "src/governance/files.test.ts"),
+    done("C36", "Schemas are JSON Schema 2020-12, bounded, without remote references", "src/reach/upstream/intake/intake.test.ts"),
+    done("C37", "402 for budgets, 429 for rates", LIMITS, "src/core/gate/budget.test.ts", ENGINE),
+    done("C38", "Reserve before approval, settle after", LIMITS, ENGINE, "src/governance/limits/budgets.test.ts", "src/governance/limits/amounts.test.ts"),
+    done("C39", "Approvals expire after 600 s; never by the requester", APPROVALS, "src/governance/approvals/inbox.test.ts", ENGINE, RULES, "src/governance/rules/files/files.test.ts"),
     done("C40", "Retry once, only where safe", "test/e2e/bad-neighbours.test.ts"),
     open("C41", "Tools made by agents stay pending", "drafts stay pending; nothing links or runs them yet"),
     done("C42", "Shell and package install are off for all but admin", LEVEL, RELATION),
     open("C43", "Kysely, Zod, tRPC 11; the console uses the public API alone", "there is no console yet"),
     done("C44", "User ids are text; tRPC without transformer, ISO times", LIFECYCLE),
     done("C45", "History by all five statuses; active counts own, administrators see all", HISTORY, TOOLS),
-    done("C46", "A dependency that is down denies; Kafka down keeps the events, and the call goes on", "test/services/fail-modes.test.ts", "src/sink/relay.test.ts", "test/services/sink-kafka-app.test.ts"),
+    done("C46", "A dependency that is down denies; Kafka down keeps the events, and the call goes on", "test/services/fail-modes.test.ts", "src/storage/events/relay.test.ts", "test/services/sink-kafka-app.test.ts"),
     open("C47", "Invisible stays invisible in the console; visible but barred is greyed"),
     open("C48", "95 % success, 200 tools as floor, measured at 1,000", "capacity holds; the success rate is a figure of operation"),
     done("C49", "The same codes and reasons on every surface", DOORS),
     done("C50", "A caller's capsule is its key's, else the tenant's default", IDENTITY, ADMIN),
-    done("C51", "A limit and its counter belong to the same owner", PLANS_REAL, RATES, "src/limits/budgets.test.ts"),
-    done("C52", "On an installation with one person that person may agree through another channel", "test/e2e/self-approval.test.ts", "src/store/approvals.suite.ts"),
+    done("C51", "A limit and its counter belong to the same owner", PLANS_REAL, RATES, "src/governance/limits/budgets.test.ts"),
+    done("C52", "On an installation with one person that person may agree through another channel", "test/e2e/self-approval.test.ts", "src/storage/store/suites/approvals.suite.ts"),
     done("C53", "What waits or is scheduled carries its whole caller and the pin of its definition", "test/e2e/narrowing.test.ts", "test/e2e/dead-run.test.ts"),
     done("C54", "The record keeps 64 KiB of arguments and of results, then size, hash and beginning", "test/e2e/record-size.test.ts"),
     open("C55", "Content from outside taints the session that read it", "there are no sessions yet that could be tainted"),

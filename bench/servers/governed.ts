@@ -1,7 +1,7 @@
 // The governed server from its sources, with as many extra tools as asked: the case no bundle can serve.
 // argv: data directory, number of registered tools (0 = the native ones only).
-import { createApp } from "../../src/app.ts";
-import { loadConfig } from "../../src/config.ts";
+import { createApp } from "../../src/app/app.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { NATIVE_TOOLS } from "../../src/tools/index.ts";
 import { MANY_CALLS } from "../process.ts";
 import { manyTools } from "../tools.ts";

@@ -1,12 +1,12 @@
 // Engines with rules that are only tried out: compiled beside the ones in force, asked a few questions, thrown away.
-import { AppError } from "../errors.ts";
-import type { Documents, Governance } from "../governance/governance.ts";
-import { openEmbedded } from "../policy/embedded.ts";
-import { createPolicies } from "../policy/policies.ts";
-import { SCHEMA_FILE } from "../relation/document.ts";
-import { openEmbeddedRelations } from "../relation/embedded/index.ts";
-import type { Relations } from "../relation/relation.ts";
-import type { Store } from "../store/store.ts";
+import { AppError } from "../contract/errors.ts";
+import type { Documents, Governance } from "../governance/rules/governance.ts";
+import { openEmbedded } from "../governance/policy/embedded.ts";
+import { createPolicies } from "../governance/policy/policies.ts";
+import { SCHEMA_FILE } from "../governance/relations/document.ts";
+import { openEmbeddedRelations } from "../governance/relations/embedded/index.ts";
+import type { Relations } from "../governance/relations/relation.ts";
+import type { Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Engines } from "./engines.ts";
 

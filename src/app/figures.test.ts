@@ -1,7 +1,7 @@
 // What the figures are told of approvals and of the box.
 import { describe, expect, it } from "vitest";
-import type { ApprovalRow, ApprovalVote } from "../store/store.ts";
-import type { SandboxStatus } from "../sandbox/sandbox.ts";
+import type { ApprovalRow, ApprovalVote } from "../storage/store/store.ts";
+import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
 import { noteDecision, sourcesOf } from "./figures.ts";
 
 const vote = (userId: string, decision: ApprovalVote["decision"]): ApprovalVote => ({

@@ -1,7 +1,7 @@
 // Where the gauges of `/metrics` come from, and what the figures are told of approvals.
-import type { ApprovalRow, Store } from "../store/store.ts";
-import type { Metrics, Sources } from "../record/metrics.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ApprovalRow, Store } from "../storage/store/store.ts";
+import type { Metrics, Sources } from "../core/record/metrics.ts";
+import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 
 type Given = "active" | "mode" | "outboxPending" | "upstreams";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Allowlist } from "../governance/governance.ts";
-import type { SandboxStatus } from "../sandbox/sandbox.ts";
+import type { Allowlist } from "../governance/rules/governance.ts";
+import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
 import { healthOf } from "./health.ts";
 import { sinkReport } from "./sink.ts";
 

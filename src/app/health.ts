@@ -1,9 +1,9 @@
 // Ready means that every part answers which a call needs; each row says which one does not.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Health } from "../entry/doors.ts";
-import type { Allowlist } from "../governance/governance.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import { HistoryBehind, LogUnwritable } from "../store/store.ts";
+import type { Health } from "../server/doors.ts";
+import type { Allowlist } from "../governance/rules/governance.ts";
+import type { Sandbox } from "../reach/sandbox/sandbox.ts";
+import { HistoryBehind, LogUnwritable } from "../storage/store/store.ts";
 import { FilesLost } from "../util/kept-files.ts";
 import type { Engines } from "./engines.ts";
 

@@ -1,10 +1,10 @@
 // What an installation keeps for itself, and where: none of it may be within reach of tools.
 import { dirname, join, resolve } from "node:path";
-import { isReachableFrom, requireApart, type Kept } from "../apart.ts";
-import type { Config } from "../config.ts";
-import { AppError } from "../errors.ts";
-import { packagedFolder } from "../governance/folder.ts";
-import { SCRATCH_FOLDER } from "../governance/places.ts";
+import { isReachableFrom, requireApart, type Kept } from "./apart.ts";
+import type { Config } from "../config/config.ts";
+import { AppError } from "../contract/errors.ts";
+import { packagedFolder } from "../governance/rules/files/folder.ts";
+import { SCRATCH_FOLDER } from "../governance/rules/workspaces.ts";
 
 export interface ReadFiles {
   readonly configFile?: string | null;

@@ -1,17 +1,17 @@
 // The ledger with its key, opened before the first event and closed after the last.
-import type { JsonObject } from "../call.ts";
-import type { Config } from "../config.ts";
+import type { JsonObject } from "../contract/call.ts";
+import type { Config } from "../config/config.ts";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openDataDir, type DataDir } from "../data-dir.ts";
-import { AppError } from "../errors.ts";
-import { checkpointFile } from "../ledger/checkpoint-file.ts";
-import { verifyLive, type LiveVerdict, type LiveVerify } from "../ledger/live.ts";
-import { segmentFiles } from "../ledger/segments.ts";
-import { openKey } from "../ledger/key.ts";
-import { createLedger, type Ledger } from "../ledger/ledger.ts";
-import type { DataDirSecrets } from "../ledger/key.ts";
-import { openStore, type Action, type Store } from "../store/store.ts";
+import { openDataDir, type DataDir } from "../storage/data-dir.ts";
+import { AppError } from "../contract/errors.ts";
+import { checkpointFile } from "../storage/ledger/checkpoint-file.ts";
+import { verifyLive, type LiveVerdict, type LiveVerify } from "../storage/ledger/live.ts";
+import { segmentFiles } from "../storage/ledger/segments.ts";
+import { openKey } from "../storage/ledger/key.ts";
+import { createLedger, type Ledger } from "../storage/ledger/ledger.ts";
+import type { DataDirSecrets } from "../storage/ledger/key.ts";
+import { openStore, type Action, type Store } from "../storage/store/store.ts";
 
 interface Parts {
   readonly store: Store;

@@ -1,7 +1,7 @@
 // On whose behalf a call waits: a run, an agent or another call. What has ended wants nothing any more, and what works on
 // another instance goes on there: should that have died, nothing runs in its name.
-import { depthOf, type Call } from "../call.ts";
-import type { Store } from "../store/store.ts";
+import { depthOf, type Call } from "../contract/call.ts";
+import type { Store } from "../storage/store/store.ts";
 
 /** here: may go on with it; elsewhere: its own instance does; over: why nobody does. */
 export type Owner = "here" | "elsewhere" | { readonly over: string };

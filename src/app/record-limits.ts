@@ -1,6 +1,6 @@
 // How much is kept of each call (C54).
-import type { Config } from "../config.ts";
-import type { RecordLimits } from "../record/index.ts";
+import type { Config } from "../config/config.ts";
+import type { RecordLimits } from "../core/record/index.ts";
 
 const UNKNOWN_TOOL_BYTES = 2_048;
 /** Nobody fills the room of all. */

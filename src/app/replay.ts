@@ -1,9 +1,9 @@
 // Recorded calls of a tenant, newest first, asked again under rules that are only tried out.
-import type { Doors } from "../entry/doors.ts";
-import { replay } from "../engine/replay.ts";
-import type { GatePowers } from "../gate/index.ts";
-import type { AuditedRecord } from "../record/history.ts";
-import type { Store } from "../store/store.ts";
+import type { Doors } from "../server/doors.ts";
+import { replay } from "../core/engine/replay.ts";
+import type { GatePowers } from "../core/gate/index.ts";
+import type { AuditedRecord } from "../core/record/history.ts";
+import type { Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Engines } from "./engines.ts";
 

@@ -1,7 +1,12 @@
 // Audit events sent on to where the configuration says, and what is told of it.
-import type { Config } from "../config.ts";
-import { startRelay, type Relay, type RelayFigures, type RelayPowers } from "../sink/relay.ts";
-import { openSink } from "../sink/sink.ts";
+import type { Config } from "../config/config.ts";
+import {
+  startRelay,
+  type Relay,
+  type RelayFigures,
+  type RelayPowers,
+} from "../storage/events/relay.ts";
+import { openSink } from "../storage/events/sink.ts";
 
 /** Null where nothing is sent on: then nothing is loaded, and nothing runs. */
 export async function openRelay(

@@ -1,9 +1,9 @@
 // What runs or is held open ends with the rights of whoever it is for: calls under way, agents, runs, streams, and the
 // questions that wait on their behalf.
-import { mandateOf } from "../call.ts";
-import type { Identity } from "../identity/index.ts";
-import { createStanding, type Standing } from "../identity/standing.ts";
-import type { Active, ActiveEntry } from "../run/active.ts";
+import { mandateOf } from "../contract/call.ts";
+import type { Identity } from "../core/identity/index.ts";
+import { createStanding, type Standing } from "../core/identity/standing.ts";
+import type { Active, ActiveEntry } from "../core/run/active.ts";
 
 export interface StandingParts {
   readonly identity: Pick<Identity, "standOf">;

@@ -1,5 +1,5 @@
 // Opens what watches calls: spans where there is a collector, lines of the log where they are wanted.
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { callLog, type CallLogPowers } from "../telemetry/call-log.ts";
 import { observers, type Observe } from "../telemetry/observer.ts";
 import { openTracing, type Tracing, type TracingPowers } from "../telemetry/tracing.ts";

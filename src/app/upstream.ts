@@ -1,32 +1,36 @@
 // Opens what leads to servers upstream: credentials, connections, the desk for administrators, and the runners.
-import type { Call, JsonObject, Json } from "../call.ts";
-import type { Egress } from "../egress/egress.ts";
-import { apiCaller } from "../external/call.ts";
-import { createApiDesk, type ApiDesk } from "../external/desk.ts";
-import type { Directory } from "../identity/directory.ts";
-import type { UpstreamFigure } from "../record/metrics.ts";
-import type { Relations } from "../relation/relation.ts";
-import { externalRunner } from "../run/external.ts";
-import type { Runners } from "../run/index.ts";
-import { mcpRunner } from "../run/mcp.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { Follower } from "../store/follow.ts";
-import type { Action, Store } from "../store/store.ts";
+import { createLinking } from "../core/identity/link-tools.ts";
+import type { Call, JsonObject, Json } from "../contract/call.ts";
+import type { Egress } from "../reach/egress/egress.ts";
+import { apiCaller } from "../reach/http-api/call.ts";
+import { createApiDesk, type ApiDesk } from "../reach/http-api/admin.ts";
+import type { Directory } from "../core/identity/directory.ts";
+import type { UpstreamFigure } from "../core/record/metrics.ts";
+import type { Relations } from "../governance/relations/relation.ts";
+import { externalRunner } from "../core/run/external.ts";
+import type { Runners } from "../core/run/index.ts";
+import { mcpRunner } from "../core/run/mcp.ts";
+import type { Sandbox } from "../reach/sandbox/sandbox.ts";
+import type { Follower } from "../storage/store/follow.ts";
+import type { Action, Store } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
-import { openCredentials, type OpenedCredentials } from "../upstream/credentials.ts";
-import { createLoginDesk, type LoginDesk } from "../upstream/login-desk.ts";
-import type { Configured } from "../upstream/configured.ts";
-import { openDesk } from "../upstream/desk.ts";
-import { pinOf } from "../upstream/intake/definition.ts";
-import { openUpstreams } from "../upstream/manager.ts";
-import { addressesAt } from "../upstream/oauth/index.ts";
-import type { Connect } from "../upstream/pool.ts";
-import { createReview } from "../upstream/review.ts";
-import type { FolderGuard } from "../upstream/stdio-process.ts";
-import type { ServerDesk } from "../upstream/servers.ts";
-import type { Upstreams } from "../upstream/upstream.ts";
-import { createVerdicts } from "../upstream/verdicts.ts";
+import {
+  openCredentials,
+  type OpenedCredentials,
+} from "../reach/upstream/credentials/credentials.ts";
+import { createLoginDesk, type LoginDesk } from "../reach/upstream/admin/logins.ts";
+import type { Configured } from "../reach/upstream/admin/configured.ts";
+import { openDesk } from "../reach/upstream/admin/admin.ts";
+import { pinOf } from "../reach/upstream/intake/definition.ts";
+import { openUpstreams } from "../reach/upstream/manager.ts";
+import { addressesAt } from "../reach/upstream/oauth/index.ts";
+import type { Connect } from "../reach/upstream/connection/pool.ts";
+import { createReview } from "../reach/upstream/definitions/review.ts";
+import type { FolderGuard } from "../reach/upstream/stdio/process.ts";
+import type { ServerDesk } from "../reach/upstream/admin/servers.ts";
+import type { Upstreams } from "../reach/upstream/upstream.ts";
+import { createVerdicts } from "../reach/upstream/eras.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 
@@ -100,8 +104,8 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   // Nothing of it is loaded before there is a server.
   const connect: Connect = async (row, credential, options) => {
     const [{ connect: open }, { openStdio }] = await Promise.all([
-      import("../upstream/connect.ts"),
-      import("../upstream/stdio.ts"),
+      import("../reach/upstream/connection/connect.ts"),
+      import("../reach/upstream/stdio/stdio.ts"),
     ]);
     const powers = {
       egress,
@@ -147,16 +151,15 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     upstreams,
     credentials,
     review,
-    directory: p.directory,
-    relations: p.relations,
+    linking: createLinking(p),
     follower: p.follower,
     now,
     note,
     configured: { ...p.configured, tenantId: p.tenantId },
     removeFolders: async (server) =>
-      (await import("../upstream/stdio-folder.ts")).removeFolders(server, p.dataDir),
+      (await import("../reach/upstream/stdio/folder.ts")).removeFolders(server, p.dataDir),
     resolveProgram: async (...of) =>
-      (await import("../upstream/stdio-program.ts")).resolveProgram(...of),
+      (await import("../reach/upstream/stdio/program.ts")).resolveProgram(...of),
     report: (fields, message) => p.log.warn(fields, message),
   });
   const common = { masker, checkOutput: p.checkOutput, report: p.report };
@@ -166,7 +169,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     apis: createApiDesk({
       servers: opened.desk,
       importApi: async (source, signal) =>
-        (await import("../external/import.ts")).apiImporter({ egress })(source, signal),
+        (await import("../reach/http-api/import.ts")).apiImporter({ egress })(source, signal),
     }),
     credentials,
     logins: createLoginDesk({

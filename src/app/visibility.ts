@@ -1,5 +1,5 @@
 // Everything but the registry that decides which tools somebody sees: one place to hear that it has changed.
-import type { Doors } from "../entry/doors.ts";
+import type { Doors } from "../server/doors.ts";
 
 export interface Visibility {
   readonly on: Doors["visibility"]["on"];

@@ -1,7 +1,7 @@
 // What the mode authority and the figures are told of every call.
-import type { Call, Outcome } from "../call.ts";
-import type { ModeAuthority } from "../mode/mode.ts";
-import type { Metrics } from "../record/metrics.ts";
+import type { Call, Outcome } from "../contract/call.ts";
+import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { Metrics } from "../core/record/metrics.ts";
 
 export const watchEnds =
   (metrics: Pick<Metrics, "ended" | "held">, mode: Pick<ModeAuthority, "signal">) =>

@@ -1,9 +1,9 @@
 // Webhooks as the settings have them, and the one event that only they made worth recording.
-import type { Config } from "../config.ts";
-import type { LowBudget } from "../limits/budgets.ts";
-import type { Action, Store } from "../store/store.ts";
+import type { Config } from "../config/config.ts";
+import type { LowBudget } from "../governance/limits/budgets.ts";
+import type { Action, Store } from "../storage/store/store.ts";
 import type { Ids } from "../util/ids.ts";
-import { openWebhooks, type OpenedWebhooks, type WebhookPowers } from "../webhook/index.ts";
+import { openWebhooks, type OpenedWebhooks, type WebhookPowers } from "../reach/webhooks/index.ts";
 
 type Given = Omit<
   WebhookPowers,

@@ -1,19 +1,19 @@
 // What works for callers beyond a single call: workflow runs, the clock that starts them, plans, agents, questions.
-import { createAgents, type AgentModel } from "../agent/agents.ts";
-import { coordinate } from "../agent/coordinate.ts";
-import { createDrafts } from "../agent/drafts.ts";
-import { createQuestions, type Questions } from "../agent/questions.ts";
-import type { Caller, JsonObject, Mandate } from "../call.ts";
-import { agentsPower } from "../run/powers/agents.ts";
-import { workflowsPower } from "../run/powers/workflows.ts";
-import type { EngineSettings } from "../run/powers/engine.ts";
-import type { PowerSources } from "../run/powers/index.ts";
-import type { Action, Store } from "../store/store.ts";
+import { createAgents, type AgentModel } from "../agents/agents.ts";
+import { coordinate } from "../agents/coordinate.ts";
+import { createDrafts } from "../agents/drafts.ts";
+import { createQuestions, type Questions } from "../agents/questions.ts";
+import type { Caller, JsonObject, Mandate } from "../contract/call.ts";
+import { agentsPower } from "../agents/power.ts";
+import { workflowsPower } from "../agents/workflows/power.ts";
+import type { EngineSettings } from "../core/run/powers/engine.ts";
+import type { PowerSources } from "../core/run/powers/index.ts";
+import type { Action, Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
-import { createPlans } from "../workflow/plans.ts";
-import { createScheduler } from "../workflow/scheduler.ts";
-import { createWorkflows } from "../workflow/workflows.ts";
+import { createPlans } from "../agents/workflows/plans.ts";
+import { createScheduler } from "../agents/workflows/scheduler.ts";
+import { createWorkflows } from "../agents/workflows/workflows.ts";
 
 /** What only the composition root can give. */
 export interface WorkParts {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import { needsSchema, parseArgs, parsePairs } from "./arguments.ts";
 import { parseDuration, parseMoment } from "./duration.ts";
 import { CliError } from "./fail.ts";

@@ -1,6 +1,6 @@
 // `k=v` words become the arguments of a call, each value in the type the tool's schema asks for.
 import { readFileSync } from "node:fs";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { usage } from "./fail.ts";
 
 interface SchemaNode {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
-import type { JsonObject, Verdict } from "../call.ts";
+import type { JsonObject, Verdict } from "../contract/call.ts";
 import { CONTENT_KEY, unpackResult } from "../util/mcp-output.ts";
 import { needsSchema, parseArgs, parsePairs } from "./arguments.ts";
 import type { Cli } from "./cli.ts";

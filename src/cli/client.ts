@@ -82,7 +82,7 @@ async function adminKey(dataDir: string, cli: Cli): Promise<string | null> {
   if (preset) return byReference(preset, cli);
   const kept = readKey(join(dataDir, "admin.key"));
   if (kept !== null) return kept;
-  const { loadConfig } = await import("../config.ts");
+  const { loadConfig } = await import("../config/config.ts");
   // Settings that cannot be read here are the server's to complain about; here there is simply no key.
   const read = loadConfig({ env: cli.env, flags: { dataDir } }).catch(() => null);
   return (await read)?.config.adminKey ?? null;

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { LoadedConfig, Origin } from "../config.ts";
+import type { LoadedConfig, Origin } from "../config/config.ts";
 import type { Cli } from "./cli.ts";
 import { needsVerb } from "./subcommands.ts";
 import { printTable } from "./table.ts";
 
 export function define(command: Command, cli: Cli): void {
   const load = async (options: { config?: string }): Promise<LoadedConfig> => {
-    const { loadConfig } = await import("../config.ts");
+    const { loadConfig } = await import("../config/config.ts");
     return loadConfig({
       file: options.config,
       env: cli.env,
@@ -40,7 +40,7 @@ export function define(command: Command, cli: Cli): void {
     .command("schema")
     .description("the JSON Schema of the file, for editors")
     .action(async () => {
-      const { configJsonSchema } = await import("../config.ts");
+      const { configJsonSchema } = await import("../config/config.ts");
       cli.term.printJson(configJsonSchema());
     });
   needsVerb(command);
@@ -53,7 +53,7 @@ interface Shown extends Pick<Origin, "source" | "where"> {
 async function settings({ config, origins }: LoadedConfig): Promise<Record<string, Shown>> {
   const [{ configLayout }, { valueAt }] = await Promise.all([
     import("../config/leaves.ts"),
-    import("../config.ts"),
+    import("../config/config.ts"),
   ]);
   const shown: Record<string, Shown> = {};
   for (const leaf of configLayout().leaves.values()) {

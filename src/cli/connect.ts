@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { LEVELS, type Level } from "../call.ts";
+import { LEVELS, type Level } from "../contract/call.ts";
 import { unifiedDiff } from "../util/unified-diff.ts";
 import type { Cli } from "./cli.ts";
 import { openApi, type Api } from "./client.ts";

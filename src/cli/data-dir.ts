@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { readOwner, type Owner } from "../data-dir.ts";
+import { readOwner, type Owner } from "../storage/data-dir.ts";
 import type { Cli } from "./cli.ts";
 
 /** As serve would choose it; the configuration is read only when it alone can say. */
@@ -10,7 +10,7 @@ export async function findDataDir(cli: Cli): Promise<string> {
   const given = cli.flags.dataDir ?? (cli.env["OSTIARY_DATA_DIR"] || undefined);
   if (given !== undefined) return resolve(given.replace(/^~(?=\/|$)/, homedir()));
   if (cli.env["OSTIARY_CONFIG"]) {
-    const { loadConfig } = await import("../config.ts");
+    const { loadConfig } = await import("../config/config.ts");
     return (await loadConfig({ env: cli.env })).config.dataDir;
   }
   return join(homedir(), ".ostiary");

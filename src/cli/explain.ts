@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { JsonObject, Verdict } from "../call.ts";
+import type { JsonObject, Verdict } from "../contract/call.ts";
 import { callArguments, type SchemaOf } from "./call.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";

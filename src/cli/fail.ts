@@ -1,6 +1,6 @@
 // How a command ends badly: the problem object of the API, and the exit code of its row.
-import { AppError, CODES, type Code, type FieldFault } from "../errors.ts";
-import type { Verdict } from "../call.ts";
+import { AppError, CODES, type Code, type FieldFault } from "../contract/errors.ts";
+import type { Verdict } from "../contract/call.ts";
 
 export interface Problem {
   readonly title: string;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import { nearest } from "../util/nearest.ts";
 import { problemOf, type Api } from "./client.ts";
 import { CliError, refused, type Problem } from "./fail.ts";

@@ -1,6 +1,6 @@
 // Waits for an execution by asking for its record; an interrupt ends the waiting, never the execution.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Verdict } from "../call.ts";
+import type { Verdict } from "../contract/call.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
 import { openProgress } from "./progress.ts";

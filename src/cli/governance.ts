@@ -1,6 +1,6 @@
 // The governance files on the server: tools, modes, plans and whatever else lies beside them as YAML.
 import type { Command } from "commander";
-import { readGovernanceFolder } from "../governance/folder.ts";
+import { readGovernanceFolder } from "../governance/rules/files/folder.ts";
 import type { Cli } from "./cli.ts";
 import { checkOnServer, documentVerbs, orUsage, type DocumentVerbs } from "./documents.ts";
 import { usage } from "./fail.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { LEVELS } from "../call.ts";
+import { LEVELS } from "../contract/call.ts";
 import type { Cli } from "./cli.ts";
 import { parseDuration, parseMoment } from "./duration.ts";
 import { usage } from "./fail.ts";

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { App } from "../app.ts";
-import type { LoadedConfig } from "../config.ts";
-import type { Owner } from "../data-dir.ts";
-import type { Place } from "../entry/stdio-bridge.ts";
-import { AppError } from "../errors.ts";
+import type { App } from "../app/app.ts";
+import type { LoadedConfig } from "../config/config.ts";
+import type { Owner } from "../storage/data-dir.ts";
+import type { Place } from "../server/stdio/bridge.ts";
+import { AppError } from "../contract/errors.ts";
 import type { Cli } from "./cli.ts";
 import { byReference } from "./client.ts";
 import { findDataDir, liveOwner, readKey } from "./data-dir.ts";
@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
       const dataDir = await findDataDir(cli);
       if (cli.flags.server !== undefined || liveOwner(dataDir)?.url) return bridgeToServer(cli);
       const load = async (): Promise<LoadedConfig> => {
-        const { loadConfig } = await import("../config.ts");
+        const { loadConfig } = await import("../config/config.ts");
         const flags = { dataDir: cli.flags.dataDir };
         return loadConfig({ file: options.config, env: cli.env, flags });
       };
@@ -36,7 +36,7 @@ export function define(command: Command, cli: Cli): void {
 
 async function bridgeToServer(cli: Cli): Promise<void> {
   const api = await cli.connect();
-  const { bridgeStdio } = await import("../entry/stdio-bridge.ts");
+  const { bridgeStdio } = await import("../server/stdio/bridge.ts");
   const { stdin: input, stdout: output } = cli;
   await bridgeStdio({ url: `${api.url}/mcp`, key: api.key, input, output });
 }
@@ -73,7 +73,7 @@ async function joinOwner(
   first: Owner,
   load: () => Promise<LoadedConfig>,
 ): Promise<void> {
-  const { bridgeStdio } = await import("../entry/stdio-bridge.ts");
+  const { bridgeStdio } = await import("../server/stdio/bridge.ts");
   const { stdin: input, stdout: output } = cli;
   let owner = first;
   let own: App | null = null;
@@ -119,7 +119,7 @@ export async function serveOwnStdio(cli: Cli, loaded: LoadedConfig): Promise<voi
 }
 
 async function serveApp(cli: Cli, app: App): Promise<void> {
-  const { serveStdioDoor } = await import("../entry/stdio.ts");
+  const { serveStdioDoor } = await import("../server/stdio/stdio.ts");
   try {
     const authorization = `Bearer ${keyFor(cli, app.dataDir.path)}`;
     const caller = await app.doors.identity.identify({ authorization, cookie: undefined });

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from "commander";
-import { MODES, type Mode } from "../call.ts";
+import { MODES, type Mode } from "../contract/call.ts";
 import { nearest } from "../util/nearest.ts";
 import type { Cli } from "./cli.ts";
 import { parseDuration } from "./duration.ts";

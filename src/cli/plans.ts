@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { PLANS } from "../call.ts";
+import { PLANS } from "../contract/call.ts";
 import type { Cli } from "./cli.ts";
 import { usage } from "./fail.ts";
 import { showRow, type Row } from "./nouns.ts";

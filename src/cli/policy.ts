@@ -1,6 +1,6 @@
 // Rego policies: in local files, where no server is asked, and their versions on the server.
 import { InvalidArgumentError, type Command } from "commander";
-import { readFolder } from "../governance/folder.ts";
+import { readFolder } from "../governance/rules/files/folder.ts";
 import type { Cli } from "./cli.ts";
 import { documentVerbs, orUsage } from "./documents.ts";
 import { parseDuration } from "./duration.ts";

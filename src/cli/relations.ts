@@ -1,7 +1,12 @@
 import type { Command } from "commander";
-import { linesOf } from "../relation/playground.ts";
-import type { Relationship, RelationTree } from "../relation/relation.ts";
-import { objectText, parseRelationship, relationshipText, subjectText } from "../relation/text.ts";
+import { linesOf } from "../governance/relations/playground.ts";
+import type { Relationship, RelationTree } from "../governance/relations/relation.ts";
+import {
+  objectText,
+  parseRelationship,
+  relationshipText,
+  subjectText,
+} from "../governance/relations/text.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";
 import { parseMoment } from "./duration.ts";

@@ -1,5 +1,5 @@
 // Records and refusals as people read them.
-import type { Verdict } from "../call.ts";
+import type { Verdict } from "../contract/call.ts";
 import type { Problem } from "./fail.ts";
 import type { ApprovalNotice } from "./follow.ts";
 import { inCliWords } from "./remedies.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { App } from "../app.ts";
-import type { Config } from "../config.ts";
+import type { App } from "../app/app.ts";
+import type { Config } from "../config/config.ts";
 import type { Cli } from "./cli.ts";
 import { failed } from "./fail.ts";
 import { keepMemoryLow } from "./memory.ts";
@@ -27,7 +27,7 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function serve(cli: Cli, options: ServeOptions): Promise<void> {
-  const { loadConfig, isLoopback } = await import("../config.ts");
+  const { loadConfig, isLoopback } = await import("../config/config.ts");
   const loaded = await loadConfig({
     file: options.config,
     env: cli.env,

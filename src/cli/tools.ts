@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { JsonObject } from "../call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import type { Cli } from "./cli.ts";
 import { findTool, noSuchTool, type ToolDetails } from "./find-tool.ts";
 import { fields, short, table } from "./render.ts";

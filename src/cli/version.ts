@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../util/version.ts";
 import type { Cli } from "./cli.ts";
 
 export function define(command: Command, cli: Cli): void {

@@ -1,18 +1,18 @@
 // Every setting there is. A key that is not here is refused; a key here without a reader is a defect.
 import { isIP } from "node:net";
 import { z } from "zod";
-import { browserConfig } from "../browser/browser.ts";
-import { databasesConfig } from "../database/database.ts";
-import { modelsConfig } from "../model/model.ts";
-import { policyConfig } from "../policy/policy.ts";
-import { relationsConfig } from "../relation/relation.ts";
-import { searchConfig } from "../search/search.ts";
-import { secretsConfig } from "../egress/secrets.ts";
-import { sinkConfig } from "../sink/sink.ts";
-import { stateConfig } from "../state/state.ts";
-import { storeConfig } from "../store/store.ts";
+import { browserConfig } from "../reach/browser/browser.ts";
+import { databasesConfig } from "../reach/databases/database.ts";
+import { modelsConfig } from "../reach/models/model.ts";
+import { policyConfig } from "../governance/policy/policy.ts";
+import { relationsConfig } from "../governance/relations/relation.ts";
+import { searchConfig } from "../reach/web-search/web-search.ts";
+import { secretsConfig } from "../reach/egress/secrets.ts";
+import { sinkConfig } from "../storage/events/sink.ts";
+import { stateConfig } from "../storage/state/state.ts";
+import { storeConfig } from "../storage/store/store.ts";
 import { SAMPLERS } from "../telemetry/samplers.ts";
-import { mcpServersConfig } from "../upstream/config.ts";
+import { mcpServersConfig } from "../reach/upstream/config.ts";
 
 /** `x-env` names the variable where it is not the derived OSTIARY_ one, `x-flag` the flag of `serve`. */
 interface Extra {

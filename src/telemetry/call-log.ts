@@ -1,6 +1,6 @@
 // Lines of the log about calls (R208). They say who, which execution and which trace, so that a line leads to the record.
-import type { Call, Outcome } from "../call.ts";
-import { faultOf } from "../errors.ts";
+import type { Call, Outcome } from "../contract/call.ts";
+import { faultOf } from "../contract/errors.ts";
 import { shownContent, type Masked } from "./content.ts";
 import { EVENT } from "./names.ts";
 import type { CallObserver, Observe } from "./observer.ts";

@@ -1,5 +1,5 @@
 // The spans of one call: exec_tool around everything, gate spans for stages that had to wait, execute_tool around the runner.
-import type { Call, Json, Outcome, Trace } from "../call.ts";
+import type { Call, Json, Outcome, Trace } from "../contract/call.ts";
 import { aboutVerdict, eventOf, type Trails } from "./events.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, EVENT, SPAN } from "./names.ts";

@@ -1,5 +1,5 @@
 // Arguments and results for traces and log lines: masked, and cut to a length that receivers take.
-import type { Json } from "../call.ts";
+import type { Json } from "../contract/call.ts";
 
 /** The beginning of a value, masked: so many characters. */
 export type Masked = (value: Json, characters: number) => Json;

@@ -1,5 +1,5 @@
 // Events of spans, made once and kept with holes for their times: what calls go through is nearly always the same.
-import type { Verdict } from "../call.ts";
+import type { Verdict } from "../contract/call.ts";
 import { ATTR, SPAN } from "./names.ts";
 import { attributeFields, field, fixed64Field, textField, varintSize } from "./protobuf.ts";
 import type { Stamped } from "./span-writer.ts";

@@ -1,5 +1,5 @@
 // Who watches one call on its way through the engine. Nobody, by default: then every step is an empty function.
-import type { Call, Outcome, Verdict } from "../call.ts";
+import type { Call, Outcome, Verdict } from "../contract/call.ts";
 
 /** What the gate left behind, as far as watchers care. */
 export interface Judged {

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Call, Outcome } from "../call.ts";
+import type { Call, Outcome } from "../contract/call.ts";
 import { createIds } from "../util/ids.ts";
 import { otlpReceiver, type OtlpReceiver } from "../../test/fixtures/otlp-receiver.ts";
 import { wallOffset } from "./clock.ts";

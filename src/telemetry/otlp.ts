@@ -1,6 +1,6 @@
 // Traces and durations over OTLP/HTTP: which spans there are and what they say. They are sent by a thread of their own
 // (`otlp-thread.ts`); what cannot be delivered is dropped and counted, and no call waits for it.
-import type { Call, Trace } from "../call.ts";
+import type { Call, Trace } from "../contract/call.ts";
 import { contextOf, parentOf, traceFrom } from "../util/trace.ts";
 import { CallSpans } from "./call-spans.ts";
 import { wallOffset } from "./clock.ts";

@@ -1,5 +1,5 @@
 // The SERVER span of one request, and its place in the histogram.
-import type { Caller, Outcome, Trace } from "../call.ts";
+import type { Caller, Outcome, Trace } from "../contract/call.ts";
 import type { TraceContext } from "../util/trace.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, TOOL_ERROR } from "./names.ts";

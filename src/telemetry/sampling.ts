@@ -1,6 +1,6 @@
 // Which traces are recorded. A pure function of the trace id and the parent's word, so that every span of a trace, on every
 // instance, is decided alike.
-import type { Trace } from "../call.ts";
+import type { Trace } from "../contract/call.ts";
 import type { Sampler } from "./samplers.ts";
 
 export type Sampling = (traceId: string, parent: Pick<Trace, "sampled"> | null) => boolean;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../call.ts";
+import type { Verdict } from "../contract/call.ts";
 import { readMetrics, readTraces } from "../../test/fixtures/otlp-messages.ts";
 import { Durations } from "./durations.ts";
 import { eventOf, Trails } from "./events.ts";

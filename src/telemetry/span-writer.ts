@@ -1,6 +1,6 @@
 // Spans as OTLP has them on the wire, written straight into the message. Every span of every call goes through here: parts
 // that repeat are copied from where they were made once, and nothing is made that lives longer than the call.
-import type { Trace } from "../call.ts";
+import type { Trace } from "../contract/call.ts";
 import type { Kind } from "./kinds.ts";
 import { fixed32Field, fixed64, intField, textField, varintSize } from "./protobuf.ts";
 import type { Attributes, Pairs } from "./tracing.ts";

@@ -1,5 +1,5 @@
 // Parts of spans that calls of the same tool share, kept as they go over the wire.
-import type { Call } from "../call.ts";
+import type { Call } from "../contract/call.ts";
 import { eventOf } from "./events.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, EVENT, EXECUTE_TOOL, SPAN } from "./names.ts";

@@ -1,5 +1,5 @@
 // The port to tracing. Off, it is a constant without state, and nothing of OpenTelemetry is loaded.
-import type { Call, Caller, Entry, Outcome } from "../call.ts";
+import type { Call, Caller, Entry, Outcome } from "../contract/call.ts";
 import type { Ids } from "../util/ids.ts";
 import { contextOf, type TraceContext } from "../util/trace.ts";
 import type { Masked } from "./content.ts";

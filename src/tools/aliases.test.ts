@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AppError } from "../errors.ts";
+import { AppError } from "../contract/errors.ts";
 import { translate } from "./aliases.ts";
 
 const faultOf = (name: string, given: Parameters<typeof translate>[1]) => {

@@ -1,6 +1,6 @@
 // Names that other systems use for our tools, where their arguments differ too. Plain aliases stand on the tools.
-import type { Json, JsonObject } from "../call.ts";
-import { AppError } from "../errors.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
+import { AppError } from "../contract/errors.ts";
 
 interface Rename {
   readonly to: string;

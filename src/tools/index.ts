@@ -87,7 +87,7 @@ import workflowList from "./workflow/list.ts";
 import workflowSchedule from "./workflow/schedule.ts";
 import workflowStatus from "./workflow/status.ts";
 import workflowUpdatePlan from "./workflow/update_plan.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "../contract/tool.ts";
 
 export const NATIVE_TOOLS: readonly Tool[] = [
   agentAskUser,

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { testTool } from "../../test/fixtures/gate.ts";
-import type { JsonObject } from "../call.ts";
-import { openStore, type Store } from "../store/store.ts";
+import type { JsonObject } from "../contract/call.ts";
+import { openStore, type Store } from "../storage/store/store.ts";
 import { NATIVE_TOOLS } from "./index.ts";
 import { filterTools, openRegistry, type Registry } from "./registry.ts";
-import { CATEGORIES, defineTool, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
+import { CATEGORIES, defineTool, EFFECTS, freezeTool, RISKS, type Tool } from "../contract/tool.ts";
 
 let dataDir: string;
 let store: Store;

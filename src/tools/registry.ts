@@ -1,9 +1,9 @@
 // All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
-import type { Json } from "../call.ts";
-import { AppError, type FieldFault } from "../errors.ts";
-import type { Store, StoredTool } from "../store/store.ts";
+import type { Json } from "../contract/call.ts";
+import { AppError, type FieldFault } from "../contract/errors.ts";
+import type { Store, StoredTool } from "../storage/store/store.ts";
 import { canonicalJson } from "../util/json.ts";
-import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "./tool.ts";
+import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "../contract/tool.ts";
 
 export interface ToolFilter {
   readonly category?: string;

@@ -1,6 +1,6 @@
 // A tool as models and forms want it: an OpenAI-style function definition, and a flat list of parameters.
-import type { Json, JsonObject } from "../call.ts";
-import type { Tool } from "./tool.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
+import type { Tool } from "../contract/tool.ts";
 
 export interface FunctionDefinition {
   readonly type: "function";

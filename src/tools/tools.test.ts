@@ -20,10 +20,10 @@ import { makeProject } from "../../test/fixtures/project.ts";
 import { prepareExample, WORK, workExamples } from "../../test/fixtures/work-examples.ts";
 import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
 import { toolsPage } from "../../scripts/tools-docs.ts";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
-import type { PowerName } from "./powers.ts";
-import { CATEGORIES, EFFECTS, RISKS } from "./tool.ts";
+import type { PowerName } from "../contract/powers.ts";
+import { CATEGORIES, EFFECTS, RISKS } from "../contract/tool.ts";
 import { HAS_BOX } from "../../test/fixtures/programs.ts";
 
 const FOLDER = import.meta.dirname;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { foreignSchema, schemaErrors, schemaFault } from "./foreign-schema.ts";
 
 const CORPUS = join(import.meta.dirname, "../../../shared/corpora/jsonschema/tests/draft2020-12");

@@ -1,5 +1,5 @@
 // Values against a JSON Schema of somebody else's: interpreted, never compiled to code, and bounded in size and time.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { boundsOf } from "./schema-bounds.ts";
 import { compileSchema, type SchemaCheck } from "./schema/compile.ts";
 import { UnusableSchema, type Misfit } from "./schema/node.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Verdict } from "../call.ts";
+import type { Verdict } from "../contract/call.ts";
 import { packGates, unpackGates } from "./gates.ts";
 
 it("what is packed comes back as it was; only plain allows become texts", () => {

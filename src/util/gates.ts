@@ -1,6 +1,6 @@
 // Verdicts as the log keeps them: plain allows are one text, `stage ms` after `stage ms`; a list holds what else there is.
 // Twelve allows a call would otherwise be most of what is written.
-import type { Json, Verdict } from "../call.ts";
+import type { Json, Verdict } from "../contract/call.ts";
 
 export type PackedGates = string | readonly Json[];
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, JsonFault, parseStrict } from "./json.ts";
-import type { Json } from "../call.ts";
+import type { Json } from "../contract/call.ts";
 
 const parse = (text: string): Json => parseStrict(Buffer.from(text));
 const CORPUS = "../shared/corpora/json/test_parsing";

@@ -1,6 +1,6 @@
 // JSON as we accept it and as we hash it: one parse, no ambiguity, canonical form by RFC 8785.
 import { isAscii, isUtf8 } from "node:buffer";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 
 export class JsonFault extends Error {
   /** size: it holds more values than are taken. */

@@ -1,5 +1,5 @@
 // What the names of fields and the places of arguments say of values (L19).
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { isMasked, isSecretField, secretKind } from "./mask.ts";
 import { programOf, type Program } from "./secrets/commands.ts";
 import { looksLikeCode } from "./secrets/look.ts";

@@ -1,5 +1,5 @@
 // Large values are masked beside everything else: long texts in a thread, and the rest a few milliseconds at a time.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 
 /** A text masked for the caller and for the record. */
 export interface MaskedText {

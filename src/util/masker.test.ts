@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Json } from "../call.ts";
+import type { Json } from "../contract/call.ts";
 import { isMasked, MASK } from "./mask.ts";
 import { createMasker } from "./masker.ts";
 

@@ -2,7 +2,7 @@
 // look of texts, and by the values the server itself knows. In the record each mask carries a keyed tag, so that equal
 // secrets can be recognised and none can be read.
 import { createHmac } from "node:crypto";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { canonicalJson } from "./json.ts";
 import {
   isLarge,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { isToolError, packError, packResult, unpackError, unpackResult } from "./mcp-output.ts";
 
 const TEXT = { type: "text", text: "hello" } as const;

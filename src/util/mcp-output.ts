@@ -1,6 +1,6 @@
 // A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding for
 // both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
-import type { Json, JsonObject, Outcome } from "../call.ts";
+import type { Json, JsonObject, Outcome } from "../contract/call.ts";
 
 /**
  * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width: 10 }`.

@@ -1,6 +1,6 @@
 // The outcome of an inner call, told as if the caller had made it.
-import type { Json, Outcome } from "../call.ts";
-import type { Fault } from "../errors.ts";
+import type { Json, Outcome } from "../contract/call.ts";
+import type { Fault } from "../contract/errors.ts";
 import { CONTENT_KEY, partialOf, unpackResult } from "./mcp-output.ts";
 
 /** What it answered, or why it did not and what it had so far (null: nothing). */

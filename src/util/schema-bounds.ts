@@ -1,5 +1,5 @@
 // JSON Schemas of somebody else's: what is too large, leads out, or cannot be checked in linear time is not taken.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { linearPattern } from "./linear-pattern.ts";
 
 /** Of the JSON, not of the schemas: a property of a property is four levels down. */

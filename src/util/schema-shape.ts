@@ -1,5 +1,5 @@
 // JSON Schemas that callers bring: small enough, without patterns that run long and without references that lead out.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 
 const MAX_BYTES = 32_768;
 const MAX_DEPTH = 10;

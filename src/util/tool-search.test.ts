@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { JsonObject } from "../call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import { rankTools, wordsOfTool, type Searchable } from "./tool-search.ts";
 
 const tool = (name: string, description: string, more: Partial<Searchable> = {}): Searchable => ({

@@ -1,5 +1,5 @@
 // Which tools a few words mean: names, tags, parameters and descriptions, weighed by how rare a word is among them.
-import type { JsonObject } from "../call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import { wordsOf } from "./words.ts";
 
 /** The way to the others for clients that cannot take every tool. */

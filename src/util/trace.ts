@@ -1,5 +1,5 @@
 // W3C trace context: continue what came in, else begin a trace of our own.
-import type { CallRequest, Trace } from "../call.ts";
+import type { CallRequest, Trace } from "../contract/call.ts";
 import type { Ids } from "./ids.ts";
 
 /** As it travels, in headers or in `_meta`; inside this process it need not be written. */

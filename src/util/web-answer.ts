@@ -1,5 +1,5 @@
 // The answer of a web server as a tool gives it: JSON, text or base64, with what the record notes about it.
-import type { Json, JsonObject } from "../call.ts";
+import type { Json, JsonObject } from "../contract/call.ts";
 import { isModest } from "./json.ts";
 
 export interface Answered {

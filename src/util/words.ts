@@ -1,5 +1,5 @@
 // Words of a text as both databases index them: folded, without accents, so that the same question finds the same notes.
-import type { Json } from "../call.ts";
+import type { Json } from "../contract/call.ts";
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const MAX_WORD = 100;

@@ -1,6 +1,6 @@
 // Random schemas, relationships and questions, from a seed: the same seed gives the same world.
-import type { JsonObject } from "../../src/call.ts";
-import type { CheckRequest, Relationship } from "../../src/relation/relation.ts";
+import type { JsonObject } from "../../src/contract/call.ts";
+import type { CheckRequest, Relationship } from "../../src/governance/relations/relation.ts";
 import { Random } from "../conformance/rego-random.ts";
 
 export interface World {

@@ -1,7 +1,7 @@
 // Tools the referee calls by name, written from the scenarios' own texts. Registered for the conformance run only.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Json, JsonObject } from "../../src/call.ts";
-import { freezeTool, toolError, type Tool, type ToolContext } from "../../src/tools/tool.ts";
+import type { Json, JsonObject } from "../../src/contract/call.ts";
+import { freezeTool, toolError, type Tool, type ToolContext } from "../../src/contract/tool.ts";
 
 /** A red pixel and an empty sound, the smallest of their kind. */
 const PNG =

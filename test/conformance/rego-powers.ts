@@ -1,7 +1,7 @@
 // The powers a test run grants: what node has, and no network.
 import * as crypto from "node:crypto";
 import { isIP } from "node:net";
-import { nodeCrypto } from "../../src/policy/node-crypto.ts";
+import { nodeCrypto } from "../../src/governance/policy/node-crypto.ts";
 import type { RegoPowers } from "../../src/policy/rego/index.ts";
 
 export function regoPowers(env: Readonly<Record<string, string>>): RegoPowers {

@@ -2,9 +2,13 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parse } from "yaml";
-import type { JsonObject } from "../../src/call.ts";
-import type { CheckResult, Relations, Relationship } from "../../src/relation/relation.ts";
-import { parseRelationship } from "../../src/relation/text.ts";
+import type { JsonObject } from "../../src/contract/call.ts";
+import type {
+  CheckResult,
+  Relations,
+  Relationship,
+} from "../../src/governance/relations/relation.ts";
+import { parseRelationship } from "../../src/governance/relations/text.ts";
 import { emptied } from "../fixtures/spicedb.ts";
 
 export interface CaseFile {

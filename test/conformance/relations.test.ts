@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openEmbeddedRelations } from "../../src/relation/embedded/index.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openEmbeddedRelations } from "../../src/governance/relations/embedded/index.ts";
+import { openStore } from "../../src/storage/store/store.ts";
 import { caseFiles, readCase, runCase } from "./relations-cases.ts";
 
 const FOLDER = "../shared/corpora/spicedb/testconfigs";

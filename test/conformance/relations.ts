@@ -3,9 +3,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { openStore } from "../../src/store/store.ts";
-import { openEmbeddedRelations } from "../../src/relation/embedded/index.ts";
-import type { Relations } from "../../src/relation/relation.ts";
+import { openStore } from "../../src/storage/store/store.ts";
+import { openEmbeddedRelations } from "../../src/governance/relations/embedded/index.ts";
+import type { Relations } from "../../src/governance/relations/relation.ts";
 import { caseFiles, readCase, runCase, type Outcome } from "./relations-cases.ts";
 
 const given = process.argv[2];
@@ -43,7 +43,7 @@ const address = process.env["OSTIARY_TEST_SPICEDB"];
 if (address === undefined) {
   console.log("spicedb: not run (OSTIARY_TEST_SPICEDB is not set)");
 } else {
-  const { openSpicedbRelations } = await import("../../src/relation/spicedb.ts");
+  const { openSpicedbRelations } = await import("../../src/governance/relations/spicedb.ts");
   const server = openSpicedbRelations(address, {});
   console.log(`spicedb: ${summary("spicedb", await run(server))}`);
   await server.close();

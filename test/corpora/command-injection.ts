@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/call.ts";
-import { AppError } from "../../src/errors.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import type { JsonObject } from "../../src/contract/call.ts";
+import { AppError } from "../../src/contract/errors.ts";
+import type { Tool } from "../../src/contract/tool.ts";
 import exec from "../../src/tools/shell/exec.ts";
 import gitStatus from "../../src/tools/shell/git_status.ts";
 import lint from "../../src/tools/shell/lint.ts";

@@ -2,9 +2,9 @@
 // back as it was, byte for byte; what cannot be is refused as the caller's fault. Nothing breaks.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Json, JsonObject, Outcome } from "../../src/call.ts";
-import { CODES } from "../../src/errors.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import type { Json, JsonObject, Outcome } from "../../src/contract/call.ts";
+import { CODES } from "../../src/contract/errors.ts";
+import type { Tool } from "../../src/contract/tool.ts";
 import type { CorpusResult } from "./corpus.ts";
 import { inParallel, openCorpusApp, type CorpusApp } from "./open-app.ts";
 

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { JsonObject, Outcome } from "../../src/call.ts";
-import type { EgressOptions } from "../../src/egress/guard.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import type { JsonObject, Outcome } from "../../src/contract/call.ts";
+import type { EgressOptions } from "../../src/reach/egress/guard.ts";
+import type { Tool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 export interface CorpusApp {

@@ -2,7 +2,7 @@
 // get by every way there is: a result, an error, progress, and an exception nobody foresaw, which is logged.
 import { once } from "node:events";
 import { z } from "zod";
-import { defineTool, toolError, type Tool } from "../../src/tools/tool.ts";
+import { defineTool, toolError, type Tool } from "../../src/contract/tool.ts";
 import { openCorpusApp } from "./open-app.ts";
 
 const common = {

@@ -10,8 +10,8 @@ import {
   type Socket,
 } from "node:net";
 import { duplexPair } from "node:stream";
-import type { JsonObject } from "../../src/call.ts";
-import { openEgress, type EgressOptions } from "../../src/egress/guard.ts";
+import type { JsonObject } from "../../src/contract/call.ts";
+import { openEgress, type EgressOptions } from "../../src/reach/egress/guard.ts";
 import { openWeb, PUBLIC_ADDRESS } from "../fixtures/web.ts";
 import type { CorpusResult } from "./corpus.ts";
 import { inParallel, openCorpusApp } from "./open-app.ts";

@@ -2,7 +2,7 @@
 // Canaries lie where the lines lead, seen from the workspace. None may be read, changed or joined by anything new.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import type { JsonObject, Outcome } from "../../src/call.ts";
+import type { JsonObject, Outcome } from "../../src/contract/call.ts";
 import type { CorpusResult } from "./corpus.ts";
 import { inParallel, openCorpusApp, type CorpusApp } from "./open-app.ts";
 

@@ -1,8 +1,8 @@
 // Cases of the URL standard: what the rules match is what is resolved and dialled, over HTTP, CONNECT and the proxy. The
 // standard's own answer is the judge: its host or no host at all.
 import { duplexPair } from "node:stream";
-import { openEgress, type EgressOptions } from "../../src/egress/guard.ts";
-import type { EgressRules } from "../../src/egress/egress.ts";
+import { openEgress, type EgressOptions } from "../../src/reach/egress/guard.ts";
+import type { EgressRules } from "../../src/reach/egress/egress.ts";
 import { openWeb, PUBLIC_ADDRESS } from "../fixtures/web.ts";
 import type { CorpusResult } from "./corpus.ts";
 import { openCorpusApp } from "./open-app.ts";

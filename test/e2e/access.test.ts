@@ -1,8 +1,8 @@
 // Who may come in: the inventory of routes, sign-in by one-time link, changes only from our own pages.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { endpoints } from "../../src/entry/api/index.ts";
-import { procedures } from "../../src/entry/trpc.ts";
-import { createWebApp } from "../../src/entry/web.ts";
+import { endpoints } from "../../src/server/api/index.ts";
+import { procedures } from "../../src/server/trpc.ts";
+import { createWebApp } from "../../src/server/http/web.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser } from "../fixtures/contract.ts";
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 import { HAS_BOX } from "../fixtures/programs.ts";

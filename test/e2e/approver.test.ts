@@ -1,8 +1,8 @@
 // A person who may approve and administers nothing: signs in, sees what waits, decides, and sees what became of it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
-import { defineTool } from "../../src/tools/tool.ts";
+import { AppError } from "../../src/contract/errors.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { newUser, until } from "../fixtures/contract.ts";

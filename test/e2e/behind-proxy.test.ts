@@ -1,7 +1,7 @@
 // Behind a proxy: what people are sent follows the public address, and only a named proxy may say who the client is.
 import { request } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 const PUBLIC = "https://tools.example.com";

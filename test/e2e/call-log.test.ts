@@ -224,7 +224,7 @@ it.skipIf(process.env["OSTIARY_TEST_PROGRAM"] !== undefined)(
       return readFileSync(list, "utf8");
     };
     const without = await run({});
-    expect([without.includes("src/engine.ts"), loads(without)]).toEqual([true, false]);
+    expect([without.includes("src/core/engine/engine.ts"), loads(without)]).toEqual([true, false]);
     expect(loads(await run({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" }))).toBe(true);
   },
   120_000,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createConnections } from "../../src/entry/connections.ts";
+import { createConnections } from "../../src/server/http/connections.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 const opened: Socket[] = [];

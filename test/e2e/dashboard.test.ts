@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { metricsPage } from "../../scripts/metrics-docs.ts";
-import { ACTIONS } from "../../src/store/store.ts";
+import { ACTIONS } from "../../src/storage/store/store.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { familyName, parsePage, type ParsedFamily } from "../fixtures/prometheus.ts";
 import { namesIn } from "../fixtures/promql.ts";

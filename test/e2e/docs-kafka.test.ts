@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/kafka.md"), "utf8");
 const example = (language: string): string => {

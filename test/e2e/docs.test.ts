@@ -1,8 +1,8 @@
 // /openapi.json, /docs and /docs/errors.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { endpoints } from "../../src/entry/api/index.ts";
-import { CODES } from "../../src/errors.ts";
+import { endpoints } from "../../src/server/api/index.ts";
+import { CODES } from "../../src/contract/errors.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 interface Operation {

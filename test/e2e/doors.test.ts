@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Entry, InnerEntry } from "../../src/call.ts";
-import { bridgeStdio } from "../../src/entry/stdio-bridge.ts";
-import { serveStdioDoor } from "../../src/entry/stdio.ts";
-import { EXECUTE } from "../../src/gate/index.ts";
+import type { Entry, InnerEntry } from "../../src/contract/call.ts";
+import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
+import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
+import { EXECUTE } from "../../src/core/gate/index.ts";
 import type { StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
@@ -54,7 +54,7 @@ interface Door {
 const DOORS: Record<string, Door> = {
   "MCP, fast path": {
     entry: "mcp",
-    site: "src/entry/mcp/fast-run.ts",
+    site: "src/server/mcp/fast-run.ts",
     async call(on, key, { name, args }) {
       const before = (await pathCounts(on)).fast;
       const answer = await post(
@@ -69,7 +69,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, SDK path of the modern era": {
     entry: "mcp",
-    site: "src/entry/mcp/calls.ts",
+    site: "src/server/mcp/calls.ts",
     async call(on, key, asked) {
       const message = bare(asked, { _meta: { ...META, progressToken: 1 } });
       const before = (await pathCounts(on)).sdk;
@@ -80,7 +80,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy session": {
     entry: "mcp",
-    site: "src/entry/mcp/calls.ts",
+    site: "src/server/mcp/calls.ts",
     async call(on, key, { name, args }) {
       const { client } = await connect(on.url, key, "legacy");
       const answer: unknown = await client
@@ -92,12 +92,12 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy without a session": {
     entry: "mcp",
-    site: "src/entry/mcp/calls.ts",
+    site: "src/server/mcp/calls.ts",
     call: async (on, key, asked) => (await post(on.url, key, bare(asked, {}))).text(),
   },
   "MCP on stdin and stdout, engine in this process": {
     entry: "stdio",
-    site: "src/entry/mcp/calls.ts",
+    site: "src/server/mcp/calls.ts",
     async call(on, key, asked) {
       const caller = await on.callerOf(key);
       return overStdio(asked, (input, output) =>
@@ -107,33 +107,33 @@ const DOORS: Record<string, Door> = {
   },
   "MCP on stdin and stdout, bridge to a server": {
     entry: "mcp",
-    site: "src/entry/mcp/fast-run.ts",
+    site: "src/server/mcp/fast-run.ts",
     call: ({ url }, key, asked) =>
       overStdio(asked, (input, output) => bridgeStdio({ url: `${url}/mcp`, key, input, output })),
   },
   "tRPC executeTool": {
     entry: "trpc",
-    site: "src/entry/api/executions.ts",
+    site: "src/server/api/executions.ts",
     call: overTrpc,
   },
   "tRPC executeTool, wait:false": {
     entry: "trpc",
-    site: "src/entry/api/executions.ts",
+    site: "src/server/api/executions.ts",
     call: (on, key, asked) => overTrpc(on, key, asked, { wait: false }),
   },
   "REST executions": {
     entry: "rest",
-    site: "src/entry/api/executions.ts",
+    site: "src/server/api/executions.ts",
     call: overRest,
   },
   "REST executions, wait:false": {
     entry: "rest",
-    site: "src/entry/api/executions.ts",
+    site: "src/server/api/executions.ts",
     call: (on, key, asked) => overRest(on, key, asked, { wait: false }),
   },
   "ostiary call": {
     entry: "rest",
-    site: "src/entry/api/executions.ts",
+    site: "src/server/api/executions.ts",
     async call(on, key, { name, args }) {
       const env = { OSTIARY_DATA_DIR: on.dataDir, DOOR_KEY: key };
       const ran = await runBin(
@@ -147,8 +147,8 @@ const DOORS: Record<string, Door> = {
 
 /** Who else asks the engine to run or to go on, and why no caller can be refused there. */
 const OTHERS: Record<string, string> = {
-  "src/app.ts": "resume: an approval's yes; the engine runs the whole gate again",
-  "src/entry/mcp/held.ts": "follow: waits for a call of the same caller, and runs nothing",
+  "src/app/app.ts": "resume: an approval's yes; the engine runs the whole gate again",
+  "src/server/mcp/held.ts": "follow: waits for a call of the same caller, and runs nothing",
 };
 
 async function overTrpc(
@@ -356,7 +356,7 @@ describe("the inventory", () => {
       .filter((entry) => entry.isFile() && /(?<!\.test|\.suite)\.ts$/.test(entry.name))
       .map((entry) => posix.relative(root, join(entry.parentPath, entry.name)))
       // The relation engine has a method `start` of its own.
-      .filter((file) => !file.startsWith("src/relation/"))
+      .filter((file) => !file.startsWith("src/governance/relations/"))
       .filter((file) =>
         /engine\s*\.\s*(execute|start|resume|follow)\(/.test(
           readFileSync(join(root, file), "utf8"),

@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, toolError } from "../../src/tools/tool.ts";
+import { defineTool, toolError } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
 import { slowTool, type SlowObserver } from "../fixtures/slow-tool.ts";

@@ -1,6 +1,6 @@
 // `explain --as` says what that caller would hear: compared with the calls themselves, over random callers.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LEVELS } from "../../src/call.ts";
+import { LEVELS } from "../../src/contract/call.ts";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, newUser } from "../fixtures/contract.ts";

@@ -2,7 +2,7 @@
 // from the requirements, not from the code: who sees the tool, who runs it, who waits for a person, and why not.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { LEVELS, MODES, type Caller, type Mode } from "../../src/call.ts";
+import { LEVELS, MODES, type Caller, type Mode } from "../../src/contract/call.ts";
 import {
   defineTool,
   EFFECTS,
@@ -10,7 +10,7 @@ import {
   type Effects,
   type Risk,
   type Tool,
-} from "../../src/tools/tool.ts";
+} from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 /** How often each tool's handler was entered. */

@@ -1,11 +1,11 @@
 // The life of an execution as its caller sees it: context, status, time, trace, record and figures.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Caller, CallRequest, Outcome } from "../../src/call.ts";
-import { loadConfig } from "../../src/config.ts";
-import { schemaOf } from "../../src/entry/api/endpoint.ts";
-import { endpoints } from "../../src/entry/api/index.ts";
-import { defineTool, toolError, type ToolContext } from "../../src/tools/tool.ts";
+import type { Caller, CallRequest, Outcome } from "../../src/contract/call.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { schemaOf } from "../../src/server/api/endpoint.ts";
+import { endpoints } from "../../src/server/api/index.ts";
+import { defineTool, toolError, type ToolContext } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient, until } from "../fixtures/contract.ts";
 import { slowTool, type SlowObserver } from "../fixtures/slow-tool.ts";

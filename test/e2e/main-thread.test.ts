@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonObject } from "../../src/call.ts";
+import type { JsonObject } from "../../src/contract/call.ts";
 import { NATIVE_TOOLS } from "../../src/tools/index.ts";
 import {
   ENOUGH,

@@ -1,8 +1,8 @@
 // What a client of either path is told when something inside is broken: the code, and nothing of the cause.
 import { afterEach, afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { AppError } from "../../src/contract/errors.ts";
+import { defineTool, type Tool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { connect, ERAS, META, MODERN, modernCall, modernHeaders, post } from "./mcp-clients.ts";
 

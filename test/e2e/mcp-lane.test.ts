@@ -2,7 +2,7 @@
 // connection, the same bytes are node:http's. Nobody may see a difference, and nothing may run twice.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";
 import { startMcpUpstream, type McpUpstream } from "../fixtures/mcp-upstream.ts";

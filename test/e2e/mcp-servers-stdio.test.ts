@@ -1,8 +1,8 @@
 // Servers upstream for a client that speaks stdio: by the door that runs the engine itself, and by the bridge.
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bridgeStdio } from "../../src/entry/stdio-bridge.ts";
-import { serveStdioDoor } from "../../src/entry/stdio.ts";
+import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
+import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { META, until } from "./mcp-clients.ts";

@@ -1,8 +1,8 @@
 // stdio both ways: the door that runs the engine itself, and the bridge to a running server. One client for both.
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bridgeStdio } from "../../src/entry/stdio-bridge.ts";
-import { serveStdioDoor } from "../../src/entry/stdio.ts";
+import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
+import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../fixtures/slow-tool.ts";
 import { META, until } from "./mcp-clients.ts";

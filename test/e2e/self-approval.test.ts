@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, until } from "../fixtures/contract.ts";
 import { formOf, signIn } from "../fixtures/console.ts";

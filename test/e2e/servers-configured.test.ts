@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { startMcpUpstream, type McpUpstream } from "../fixtures/mcp-upstream.ts";
 import { openHouse } from "../fixtures/open-house.ts";

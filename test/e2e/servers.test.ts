@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../src/entry/api/index.ts";
+import { endpoints } from "../../src/server/api/index.ts";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
 import { shippedFiles } from "../fixtures/governance.ts";
 import { ECHO, startMcpUpstream, type McpUpstream } from "../fixtures/mcp-upstream.ts";

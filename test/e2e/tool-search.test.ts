@@ -1,7 +1,7 @@
 // Tool search, code mode and the result cache through the doors: whatever leads to a tool leads through the whole gate.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { until } from "../fixtures/contract.ts";
 import { shippedFiles } from "../fixtures/governance.ts";

@@ -1,7 +1,7 @@
 // The list of tools, their details and the figures, over REST and tRPC.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 

@@ -2,7 +2,7 @@
 // there is a collector.
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveStdioDoor } from "../../src/entry/stdio.ts";
+import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient } from "../fixtures/contract.ts";
 import { openModelServer } from "../fixtures/models.ts";

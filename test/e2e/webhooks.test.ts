@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import type { DeliveryRow, Store } from "../../src/store/store.ts";
+import type { DeliveryRow, Store } from "../../src/storage/store/store.ts";
 import { readCorpus } from "../corpora/corpus.ts";
 import { startApp, type StartedApp, type StartOptions } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NATIVE_TOOLS } from "../../src/tools/index.ts";
-import type { Touch } from "../../src/tools/tool.ts";
+import type { Touch } from "../../src/contract/tool.ts";
 import { agreedAgent, patientGovernance, reasonOf, type Agent } from "../fixtures/agreed.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/storage/store/store.ts";
 import { compareWithLog } from "../fixtures/delivered.ts";
 import { ownKafka, readAll, type OwnKafka } from "../fixtures/kafka.ts";
 import type { Report } from "./report.ts";

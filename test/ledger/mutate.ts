@@ -1,8 +1,8 @@
 // Ways to change an export that must not go unnoticed. Each answers null where it cannot be applied to this one.
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { fromCloudEvent, isCloudEvent, toCloudEvent } from "../../src/ledger/cloud.ts";
-import type { LedgerKey } from "../../src/ledger/key.ts";
+import { fromCloudEvent, isCloudEvent, toCloudEvent } from "../../src/storage/ledger/cloud.ts";
+import type { LedgerKey } from "../../src/storage/ledger/key.ts";
 import {
   checkpointText,
   lineHash,
@@ -10,8 +10,8 @@ import {
   signLine,
   type Checkpoint,
   type Manifest,
-} from "../../src/ledger/lines.ts";
-import { parseLine, type ParsedLine } from "../../src/ledger/parse.ts";
+} from "../../src/storage/ledger/lines.ts";
+import { parseLine, type ParsedLine } from "../../src/storage/ledger/parse.ts";
 import { ledgerHash, ledgerText, withHash, type LedgerEvent } from "../../src/util/ledger-line.ts";
 
 export interface Means {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readCheckpoint } from "../../src/ledger/rollback.ts";
+import { readCheckpoint } from "../../src/storage/ledger/rollback.ts";
 import { MUTATIONS } from "./mutate.ts";
 import { tamper } from "./tamper.ts";
 import { openWorld, strangersKey, verified } from "./world.ts";

@@ -1,10 +1,10 @@
 // A real app with several tenants, servers, chains and checkpoints, and the exports it gives.
 import { generateKeyPairSync, sign } from "node:crypto";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-import { keyIdOf, type LedgerKey } from "../../src/ledger/key.ts";
-import type { ExportQuestion } from "../../src/ledger/export.ts";
-import { verifyExport, type Verdict, type VerifyOptions } from "../../src/ledger/verify.ts";
-import { openStore } from "../../src/store/store.ts";
+import { keyIdOf, type LedgerKey } from "../../src/storage/ledger/key.ts";
+import type { ExportQuestion } from "../../src/storage/ledger/export.ts";
+import { verifyExport, type Verdict, type VerifyOptions } from "../../src/storage/ledger/verify.ts";
+import { openStore } from "../../src/storage/store/store.ts";
 
 export interface World {
   readonly app: StartedApp;

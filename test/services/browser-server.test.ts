@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Client } from "@modelcontextprotocol/client";
-import { openEgress } from "../../src/egress/guard.ts";
-import { openSandbox } from "../../src/sandbox/sandbox.ts";
-import type { ServerRow } from "../../src/store/store.ts";
-import { removeFolders } from "../../src/upstream/stdio-folder.ts";
-import { resolveProgram } from "../../src/upstream/stdio-program.ts";
-import { openStdio } from "../../src/upstream/stdio.ts";
+import { openEgress } from "../../src/reach/egress/guard.ts";
+import { openSandbox } from "../../src/reach/sandbox/sandbox.ts";
+import type { ServerRow } from "../../src/storage/store/store.ts";
+import { removeFolders } from "../../src/reach/upstream/stdio/folder.ts";
+import { resolveProgram } from "../../src/reach/upstream/stdio/program.ts";
+import { openStdio } from "../../src/reach/upstream/stdio/stdio.ts";
 
 const chromium = process.env["OSTIARY_TEST_CHROMIUM"];
 const WHY = "OSTIARY_TEST_CHROMIUM is not set: use `npm run test:services`";

@@ -1,5 +1,5 @@
 // A crowd before a budget on PostgreSQL: exactly as many run as it has places, and the others are told so.
-import type { Outcome } from "../../src/call.ts";
+import type { Outcome } from "../../src/contract/call.ts";
 import { expect, it } from "vitest";
 import { startApp } from "../fixtures/app.ts";
 import { testDatabase } from "../fixtures/postgres.ts";

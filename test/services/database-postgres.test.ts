@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { databaseSuite } from "../../src/database/database.suite.ts";
-import { openDatabases } from "../../src/database/database.ts";
-import { openStore } from "../../src/store/store.ts";
+import { databaseSuite } from "../../src/reach/databases/database.suite.ts";
+import { openDatabases } from "../../src/reach/databases/database.ts";
+import { openStore } from "../../src/storage/store/store.ts";
 import insert from "../../src/tools/database/insert.ts";
 import query from "../../src/tools/database/query.ts";
 import tables from "../../src/tools/database/tables.ts";

@@ -5,11 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openKey } from "../../src/ledger/key.ts";
-import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
-import { verifyExport } from "../../src/ledger/verify.ts";
-import { ended, HOUR, started, T0, type Sample } from "../../src/store/samples.suite.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { openKey } from "../../src/storage/ledger/key.ts";
+import { createLedger, type Ledger } from "../../src/storage/ledger/ledger.ts";
+import { verifyExport } from "../../src/storage/ledger/verify.ts";
+import {
+  ended,
+  HOUR,
+  started,
+  T0,
+  type Sample,
+} from "../../src/storage/store/suites/samples.suite.ts";
+import { openStore, type Store } from "../../src/storage/store/store.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];
 

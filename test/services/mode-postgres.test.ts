@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createModeAuthority } from "../../src/mode/authority.ts";
-import type { ModeAuthority } from "../../src/mode/mode.ts";
-import { createFollower, type Follower } from "../../src/store/follow.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { createModeAuthority } from "../../src/governance/modes/controller.ts";
+import type { ModeAuthority } from "../../src/governance/modes/mode.ts";
+import { createFollower, type Follower } from "../../src/storage/store/follow.ts";
+import { openStore, type Store } from "../../src/storage/store/store.ts";
 import { moderator } from "../fixtures/mode.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];

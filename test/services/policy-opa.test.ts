@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { openPolicyEngine } from "../../src/policy/open.ts";
-import type { PolicyEngine } from "../../src/policy/policy.ts";
+import { openPolicyEngine } from "../../src/governance/policy/open.ts";
+import type { PolicyEngine } from "../../src/governance/policy/policy.ts";
 import { startApp } from "../fixtures/app.ts";
 import { newUser } from "../fixtures/contract.ts";
-import { ADA, policySuite, POWERS, STARTER } from "../../src/policy/policy.suite.ts";
+import { ADA, policySuite, POWERS, STARTER } from "../../src/governance/policy/policy.suite.ts";
 
 const url = process.env["OSTIARY_TEST_OPA"];
 const bin = process.env["OSTIARY_TEST_OPA_BIN"];

@@ -1,10 +1,18 @@
 // The SpiceDB engine against a real server: what the port promises, tokens, outages, and refusals in our words.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import type { EmbeddedPowers } from "../../src/relation/embedded/index.ts";
-import type { CheckRequest, RelationChange, Relations } from "../../src/relation/relation.ts";
-import { openSpicedbRelations } from "../../src/relation/spicedb.ts";
-import { parseRelationship, parseSubject, relationshipText } from "../../src/relation/text.ts";
+import { AppError } from "../../src/contract/errors.ts";
+import type { EmbeddedPowers } from "../../src/governance/relations/embedded/index.ts";
+import type {
+  CheckRequest,
+  RelationChange,
+  Relations,
+} from "../../src/governance/relations/relation.ts";
+import { openSpicedbRelations } from "../../src/governance/relations/spicedb.ts";
+import {
+  parseRelationship,
+  parseSubject,
+  relationshipText,
+} from "../../src/governance/relations/text.ts";
 import { until } from "../fixtures/contract.ts";
 import { emptied, silentLine, spicedbServer, type SpicedbServer } from "../fixtures/spicedb.ts";
 

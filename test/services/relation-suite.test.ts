@@ -1,8 +1,8 @@
 // The suite of the relation port on a real SpiceDB: the same promises as the embedded engine keeps.
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { relationSuite } from "../../src/relation/relation.suite.ts";
-import { openSpicedbRelations } from "../../src/relation/spicedb.ts";
+import { relationSuite } from "../../src/governance/relations/relation.suite.ts";
+import { openSpicedbRelations } from "../../src/governance/relations/spicedb.ts";
 import { emptied, spicedbOfTest } from "../fixtures/spicedb.ts";
 
 /** The server answers from its cache of the last seconds, whatever has ended meanwhile. */

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import { openEmbeddedRelations } from "../../src/relation/embedded/index.ts";
-import type { CheckRequest, Relations } from "../../src/relation/relation.ts";
-import { openSpicedbRelations } from "../../src/relation/spicedb.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { AppError } from "../../src/contract/errors.ts";
+import { openEmbeddedRelations } from "../../src/governance/relations/embedded/index.ts";
+import type { CheckRequest, Relations } from "../../src/governance/relations/relation.ts";
+import { openSpicedbRelations } from "../../src/governance/relations/spicedb.ts";
+import { openStore, type Store } from "../../src/storage/store/store.ts";
 import { generateWorld, type World } from "../agreement/relations-generator.ts";
 import { emptied, spicedbOfTest } from "../fixtures/spicedb.ts";
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { firstsOf, numbered, sinkSuite } from "../../src/sink/sink.suite.ts";
-import { openSink, type Sink } from "../../src/sink/sink.ts";
+import { firstsOf, numbered, sinkSuite } from "../../src/storage/events/sink.suite.ts";
+import { openSink, type Sink } from "../../src/storage/events/sink.ts";
 import { certificateFor } from "../fixtures/certificate.ts";
 import { makeTopic, ownKafka, readAll, type OwnKafka } from "../fixtures/kafka.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openState } from "../../src/state/open.ts";
-import { openRedisState } from "../../src/state/redis.ts";
-import { stateSuite } from "../../src/state/state.suite.ts";
-import type { State, Taken } from "../../src/state/state.ts";
+import { openState } from "../../src/storage/state/open.ts";
+import { openRedisState } from "../../src/storage/state/redis.ts";
+import { stateSuite } from "../../src/storage/state/state.suite.ts";
+import type { State, Taken } from "../../src/storage/state/state.ts";
 import { startRedis, type OwnRedis } from "../fixtures/redis.ts";
 
 const server = process.env["OSTIARY_TEST_REDIS"];

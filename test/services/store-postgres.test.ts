@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { openStore } from "../../src/store/store.ts";
-import { storeSuite } from "../../src/store/store.suite.ts";
+import { openStore } from "../../src/storage/store/store.ts";
+import { storeSuite } from "../../src/storage/store/store.suite.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];
 

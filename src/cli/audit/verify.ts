@@ -1,7 +1,7 @@
 // Verification: of an export by its bytes alone, of the running server's ledger, or of a data directory nobody uses.
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
-import type { Checkpoint, Signed } from "../../ledger/lines.ts";
+import type { Checkpoint, Signed } from "../../storage/ledger/lines.ts";
 import type { Cli } from "../cli.ts";
 import { findDataDir, liveOwner } from "../data-dir.ts";
 import { CliError, failed, usage } from "../fail.ts";
@@ -63,7 +63,7 @@ async function verify(cli: Cli, { file, anchor }: Options): Promise<void> {
 }
 
 async function ofFile(cli: Cli, file: string, anchor: string | undefined): Promise<Report> {
-  const { verifyExport } = await import("../../ledger/verify.ts");
+  const { verifyExport } = await import("../../storage/ledger/verify.ts");
   const keys = cli.flags.key === undefined ? {} : { keys: await keysIn(cli.flags.key) };
   const anchors = anchor === undefined ? {} : { anchors: await anchorsIn(anchor) };
   const size = sizeOf(file);
@@ -97,7 +97,7 @@ async function ofLedger(cli: Cli, anchor: string | undefined): Promise<Report> {
     return report;
   }
   const [{ loadConfig }, { verifyOffline }] = await Promise.all([
-    import("../../config.ts"),
+    import("../../config/config.ts"),
     import("../../app/ledger.ts"),
   ]);
   const { config } = await loadConfig({ env: cli.env, flags: { dataDir } });
@@ -183,7 +183,7 @@ function progress(
 
 /** Public keys of a PEM file; there may be several, one per server. */
 async function keysIn(reference: string): Promise<string[]> {
-  const { publicKeyOf } = await import("../../ledger/key.ts");
+  const { publicKeyOf } = await import("../../storage/ledger/key.ts");
   const text = textOf(reference.replace(/^file:/, ""));
   const blocks = text.match(/-----BEGIN [^-]+-----[\s\S]+?-----END [^-]+-----/g) ?? [];
   const keys = blocks.map(publicKeyOf);
@@ -195,7 +195,7 @@ async function keysIn(reference: string): Promise<string[]> {
 }
 
 async function anchorsIn(file: string): Promise<(Checkpoint & Signed)[]> {
-  const { readCheckpoint } = await import("../../ledger/rollback.ts");
+  const { readCheckpoint } = await import("../../storage/ledger/rollback.ts");
   return textOf(file)
     .split("\n")
     .filter((line) => line !== "")

@@ -1,5 +1,5 @@
 // Whether a client with this key would be served, and what it would see: asked as a client asks.
-import { VERSION } from "../../version.ts";
+import { VERSION } from "../../util/version.ts";
 import type { Api } from "../client.ts";
 import { failed } from "../fail.ts";
 

@@ -1,5 +1,5 @@
-import type { Config } from "../../config.ts";
-import type { Owner } from "../../data-dir.ts";
+import type { Config } from "../../config/config.ts";
+import type { Owner } from "../../storage/data-dir.ts";
 import type { Cli } from "../cli.ts";
 import { findDataDir, liveOwner } from "../data-dir.ts";
 
@@ -14,7 +14,7 @@ export interface Place {
 }
 
 export async function findPlace(cli: Cli, file: string | undefined): Promise<Place> {
-  const { loadConfig, ConfigError } = await import("../../config.ts");
+  const { loadConfig, ConfigError } = await import("../../config/config.ts");
   try {
     const { config, origins } = await loadConfig({
       file,

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSandbox } from "../../sandbox/sandbox.ts";
+import { openSandbox } from "../../reach/sandbox/sandbox.ts";
 import type { Finding } from "./finding.ts";
 
 export async function checkSandbox(): Promise<Finding> {

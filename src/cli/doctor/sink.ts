@@ -1,6 +1,6 @@
 // Whether events can be sent on, and how many wait. The server goes on without: nothing here is a failure.
-import { AppError } from "../../errors.ts";
-import { openSink } from "../../sink/sink.ts";
+import { AppError } from "../../contract/errors.ts";
+import { openSink } from "../../storage/events/sink.ts";
 import type { Finding } from "./finding.ts";
 import type { Place } from "./place.ts";
 

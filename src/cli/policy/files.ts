@@ -1,7 +1,7 @@
 // What `ostiary policy` reads: Rego modules, and documents of data laid out by folder as OPA does it.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { DataFault, parseDocument, withDocument as placed } from "../../policy/files.ts";
+import { DataFault, parseDocument, withDocument as placed } from "../../governance/policy/files.ts";
 import { RegoObject } from "../../policy/rego/value.ts";
 import type { Value } from "../../policy/rego/index.ts";
 import { usage } from "../fail.ts";

@@ -1,6 +1,6 @@
 // How modules are read, and what a policy on the command line may use: this machine's clock and cryptography, no network.
 import { randomBytes } from "node:crypto";
-import { nodeCrypto } from "../../policy/node-crypto.ts";
+import { nodeCrypto } from "../../governance/policy/node-crypto.ts";
 import type { RegoPowers } from "../../policy/rego/index.ts";
 
 export interface Reading {

@@ -6,7 +6,7 @@ import { parseMoment } from "../duration.ts";
 import { orUsage } from "../documents.ts";
 import { usage } from "../fail.ts";
 import { counted } from "./show.ts";
-import { readFolder } from "../../governance/folder.ts";
+import { readFolder } from "../../governance/rules/files/folder.ts";
 import { printTable } from "../table.ts";
 
 export interface ReplayOptions {

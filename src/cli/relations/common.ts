@@ -1,5 +1,5 @@
 // What the verbs of `ostiary relations` share.
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../contract/errors.ts";
 import { usage } from "../fail.ts";
 import { readText } from "../policy/files.ts";
 

@@ -1,7 +1,7 @@
 // Whole sets of relationships from and to files, in the format of the SpiceDB playground.
 import { writeFileSync } from "node:fs";
-import { parsePlayground, playgroundText } from "../../relation/playground.ts";
-import { parseRelationship, relationshipText } from "../../relation/text.ts";
+import { parsePlayground, playgroundText } from "../../governance/relations/playground.ts";
+import { parseRelationship, relationshipText } from "../../governance/relations/text.ts";
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client.ts";
 import { fields } from "../render.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RelationTree } from "../../relation/relation.ts";
+import type { RelationTree } from "../../governance/relations/relation.ts";
 import { treeLines } from "./tree.ts";
 
 const tool = { type: "tool", id: "a" };

@@ -1,6 +1,6 @@
 // The expression behind a permission, drawn as a tree.
-import type { ObjectRef, RelationTree } from "../../relation/relation.ts";
-import { objectText, subjectText } from "../../relation/text.ts";
+import type { ObjectRef, RelationTree } from "../../governance/relations/relation.ts";
+import { objectText, subjectText } from "../../governance/relations/text.ts";
 
 /**
  *     tool:system/echo#execute  union

@@ -6,7 +6,7 @@ import {
   type ScriptedModel,
 } from "../../../test/fixtures/scripted-model.ts";
 import { openBench, type Bench, type BenchCall } from "../../../test/fixtures/tool-bench.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import askUser from "./ask_user.ts";
 import communicate from "./communicate.ts";
 import coordinate from "./coordinate.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 import { bracedPart } from "../../util/said-json.ts";
 
 const label = z.string().min(1).max(200);

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { schemaErrors, schemaFault } from "../../util/foreign-schema.ts";
-import type { Generated, ModelPower } from "../powers.ts";
-import { defineTool, toolError } from "../tool.ts";
+import type { Generated, ModelPower } from "../../contract/powers.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 import { withoutFence } from "../../util/said-json.ts";
 
 export default defineTool({

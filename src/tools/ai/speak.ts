@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 /** Spoken characters in a second, roughly; what the provider does not tell is estimated. */
 const CHARS_PER_SECOND = 15;

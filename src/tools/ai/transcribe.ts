@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 104_857_600;
 const SPOKEN = /\.(mp3|mp4|mpeg|mpga|m4a|wav|webm|ogg|oga|opus|flac)$/i;

@@ -9,7 +9,7 @@ import {
   type Site,
 } from "../../../test/fixtures/browser-site.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import read from "../file/read.ts";
 import click from "./click.ts";
 import close from "./close.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Json, JsonObject } from "../../call.ts";
-import { defineTool } from "../tool.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "browser/extract",

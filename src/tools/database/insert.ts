@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Json } from "../../call.ts";
-import { defineTool } from "../tool.ts";
+import type { Json } from "../../contract/call.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "database/insert",

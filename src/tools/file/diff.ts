@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_COMPARED_LINES } from "../../util/compare.ts";
 import { quote } from "../../util/quote.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 

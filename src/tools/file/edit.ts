@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Edit, Edited } from "../../util/edits.ts";
 import { quote } from "../../util/quote.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 const LIMITS = { maxBytes: MAX_BYTES, diffLines: 200, shownLines: 3, shownMatches: 20 };

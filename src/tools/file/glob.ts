@@ -2,7 +2,7 @@ import { z } from "zod";
 import { globFault } from "../../util/glob-fault.ts";
 import { globMatcher } from "../../util/glob.ts";
 import { quote } from "../../util/quote.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_ENTRIES = 10_000;
 const DEPTH = 64;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { globMatcher } from "../../util/glob.ts";
-import type { FileStat } from "../powers.ts";
-import { defineTool, toolError } from "../tool.ts";
+import type { FileStat } from "../../contract/powers.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_ENTRIES = 10_000;
 

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import diff from "./diff.ts";
 import glob from "./glob.ts";
 import search from "./search.ts";

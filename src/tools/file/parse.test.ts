@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { docx, pdf, zip } from "../../../test/fixtures/documents.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import parse from "./parse.ts";
 
 const has = (program: string): boolean => {

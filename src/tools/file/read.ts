@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mimeOf } from "../../util/mime.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 

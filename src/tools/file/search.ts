@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { globFault } from "../../util/glob-fault.ts";
 import { quote } from "../../util/quote.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_FILE_BYTES = 5_242_880;
 

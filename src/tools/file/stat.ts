@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mimeOf, mimeOfName } from "../../util/mime.ts";
 import { textOf } from "../../util/text.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { asOrdinaryUser } from "../../../test/fixtures/user.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import copy from "./copy.ts";
 import remove from "./delete.ts";
 import mkdir from "./mkdir.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { textOf } from "../../util/text.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_CONTENT = 10_485_760;
 const MAX_COMPARED = 1_048_576;

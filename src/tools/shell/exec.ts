@@ -2,7 +2,7 @@ import { z } from "zod";
 import { programNotes, programOutput } from "../../util/program-output.ts";
 import { quote } from "../../util/quote.ts";
 import { splitCommand } from "../../util/shell-words.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "shell/exec",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cutToBytes } from "../../util/lines.ts";
 import { quote } from "../../util/quote.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_DIFF_BYTES = 200_000;
 const MAX_ENTRIES = 1_000;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { programNotes, programOutput } from "../../util/program-output.ts";
-import type { ToolPowers } from "../powers.ts";
-import { defineTool, toolError } from "../tool.ts";
+import type { ToolPowers } from "../../contract/powers.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 /** Says which of its arguments are no installed distribution and no module. */
 const MISSING = `

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { cutToBytes } from "../../util/lines.ts";
 import { quote } from "../../util/quote.ts";
 import type { RunnerName } from "../../util/test-report.ts";
-import type { ToolPowers } from "../powers.ts";
-import { defineTool, toolError } from "../tool.ts";
+import type { ToolPowers } from "../../contract/powers.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 type Powers = Pick<ToolPowers, "files" | "process">;
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { evaluate, FUNCTION_NAMES } from "../../util/expression.ts";
 import { ArithmeticFault, type ArithmeticReason } from "../../util/rational.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const OPERATORS = { add: "+", sub: "-", mul: "*", div: "/", mod: "%", pow: "^" } as const;
 

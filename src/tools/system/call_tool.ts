@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import { passedOn } from "../../util/passed-on.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "system/call_tool",

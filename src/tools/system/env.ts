@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isSecretName, MASK } from "../../util/mask.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "system/env",

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { newUser } from "../../../test/fixtures/contract.ts";
-import type { Caller, JsonObject, Outcome } from "../../call.ts";
+import type { Caller, JsonObject, Outcome } from "../../contract/call.ts";
 
 let app: StartedApp;
 let ann: Caller;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const gate = z.strictObject({
   stage: z.string(),

@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import { fromProc, fromPs } from "../../run/powers/host/processes.ts";
+import { fromProc, fromPs } from "../../core/run/powers/host/processes.ts";
 import disk from "./disk.ts";
 import env from "./env.ts";
 import health from "./health.ts";

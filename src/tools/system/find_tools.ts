@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { FoundTool } from "../powers.ts";
-import { CATEGORIES, defineTool, RISKS } from "../tool.ts";
+import type { FoundTool } from "../../contract/powers.ts";
+import { CATEGORIES, defineTool, RISKS } from "../../contract/tool.ts";
 
 /** Schemas of other servers can be large: beyond this, the rest comes without. */
 const MAX_SCHEMA_CHARACTERS = 100_000;

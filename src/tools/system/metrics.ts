@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 const share = {
   total: z.number().describe("Bytes in all."),

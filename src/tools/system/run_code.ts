@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { plainly } from "../../util/passed-on.ts";
-import { CATEGORIES, defineTool } from "../tool.ts";
+import { CATEGORIES, defineTool } from "../../contract/tool.ts";
 
 const found = z.strictObject({
   limit: z.int().min(1).max(50).default(10),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { notesOf } from "../../util/web-answer.ts";
 import { headersInput, redirectInputs, urlInput } from "../../util/web-shapes.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 104_857_600;
 /** Progress is told every so many bytes. */

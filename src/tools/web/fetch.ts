@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mimeOf, notesOf } from "../../util/web-answer.ts";
 import { headersInput, redirectInputs, urlInput } from "../../util/web-shapes.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 const MAX_LINKS = 200;

@@ -8,7 +8,7 @@ import {
   redirectInputs,
   urlInput,
 } from "../../util/web-shapes.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "web/get",

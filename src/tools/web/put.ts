@@ -8,7 +8,7 @@ import {
   redirectInputs,
   urlInput,
 } from "../../util/web-shapes.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "web/put",

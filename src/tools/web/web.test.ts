@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
 import { openWeb, type Web } from "../../../test/fixtures/web.ts";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../../contract/tool.ts";
 import webDelete from "./delete.ts";
 import download from "./download.ts";
 import fetchPage from "./fetch.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import { runStatus, stepShape, stepView } from "../../util/run-shape.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "workflow/execute",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { runStatus } from "../../util/run-shape.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "workflow/list",

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { JsonObject } from "../../call.ts";
-import { defineTool } from "../tool.ts";
+import type { JsonObject } from "../../contract/call.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "workflow/schedule",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { pendingApproval, runStatus, stepShape, stepView } from "../../util/run-shape.ts";
-import { defineTool, toolError } from "../tool.ts";
+import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "workflow/status",

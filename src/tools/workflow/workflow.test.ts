@@ -1,7 +1,7 @@
 // The workflow tools with real powers; inner calls reach real tools, the gate is tested over the wire.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench, type BenchCall } from "../../../test/fixtures/tool-bench.ts";
-import type { JsonObject } from "../../call.ts";
+import type { JsonObject } from "../../contract/call.ts";
 import advancePhase from "./advance_phase.ts";
 import create from "./create.ts";
 import execute from "./execute.ts";

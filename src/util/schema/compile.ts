@@ -1,5 +1,5 @@
 // A schema becomes functions that call each other: no code is generated, and how far they go is bounded.
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { logicChecks, unevaluatedChecks } from "./logic.ts";
 import {
   freshSeen,

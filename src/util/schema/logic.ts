@@ -1,5 +1,5 @@
 // Keywords that put schemas together, and those that judge what no other keyword looked at.
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import {
   inPlace,
   isList,

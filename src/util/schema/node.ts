@@ -1,5 +1,5 @@
 // The parts of an interpreted schema: checks over values, and what one run over a value carries along.
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { canonicalJson } from "../json.ts";
 import type { LinearPattern } from "../linear-pattern.ts";
 

@@ -1,5 +1,5 @@
 // Keywords about objects and lists.
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { linearPattern, type LinearPattern } from "../linear-pattern.ts";
 import {
   inPlace,

@@ -1,5 +1,5 @@
 // Where the parts of a schema are, and what its references mean. Nothing is ever fetched.
-import type { Json, JsonObject } from "../../call.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
 import { isList, isObject, UnusableSchema, type Resource } from "./node.ts";
 
 const BASE = "schema:/";

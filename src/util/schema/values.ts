@@ -1,5 +1,5 @@
 // Keywords about a value by itself: its type, its choices, numbers and texts.
-import type { Json } from "../../call.ts";
+import type { Json } from "../../contract/call.ts";
 import { canonicalJson } from "../json.ts";
 import { linearPattern } from "../linear-pattern.ts";
 import {

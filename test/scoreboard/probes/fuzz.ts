@@ -1,6 +1,6 @@
 // Random requests to every endpoint: an answer below 500, and the server lives on. Without a guide by coverage.
-import { endpoints } from "../../../src/entry/api/index.ts";
-import { schemaOf } from "../../../src/entry/api/endpoint.ts";
+import { endpoints } from "../../../src/server/api/index.ts";
+import { schemaOf } from "../../../src/server/api/endpoint.ts";
 import { openCount, type Probe } from "../figure.ts";
 import { echoes, seeded, UNLIMITED } from "./shared.ts";
 

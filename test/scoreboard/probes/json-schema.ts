@@ -1,7 +1,7 @@
 // The suite of JSON Schema against the validator that judges arguments of foreign tools.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../../src/call.ts";
+import type { Json, JsonObject } from "../../../src/contract/call.ts";
 import { foreignSchema } from "../../../src/util/foreign-schema.ts";
 import { openCount, type Probe } from "../figure.ts";
 import { NotRun } from "../results.ts";

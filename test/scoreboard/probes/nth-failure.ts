@@ -1,6 +1,6 @@
 // Every use of the store fails once, one by one, over the same short story: what was acknowledged stays true.
 import { startApp, type StartedApp } from "../../fixtures/app.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/storage/store/store.ts";
 import { openCount, type Probe } from "../figure.ts";
 
 /** So many of the uses at most, spread evenly. */

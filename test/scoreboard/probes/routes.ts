@@ -1,5 +1,5 @@
 // Every route of the API without a key and, where it is for administrators, with a user's key.
-import { endpoints } from "../../../src/entry/api/index.ts";
+import { endpoints } from "../../../src/server/api/index.ts";
 import { openCount, type Probe } from "../figure.ts";
 import { keyFor, UNLIMITED } from "./shared.ts";
 

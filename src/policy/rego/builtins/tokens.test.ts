@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { nodeCrypto } from "../../node-crypto.ts";
+import { nodeCrypto } from "../../../governance/policy/node-crypto.ts";
 import { RegoObject, isArray } from "../value.ts";
 import { call, callValue, callWith, testContext } from "./testing.ts";
 

@@ -1,0 +1,170 @@
+// Questions to people: kept, shown, answered once. The answer is input for whoever asked, never an approval.
+import type { Call, Caller } from "../contract/call.ts";
+import { AppError } from "../contract/errors.ts";
+import type { QuestionRow, QuestionState, Store } from "../storage/store/store.ts";
+import type { Ids } from "../util/ids.ts";
+import { timed } from "./agents.ts";
+
+export interface Questions {
+  /** Waits for the answer, at most `waitMs`. */
+  ask(
+    call: Call,
+    signal: AbortSignal,
+    question: Pick<QuestionRow, "question" | "context" | "options">,
+    waitMs: number,
+  ): Promise<QuestionRow>;
+  /** One's own; administrators see those of the tenant. Looking at them shows them. */
+  list(caller: Caller, filter: { state?: QuestionState; limit: number }): Promise<QuestionRow[]>;
+  decide(caller: Caller, id: string, answer: string | null): Promise<QuestionRow>;
+  /** Closes what a crash left open: questions of calls that have ended. */
+  recover(): Promise<number>;
+}
+
+export interface QuestionsPowers {
+  readonly questions: Store["questions"];
+  /** Whoever asked may have ended without a word: a crash leaves the question behind. */
+  readonly executions: Pick<Store["executions"], "get">;
+  /** Others may answer on other instances. */
+  readonly shared: boolean;
+  readonly ids: Ids;
+  readonly now: () => number;
+  /** Tells whoever listens; durable when it resolves. */
+  readonly note: (
+    action: "question.asked" | "question.answered" | "question.declined",
+    who: Pick<Caller, "tenantId" | "userId">,
+    row: QuestionRow,
+  ) => Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** A person is asked so often, and no oftener. */
+const PER_MINUTE = 10;
+const MINUTE_MS = 60_000;
+const RECOVERED_AT_ONCE = 1_000;
+
+export function createQuestions(p: QuestionsPowers): Questions {
+  const waiting = new Map<string, () => void>();
+
+  async function visible(caller: Caller, id: string): Promise<QuestionRow> {
+    const row = await p.questions.get(caller.tenantId, id);
+    if (row && (row.userId === caller.userId || caller.role === "admin")) return row;
+    throw new AppError("NOT_FOUND", "unknown", `Question '${id}' not found`, {
+      remedy: "list your questions",
+    });
+  }
+
+  return {
+    async ask(call, signal, { question, context, options }, waitMs) {
+      const createdAt = p.now();
+      const { tenantId, userId } = call.caller;
+      const recent = await p.questions.list({ tenantId, userId }, PER_MINUTE);
+      const oldest = recent.at(PER_MINUTE - 1)?.createdAt ?? -Infinity;
+      if (oldest > createdAt - MINUTE_MS)
+        throw tooMany(Math.ceil((oldest + MINUTE_MS - createdAt) / 1_000));
+      const row: QuestionRow = {
+        id: p.ids.handle("qst", createdAt),
+        tenantId,
+        userId,
+        executionId: call.id,
+        question,
+        context,
+        options,
+        state: "pending",
+        answer: null,
+        answeredBy: null,
+        createdAt,
+        expiresAt: createdAt + waitMs,
+        presentedAt: null,
+        decidedAt: null,
+      };
+      await p.questions.ask(row);
+      let latest = row;
+      const until = performance.now() + waitMs;
+      try {
+        // Looked at before each wait, registered before each look: no answer is missed.
+        for (let told = false; latest.state === "pending" && !signal.aborted;) {
+          const { promise: woken, resolve } = Promise.withResolvers<void>();
+          waiting.set(row.id, resolve);
+          if (!told) await p.note("question.asked", call.caller, row);
+          told = true;
+          latest = (await p.questions.get(tenantId, row.id)) ?? latest;
+          const left = until - performance.now();
+          if (latest.state !== "pending" || left <= 0) break;
+          await timed(woken, p.shared ? Math.min(left, LOOK_EVERY_MS) : left, signal);
+        }
+      } finally {
+        waiting.delete(row.id);
+      }
+      if (latest.state !== "pending") return latest;
+      // Whoever asked has gone, or the time is over: nobody can answer any more.
+      const ended = await p.questions.expire(row.id, Math.max(p.now(), row.expiresAt));
+      return ended ?? (await p.questions.get(tenantId, row.id)) ?? latest;
+    },
+    async list(caller, { state, limit }) {
+      const mine = caller.role === "admin" ? {} : { userId: caller.userId };
+      const rows = await p.questions.list(
+        { tenantId: caller.tenantId, ...mine, ...(state === undefined ? {} : { state }) },
+        limit,
+      );
+      const open = rows.filter((row) => row.state === "pending").map(({ id }) => id);
+      await p.questions.presented(open, p.now());
+      return rows;
+    },
+    async decide(caller, id, answer) {
+      const row = await visible(caller, id);
+      if (answer !== null && row.options !== null && !row.options.includes(answer)) {
+        throw new AppError(
+          "BAD_REQUEST",
+          "invalid_input",
+          `answer: expected one of ${row.options.join(", ")}`,
+          {
+            remedy: "choose one of the options",
+            errors: [{ path: "/answer", message: `expected one of ${row.options.join(", ")}` }],
+          },
+        );
+      }
+      const asker = row.state === "pending" ? await p.executions.get(row.executionId) : null;
+      if (asker && asker.endTime !== null) {
+        await p.questions.expire(id, Math.max(p.now(), row.expiresAt));
+        throw new AppError(
+          "CONFLICT",
+          "not_running",
+          `question ${id}: the call that asked it has ended (${asker.status})`,
+          { remedy: "nothing is left to answer" },
+        );
+      }
+      const change = {
+        state: answer === null ? "declined" : "answered",
+        answer,
+        answeredBy: caller.userId,
+        at: p.now(),
+      } as const;
+      const decided = await p.questions.decide(id, change);
+      if (!decided)
+        throw new AppError(
+          "CONFLICT",
+          "not_running",
+          `question ${id} does not wait for an answer any more`,
+          { remedy: "list your questions to see what became of it" },
+        );
+      await p.note(answer === null ? "question.declined" : "question.answered", caller, decided);
+      waiting.get(id)?.();
+      return decided;
+    },
+    async recover() {
+      const left = await p.questions.left(RECOVERED_AT_ONCE);
+      for (const { id, expiresAt } of left)
+        await p.questions.expire(id, Math.max(p.now(), expiresAt));
+      return left.length;
+    },
+  };
+}
+
+function tooMany(retryAfterSeconds: number): AppError {
+  return new AppError(
+    "TOO_MANY_REQUESTS",
+    "rate_tool",
+    `the person was asked ${PER_MINUTE} questions within a minute`,
+    { remedy: "ask less, and several things in one question", retryAfterSeconds },
+  );
+}

@@ -1,0 +1,135 @@
+// The ordered verdicts as sentences: what was decided, where, and what would change the answer.
+import type { Caller, CallRequest, JsonObject, Level, Mode, Verdict } from "../../contract/call.ts";
+import { type Subject } from "../../contract/subject.ts";
+import { EXECUTE, judge, newTrail, VISIBLE } from "../gate/index.ts";
+import type { EnginePowers } from "./engine.ts";
+import type { AuditedRecord } from "../record/history.ts";
+import { translate } from "../../tools/aliases.ts";
+import type { ExecutionRecord } from "../../storage/store/store.ts";
+
+/** Whose call it is, or would be. */
+export interface Who {
+  readonly userId: string;
+  readonly keyId: string | null;
+  readonly capsuleId: string | null;
+  /** Of a call that is only imagined. */
+  readonly level?: Level;
+}
+
+export interface Explanation {
+  readonly tool: string;
+  readonly who: Who;
+  /** What the tool takes, where there is one. */
+  readonly inputSchema?: JsonObject;
+  readonly verdict: "allow" | "deny" | "hold";
+  /** One sentence for people. */
+  readonly summary: string;
+  readonly gates: readonly Verdict[];
+  /** What would have to change for another answer; one entry per refusing stage. */
+  readonly wouldChange: readonly string[];
+}
+
+/** The question: who, what, and (supposed) in which mode and when. */
+export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> {
+  readonly mode?: Mode;
+  /** Epoch ms. */
+  readonly at?: number;
+}
+
+/** Every stage is asked, also after a refusal. Null for a hidden tool: never an oracle, administrators excepted. */
+export async function explain(
+  caller: Caller,
+  request: ExplainRequest,
+  p: Pick<EnginePowers, "registry" | "gate">,
+  reader: Caller = caller,
+): Promise<Explanation | null> {
+  const { name, mode, at } = request;
+  const meant = translate(name, request.arguments ?? {});
+  const known = p.registry.get(meant.name);
+  const subject: Subject = {
+    caller,
+    tool: known && p.gate.governance.asGoverned(known, meant.arguments),
+    requestedName: name,
+    action: "execute",
+    id: null,
+    arguments: meant.arguments,
+    sessionId: null,
+    ip: null,
+    grant: null,
+    suppose: { ...(mode ? { mode } : {}), ...(at === undefined ? {} : { at }) },
+  };
+  const trail = newTrail();
+  for (const stage of EXECUTE) trail.gates.push(await judge(stage, subject, p.gate, trail));
+  const hidden = trail.gates.some(
+    ({ verdict, code }, index) =>
+      index < VISIBLE.length && verdict !== "allow" && code !== "FORBIDDEN",
+  );
+  if (reader.role === "admin") return told(subject, trail.gates);
+  return hidden ? null : told(subject, trail.gates.map(withoutData));
+}
+
+/** What a stage read may tell of other people: for administrators. */
+function withoutData({ read: _read, ...verdict }: Verdict): Verdict {
+  return verdict;
+}
+
+function told(subject: Subject, gates: readonly Verdict[]): Explanation {
+  const tool = subject.tool?.name ?? subject.requestedName;
+  const { userId: who, keyId, capsuleId, level } = subject.caller;
+  const refusing = gates.filter((gate) => gate.verdict !== "allow");
+  const [first] = refusing;
+  const summary = !first
+    ? `${who} may run ${tool}: all ${gates.length} stages allow it.`
+    : first.verdict === "hold"
+      ? `${who} may run ${tool} once a person agrees: ${first.message}`
+      : `${who} may not run ${tool}: stage ${first.stage} says ${first.verdict} (${first.reason}): ${first.message}`;
+  return {
+    tool,
+    who: { userId: who, keyId, capsuleId, level },
+    ...(subject.tool ? { inputSchema: subject.tool.inputSchema } : {}),
+    verdict: first?.verdict ?? "allow",
+    summary,
+    gates,
+    wouldChange: refusing.map((gate) => `${gate.stage}: ${gate.remedy ?? gate.message}`),
+  };
+}
+
+/** What was decided about a call on record. */
+export function explainRecord(record: AuditedRecord): Explanation {
+  const gates = (record.audit?.gates ?? record.gates) as unknown as readonly Verdict[];
+  const refusals = gates.filter((gate) => gate.verdict !== "allow");
+  const [first] = refusals;
+  return {
+    tool: record.audit?.toolName ?? record.toolName,
+    who: { userId: record.userId, keyId: record.keyId, capsuleId: record.capsuleId },
+    verdict: first?.verdict ?? "allow",
+    summary: first ? refusedText(first) : endedText(record, gates.length),
+    gates,
+    wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
+  };
+}
+
+function refusedText({ stage, verdict, message, reason }: Verdict): string {
+  const word = verdict === "deny" ? "Refused" : "Held";
+  return `${word} by ${stage}: ${message ?? reason ?? "no reason recorded"}`;
+}
+
+function endedText(record: ExecutionRecord, stages: number): string {
+  const error = record.error === null ? "" : `: ${record.error}`;
+  if (stages === 0) return `No stage was asked; it ended as ${record.status}${error}`;
+  return `Allowed by all ${stages} stages; it ended as ${record.status}${error}`;
+}
+
+/** Administrators get what happened to anybody's call, others what happened to their own, as far as they may know. */
+export async function explainPast(
+  caller: Caller,
+  executionId: string,
+  p: Pick<EnginePowers, "recordOf" | "auditedOf">,
+): Promise<Explanation | null> {
+  const audited = await p.auditedOf(caller, executionId);
+  if (audited) return explainRecord(audited);
+  const record = await p.recordOf(caller, executionId);
+  // The owner's record says nothing about a hidden tool.
+  if (!record || (record.errorCode === "NOT_FOUND" && record.runner === null)) return null;
+  return explainRecord(record);
+}

@@ -1,0 +1,84 @@
+// A request becomes a Call: id, trace, the tool behind the name, and the deadline.
+import type { Call, Caller, CallRequest } from "../../contract/call.ts";
+import { AppError } from "../../contract/errors.ts";
+import type { Governance } from "../../governance/rules/governance.ts";
+import { translate } from "../../tools/aliases.ts";
+import type { Registry } from "../../tools/registry.ts";
+import type { Tool } from "../../contract/tool.ts";
+import type { Ids } from "../../util/ids.ts";
+import { traceFrom } from "../../util/trace.ts";
+
+export interface OpenCallPowers {
+  readonly registry: Pick<Registry, "get">;
+  readonly governance: Pick<Governance, "asGoverned">;
+  readonly ids: Ids;
+  readonly now: () => number;
+  readonly defaultTimeoutMs: number;
+  readonly maxTimeoutMs: number;
+  /** Whether a trace that begins here is recorded; absent while tracing is off. */
+  readonly samples?: (traceId: string) => boolean;
+}
+
+const MIN_TIMEOUT_MS = 1_000;
+const MAX_NAME = 256;
+const MAX_KEY = 255;
+const MAX_METADATA_BYTES = 16_384;
+
+export function openCall(
+  caller: Caller,
+  request: CallRequest,
+  p: OpenCallPowers,
+): Omit<Call, "signal"> {
+  if (request.name.length === 0 || request.name.length > MAX_NAME) {
+    throw invalid("/name", `expected 1 to ${MAX_NAME} characters, got ${request.name.length}`);
+  }
+  const key = request.idempotencyKey ?? null;
+  if (key !== null && (key.length === 0 || key.length > MAX_KEY)) {
+    throw invalid("/idempotencyKey", `expected 1 to ${MAX_KEY} characters, got ${key.length}`);
+  }
+  const metadata = request.context?.metadata ?? null;
+  // Kept as it is in every record of the call, so it is small or refused.
+  if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
+    throw invalid("/context/metadata", `expected at most ${MAX_METADATA_BYTES} bytes`);
+  }
+  const meant = translate(request.name, request.arguments ?? {});
+  const known = p.registry.get(meant.name);
+  const tool = known && p.governance.asGoverned(known, meant.arguments);
+  const startedAt = p.now();
+  return {
+    id: p.ids.execution(startedAt),
+    action: "execute",
+    caller,
+    requestedName: request.name,
+    tool,
+    arguments: meant.arguments,
+    timeoutMs: deadlineOf(request.timeoutMs, tool, p),
+    sessionId: request.context?.sessionId ?? null,
+    metadata,
+    idempotencyKey: key,
+    entry: request.entry,
+    ip: request.ip ?? null,
+    grant: null,
+    trace: traceFrom(request, p.ids, p.samples),
+    startedAt,
+    onProgress: request.onProgress ?? null,
+    client: request.client ?? null,
+  };
+}
+
+/** The caller's timeout, else the tool's, else the default; between 1 s and the maximum, never unlimited (C17). */
+function deadlineOf(asked: number | undefined, tool: Tool | null, p: OpenCallPowers): number {
+  if (asked === undefined) return Math.min(tool?.timeoutMs ?? p.defaultTimeoutMs, p.maxTimeoutMs);
+  if (Number.isInteger(asked) && asked >= MIN_TIMEOUT_MS && asked <= p.maxTimeoutMs) return asked;
+  throw invalid(
+    "/timeout",
+    `expected a whole number of ms from ${MIN_TIMEOUT_MS} to ${p.maxTimeoutMs}, got ${asked}`,
+  );
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, {
+    remedy: `correct ${path.slice(1)}`,
+    errors: [{ path, message }],
+  });
+}

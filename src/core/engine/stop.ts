@@ -1,0 +1,46 @@
+// How executions are stopped from outside: by their owner, or because the server goes down.
+import type { Caller } from "../../contract/call.ts";
+import { AppError } from "../../contract/errors.ts";
+import type { EnginePowers } from "./engine.ts";
+
+/** Answers once the end is recorded. Foreign ids look like unknown ones. */
+export async function cancel(
+  caller: Caller,
+  executionId: string,
+  note: string | null,
+  p: Pick<EnginePowers, "active" | "approvals" | "recordOf">,
+): Promise<void> {
+  const entry = p.active.get(executionId);
+  if (
+    entry &&
+    entry.call.caller.userId === caller.userId &&
+    entry.call.caller.tenantId === caller.tenantId
+  ) {
+    entry.note = note;
+    entry.abort("user");
+    return entry.ended;
+  }
+  if ((await p.recordOf(caller, executionId)) !== null) {
+    // It waits for a person: whoever asked may take the question back.
+    if (await p.approvals.withdraw(caller, executionId)) return;
+    throw new AppError("CONFLICT", "not_running", `execution ${executionId} is not running`, {
+      remedy: "only running executions can be cancelled",
+    });
+  }
+  throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, {
+    remedy: "list your executions",
+  });
+}
+
+/** Waits for what runs, then cancels the rest with reason shutdown. */
+export async function drain(
+  graceMs: number,
+  { active }: Pick<EnginePowers, "active">,
+): Promise<void> {
+  const all = (): Promise<unknown> => Promise.all(active.all().map((entry) => entry.ended));
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([all(), new Promise((resolve) => (timer = setTimeout(resolve, graceMs)))]);
+  clearTimeout(timer);
+  for (const entry of active.all()) entry.abort("shutdown");
+  await all();
+}

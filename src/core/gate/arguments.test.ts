@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import {
+  ask,
+  testGovernance,
+  testPowers,
+  testSubject,
+  testTool,
+} from "../../../test/fixtures/gate.ts";
+import { governanceOf } from "../../../test/fixtures/governance.ts";
+import type { ArgumentFinding, ArgumentSubject } from "../../governance/rules/governance.ts";
+import { argumentRules } from "./arguments.ts";
+import { allow, judge, newTrail } from "./stage.ts";
+
+const finding = (
+  kind: ArgumentFinding["kind"],
+  reason: string,
+  path = "/path",
+): ArgumentFinding => ({
+  kind,
+  reason,
+  path,
+  value: "x",
+  message: `${reason} here`,
+  suggestion: "do otherwise",
+  rule: { at: "tools.yaml:7", text: "- $HOME/.ssh" },
+});
+const found = (...findings: ArgumentFinding[]) => ({
+  governance: testGovernance({ judgeArguments: () => findings }),
+});
+const reader = testTool({ touches: [{ argument: "/path", kind: "path", access: "read" }] });
+
+describe("R099 R100: findings become a verdict", () => {
+  it("nothing found: allowed, at once and with the shared answer", () => {
+    expect(ask(argumentRules, {}, { governance: governanceOf() })).toBe(allow());
+  });
+
+  it("a refusal names each value, its remedy and the first rule", () => {
+    const answer = ask(
+      argumentRules,
+      {},
+      found(
+        finding("ask", "host_asks"),
+        finding("deny", "path_forbidden"),
+        finding("deny", "size_exceeded", "/content"),
+      ),
+    );
+    expect(answer).toEqual({
+      kind: "deny",
+      code: "FORBIDDEN",
+      reason: "path_forbidden",
+      message: "path_forbidden here",
+      remedy: "do otherwise",
+      rule: "tools.yaml:7",
+      errors: [
+        { path: "/path", message: "path_forbidden here", suggestion: "do otherwise" },
+        { path: "/content", message: "size_exceeded here", suggestion: "do otherwise" },
+      ],
+    });
+  });
+
+  it("questions are put together, under the first one's reason", () => {
+    const answer = ask(
+      argumentRules,
+      {},
+      found(finding("ask", "command_asks"), finding("ask", "host_asks")),
+    );
+    expect(answer).toEqual({
+      kind: "allow",
+      rule: "tools.yaml:7",
+      ask: {
+        reason: "command_asks",
+        message: "command_asks here; host_asks here",
+        rule: "tools.yaml:7",
+      },
+    });
+  });
+
+  it("a waiver takes the question of the mode back, and no other", async () => {
+    const trail = newTrail();
+    trail.asks.push({ reason: "mode_asks", message: "" }, { reason: "tool_asks", message: "" });
+    const verdict = await judge(
+      argumentRules,
+      testSubject(),
+      testPowers(found(finding("waive", "unattended_path"))),
+      trail,
+    );
+    expect(verdict).toMatchObject({
+      stage: "arguments",
+      verdict: "allow",
+      waives: "mode_asks",
+      rule: "tools.yaml:7",
+    });
+    expect(trail.asks.map(({ reason }) => reason)).toEqual(["tool_asks"]);
+  });
+});
+
+describe("with the shipped governance", () => {
+  const powers = { governance: governanceOf() };
+
+  it("R096: a forbidden path is refused with the file's line", async () => {
+    const answer = await ask(
+      argumentRules,
+      { tool: reader, arguments: { path: "~/.ssh/id" } },
+      powers,
+    );
+    expect(answer).toMatchObject({
+      reason: "path_forbidden",
+      rule: expect.stringMatching(/^tools\.yaml:\d+$/) as string,
+      errors: [{ path: "/path" }],
+    });
+    expect(answer).not.toHaveProperty("ruleText");
+    expect(await ask(argumentRules, { tool: reader, arguments: { path: "a.txt" } }, powers)).toBe(
+      allow(),
+    );
+  });
+
+  it("supposed: the rule's text and what was judged are shown", async () => {
+    const subject = { tool: reader, arguments: { path: "~/.ssh/id" }, suppose: {} };
+    expect(await ask(argumentRules, subject, powers)).toMatchObject({
+      kind: "deny",
+      ruleText: "- $HOME/.ssh",
+      read: [{ kind: "deny", path: "/path", value: "~/.ssh/id", reason: "path_forbidden" }],
+    });
+    expect(ask(argumentRules, { suppose: {} }, found(finding("ask", "host_asks")))).toMatchObject({
+      kind: "allow",
+      ruleText: "- $HOME/.ssh",
+      read: [{ kind: "ask" }],
+    });
+  });
+});
+
+it("the rules hear the present mode, or the supposed one", async () => {
+  const heard: string[] = [];
+  const governance = testGovernance({
+    judgeArguments: ({ mode }: ArgumentSubject) => (heard.push(mode), []),
+  });
+  await ask(argumentRules, {}, { governance });
+  await ask(argumentRules, { suppose: { mode: "ALERT" } }, { governance });
+  expect(heard).toEqual(["NORMAL", "ALERT"]);
+});
+
+it("a call without a tool never gets past it", () => {
+  expect(ask(argumentRules, { tool: null })).toMatchObject({ code: "NOT_FOUND" });
+});
+
+it("a rule that cannot be evaluated denies", async () => {
+  const broken = [
+    () => {
+      throw new Error("broken");
+    },
+    () => Promise.reject(new Error("broken")),
+  ];
+  for (const judgeArguments of broken) {
+    const verdict = await judge(
+      argumentRules,
+      testSubject(),
+      testPowers({ governance: testGovernance({ judgeArguments }) }),
+      newTrail(),
+    );
+    expect(verdict).toMatchObject({
+      verdict: "deny",
+      reason: "engine_unavailable",
+      engine: "governance",
+    });
+  }
+});

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { ask, testCaller, testPowers, testSubject } from "../../../test/fixtures/gate.ts";
+import { capsule } from "./capsule.ts";
+import { judge, newTrail } from "./stage.ts";
+
+it("R034: a tool linked to the caller's capsule passes", () => {
+  expect(ask(capsule)).toEqual({ kind: "allow" });
+});
+
+it("R031: without a capsule, outside it, or with an unknown one the tool does not exist", async () => {
+  const answers = [
+    ask(capsule, { caller: testCaller({ capsuleId: null }) }),
+    ask(capsule, {}, { capsule: () => new Set(["system/other"]) }),
+    ask(capsule, {}, { capsule: () => null }),
+    await ask(capsule, {}, { capsule: () => Promise.resolve(null) }),
+    ask(capsule, { tool: null }),
+  ];
+  for (const answer of answers) expect(answer).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
+});
+
+it("a caller who is narrowed to some tools sees no others of the capsule", () => {
+  const narrowed = (only: string[]) => ask(capsule, { caller: testCaller({ only }) });
+  expect(narrowed(["system/probe"])).toEqual({ kind: "allow" });
+  for (const only of [[], ["system/other"]])
+    expect(narrowed(only)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
+});
+
+it("waits for a capsule that must be read first", async () => {
+  const powers = testPowers({ capsule: () => Promise.resolve(new Set(["system/probe"])) });
+  expect(await ask(capsule, {}, powers)).toEqual({ kind: "allow" });
+});
+
+it("L04: a store that does not answer denies and names the engine", async () => {
+  const powers = testPowers({ capsule: () => Promise.reject(new Error("gone")) });
+  expect(await judge(capsule, testSubject(), powers, newTrail())).toMatchObject({
+    stage: "capsule",
+    verdict: "deny",
+    code: "UNAVAILABLE",
+    reason: "engine_unavailable",
+    engine: "store",
+  });
+});

@@ -1,0 +1,206 @@
+// What a stage is and how one is judged: in order, timed, and failing closed in one place.
+import type { ApprovalGate } from "../../governance/approvals/approval.ts";
+import type { Call, Json, Mode, RateWindow, Verdict } from "../../contract/call.ts";
+import type { Code, FieldFault } from "../../contract/errors.ts";
+import type { Allowlist, Governance } from "../../governance/rules/governance.ts";
+import type { Budgets } from "../../governance/limits/budget.ts";
+import type { Rates } from "../../governance/limits/rate.ts";
+import type { ModeAuthority } from "../../governance/modes/mode.ts";
+import type { Policies } from "../../governance/policy/policy.ts";
+import type { Relations } from "../../governance/relations/relation.ts";
+import type { Ask, Subject } from "../../contract/subject.ts";
+import type { Provider } from "../../contract/tool.ts";
+import type { Validators } from "./validators.ts";
+
+/** What stages may use: one field per engine. */
+export interface GatePowers {
+  /** The flag `mcp_tools`: off, no tool exists for anybody (C30). */
+  readonly toolsOn: boolean;
+  /** Who runs tools that live elsewhere, as far as a runner for them exists. */
+  readonly providers: ReadonlySet<Provider>;
+  /** Tools of a capsule, or null when there is no such active capsule. */
+  readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
+  readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
+  readonly policies: Pick<Policies, "decide" | "remembered">;
+  readonly allowlist: Allowlist;
+  readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
+  readonly governance: Governance;
+  readonly validators: Validators;
+  readonly rates: Rates;
+  readonly budgets: Pick<Budgets, "reserve" | "peek">;
+  readonly approvals: ApprovalGate;
+  readonly now: () => number;
+}
+
+export interface CapsuleTools {
+  has(toolName: string): boolean;
+}
+
+export type Decision =
+  | Allow
+  | ({ readonly kind: "deny"; readonly code: Code; readonly reason: string } & Told)
+  | ({ readonly kind: "hold"; readonly reason: string } & Told);
+
+interface Allow {
+  readonly kind: "allow";
+  readonly ask?: Ask;
+  /** Reason of an ask of an earlier stage that need not be put after all. */
+  readonly waives?: string;
+  /** It runs unasked because a list says so: in the narrowest box. */
+  readonly confines?: true;
+  /** Gives back what this yes took, when the call is refused after all. */
+  readonly undo?: () => void | Promise<void>;
+  readonly windows?: readonly RateWindow[];
+  readonly rule?: string;
+  readonly engine?: string;
+  readonly shadow?: NonNullable<Verdict["shadow"]>;
+  readonly ruleText?: string;
+  readonly read?: Json;
+}
+
+interface Told {
+  readonly message: string;
+  readonly remedy?: string;
+  readonly rule?: string;
+  readonly engine?: string;
+  readonly errors?: readonly FieldFault[];
+  readonly retryAfterSeconds?: number;
+  readonly windows?: readonly RateWindow[];
+  readonly shadow?: NonNullable<Verdict["shadow"]>;
+  readonly ruleText?: string;
+  readonly read?: Json;
+}
+
+/** What one pass through the gate leaves behind. */
+export interface Trail {
+  readonly gates: Verdict[];
+  readonly asks: Ask[];
+  readonly undo: (() => void | Promise<void>)[];
+  windows: readonly RateWindow[];
+  /** A list let it run unasked. */
+  confined: boolean;
+  /** The stages that had to wait for their engine; null: none. */
+  waited: string[] | null;
+  /** When the last stage ended: the next one begins. One look at the clock a stage instead of two. */
+  at: number;
+}
+
+export const newTrail = (): Trail => ({
+  gates: [],
+  asks: [],
+  undo: [],
+  windows: [],
+  confined: false,
+  waited: null,
+  at: performance.now(),
+});
+
+export interface Stage {
+  readonly name: string;
+  /** The engine named when the stage cannot decide. */
+  readonly engine: string;
+  /** True: a no means that the tool does not exist for this caller. */
+  readonly hides: boolean;
+  /** Longest it may think before its engine counts as missing, ms (threats §6). */
+  readonly limitMs?: number;
+  /** `trail` is what the stages before it left: to be read only. */
+  decide(
+    subject: Subject,
+    powers: GatePowers,
+    trail: Readonly<Trail>,
+  ): Decision | Promise<Decision>;
+}
+
+const ALLOW: Decision = Object.freeze({ kind: "allow" });
+export const allow = (): Decision => ALLOW;
+export const deny = (code: Code, reason: string, told: Told): Decision => ({
+  kind: "deny",
+  code,
+  reason,
+  ...told,
+});
+
+/** The one answer for whatever is not visible: unknown, disabled, not in the capsule, forbidden alike (C23). */
+export const notFound = (subject: Subject): Decision =>
+  deny("NOT_FOUND", "unknown", {
+    message: `Tool '${subject.requestedName}' not found`,
+    remedy: "list the tools you may use",
+  });
+
+const STAGE_LIMIT_MS = 500;
+
+/** A stage that throws or is too slow denies, and says which engine was missing. No stage has its own catch. */
+export function judge(
+  stage: Stage,
+  subject: Subject,
+  powers: GatePowers,
+  trail: Trail,
+): Verdict | Promise<Verdict> {
+  const began = trail.at;
+  try {
+    const decision = stage.decide(subject, powers, trail);
+    if (!(decision instanceof Promise)) return stamp(stage, decision, began, trail);
+    return settle(stage, decision, began, trail);
+  } catch {
+    return stamp(stage, unavailable(stage), began, trail);
+  }
+}
+
+async function settle(
+  stage: Stage,
+  pending: Promise<Decision>,
+  began: number,
+  trail: Trail,
+): Promise<Verdict> {
+  (trail.waited ??= []).push(stage.name);
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const late = new Promise<Decision>((resolve) => {
+    const giveUp = (): void => {
+      resolve(unavailable(stage));
+      // What a late yes has taken is given back: nobody will use it.
+      pending
+        .then((decision) => decision.kind === "allow" && decision.undo?.())
+        .catch(() => undefined);
+    };
+    // A busy process must not take itself for a slow engine: an answer that has arrived is read first.
+    timer = setTimeout(() => (turn = setImmediate(giveUp)), stage.limitMs ?? STAGE_LIMIT_MS);
+  });
+  try {
+    return stamp(stage, await Promise.race([pending, late]), began, trail);
+  } catch {
+    return stamp(stage, unavailable(stage), began, trail);
+  } finally {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  }
+}
+
+function unavailable(stage: Stage): Decision {
+  return deny("UNAVAILABLE", "engine_unavailable", {
+    message: `the ${stage.engine} engine did not answer stage ${stage.name}`,
+    remedy: "try again; if it stays so, an operator must look at the server's health page",
+    engine: stage.engine,
+  });
+}
+
+function stamp(stage: Stage, decision: Decision, began: number, trail: Trail): Verdict {
+  trail.at = performance.now();
+  const ms = Math.round((trail.at - began) * 1000) / 1000;
+  if (decision === ALLOW) return { stage: stage.name, verdict: "allow", ms };
+  if (decision.windows) trail.windows = decision.windows;
+  if (decision.kind === "allow") {
+    const { kind, ask, undo, windows: _windows, confines, ...rest } = decision;
+    if (confines) trail.confined = true;
+    if (rest.waives !== undefined) withdraw(trail.asks, rest.waives);
+    if (ask) trail.asks.push(ask);
+    if (undo) trail.undo.push(undo);
+    return { stage: stage.name, verdict: kind, ms, ...rest, ...(ask ? { asks: ask.reason } : {}) };
+  }
+  const { kind, windows: _windows, ...rest } = decision;
+  return { stage: stage.name, verdict: kind, ms, ...rest };
+}
+
+function withdraw(asks: Ask[], reason: string): void {
+  for (let at = asks.length - 1; at >= 0; at--) if (asks[at]?.reason === reason) asks.splice(at, 1);
+}

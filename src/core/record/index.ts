@@ -1,0 +1,377 @@
+// Notes every attempt durably: the start before the first effect, the end before the answer.
+import type { Call, Json, JsonObject, Mode, Outcome, Verdict } from "../../contract/call.ts";
+import { AppError } from "../../contract/errors.ts";
+import type {
+  Action,
+  EndBody,
+  EventFacts,
+  LogEvent,
+  ResultRoom,
+  StartBody,
+  Store,
+  WrittenEnd,
+  WrittenStart,
+} from "../../storage/store/store.ts";
+import { packGates, type PackedGates } from "../../util/gates.ts";
+import { FILES_LOST_REMEDY, FilesLost } from "../../util/kept-files.ts";
+import type { Masker } from "../../util/masker.ts";
+import type { Turns } from "../../util/turns.ts";
+import { fitsSurely, keepInTurns, type Kept } from "./cut.ts";
+import { withoutPictures } from "./pictures.ts";
+import { createStartText } from "./start-text.ts";
+
+export interface Recorded {
+  readonly seq: number;
+  readonly event: LogEvent;
+}
+
+/** What a call uses of its tenant's budget, as the record counts it. */
+export interface BudgetBook {
+  /** Counted at the start. */
+  amounts(call: Call): Readonly<Record<string, number>>;
+  /** Was a reservation made for it, that the start turns into use? */
+  isReserved(call: Call): boolean;
+  /** Corrections at the end. */
+  settle(call: Call, outcome: Outcome): Readonly<Record<string, number>>;
+}
+
+export interface Recorder {
+  /** The start of an execution; durable when it resolves. */
+  begin(call: Call, gates: readonly Verdict[], status: "running" | "pending"): Promise<void>;
+  /** A call that waits for a person: it has a record, but has not begun. */
+  hold(call: Call, gates: readonly Verdict[], approvalId: string): Promise<void>;
+  /** The end of an execution that was begun. `isFetched`: its result is asked for later, so it is kept whole for a while. */
+  end(call: Call, outcome: Outcome, isFetched?: boolean): Promise<void>;
+  /** A call that was refused: start and end in one event. */
+  refuse(call: Call, outcome: Outcome): Promise<void>;
+  /** Anything else worth keeping: keys, users, sign-ins, the server itself. */
+  note(action: Action, who: { tenantId: string; userId: string }, body: Json): Promise<void>;
+}
+
+/** Bytes as JSON. */
+export interface RecordLimits {
+  readonly arguments: number;
+  readonly result: number;
+  /** Of the arguments for a tool that the caller cannot know. */
+  readonly unknownTool: number;
+  /** Of whole results that are fetched later. */
+  readonly fetched: ResultRoom;
+}
+
+export interface RecorderPowers {
+  readonly log: Store["log"];
+  readonly results: Pick<Store["results"], "put">;
+  readonly limits: RecordLimits;
+  readonly instanceId: string;
+  readonly now: () => number;
+  readonly mode: () => Mode;
+  readonly budget: BudgetBook;
+  readonly masker: Pick<Masker, "text" | "value" | "valueInTurns">;
+  /** For what is large. */
+  readonly turns: Pick<Turns, "next">;
+  /** Told when an event could not be written. */
+  readonly onFailed: (cause: unknown) => void;
+  /** Told of an execution whose end could not be written. */
+  readonly onEndLost?: (executionId: string) => void;
+  /** Told of each event once it is durable. */
+  readonly onRecorded: (recorded: Recorded) => void;
+}
+
+const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
+  success: "tool.execution.complete",
+  failed: "tool.execution.failed",
+  cancelled: "tool.execution.cancelled",
+};
+
+const ENDS: readonly Action[] = Object.values(END_ACTION);
+
+export function createRecorder(p: RecorderPowers): Recorder {
+  const append = (event: LogEvent, known?: EventFacts): Promise<void> =>
+    p.log.append(event, known).then(
+      (seq) => p.onRecorded({ seq, event }),
+      (cause: unknown) => failed(event, cause),
+    );
+  const failed = (event: LogEvent, cause: unknown): never => {
+    p.onFailed(cause);
+    if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
+    throw unrecordable(cause);
+  };
+  /** Without it the end still counts: whoever asks is told that the result was not kept. */
+  const putWhole = (call: Call, at: number, whole: Json): Promise<void> => {
+    const { tenantId, userId } = call.caller;
+    const row = { executionId: call.id, tenantId, userId, at, body: JSON.stringify(whole) };
+    return p.results.put(row, p.limits.fetched).catch(() => undefined);
+  };
+  const startText = createStartText();
+  const appendOf = (
+    action: Action,
+    call: Call,
+    at: number,
+    text: string,
+    known: EventFacts,
+  ): Promise<void> => {
+    const { tenantId, userId: actor } = call.caller;
+    return append({ tenantId, at, action, actor, executionId: call.id, body: text }, known);
+  };
+  const begin = (action: Action, call: Call, body: WrittenStart): Promise<void> =>
+    appendOf(action, call, call.startedAt, startText(call, body), body);
+  /** Starts whose arguments are large, and still being worked on: the ends wait for them. */
+  const late = new Map<string, Promise<unknown>>();
+  const inTurns = { mask: p.masker.valueInTurns, turns: p.turns };
+  /** At once when the value surely fits, as nearly all do. */
+  const masked = <T extends Json>(value: T, maxBytes: number): Kept<T> | Promise<Kept<T>> =>
+    fitsSurely(value, maxBytes)
+      ? { value: p.masker.value(value), cut: null }
+      : keepInTurns(value, maxBytes, inTurns).catch(unwritten);
+  const argumentsOf = (call: Call, visible = true): ReturnType<typeof masked<JsonObject>> => {
+    // The same for a hidden tool as for one that does not exist: the difference would tell which it is.
+    const isUnknown = call.tool === null || !visible;
+    return masked(call.arguments, isUnknown ? p.limits.unknownTool : p.limits.arguments);
+  };
+  const start = (
+    action: Action,
+    call: Call,
+    body: WrittenStart,
+    kept: Promise<Kept<JsonObject>>,
+  ): Promise<void> => {
+    late.set(call.id, kept);
+    return kept
+      .then((args) => begin(action, call, withArguments(body, args)))
+      .finally(() => late.delete(call.id));
+  };
+  const resultOf = ({ recorded, output }: Outcome): KeptResult | Promise<KeptResult> => {
+    const given = withoutPictures(recorded === undefined ? output : recorded);
+    // What a runner gave is masked already.
+    const isMasked = recorded !== undefined;
+    if (!fitsSurely(given, p.limits.result)) return largeResult(given, isMasked).catch(unwritten);
+    const value = isMasked ? given : p.masker.value(given);
+    return { value, cut: null, whole: value };
+  };
+  const largeResult = async (given: Json, isMasked: boolean): Promise<KeptResult> => {
+    const whole = isMasked ? given : await p.masker.valueInTurns(given);
+    const kept = await keepInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
+    return { ...kept, whole };
+  };
+  const finish = (
+    call: Call,
+    body: WrittenEnd,
+    result: KeptResult,
+    isFetched: boolean,
+  ): Promise<void> => {
+    const { status, endTime } = body;
+    const action = END_ACTION[status === "success" || status === "cancelled" ? status : "failed"];
+    const append = (): Promise<void> => appendOf(action, call, endTime, JSON.stringify(body), body);
+    // There before anybody can know that it ended.
+    return isFetched && result.cut ? putWhole(call, endTime, result.whole).then(append) : append();
+  };
+  return {
+    begin(call, gates, status) {
+      const kept = argumentsOf(call);
+      if (!(kept instanceof Promise))
+        return begin("tool.execution.start", call, startBody(call, gates, status, kept, p));
+      return start("tool.execution.start", call, startBody(call, gates, status, NOT_YET, p), kept);
+    },
+    async hold(call, gates, approvalId) {
+      const kept = await argumentsOf(call);
+      const body = { ...startBody(call, gates, "pending", kept, p), approvalId };
+      return begin("tool.execution.held", call, body);
+    },
+    end(call, outcome, isFetched = false) {
+      const delta = p.budget.settle(call, outcome);
+      const began = late.size === 0 ? undefined : late.get(call.id);
+      const result = resultOf(outcome);
+      if (began === undefined && !(result instanceof Promise))
+        return finish(call, endBody(call, outcome, delta, result, p), result, isFetched);
+      return Promise.all([result, began]).then(
+        ([kept]) => finish(call, endBody(call, outcome, delta, kept, p), kept, isFetched),
+        (cause: unknown) => {
+          p.onEndLost?.(call.id);
+          throw cause;
+        },
+      );
+    },
+    async refuse(call, outcome) {
+      const [args, result] = await Promise.all([
+        argumentsOf(call, outcome.visible),
+        resultOf(outcome),
+      ]);
+      const start = startBody(call, outcome.gates, "failed", args, p);
+      // Nothing was counted yet: a refused call has nothing to settle.
+      const end = endBody(call, outcome, NOTHING, result, p);
+      const body = {
+        ...start,
+        ...(outcome.visible ? {} : hidden(call, outcome.gates, p)),
+        ...end,
+        metadata: start.metadata,
+      };
+      return appendOf("tool.execution.denied", call, end.endTime, JSON.stringify(body), body);
+    },
+    async note(action, who, body) {
+      const at = p.now();
+      // The arguments that somebody is asked about may be among what it says.
+      const { value, cut } = await masked(body, p.limits.arguments);
+      const text = JSON.stringify(cut === null ? value : { ...(value as JsonObject), cut });
+      return append({
+        tenantId: who.tenantId,
+        at,
+        action,
+        actor: who.userId,
+        executionId: null,
+        body: text,
+      });
+    },
+  };
+}
+
+interface KeptResult extends Kept<Json> {
+  /** All of it, masked. */
+  readonly whole: Json;
+}
+
+const NOT_YET: Kept<JsonObject> = { value: {}, cut: null };
+
+const withArguments = (body: WrittenStart, { value, cut }: Kept<JsonObject>): WrittenStart => ({
+  ...body,
+  arguments: value,
+  argumentsCut: cut ?? undefined,
+});
+
+function unwritten(cause: unknown): never {
+  throw new AppError(
+    "UNAVAILABLE",
+    "engine_unavailable",
+    "the record cannot be written: masking its text failed",
+    {
+      remedy: "send less at a time, or try again in a moment",
+      retryAfterSeconds: 5,
+      cause,
+    },
+  );
+}
+
+function startBody(
+  call: Call,
+  gates: readonly Verdict[],
+  status: StartBody["status"],
+  { value: args, cut }: Kept<JsonObject>,
+  p: Pick<RecorderPowers, "instanceId" | "mode" | "budget" | "masker">,
+): WrittenStart {
+  const { caller, tool } = call;
+  const mode = p.mode();
+  const requestedName = nameOf(call, p);
+  return {
+    toolName: tool?.name ?? requestedName,
+    requestedName,
+    category: tool?.category ?? "unknown",
+    status,
+    arguments: args,
+    argumentsCut: cut ?? undefined,
+    startTime: call.startedAt,
+    timeout: call.timeoutMs,
+    userId: caller.userId,
+    tenantId: caller.tenantId,
+    capsuleId: caller.capsuleId,
+    keyId: caller.keyId,
+    sessionId: call.sessionId ?? undefined,
+    metadata: call.metadata === null ? undefined : p.masker.value(call.metadata),
+    idempotencyKey:
+      typeof call.idempotencyKey === "string" ? p.masker.text(call.idempotencyKey) : undefined,
+    traceId: call.trace.traceId,
+    spanId: call.trace.spanId,
+    toolVersion: tool?.version ?? null,
+    toolPin: tool?.pin ?? null,
+    runner: tool?.provider ?? null,
+    entry: call.entry,
+    instanceId: p.instanceId,
+    gates: gatesOf(gates, p),
+    approvalId: call.grant?.approvalId,
+    budget: p.budget.amounts(call),
+    reserved: p.budget.isReserved(call) || undefined,
+    mode: mode === "NORMAL" ? undefined : mode,
+    roles: caller.roles,
+  };
+}
+
+/**
+ * A refusal that the caller cannot tell from a missing tool: their own history must not tell either. What really
+ * happened stands under `audit`, which only administrators read.
+ */
+function hidden(call: Call, gates: readonly Verdict[], p: Pick<RecorderPowers, "masker">): object {
+  return {
+    toolName: nameOf(call, p),
+    category: "unknown",
+    timeout: 0,
+    toolVersion: null,
+    toolPin: null,
+    runner: null,
+    gates: [],
+    audit: {
+      toolName: call.tool?.name ?? null,
+      toolPin: call.tool?.pin ?? null,
+      gates: gatesOf(gates, p),
+    },
+  };
+}
+
+const NOTHING = Object.freeze({});
+
+/** A name that stands for no tool may be anything, a secret that was pasted into the wrong place too. */
+const nameOf = (call: Call, { masker }: Pick<RecorderPowers, "masker">): string =>
+  call.tool === null ? masker.text(call.requestedName) : call.requestedName;
+
+/** What stages say may quote arguments; plain allows say nothing. */
+function gatesOf(
+  gates: readonly Verdict[],
+  { masker }: Pick<RecorderPowers, "masker">,
+): PackedGates {
+  const packed = packGates(gates);
+  return typeof packed === "string" ? packed : masker.value(packed);
+}
+
+function endBody(
+  call: Call,
+  outcome: Outcome,
+  budgetDelta: EndBody["budgetDelta"],
+  { value: result, cut }: Kept<Json>,
+  p: Pick<RecorderPowers, "now" | "masker">,
+): WrittenEnd {
+  const { error } = outcome;
+  const { masker } = p;
+  return {
+    status: outcome.status,
+    endTime: outcome.endedAt ?? p.now(),
+    executionTime: outcome.latencyMs,
+    result,
+    resultCut: cut ?? undefined,
+    error: error === null ? undefined : masker.text(error.message),
+    errorCode: error?.code,
+    errorReason: error?.reason,
+    remedy: error?.remedy === undefined ? undefined : masker.text(error.remedy),
+    cancelReason: outcome.cancelReason ?? undefined,
+    metadata: unlessEmpty(masker.value(outcome.metadata)),
+    toolName: outcome.toolName === call.requestedName ? nameOf(call, p) : outcome.toolName,
+    category: outcome.category,
+    userId: call.caller.userId,
+    startTime: call.startedAt,
+    budgetDelta: unlessEmpty(budgetDelta),
+    traceId: call.trace.traceId,
+    spanId: call.trace.spanId,
+  };
+}
+
+const asItIs = <T>(value: T): T => value;
+
+function unlessEmpty<T extends object>(value: T): T | undefined {
+  for (const _key in value) return value;
+  return undefined;
+}
+
+function unrecordable(cause: unknown): AppError {
+  const lost = cause instanceof Error && cause.cause instanceof FilesLost ? cause.cause : null;
+  const why = lost?.message ?? "the store does not answer";
+  return new AppError("UNAVAILABLE", "engine_unavailable", `the record cannot be written: ${why}`, {
+    remedy: lost ? FILES_LOST_REMEDY : "nothing more runs until the store is back; see /readyz",
+    retryAfterSeconds: 5,
+    cause,
+  });
+}

@@ -1,0 +1,127 @@
+// A call that waited for a person and will not run: its record ends, and what it had reserved is given back.
+import type { Verdict } from "../../contract/call.ts";
+import type { Fault } from "../../contract/errors.ts";
+import type {
+  EndBody,
+  ExecutionRecord,
+  LogEvent,
+  StartBody,
+  Store,
+} from "../../storage/store/store.ts";
+import { packGates } from "../../util/gates.ts";
+import type { Masker } from "../../util/masker.ts";
+import type { Recorded } from "./index.ts";
+
+export interface RefuseHeldPowers {
+  readonly store: Pick<Store, "log" | "executions" | "usage">;
+  readonly masker: Pick<Masker, "text">;
+  readonly now: () => number;
+  readonly onRecorded: (recorded: Recorded) => void;
+}
+
+/** Does nothing when it has ended, runs, or never was. */
+export const refuseHeld =
+  (p: RefuseHeldPowers) =>
+  async (executionId: string, fault: Fault): Promise<void> => {
+    const row = await p.store.executions.get(executionId);
+    if (row?.endTime !== null || row.status !== "pending" || row.approvalId === null) return;
+    const at = Math.max(p.now(), row.startTime);
+    const cancelled = fault.code === "CANCELLED";
+    const end = endOf(row, { ...fault, message: p.masker.text(fault.message) }, at, cancelled);
+    const event: LogEvent = {
+      tenantId: row.tenantId,
+      at,
+      action: cancelled ? "tool.execution.cancelled" : "tool.execution.denied",
+      actor: row.userId,
+      executionId,
+      body: JSON.stringify(cancelled ? end : { ...startOf(row), ...end, metadata: row.metadata }),
+    };
+    p.onRecorded({ seq: await p.store.log.append(event), event });
+    await p.store.usage.release(executionId);
+  };
+
+/** A denial is start and end in one. */
+function startOf(row: ExecutionRecord): StartBody {
+  const {
+    toolName,
+    requestedName,
+    category,
+    arguments: args,
+    argumentsCut,
+    startTime,
+    timeout,
+    userId,
+    tenantId,
+    capsuleId,
+    keyId,
+    sessionId,
+    metadata,
+    idempotencyKey,
+    traceId,
+    spanId,
+    toolVersion,
+    toolPin,
+    runner,
+    entry,
+    instanceId,
+    gates,
+    approvalId,
+    budget,
+    reserved,
+    mode,
+    roles,
+  } = row;
+  return {
+    toolName,
+    requestedName,
+    category,
+    status: "failed",
+    arguments: args,
+    argumentsCut,
+    startTime,
+    timeout,
+    userId,
+    tenantId,
+    capsuleId,
+    keyId,
+    sessionId,
+    metadata,
+    idempotencyKey,
+    traceId,
+    spanId,
+    toolVersion,
+    toolPin,
+    runner,
+    entry,
+    instanceId,
+    gates: packGates(gates as unknown as readonly Verdict[]),
+    approvalId,
+    budget,
+    reserved,
+    mode,
+    roles,
+  };
+}
+
+function endOf(row: ExecutionRecord, fault: Fault, at: number, cancelled: boolean): EndBody {
+  return {
+    status: cancelled ? "cancelled" : "failed",
+    endTime: at,
+    executionTime: at - row.startTime,
+    result: null,
+    resultCut: null,
+    error: fault.message,
+    errorCode: fault.code,
+    errorReason: fault.reason,
+    remedy: fault.remedy ?? null,
+    cancelReason: cancelled ? "user" : null,
+    metadata: null,
+    toolName: row.toolName,
+    category: row.category,
+    userId: row.userId,
+    startTime: row.startTime,
+    budgetDelta: {},
+    traceId: row.traceId,
+    spanId: row.spanId,
+  };
+}

@@ -1,0 +1,105 @@
+// Runs an operation of an HTTP API: the answer is taken for what it is, somebody else's words.
+import type { Call, Json, JsonObject } from "../../contract/call.ts";
+import { AppError, type Fault } from "../../contract/errors.ts";
+import type { ApiAnswer } from "../../reach/http-api/call.ts";
+import type { Tool } from "../../contract/tool.ts";
+import type { Masker } from "../../util/masker.ts";
+import { UpstreamFault } from "../../reach/upstream/upstream.ts";
+import type { Runner, RunResult } from "./index.ts";
+import { faultOfUpstream } from "./mcp.ts";
+
+export interface ExternalRunnerPowers {
+  /** Throws UpstreamFault or AppError. */
+  readonly call: (call: Call) => Promise<ApiAnswer>;
+  /** Null when the output fits the schema that was approved. */
+  readonly checkOutput: (
+    schema: JsonObject,
+    output: Json,
+  ) => readonly { path: string; message: string }[] | null;
+  readonly masker: Pick<Masker, "resultInTurns" | "told">;
+  readonly report: (call: Call, cause: unknown) => void;
+}
+
+export function externalRunner(p: ExternalRunnerPowers): Runner {
+  return async (call) => {
+    const server = call.tool?.route?.server ?? "";
+    try {
+      return await finish(call, await p.call(call), server, p);
+    } catch (cause) {
+      return caught(call, cause, { untrusted: true, server }, p);
+    }
+  };
+}
+
+async function finish(
+  call: Call,
+  { output, host, status, attempts }: ApiAnswer,
+  server: string,
+  p: ExternalRunnerPowers,
+): Promise<RunResult> {
+  const notes = {
+    untrusted: true,
+    server,
+    hosts: [host],
+    status,
+    ...(attempts > 1 ? { attempts } : {}),
+  };
+  const schema = call.tool?.outputSchema;
+  const faults = schema ? p.checkOutput(schema, output) : null;
+  if (faults !== null)
+    return failure(
+      {
+        code: "EXECUTION_FAILED",
+        reason: "output_invalid",
+        message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`,
+        remedy: "an administrator can import the API without the schemas of its answers",
+      },
+      notes,
+    );
+  const { answer, recorded, masked } = await p.masker.resultInTurns(output);
+  return {
+    output: answer,
+    recorded,
+    error: null,
+    metadata: masked > 0 ? { ...notes, masked } : notes,
+  };
+}
+
+function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunnerPowers): RunResult {
+  // What the API itself said of a failure, where it said something.
+  const told = cause instanceof UpstreamFault && "told" in cause ? cause.told : cause;
+  if (told instanceof AppError) return failure(withoutSecrets(told.fault, p), notes);
+  if (told instanceof UpstreamFault)
+    return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
+  if (!call.signal.aborted) p.report(call, cause);
+  return failure(
+    {
+      code: "EXECUTION_FAILED",
+      reason: "unexpected",
+      message: "Execution error: the call failed unexpectedly",
+      remedy: "look up the execution id in the server's log",
+    },
+    notes,
+  );
+}
+
+/** A method that promises to change nothing (RFC 9110) leaves nothing unknown behind, whatever it counts as here. */
+function asAsked(tool: Tool | null): Tool | null {
+  const method = tool?.route?.operation?.["method"];
+  return tool && (method === "GET" || method === "HEAD") ? { ...tool, effects: "read_only" } : tool;
+}
+
+function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
+  const { remedy } = fault;
+  return {
+    ...fault,
+    message: masker.told(fault.message),
+    ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }),
+  };
+}
+
+const failure = (error: Fault, metadata: JsonObject): RunResult => ({
+  output: null,
+  error,
+  metadata,
+});

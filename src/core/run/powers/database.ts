@@ -1,0 +1,107 @@
+// Databases of others, by name. The name must be one that the operator gave to the caller's tenant.
+import type { Call } from "../../../contract/call.ts";
+import { AppError } from "../../../contract/errors.ts";
+import type { Connection, Databases, Limits } from "../../../reach/databases/database.ts";
+import type { DatabasePower } from "../../../contract/powers/database.ts";
+import { globMatcher } from "../../../util/glob.ts";
+import { nearest } from "../../../util/nearest.ts";
+import { quote } from "../../../util/quote.ts";
+
+export interface DatabaseSettings {
+  readonly databases: Databases;
+}
+
+export function databasePower({ databases }: DatabaseSettings) {
+  return (call: Call, signal: AbortSignal): DatabasePower => {
+    const own = databases.all.filter(
+      ({ config }) => config.tenants?.includes(call.caller.tenantId) ?? true,
+    );
+    const limits = ({ config }: Connection): Limits => ({
+      signal,
+      timeoutMs: Math.min(config.statementTimeoutMs, call.timeoutMs),
+    });
+    const reading = (name?: string) => {
+      const connection = find(own, name);
+      return { database: connection.database, limits: limits(connection) };
+    };
+    const writing = (name?: string) => {
+      const connection = find(own, name);
+      if (connection.config.readOnly) throw readOnly(connection.name);
+      return { database: connection.database, limits: limits(connection) };
+    };
+    return {
+      connections: () =>
+        Promise.resolve(
+          own.map((connection) => ({
+            name: connection.name,
+            kind: connection.database.kind,
+            readOnly: connection.config.readOnly,
+            default: connection === defaultOf(own),
+          })),
+        ),
+      async query(sql, { connection, ...request }) {
+        const target = reading(connection);
+        return target.database.query({ sql, ...request }, target.limits);
+      },
+      async tables({ connection, schema = "public", pattern }) {
+        const target = reading(connection);
+        const tables = await target.database.tables(schema, target.limits);
+        if (pattern === undefined) return tables;
+        const fits = globMatcher(pattern);
+        return tables.filter(({ name }) => fits(name));
+      },
+      async describe(table, { connection, schema = "public" }) {
+        const target = reading(connection);
+        return target.database.describe(table, schema, target.limits);
+      },
+      async insert(table, rows, { connection, ...options }) {
+        const target = writing(connection);
+        return target.database.insert({ table, rows, ...options }, target.limits);
+      },
+      async update(table, set, { connection, ...options }) {
+        const target = writing(connection);
+        const done = await target.database.change({ table, set, ...options }, target.limits);
+        return { matched: done.matched, updated: done.changed };
+      },
+      async remove(table, { connection, ...options }) {
+        const target = writing(connection);
+        const done = await target.database.change({ table, ...options }, target.limits);
+        return { matched: done.matched, deleted: done.changed };
+      },
+    };
+  };
+}
+
+/** The one that says so; a single one needs not to. */
+function defaultOf(own: readonly Connection[]): Connection | undefined {
+  return own.find(({ config }) => config.default) ?? (own.length === 1 ? own[0] : undefined);
+}
+
+function find(own: readonly Connection[], name?: string): Connection {
+  const found = name === undefined ? defaultOf(own) : own.find((one) => one.name === name);
+  if (found) return found;
+  const names = own.map((one) => one.name);
+  const known =
+    names.length === 0
+      ? "the administrator must name one under databases"
+      : `known: ${names.join(", ")}`;
+  const near = name === undefined ? null : nearest(name, names);
+  const message =
+    name === undefined
+      ? "no connection is the default one"
+      : `there is no connection ${quote(name)}`;
+  throw new AppError("EXECUTION_FAILED", "connection_unknown", message, {
+    remedy: near === null ? `name a connection; ${known}` : `did you mean ${quote(near)}? ${known}`,
+  });
+}
+
+function readOnly(name: string): AppError {
+  return new AppError(
+    "FORBIDDEN",
+    "connection_read_only",
+    `connection ${quote(name)} is read-only`,
+    {
+      remedy: "use a connection that may write, or ask the administrator to set readOnly: false",
+    },
+  );
+}

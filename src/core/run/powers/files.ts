@@ -1,0 +1,77 @@
+// Files of the workspace. Every path is judged before it is touched, and what was opened is compared with what was judged.
+import type { Call } from "../../../contract/call.ts";
+import type { FileRules } from "../../../governance/rules/governance.ts";
+import type { FilesPower } from "../../../contract/powers/files.ts";
+import { copyWith } from "./files/copy.ts";
+import { makeFolderWith } from "./files/folder.ts";
+import { guardOf } from "./files/guarded.ts";
+import { keepWith } from "./files/keep.ts";
+import { listWith } from "./files/list.ts";
+import { moveWith } from "./files/move.ts";
+import type { Scene } from "./files/place.ts";
+import { readWith } from "./files/read.ts";
+import { removeWith } from "./files/remove.ts";
+import { searchWith, type SearchSettings } from "./files/search.ts";
+import { statWith } from "./files/stat.ts";
+import { searchThreads } from "./files/search-threads.ts";
+import { receiveWith, writeWith } from "./files/write.ts";
+
+export interface FilesSettings extends Partial<SearchSettings> {
+  /** What governance says about files, for this call. */
+  readonly rulesFor: (call: Call) => Promise<FileRules>;
+}
+
+const NARROW_FROM = 4_194_304;
+
+export function filesPower({
+  rulesFor,
+  threads = searchThreads(),
+  sandbox = null,
+  narrowFrom = NARROW_FROM,
+}: FilesSettings) {
+  const inTurn = turns();
+  const searching = { threads, sandbox, narrowFrom };
+  return (call: Call, signal: AbortSignal): FilesPower => {
+    let known: Promise<Scene> | null = null;
+    const scene = (): Promise<Scene> => {
+      signal.throwIfAborted();
+      return (known ??= rulesFor(call).then((rules) => ({
+        rules,
+        area: rules.territory,
+        signal,
+        inTurn,
+        requireUnguarded: guardOf(rules.territory),
+      })));
+    };
+    return {
+      read: async (path, { maxBytes }) => {
+        const here = await scene();
+        return readWith(here, Math.min(maxBytes, here.rules.maxReadBytes))(path);
+      },
+      list: async (path, options) => listWith(await scene())(path, options),
+      stat: async (path) => statWith(await scene())(path),
+      write: async (path, bytes, options) => writeWith(await scene())(path, bytes, options),
+      receive: async (path, source, options) => receiveWith(await scene())(path, source, options),
+      move: async (from, to, options) => moveWith(await scene())(from, to, options),
+      copy: async (from, to, options) => copyWith(await scene())(from, to, options),
+      makeFolder: async (path, options) => makeFolderWith(await scene())(path, options),
+      remove: async (path, options) => removeWith(await scene())(path, options),
+      search: async (path, query) =>
+        searchWith(await scene(), {
+          ...searching,
+          owner: `${call.caller.tenantId}/${call.caller.userId}`,
+        })(path, query),
+      keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
+    };
+  };
+}
+
+/** Work that is done one after the other. */
+function turns(): Scene["inTurn"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}

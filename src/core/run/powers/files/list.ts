@@ -1,0 +1,200 @@
+// Walks folders: each is opened once, and what is below is reached through it.
+import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import type { Located } from "../../../../governance/rules/governance.ts";
+import type { FilesPower, FileStat } from "../../../../contract/powers/files.ts";
+import { mainThread } from "../../../../util/turns.ts";
+import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
+import { ignoreAbove, ignoreIn, type IgnoreLayer } from "./ignore.ts";
+import { locate, withOpened, type Scene } from "./place.ts";
+import { targetOf, typeOf } from "./stat.ts";
+
+const STAT_BATCH = 64;
+
+type ListOptions = Parameters<FilesPower["list"]>[1];
+
+export const listWith =
+  (scene: Scene): FilesPower["list"] =>
+  async (path, options) => {
+    const located = await locate(scene, path, "read");
+    const listing = new Listing(scene, options);
+    const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
+    await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
+      listing.walk(
+        { reach: pathOf(handle, located.path), real: located.path, within: "" },
+        options.depth,
+        layers,
+      ),
+    );
+    return { path: located.shown, ...listing.result() };
+  };
+
+export interface FoundFile {
+  readonly real: string;
+  readonly shown: string;
+  readonly within: string;
+  readonly sizeBytes: number;
+}
+
+/** Every regular file below a folder, however many. `prune` leaves out a file, or a folder with all that is in it. */
+export async function walkFiles(
+  scene: Scene,
+  given: string,
+  located: Located,
+  options: {
+    depth: number;
+    includeHidden: boolean;
+    respectIgnore: boolean;
+    prune(within: string): boolean;
+    accept(within: string): boolean;
+  },
+): Promise<{ files: FoundFile[]; denied: number; truncated: boolean }> {
+  const files: FoundFile[] = [];
+  const listing = new Listing(scene, {
+    ...options,
+    maxEntries: 0,
+    accept(entry, within) {
+      if (entry.type === "file" && options.accept(within))
+        files.push({
+          real: join(located.path, within),
+          shown: entry.path,
+          within,
+          sizeBytes: entry.sizeBytes,
+        });
+      return false;
+    },
+  });
+  const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
+  await withOpened(scene, given, located, FOLDER_FLAGS, (handle) =>
+    listing.walk(
+      { reach: pathOf(handle, located.path), real: located.path, within: "" },
+      options.depth,
+      layers,
+    ),
+  );
+  return { files, denied: listing.denied, truncated: listing.stopped };
+}
+
+/** `reach` is how to get at the folder, `real` what the rules know it as, `within` its place in the listing. */
+interface Folder {
+  readonly reach: string;
+  readonly real: string;
+  readonly within: string;
+}
+
+class Listing {
+  readonly #scene: Scene;
+  readonly #options: ListOptions & { prune?(within: string): boolean };
+  readonly #maxEntries: number;
+  readonly #entries: FileStat[] = [];
+  #visitsLeft: number;
+  readonly #turn = mainThread.job("begun");
+  #total = 0;
+  /** Entries that the rules leave out. */
+  denied = 0;
+  /** There was more to see than may be seen. */
+  stopped = false;
+
+  constructor(scene: Scene, options: ListOptions & { prune?(within: string): boolean }) {
+    this.#scene = scene;
+    this.#options = options;
+    this.#maxEntries = Math.min(options.maxEntries, scene.rules.maxListEntries);
+    this.#visitsLeft = scene.rules.maxVisitedEntries;
+  }
+
+  result(): { entries: FileStat[]; total: number; truncated: boolean } {
+    const truncated = this.stopped || this.#total > this.#entries.length;
+    return { entries: this.#entries, total: this.#total, truncated };
+  }
+
+  async walk(folder: Folder, depth: number, above: readonly IgnoreLayer[]): Promise<void> {
+    const { reach, real, within } = folder;
+    const own = this.#options.respectIgnore ? await ignoreIn(reach, within) : null;
+    const layers = own ? [...above, own] : above;
+    const names = await this.#namesIn(folder);
+    for (let at = 0; at < names.length; at += STAT_BATCH) {
+      this.#scene.signal.throwIfAborted();
+      const batch = names.slice(at, at + STAT_BATCH);
+      const stats = await Promise.all(
+        batch.map((name) => this.#stat(join(reach, name), join(real, name))),
+      );
+      for (const [index, name] of batch.entries()) {
+        const entry = stats[index];
+        if (!entry) continue; // gone meanwhile
+        // Patterns of callers and files may be many and long.
+        const over = this.#turn();
+        if (over) {
+          await over;
+          this.#scene.signal.throwIfAborted();
+        }
+        const place = within === "" ? name : `${within}/${name}`;
+        if (this.#options.prune?.(place)) continue;
+        if (layers.length > 0 && isIgnored(layers, place, entry.type === "dir")) continue;
+        if (this.#options.accept?.(entry, place) ?? true) {
+          this.#total++;
+          if (this.#entries.length < this.#maxEntries) this.#entries.push(entry);
+        }
+        if (entry.type === "dir" && depth > 1 && !this.stopped)
+          await this.#descend(
+            { reach: join(reach, name), real: join(real, name), within: place },
+            depth - 1,
+            layers,
+          );
+      }
+    }
+  }
+
+  async #descend(folder: Folder, depth: number, layers: readonly IgnoreLayer[]): Promise<void> {
+    this.#scene.signal.throwIfAborted();
+    let handle: FileHandle;
+    try {
+      handle = await open(folder.reach, FOLDER_FLAGS);
+    } catch {
+      return; // not readable, or no folder any more: it is listed, what is in it is not
+    }
+    try {
+      await this.walk({ ...folder, reach: pathOf(handle, folder.real) }, depth, layers);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #namesIn({ reach, real }: Folder): Promise<string[]> {
+    const { area, signal } = this.#scene;
+    const { includeHidden, respectIgnore } = this.#options;
+    const names: string[] = [];
+    for await (const { name } of await opendir(reach, { bufferSize: 512 })) {
+      if (this.#visitsLeft-- <= 0) {
+        this.stopped = true;
+        break;
+      }
+      if (names.length % 512 === 0) signal.throwIfAborted();
+      if (name.startsWith(".") && (!includeHidden || (respectIgnore && name === ".git"))) continue;
+      if (area.allows(join(real, name), "read")) names.push(name);
+      else this.denied++;
+    }
+    return names.sort();
+  }
+
+  async #stat(reach: string, real: string): Promise<FileStat | null> {
+    const { area } = this.#scene;
+    try {
+      const stat = await lstat(reach, { bigint: true });
+      const type = typeOf(stat);
+      const modifiedMs = Number(stat.mtimeNs / 1_000_000n);
+      const entry = { path: area.show(real), type, sizeBytes: Number(stat.size), modifiedMs };
+      return type === "link" ? { ...entry, target: await targetOf(area, reach) } : entry;
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** The deepest file that says something counts. */
+function isIgnored(layers: readonly IgnoreLayer[], within: string, isFolder: boolean): boolean {
+  for (let at = layers.length - 1; at >= 0; at--) {
+    const said = layers[at]?.(within, isFolder) ?? null;
+    if (said !== null) return said;
+  }
+  return false;
+}

@@ -1,0 +1,231 @@
+// From a path somebody gave to something opened that the rules were asked about.
+import type { BigIntStats } from "node:fs";
+import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AppError } from "../../../../contract/errors.ts";
+import type {
+  Access,
+  FileRules,
+  Located,
+  Territory,
+} from "../../../../governance/rules/governance.ts";
+import { descriptorPath, FOLDER_FLAGS, hasDescriptorPaths, pathOf } from "./descriptor.ts";
+import { changed, failed, forbidden, translate } from "./fault.ts";
+import { giveToOwner } from "./owner.ts";
+import { isRepositoryAt } from "./repository.ts";
+
+/** One call's view of its files. */
+export interface Scene {
+  readonly rules: FileRules;
+  readonly area: Territory;
+  readonly signal: AbortSignal;
+  /** One at a time, in this process: what is judged cannot be moved before it is done. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Of a file with several names: throws when another one of them lies under a forbidden path. */
+  readonly requireUnguarded: (given: string, stat: BigIntStats) => Promise<void>;
+}
+
+/** The gate has judged the path before; what is opened is what is judged here, now. */
+export async function locate(
+  { area, rules }: Scene,
+  given: string,
+  access: Access,
+  options: { itself?: true } = {},
+): Promise<Located> {
+  const found = await area.locate(given, access, options);
+  if (!found.ok) {
+    const { reason, message, remedy } = found;
+    const code = reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN";
+    throw new AppError(code, reason, message, { remedy });
+  }
+  for (const folder of rules.own) {
+    // Folders of ours come into being with their first use.
+    if (found.path === folder || found.path.startsWith(`${folder}/`))
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+  return found;
+}
+
+/** Opens without following a final link, and makes sure that it is what the rules were asked about. */
+export async function withOpened<T>(
+  { area }: Scene,
+  given: string,
+  located: Located,
+  flags: number,
+  use: (handle: FileHandle, stat: BigIntStats) => Promise<T>,
+): Promise<T> {
+  let handle: FileHandle | null = null;
+  try {
+    const before = await lstat(located.path, { bigint: true });
+    requireKind(given, before, flags);
+    handle = await open(located.path, flags);
+    const stat = await handle.stat({ bigint: true });
+    requireKind(given, stat, flags);
+    const same = stat.dev === before.dev && stat.ino === before.ino;
+    if (!same || !(await stillThere(area, located, handle, stat))) throw changed(given);
+    return await use(handle, stat);
+  } catch (cause) {
+    throw translate(given, cause);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/**
+ * A folder above may have been swapped for a link between judging and opening. Where the system tells the path of a
+ * descriptor, that path is judged; elsewhere the links are resolved once more.
+ */
+async function stillThere(
+  area: Territory,
+  located: Located,
+  handle: FileHandle,
+  stat: BigIntStats,
+): Promise<boolean> {
+  if (hasDescriptorPaths()) return area.allows(await readlink(descriptorPath(handle)), "read");
+  if ((await realpath(located.path)) !== located.path) return false;
+  const again = await lstat(located.path, { bigint: true });
+  return again.dev === stat.dev && again.ino === stat.ino;
+}
+
+/** An entry of an opened folder: the folder cannot be swapped under it any more. */
+export interface Entry {
+  readonly name: string;
+  /** What the rules know it as. */
+  readonly real: string;
+  /** How to get at it. */
+  readonly reach: string;
+  readonly folder: BigIntStats;
+  /** How to get at a neighbour, e.g. a temporary file. */
+  beside(name: string): string;
+  /** Null when nothing is there. Does not follow a link. */
+  look(): Promise<BigIntStats | null>;
+  /**
+   * Throws when the folder has been moved to where the entry would be refused, or when the entry would make it a
+   * repository. Asked in turn, so that two entries cannot complete each other.
+   */
+  requireStillAllowed(): Promise<void>;
+}
+
+/** Opens the folder that holds what was located; `make` creates missing ones on the way. */
+export async function withEntry<T>(
+  scene: Scene,
+  given: string,
+  located: Located,
+  { access, make = false }: { access: Access; make?: boolean },
+  use: (entry: Entry) => Promise<T>,
+): Promise<T> {
+  const { area } = scene;
+  if (access === "write" && area.isRoot(located.path))
+    throw forbidden(given, "is an allowed folder itself", "name something inside it");
+  let handle: FileHandle | null = null;
+  try {
+    const parent = dirname(located.path);
+    const name = basename(located.path);
+    handle = make ? await makeFolders(scene, given, parent) : await open(parent, FOLDER_FLAGS);
+    const opened = handle;
+    const realOf = async (): Promise<string> => {
+      const real = hasDescriptorPaths()
+        ? await readlink(descriptorPath(opened))
+        : await realpath(parent);
+      if (!hasDescriptorPaths() && real !== parent) throw changed(given);
+      if (!area.allows(join(real, name), access)) throw changed(given);
+      return real;
+    };
+    const real = await realOf();
+    const reach = pathOf(opened, real);
+    return await use({
+      name,
+      real: join(real, name),
+      reach: join(reach, name),
+      folder: await opened.stat({ bigint: true }),
+      beside: (other) => join(reach, other),
+      look: () => lookAt(join(reach, name)),
+      async requireStillAllowed() {
+        await realOf();
+        if (access === "write") await requireNoRepository(given, reach, name);
+      },
+    });
+  } catch (cause) {
+    throw translate(given, cause);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** The judge has said so too; but meanwhile somebody may have put the other parts there. */
+async function requireNoRepository(given: string, folder: string, name: string): Promise<void> {
+  if (!(await isRepositoryAt(folder, name))) return;
+  throw forbidden(
+    given,
+    "its folder would become a git repository",
+    "use another name; this rule has no exception",
+  );
+}
+
+export const lookAt = (path: string): Promise<BigIntStats | null> =>
+  lstat(path, { bigint: true }).catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw cause;
+  });
+
+/** Opens a folder, making what is missing beneath the deepest one that is there. */
+async function makeFolders(scene: Scene, given: string, path: string): Promise<FileHandle> {
+  const there = await open(path, FOLDER_FLAGS).catch((cause: unknown) => {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    if (code === "ENOTDIR")
+      throw failed(
+        "not_a_directory",
+        given,
+        "one of the folders above is a file",
+        "use another path",
+      );
+    throw cause;
+  });
+  if (there) return there;
+  if (!scene.area.allows(path, "write")) throw changed(given);
+  const parent = await makeFolders(scene, given, dirname(path));
+  try {
+    const real = hasDescriptorPaths() ? await readlink(descriptorPath(parent)) : dirname(path);
+    const name = basename(path);
+    if (!scene.area.allows(join(real, name), "write")) throw changed(given);
+    const reach = join(pathOf(parent, dirname(path)), name);
+    const made = await scene.inTurn(async () => {
+      await requireNoRepository(given, pathOf(parent, dirname(path)), name);
+      return makeOne(reach);
+    });
+    const handle = await open(reach, FOLDER_FLAGS);
+    if (made) await giveToOwner(handle, await parent.stat({ bigint: true }));
+    return handle;
+  } finally {
+    await parent.close();
+  }
+}
+
+/** False: somebody else was faster. */
+export async function makeOne(reach: string): Promise<boolean> {
+  try {
+    await mkdir(reach, { mode: 0o755 });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    return false;
+  }
+}
+
+export function requireKind(given: string, stat: BigIntStats, flags: number): void {
+  if (stat.isSymbolicLink()) throw changed(given);
+  if (flags === FOLDER_FLAGS) {
+    if (!stat.isDirectory())
+      throw failed(
+        "not_a_directory",
+        given,
+        "is not a directory",
+        "name a directory, or use file/read",
+      );
+  } else if (stat.isDirectory()) {
+    throw failed("not_a_file", given, "is a directory", "name a file, or use file/list");
+  } else if (!stat.isFile()) {
+    throw failed("not_a_file", given, "is a device, socket or pipe", "name a regular file");
+  }
+}

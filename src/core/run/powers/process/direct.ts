@@ -1,0 +1,217 @@
+// The workspace itself, put into the box: what must be hidden or kept from being written there, and what to undo after.
+import { chmod, lstat, mkdtemp, open, readlink, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Territory } from "../../../../governance/rules/governance.ts";
+import type { Changes } from "./merge.ts";
+import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
+import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type Seen } from "./tree.ts";
+
+/** Kept from being made where they do not exist yet; which of them the rules protect, the rules say. */
+const COMMON = [
+  ".git",
+  ".gitmodules",
+  ".gitattributes",
+  ".husky",
+  ".env",
+  ".env.local",
+  ".npmrc",
+  ".mcp.json",
+  ".vscode",
+  ".idea",
+  ".cursor",
+  ".claude",
+] as const;
+
+export interface Survey {
+  readonly entries: ReadonlyMap<string, Seen>;
+  /** Within the workspace: cannot be changed or made from inside. */
+  readonly protect: readonly string[];
+  /** Within the workspace: existing, but not for this caller's eyes. */
+  readonly hidden: readonly { readonly within: string; readonly type: Seen["type"] }[];
+  readonly complete: boolean;
+  /** Repositories that are there, and places where none can be made while the job runs: held empty, or hidden. */
+  readonly repositories: ReadonlySet<string>;
+}
+
+export async function surveyOf(
+  root: string,
+  territory: Territory,
+  options: { maxEntries: number; signal: AbortSignal },
+): Promise<Survey> {
+  const hidden: { within: string; type: Seen["type"] }[] = [];
+  const readable = async (within: string): Promise<void> => {
+    const found = await lstat(join(root, within)).catch(() => null);
+    if (found) hidden.push({ within, type: found.isDirectory() ? "dir" : "file" });
+  };
+  const refused: string[] = [];
+  const { entries, complete } = await treeOf(root, {
+    ...options,
+    accept(within) {
+      if (territory.allows(join(root, within), "read")) return true;
+      refused.push(within);
+      return false;
+    },
+  });
+  for (const within of refused) await readable(within);
+  const there = await repositoriesIn(root, (within) =>
+    territory.allows(join(root, within), "read"),
+  );
+  const unwritable = [...entries.keys()].filter(
+    (within) => !territory.allows(join(root, within), "write"),
+  );
+  const existing = withOtherNames(
+    [...new Set([...unwritable, ...there])].filter((within) => within !== ""),
+    entries,
+  );
+  const common = [...COMMON, ...(await submodulesOf(root)).map((path) => `${path}/.git`)];
+  const missing = common.filter(
+    (within) =>
+      !entries.has(within) &&
+      !there.has(within) &&
+      !territory.allows(join(root, within), "write") &&
+      hasParent(within, entries),
+  );
+  const outermost = outermostOf(existing);
+  const held = missing.filter((within) => basename(within) === ".git");
+  return {
+    entries,
+    hidden,
+    complete,
+    protect: [...outermost, ...missing],
+    repositories: new Set([...there, ...held, ...hidden.map(({ within }) => within)]),
+  };
+}
+
+const outermostOf = (paths: readonly string[]): string[] => {
+  const all = new Set(paths);
+  const isBelowOne = (path: string): boolean => {
+    for (let above = dirname(path); above !== "."; above = dirname(above))
+      if (all.has(above)) return true;
+    return false;
+  };
+  return [...all].filter((path) => !isBelowOne(path));
+};
+
+/** A file with several names is changed through any of them. */
+function withOtherNames(paths: readonly string[], entries: ReadonlyMap<string, Seen>): string[] {
+  const outer = outermostOf(paths);
+  const isCovered = (within: string): boolean =>
+    outer.some((path) => within === path || within.startsWith(`${path}/`));
+  const linked = [...entries].filter(([, { type, links }]) => type === "file" && links > 1n);
+  const guarded = new Set(linked.filter(([within]) => isCovered(within)).map(([, { ino }]) => ino));
+  return [...paths, ...linked.filter(([, { ino }]) => guarded.has(ino)).map(([within]) => within)];
+}
+
+const hasParent = (within: string, entries: ReadonlyMap<string, Seen>): boolean =>
+  dirname(within) === "." || entries.get(dirname(within))?.type === "dir";
+
+/** After the job: tells what was written, takes away what may not be there, clears bits that nobody may give. */
+export async function collect(
+  root: string,
+  territory: Territory,
+  before: Survey,
+  options: { maxEntries: number; signal: AbortSignal; aside: string },
+): Promise<Changes> {
+  const changes: Changes = { written: [], removed: [], refused: [] };
+  // First of all, and whatever becomes of the rest.
+  const disarmed = await disarmNew(root, before.repositories);
+  for (const path of disarmed) changes.refused.push({ path, reason: "path_forbidden" });
+  const { entries: after } = await treeOf(root, {
+    ...options,
+    accept: (within) => territory.allows(join(root, within), "read"),
+  });
+  const planted: string[] = [];
+  for (const [within, seen] of after) {
+    const known = before.entries.get(within);
+    const same = known?.ino === seen.ino && known.ctimeNs === seen.ctimeNs;
+    if (same || (seen.type === "dir" && known?.type === "dir")) continue;
+    if (!known && !territory.allows(join(root, within), "write")) planted.push(within);
+    else if (seen.type === "file") {
+      if (await clearBits(join(root, within), seen, known))
+        changes.refused.push({ path: within, reason: "execute_bit" });
+      if (known?.size !== seen.size || known.mtimeNs !== seen.mtimeNs)
+        changes.written.push({ path: within, bytes: Number(seen.size) });
+    }
+  }
+  for (const within of before.entries.keys()) if (!after.has(within)) changes.removed.push(within);
+  for (const within of planted.filter(
+    (one) => !planted.some((other) => one.startsWith(`${other}/`)),
+  )) {
+    await takeAway(join(root, within), options.aside);
+    changes.refused.push({ path: within, reason: "path_forbidden" });
+  }
+  return changes;
+}
+
+/** Bits that the file did not have: setuid, setgid and execute. */
+async function clearBits(path: string, seen: Seen, known: Seen | undefined): Promise<boolean> {
+  const extra = seen.mode & 0o6111 & ~(known?.mode ?? 0);
+  if (extra === 0) return false;
+  const handle = await open(path, FILE_FLAGS).catch(() => null);
+  if (!handle) return false;
+  try {
+    const found = await handle.stat({ bigint: true });
+    if (found.ino === seen.ino && (await isAt(handle.fd, path)))
+      await handle.chmod(seen.mode & ~extra);
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Out of everybody's reach first, then away: nothing inside can be swapped meanwhile. */
+async function takeAway(path: string, aside: string): Promise<void> {
+  const parent = await open(dirname(path), FOLDER_FLAGS).catch(() => null);
+  if (!parent) return;
+  try {
+    if (!(await isAt(parent.fd, dirname(path)))) return;
+    const reach =
+      process.platform === "linux" ? `/proc/self/fd/${parent.fd}/${basename(path)}` : path;
+    const place = await mkdtemp(join(aside, "taken-"));
+    await rename(reach, join(place, "it")).catch(() => rm(reach, { recursive: true, force: true }));
+    await rm(place, { recursive: true, force: true });
+  } finally {
+    await parent.close();
+  }
+}
+
+async function isAt(fd: number, path: string): Promise<boolean> {
+  return process.platform !== "linux" || (await readlink(`/proc/self/fd/${fd}`)) === path;
+}
+
+interface Person {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whether a user (null: anybody) can get at a folder: pass all that is above, and read or write it. */
+export async function isOpenTo(
+  path: string,
+  user: Person | null,
+  access: "read" | "write",
+): Promise<boolean> {
+  return (await may(path, access === "read" ? 5 : 7, user)) && isPassable(dirname(path), user);
+}
+
+/** Whether what lies in a folder can be reached by those who know its name. */
+export async function isPassable(path: string, user: Person | null = null): Promise<boolean> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (!(await may(folder, 1, user))) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+async function may(path: string, bits: number, user: Person | null): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  if (!found) return false;
+  const shift = found.uid === user?.uid ? 6 : found.gid === user?.gid ? 3 : 0;
+  return ((found.mode >> shift) & bits) === bits;
+}
+
+/** So that an owner can always clean up behind a job. */
+export const removeAll = async (path: string): Promise<void> => {
+  await rm(path, { recursive: true, force: true }).catch(async () => {
+    await chmod(path, 0o700).catch(() => undefined);
+    await rm(path, { recursive: true, force: true });
+  });
+};

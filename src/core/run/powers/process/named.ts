@@ -1,0 +1,39 @@
+// What the rules forbid by its very name (the configuration, the governance folder) within a workspace. It is looked up by
+// that name, so that it is found however much else lies there.
+import { lstat } from "node:fs/promises";
+import { relative } from "node:path";
+import type { Territory } from "../../../../governance/rules/governance.ts";
+import type { Survey } from "./direct.ts";
+
+export interface Named {
+  /** Existing, and not for this caller's eyes. */
+  readonly hidden: Survey["hidden"];
+  /** Existing, and not to be written. */
+  readonly fixed: readonly string[];
+}
+
+export async function namedBelow(root: string, territory: Territory): Promise<Named> {
+  const hidden: { within: string; type: "dir" | "file" }[] = [];
+  const fixed: string[] = [];
+  for (const path of new Set(territory.guarded)) {
+    const found = await below(root, path);
+    if (found && !territory.allows(path, "read")) hidden.push(found);
+  }
+  for (const path of new Set(territory.guardedForWriting)) {
+    const found = await below(root, path);
+    if (found && !territory.allows(path, "write")) fixed.push(found.within);
+  }
+  return { hidden, fixed };
+}
+
+async function below(
+  root: string,
+  path: string,
+): Promise<{ within: string; type: "dir" | "file" } | null> {
+  const within = relative(root, path);
+  if (within === "" || within === ".." || within.startsWith("../")) return null;
+  const found = await lstat(path).catch(() => null);
+  // A link leads elsewhere, and that place is judged by its own name.
+  if (!found || found.isSymbolicLink()) return null;
+  return { within, type: found.isDirectory() ? "dir" : "file" };
+}

@@ -1,0 +1,82 @@
+// What an approval is bound to: who, which tool as it is pinned, exactly these arguments, under this policy (T18).
+import { createHash } from "node:crypto";
+import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
+import type { ApprovalRow } from "../../storage/store/store.ts";
+import type { Tool } from "../../contract/tool.ts";
+import { canonicalJson } from "../../util/json.ts";
+
+export interface Bound {
+  readonly tenantId: string;
+  readonly requester: string;
+  readonly keyId: string | null;
+  readonly capsuleId: string | null;
+  readonly toolName: string;
+  readonly toolPin: string;
+  readonly policyVersion: string;
+}
+
+/** And how far whoever asks was narrowed: an agent's call is another one than the same call of its caller. */
+export interface Narrowed extends Bound {
+  readonly narrowing: string;
+}
+
+/** The part of a call that a yes is about. */
+export interface BoundSubject {
+  readonly caller: Caller;
+  readonly tool: Tool | null;
+  readonly arguments: JsonObject;
+}
+
+export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): Narrowed {
+  return {
+    tenantId: caller.tenantId,
+    requester: caller.userId,
+    keyId: caller.keyId,
+    capsuleId: caller.capsuleId,
+    toolName: tool?.name ?? "",
+    toolPin: tool?.pin ?? "",
+    policyVersion,
+    narrowing: narrowingOf(caller),
+  };
+}
+
+/** SHA-256 over the canonical form (RFC 8785): equal calls give equal text, whatever the order of their keys. */
+export function bindingOf(bound: Narrowed, args: JsonObject): string {
+  const { tenantId, requester, keyId, capsuleId, toolName, toolPin, policyVersion, narrowing } =
+    bound;
+  const text = canonicalJson({
+    tenantId,
+    requester,
+    keyId,
+    capsuleId,
+    toolName,
+    toolPin,
+    policyVersion,
+    narrowing,
+    arguments: args,
+  });
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** What is no longer as it was approved, in the words people are told; empty when the binding holds. */
+export function differences(
+  row: ApprovalRow,
+  subject: BoundSubject,
+  policyVersion: string,
+): string[] {
+  const now = boundOf(subject, policyVersion);
+  const changed: string[] = [];
+  if (
+    now.tenantId !== row.tenantId ||
+    now.requester !== row.requester ||
+    now.keyId !== row.keyId ||
+    now.capsuleId !== row.capsuleId
+  )
+    changed.push("caller");
+  if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
+  // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as it was.
+  if (bindingOf({ ...row, narrowing: now.narrowing }, subject.arguments) !== row.binding)
+    changed.push("arguments");
+  if (now.policyVersion !== row.policyVersion) changed.push("policy");
+  return changed;
+}

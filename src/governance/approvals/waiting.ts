@@ -1,0 +1,76 @@
+// Callers that wait for a decision: woken here, by a notice of another instance, or at worst by a look each second.
+import type { State } from "../../storage/state/state.ts";
+
+export interface Waiting {
+  /** Tells everybody who waits for this execution, on every instance. */
+  wake(executionId: string): void;
+  /** Resolves when `isOver` says so, the time is over or the signal fires. */
+  until(
+    executionId: string,
+    isOver: () => Promise<boolean>,
+    ms: number,
+    signal?: AbortSignal,
+  ): Promise<void>;
+  close(): void;
+}
+
+const CHANNEL = "approvals";
+const LOOK_EVERY_MS = 1_000;
+
+export function createWaiting({
+  state,
+  shared,
+  report,
+}: {
+  readonly state: Pick<State, "publish" | "subscribe">;
+  readonly shared: boolean;
+  readonly report: (message: string, fields: Record<string, unknown>) => void;
+}): Waiting {
+  const waiters = new Map<string, Set<() => void>>();
+  const wakeHere = (executionId: string): void => {
+    for (const wake of waiters.get(executionId) ?? []) wake();
+  };
+  const unsubscribe = state.subscribe(CHANNEL, wakeHere);
+
+  const add = (executionId: string, wake: () => void): (() => void) => {
+    const set = waiters.get(executionId) ?? new Set();
+    waiters.set(executionId, set.add(wake));
+    return () => {
+      set.delete(wake);
+      if (set.size === 0 && waiters.get(executionId) === set) waiters.delete(executionId);
+    };
+  };
+
+  return {
+    wake(executionId) {
+      wakeHere(executionId);
+      // A lost notice costs a second, no more.
+      Promise.resolve(state.publish(CHANNEL, executionId)).catch((cause: unknown) =>
+        report("notice of an approval was lost", { err: cause }),
+      );
+    },
+    async until(executionId, isOver, ms, signal) {
+      const end = performance.now() + ms;
+      for (;;) {
+        const { promise: woken, resolve } = Promise.withResolvers<void>();
+        const wake = (): void => resolve();
+        // Registered before the look: whatever changes after it wakes us.
+        const leave = add(executionId, wake);
+        let timer: NodeJS.Timeout | undefined;
+        try {
+          if (signal?.aborted || (await isOver())) return;
+          const left = end - performance.now();
+          if (left <= 0) return;
+          signal?.addEventListener("abort", wake, { once: true });
+          timer = setTimeout(wake, shared ? Math.min(left, LOOK_EVERY_MS) : left);
+          await woken;
+        } finally {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", wake);
+          leave();
+        }
+      }
+    },
+    close: unsubscribe,
+  };
+}

@@ -1,0 +1,38 @@
+// What the rate stage asks: all windows that apply to a call, taken together or not at all (C19).
+import type { RateWindow } from "../../contract/call.ts";
+import type { Subject } from "../../contract/subject.ts";
+import type { Throttle } from "../modes/mode.ts";
+
+export interface RateAnswer {
+  readonly ok: boolean;
+  /** All windows that apply, tightest first. */
+  readonly windows: readonly RateWindow[];
+  /** Of a refusal: which had no room. */
+  readonly violated: readonly Violated[];
+  /** Gives the places back; absent when nothing was taken. */
+  readonly refund?: () => void | Promise<void>;
+}
+
+export interface Violated {
+  readonly kind: RateKind;
+  readonly window: RateWindow;
+  /** Of the throttle: why the caller is held to it, and until when. */
+  readonly throttle?: Throttle;
+}
+
+export const RATE_KINDS = [
+  "user",
+  "tenant",
+  "throttle",
+  "category",
+  "tool",
+  "mode",
+  "key",
+  "ip",
+] as const;
+export type RateKind = (typeof RATE_KINDS)[number];
+
+export interface Rates {
+  /** With `subject.suppose` it only looks. A call with a grant was counted when it asked. */
+  take(subject: Subject): RateAnswer | Promise<RateAnswer>;
+}

@@ -1,0 +1,44 @@
+// Answers with three values and their algebra, as in SpiceDB: a certain answer wins over one that hangs on a caveat.
+// A fault (a caveat that cannot be evaluated, data too deep) is a value too, so that a certain answer elsewhere wins over it.
+import type { AppError } from "../../../contract/errors.ts";
+
+export type Outcome =
+  | { readonly has: "yes" }
+  | { readonly has: "no" }
+  | { readonly has: "conditional"; readonly missing: readonly string[] }
+  | { readonly has: "fault"; readonly error: AppError };
+
+export const YES: Outcome = Object.freeze({ has: "yes" });
+export const NO: Outcome = Object.freeze({ has: "no" });
+
+function uncertain(a: Outcome, b: Outcome): Outcome {
+  if (a.has === "fault") return a;
+  if (b.has === "fault") return b;
+  if (a.has !== "conditional") return b;
+  if (b.has !== "conditional") return a;
+  return { has: "conditional", missing: [...new Set([...a.missing, ...b.missing])].sort() };
+}
+
+export function or(a: Outcome, b: Outcome): Outcome {
+  if (a === NO || b === YES) return b;
+  if (b === NO || a === YES) return a;
+  return uncertain(a, b);
+}
+
+export function and(a: Outcome, b: Outcome): Outcome {
+  if (a === YES || b === NO) return b;
+  if (b === YES || a === NO) return a;
+  return uncertain(a, b);
+}
+
+export function butNot(a: Outcome, b: Outcome): Outcome {
+  if (a === NO || b === YES) return NO;
+  return b === NO ? a : uncertain(a, b);
+}
+
+export function sameOutcome(a: Outcome, b: Outcome): boolean {
+  if (a.has !== b.has) return false;
+  if (a.has === "conditional" && b.has === "conditional")
+    return a.missing.length === b.missing.length;
+  return true;
+}

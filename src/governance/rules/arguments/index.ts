@@ -1,0 +1,199 @@
+// The argument rules: what a call wants to touch, judged one by one. A tool that touches nothing costs nothing.
+import { lstat } from "node:fs/promises";
+import type { Json, JsonObject, Mode } from "../../../contract/call.ts";
+import type { EgressRules } from "../../../reach/egress/egress.ts";
+import type { Tool, Touch } from "../../../contract/tool.ts";
+import { valueAt } from "../../../util/json.ts";
+import { quote } from "../../../util/quote.ts";
+import type { ArgumentFinding, ArgumentSubject, ModeRule, Territory } from "../governance.ts";
+import type { Ruled } from "../files/yaml.ts";
+import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
+import { asked, denied, waived, type Judging } from "./finding.ts";
+import type { Programs } from "./programs.ts";
+import { asAgreed, judgeNetwork } from "./network.ts";
+import { judgedHosts, judgeUrl } from "./urls.ts";
+
+/** What the rules come to for one tool. */
+export interface ToolArguments {
+  readonly touches: readonly Touch[];
+  readonly programs: Programs;
+  readonly hosts: EgressRules;
+  readonly maxReadBytes: Ruled<number>;
+  readonly maxWriteBytes: Ruled<number>;
+  /** What the mode says to a call of it. */
+  usualRule(mode: Mode): ModeRule;
+  /** What the mode says once it puts content where somebody is asked about it: never less than to any other writer. */
+  writingRule(mode: Mode): ModeRule;
+  territory(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<Territory>;
+}
+
+interface ArgumentRules {
+  of(tool: Tool): ToolArguments;
+}
+
+const NONE: readonly ArgumentFinding[] = Object.freeze([]);
+
+export function judgeArguments(
+  subject: ArgumentSubject,
+  rules: ArgumentRules,
+): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]> {
+  const tool = rules.of(subject.tool);
+  return tool.touches.length === 0 ? NONE : judgeTouches(subject, tool);
+}
+
+async function judgeTouches(
+  subject: ArgumentSubject,
+  tool: ToolArguments,
+): Promise<readonly ArgumentFinding[]> {
+  const findings: ArgumentFinding[] = [];
+  let surveyed: Promise<Territory> | null = null;
+  const territory = (): Promise<Territory> => (surveyed ??= tool.territory(subject));
+  let free = true;
+  for (const touch of tool.touches) {
+    for (const { at, value } of valuesAt(subject.arguments, touch)) {
+      const from = touch.from === undefined ? undefined : valueAt(subject.arguments, touch.from);
+      const judging = {
+        subject,
+        at,
+        territory,
+        findings,
+        ...(typeof from === "string" ? { from } : {}),
+      };
+      free = (await judge(judging, touch, value, tool)) && free;
+    }
+  }
+  // One thing that must be asked about is enough for the question.
+  return free ? findings : findings.filter(({ kind }) => kind !== "waive");
+}
+
+/** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */
+export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRules {
+  const judged = judgedHosts(tool.hosts, tool.touches, (touch) => valuesAt(given, touch));
+  const reachesOut = tool.touches.some(
+    (touch) => touch.kind === "network" && valueAt(given, touch.argument) === true,
+  );
+  return { ...(reachesOut ? asAgreed(tool.hosts) : tool.hosts), judged };
+}
+
+/** False: this value does not let the question of the mode be waived. */
+async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments): Promise<boolean> {
+  const { kind } = touch;
+  if (kind === "text") return judgeText(j, value, tool);
+  if (kind === "env") return judgeEnvironment(j, value, tool.programs);
+  if (kind === "network") return judgeNetwork(j, value, tool.hosts);
+  if (kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
+  if (typeof value !== "string") {
+    wrongType(j, kind, value);
+    return false;
+  }
+  switch (kind) {
+    case "path":
+      return judgePath(j, touch, value, tool);
+    case "argv":
+    case "command":
+      return judgeCommandLine(j, value, tool.programs);
+    case "url":
+      judgeUrl(j, value, tool.hosts);
+      return false;
+  }
+}
+
+async function judgePath(
+  j: Judging,
+  { access = "write", itself, makes }: Touch,
+  value: string,
+  tool: ToolArguments,
+): Promise<boolean> {
+  const territory = await j.territory();
+  const found = await territory.locate(value, access, itself ? { itself } : {});
+  if (!found.ok) {
+    const { message, remedy: suggestion, rule } = found;
+    const reason = found.reason === "path_not_found" ? "path_not_allowed" : found.reason;
+    denied(j, { reason, value, message, suggestion, rule });
+    return false;
+  }
+  if (access === "read") {
+    const stat = await lstat(found.path).catch(() => null);
+    const { maxReadBytes } = tool;
+    if (stat?.isFile() && stat.size > maxReadBytes.value)
+      tooLarge(j, found.shown, stat.size, maxReadBytes);
+    return true;
+  }
+  const rule = territory.unattended(found.path);
+  const { mode } = j.subject;
+  if (!rule || mode !== "NORMAL") {
+    if (makes !== "folder") judgeContent(j, found.shown, tool);
+    return false;
+  }
+  if (j.subject.tool.effects !== "system_write") return false;
+  const message = `${quote(found.shown)} may be written without asking`;
+  waived(j, { reason: "unattended_path", value: found.shown, message, suggestion: "", rule });
+  return true;
+}
+
+/** By where content goes, not by the name of the tool that brings it: copies and downloads overwrite like any other. */
+function judgeContent(j: Judging, shown: string, tool: ToolArguments): void {
+  const { mode } = j.subject;
+  const { verdict, rule } = tool.writingRule(mode);
+  // The mode has said as much already.
+  if (verdict === "run" || tool.usualRule(mode).verdict !== "run") return;
+  const said = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
+  if (verdict === "no")
+    denied(j, {
+      ...said,
+      reason: "mode_forbids",
+      message: `${quote(shown)} may not be written in mode ${mode}`,
+    });
+  else asked(j, { ...said, reason: "path_asks", message: `it writes ${quote(shown)}` });
+}
+
+function judgeText(j: Judging, value: Json, { maxWriteBytes }: ToolArguments): boolean {
+  const bytes = Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
+  if (bytes > maxWriteBytes.value) tooLarge(j, "the text", bytes, maxWriteBytes);
+  return true;
+}
+
+function tooLarge(
+  j: Judging,
+  what: string,
+  bytes: number,
+  { value: limit, rule }: Ruled<number>,
+): void {
+  denied(j, {
+    reason: "size_exceeded",
+    value: `${bytes} bytes`,
+    message: `${what} has ${bytes} bytes; at most ${limit} are allowed`,
+    suggestion: "use something smaller, or take it in parts",
+    rule,
+  });
+}
+
+const REFUSED_AS = {
+  path: "path_forbidden",
+  command: "command_forbidden",
+  argv: "command_forbidden",
+  url: "egress_blocked",
+} as const;
+
+function wrongType(j: Judging, kind: keyof typeof REFUSED_AS, value: Json): void {
+  const expected = kind === "argv" ? "a list of texts" : "text";
+  denied(j, {
+    reason: REFUSED_AS[kind],
+    value: quote(JSON.stringify(value)),
+    message: `expected ${expected}, got ${Array.isArray(value) ? "a list" : typeof value}`,
+    suggestion: `give ${expected}`,
+    rule: { at: "built in", text: "what cannot be judged is refused" },
+  });
+}
+
+const isTexts = (value: Json): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+/** The values a touch speaks of, each with its JSON pointer. A list of texts is judged entry by entry, but for argv. */
+function valuesAt(given: JsonObject, touch: Touch): { at: string; value: Json }[] {
+  const found = valueAt(given, touch.argument) ?? touch.absentMeans;
+  if (found === undefined) return [];
+  if (touch.kind === "argv" || touch.kind === "text" || !Array.isArray(found))
+    return [{ at: touch.argument, value: found }];
+  return found.map((value: Json, index) => ({ at: `${touch.argument}/${index}`, value }));
+}

@@ -1,0 +1,80 @@
+// The rules for hosts of one tool, and what they say about a URL: the very decision that the egress guard makes.
+import type { Json } from "../../../contract/call.ts";
+import type { EgressRules } from "../../../reach/egress/egress.ts";
+import { hostMatches } from "../../../reach/egress/hosts.ts";
+import { judgeUrl as decide } from "../../../reach/egress/judge.ts";
+import type { Effects, Touch } from "../../../contract/tool.ts";
+import { quote } from "../../../util/quote.ts";
+import type { HostOverride, HostRules } from "../files/hosts.ts";
+import { asked, denied, type Judging } from "./finding.ts";
+
+/** The general rules with those of one tool. */
+export function hostsOf(
+  rules: HostRules,
+  override: HostOverride | null,
+  effects: Effects,
+): EgressRules {
+  const ports = override?.ports ?? rules.ports;
+  const policy = override?.policy ?? rules.policy[effects];
+  const allowed = override?.allowed ?? rules.allowed;
+  const own = override?.blocked ?? [];
+  const blocked = [...rules.blocked, ...own];
+  const excepted = new Set(
+    [...rules.private, ...(override?.private ?? [])].map(({ value }) => value),
+  );
+  const blockedBy = (host: string) => blocked.find(({ value }) => hostMatches(value, host));
+  return Object.freeze<EgressRules>({
+    schemes: [...rules.schemes],
+    ports: [...ports.value],
+    policy: policy.value,
+    isBlocked: (host) => blockedBy(host) !== undefined,
+    isAllowed: (host) => allowed.some(({ value }) => hostMatches(value, host)),
+    // What a tool's own line blocks, no general exception opens.
+    isExcepted: (host, port) =>
+      excepted.has(`${host}:${port}`) && !own.some(({ value }) => hostMatches(value, host)),
+    judged: new Set(),
+    ruleOf(what, host) {
+      if (what === "ports") return ports.rule;
+      if (what === "policy") return policy.rule;
+      return (what === "blocked" ? blockedBy(host)?.rule : undefined) ?? rules.rule;
+    },
+  });
+}
+
+export function judgeUrl(j: Judging, given: string, rules: EgressRules): void {
+  const verdict = decide(given, rules);
+  const { why, rule } = verdict;
+  if (verdict.kind === "deny")
+    denied(j, {
+      reason: "egress_blocked",
+      value: given,
+      message: `url ${quote(given)}: ${why}`,
+      suggestion: verdict.remedy,
+      rule,
+    });
+  else if (verdict.kind === "ask")
+    asked(j, {
+      reason: "host_asks",
+      value: given,
+      message: why,
+      suggestion: "use a host of the list",
+      rule,
+    });
+}
+
+/** The canonical hosts of the URLs a call names: what the gate has judged, and a person may have agreed to. */
+export function judgedHosts(
+  rules: EgressRules,
+  touches: readonly Touch[],
+  values: (touch: Touch) => readonly { value: Json }[],
+): ReadonlySet<string> {
+  const urls = touches.filter(({ kind }) => kind === "url").flatMap(values);
+  const verdicts = urls.map(({ value }) =>
+    typeof value === "string" ? decide(value, rules) : null,
+  );
+  return new Set(
+    verdicts.flatMap((verdict) =>
+      verdict === null || verdict.kind === "deny" ? [] : [verdict.place.host],
+    ),
+  );
+}

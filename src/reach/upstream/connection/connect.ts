@@ -1,0 +1,158 @@
+// From a row to a live connection: the switch over the ways a server is reached.
+import type { Egress } from "../../egress/egress.ts";
+import type { ServerRow } from "../../../storage/store/store.ts";
+import { openConnection } from "./connection.ts";
+import { faultOf } from "./faults.ts";
+import { openWire } from "./wire.ts";
+import { openDirect } from "../http/direct.ts";
+import { openHttp, type HttpTransport } from "../http/http.ts";
+import { createIntake } from "../http/intake.ts";
+import { START_MS } from "./pool.ts";
+import type { StdioTransport } from "../stdio/stdio.ts";
+import {
+  UpstreamFault,
+  type Connection,
+  type ConnectionEvents,
+  type Credential,
+} from "../upstream.ts";
+import type { Verdicts } from "../eras.ts";
+
+export interface ConnectPowers {
+  readonly egress: Egress;
+  readonly verdicts: Verdicts;
+  /** Starts the program; what it says is a transport. */
+  readonly openStdio: (
+    row: ServerRow,
+    credential: Credential,
+    events: ConnectionEvents,
+  ) => Promise<StdioTransport>;
+}
+
+export interface ConnectOptions {
+  readonly events: ConnectionEvents;
+  readonly powers: ConnectPowers;
+  /** The caller's client can be asked over it. */
+  readonly interactive: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Throws UpstreamFault, or what the credential throws. */
+export async function connect(
+  row: ServerRow,
+  credential: Credential,
+  options: ConnectOptions,
+): Promise<Connection> {
+  const { transport } = row;
+  switch (transport.kind) {
+    case "stdio":
+      return overStdio(row, credential, options);
+    case "http":
+    case "sse":
+      return overHttp({ ...row, transport }, credential, options);
+    case "api":
+      throw new UpstreamFault("protocol", "an HTTP API is not spoken to over MCP", {
+        dispatched: false,
+      });
+  }
+}
+
+async function overHttp(
+  row: ServerRow & { readonly transport: HttpTransport },
+  credential: Credential,
+  { events, powers, interactive, signal }: ConnectOptions,
+): Promise<Connection> {
+  const { kind, url } = row.transport;
+  const watch = {
+    sent: (mark: string) => wire.sent(mark),
+    failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault),
+  };
+  const intake = createIntake(events.said, () => performance.now());
+  const http = await openHttp(row, credential, watch, intake, powers.egress);
+  const wire = openWire(http.transport, events, kind);
+  const isPlain = !(credential.oauth && "dpop" in credential.oauth && credential.oauth.dpop);
+  return openConnection({
+    wire,
+    interactive,
+    signal,
+    // The transport of 2024 knows nothing newer.
+    ...(kind === "sse"
+      ? { prior: { kind: "legacy" }, keep: () => undefined, drop: () => undefined }
+      : memory(row, credential, powers)),
+    direct:
+      kind === "http" && isPlain
+        ? (version) =>
+            openDirect({
+              url: new URL(url),
+              version,
+              credential,
+              pool: http.pool,
+              events,
+              intake,
+              maxBytes: row.settings.maxResultBytes,
+            })
+        : null,
+    close: http.close,
+  });
+}
+
+async function overStdio(
+  row: ServerRow,
+  credential: Credential,
+  { events, powers, interactive, signal }: ConnectOptions,
+): Promise<Connection> {
+  const attempt = async (): Promise<Connection> => {
+    const transport = await powers.openStdio(row, credential, events);
+    const wire = openWire(transport, events, "stdio");
+    try {
+      return await openConnection({
+        wire,
+        interactive,
+        signal,
+        handshakeMs: START_MS,
+        ...memory(row, credential, powers),
+        direct: null,
+        close: () => transport.close(),
+      });
+    } catch (cause) {
+      throw wire.probe === "open" && transport.hasEnded
+        ? new EndedByProbe(cause, transport)
+        : withLastWords(cause, transport);
+    }
+  };
+  try {
+    return await attempt();
+  } catch (cause) {
+    if (!(cause instanceof EndedByProbe) || signal.aborted) throw cause;
+    powers.verdicts.keep(row, credential.id, { kind: "legacy" });
+    return attempt();
+  }
+}
+
+/** Some programs of the legacy era end when they are asked anything before `initialize`. */
+class EndedByProbe extends UpstreamFault {
+  constructor(cause: unknown, transport: Spoken) {
+    const { kind, message } = withLastWords(cause, transport);
+    super(kind, message, { dispatched: false, cause });
+  }
+}
+
+type Spoken = Pick<StdioTransport, "endReason" | "hasEnded" | "lastWords">;
+
+/** Why it ended, and what it said, tell more than that its answer did not come. */
+function withLastWords(cause: unknown, program: Spoken): UpstreamFault {
+  const { endReason, hasEnded, lastWords } = program;
+  const fault = faultOf(cause, false);
+  const late = `it did not answer within ${START_MS / 1_000} s of its start`;
+  const why = (hasEnded ? endReason : null) ?? (fault.kind === "timeout" ? late : fault.message);
+  const words = lastWords === "" || why.includes(lastWords) ? "" : `; its last words: ${lastWords}`;
+  const { kind, rpc } = fault;
+  return new UpstreamFault(kind, `${why}${words}`, { dispatched: false, rpc, cause });
+}
+
+function memory(row: ServerRow, { id }: Credential, { verdicts }: ConnectPowers) {
+  return {
+    prior: verdicts.of(row, id),
+    keep: (verdict: Parameters<Verdicts["keep"]>[2]) => verdicts.keep(row, id, verdict),
+    drop: () => verdicts.drop(row, id),
+  };
+}

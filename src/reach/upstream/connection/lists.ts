@@ -1,0 +1,46 @@
+// Lists of what a server offers besides tools. Nobody approves their entries one by one, so one that hides something or
+// speaks to the model is left out, and secrets are masked as in answers (T16).
+import { setImmediate as turn } from "node:timers/promises";
+import type { Json, JsonObject } from "../../../contract/call.ts";
+import { dangerOf } from "../intake/scan.ts";
+
+const LISTS: Readonly<Record<string, string>> = {
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+  "prompts/list": "prompts",
+};
+/** Nobody describes a prompt at such length. */
+const MAX_ENTRY = 65_536;
+/** Reading takes time; others come in between. */
+const AT_ONCE = 20;
+
+export interface ListPowers {
+  readonly cleaned: (value: Json) => Json;
+  readonly leftOut: (line: string) => void;
+}
+
+/** The same result without what must not be shown. What is no list is given as it is. */
+export async function shownOf(
+  method: string,
+  result: JsonObject,
+  p: ListPowers,
+): Promise<JsonObject> {
+  const field = LISTS[method];
+  const entries = field === undefined ? undefined : result[field];
+  if (field === undefined || !Array.isArray(entries)) return result;
+  const shown: Json[] = [];
+  for (const [at, entry] of (entries as readonly Json[]).entries()) {
+    if (at % AT_ONCE === AT_ONCE - 1) await turn();
+    const why = whyNot(entry);
+    if (why === null) shown.push(p.cleaned(entry));
+    else p.leftOut(`[ostiary] an entry of ${method} was left out: ${why}`);
+  }
+  return { ...result, [field]: shown };
+}
+
+function whyNot(entry: Json): string | null {
+  const size = JSON.stringify(entry).length;
+  if (size > MAX_ENTRY) return `it has ${size} characters`;
+  const found = dangerOf(entry);
+  return found && `${found.path}: ${found.message}; ${found.excerpt}`;
+}

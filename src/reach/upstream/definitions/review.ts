@@ -1,0 +1,288 @@
+// Keeps what is known of a server's tools in step with what it offers and with what people decided: rows, versions, registry.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Json, JsonObject } from "../../../contract/call.ts";
+import { AppError } from "../../../contract/errors.ts";
+import type {
+  Action,
+  ForeignDefinition,
+  ServerRow,
+  ServerToolRow,
+  ServerToolVersion,
+  Store,
+} from "../../../storage/store/store.ts";
+import type { Registry } from "../../../tools/registry.ts";
+import type { Tool } from "../../../contract/tool.ts";
+import { canonicalJson } from "../../../util/json.ts";
+import { TakenNames } from "../intake/names.ts";
+import { judgeAbsence, judgeOffer, unnamed } from "./judge.ts";
+import { toolOf } from "./tool-of.ts";
+
+export interface ReviewPowers {
+  readonly store: Pick<Store, "serverTools">;
+  readonly registry: Pick<Registry, "all" | "get" | "put" | "unregister">;
+  readonly now: () => number;
+  readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
+  /** Tells other instances that the registry changed. */
+  readonly toolsChanged: () => Promise<void>;
+}
+
+interface Who {
+  readonly tenantId: string;
+  readonly userId: string;
+}
+
+export interface Review {
+  /** After a look at what it offers. Answers all that is known of its tools now. */
+  seen(
+    server: ServerRow,
+    definitions: readonly ForeignDefinition[],
+  ): Promise<readonly ServerToolRow[]>;
+  /** Makes decisions, given the rows as they are then; nobody else changes them meanwhile. */
+  decide(server: ServerRow, decision: Decision): Promise<readonly ServerToolRow[]>;
+  /** The server itself changed (switched on or off, other limits): its tools are registered anew. */
+  placed(server: ServerRow): Promise<void>;
+  /** Takes all its tools out of the registry. */
+  dropped(server: string): Promise<void>;
+}
+
+/** Answers the rows that change, and versions that were approved. */
+type Decision = (rows: readonly ServerToolRow[]) => Promise<{
+  readonly rows: readonly ServerToolRow[];
+  readonly versions: readonly ServerToolVersion[];
+}>;
+
+/** More than any client can list; what a server offers beyond is left out. */
+const MAX_TOOLS = 1_000;
+const MAX_NOTED = 200;
+const SEEN_EVERY_MS = 3_600_000;
+/** Reading and comparing is work: others get their turn after so long. */
+const TURN_MS = 10;
+const AT_ONCE = 50;
+
+export function createReview(p: ReviewPowers): Review {
+  const { serverTools } = p.store;
+  const turns = new Map<string, Promise<unknown>>();
+
+  /** Of one server one after the other: what one read, another must not have changed when it writes. */
+  function inTurn<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const next = (turns.get(server) ?? Promise.resolve()).then(work);
+    const done = (): void => void (turns.get(server) === settled && turns.delete(server));
+    const settled: Promise<void> = next.then(done, done);
+    turns.set(server, settled);
+    return next;
+  }
+
+  async function judged(
+    server: ServerRow,
+    definitions: readonly ForeignDefinition[],
+    known: readonly ServerToolRow[],
+  ): Promise<Judged> {
+    const at = p.now();
+    const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
+    const taken = new TakenNames(
+      p.registry.all().filter(({ route }) => route?.server !== server.name),
+    );
+    for (const row of known) if (row.state !== "refused") taken.add(row);
+    const rows = new Map<string, ServerToolRow>();
+    const versions = new Map<string, ServerToolVersion>();
+    let turn = performance.now();
+    for (const definition of definitions.slice(0, MAX_TOOLS)) {
+      turn = await yieldAfter(turn);
+      const key = keyOf(definition.method, definition.name);
+      const row = judgeOffer(
+        { server: server.name, definition, former: former.get(key) ?? null, at },
+        taken,
+      );
+      const first = rows.get(row.name);
+      // Offered twice: nobody could say which of the two a call would reach.
+      if (first && first.upstreamName === row.upstreamName)
+        rows.set(row.name, { ...first, state: "refused", reason: "the server offers it twice" });
+      if (first && first.upstreamName === row.upstreamName) continue;
+      const other =
+        first ??
+        (former.has(key)
+          ? undefined
+          : known.find(({ name, state }) => name === row.name && state !== "refused"));
+      const kept = other
+        ? {
+            ...row,
+            ...unnamed(server.name, definition),
+            state: "refused" as const,
+            reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already`,
+          }
+        : row;
+      rows.set(kept.name, kept);
+      versions.set(kept.name, {
+        server: server.name,
+        name: kept.name,
+        pin: kept.seenPin,
+        definition,
+        firstSeenAt: at,
+        approvedAt: null,
+        approvedBy: null,
+      });
+      if (kept.state !== "refused") taken.add(kept);
+    }
+    for (const row of known) if (!rows.has(row.name)) rows.set(row.name, judgeAbsence(row));
+    const before = new Map(known.map((row) => [row.name, row]));
+    const differ = [...rows.values()].filter((row) => isNews(before.get(row.name), row));
+    const atHand = new Map([...versions.values()].map(({ pin, definition }) => [pin, definition]));
+    return {
+      differ,
+      versions: differ.flatMap(({ name }) => versions.get(name) ?? []),
+      before,
+      atHand,
+    };
+  }
+
+  /** The registry as the rows have it. Whatever it refuses becomes a refused row. */
+  async function place(
+    server: ServerRow,
+    rows: readonly ServerToolRow[],
+    atHand: ReadonlyMap<string, ForeignDefinition> = new Map(),
+  ): Promise<void> {
+    const next: Tool[] = [];
+    let changed = false;
+    let turn = performance.now();
+    for (const row of rows) {
+      turn = await yieldAfter(turn);
+      const there = p.registry.get(row.name);
+      if (row.state === "refused" && row.approvedPin === null) {
+        if (there?.route?.server === server.name)
+          changed = (await p.registry.unregister(row.name)) || changed;
+        continue;
+      }
+      const pin = row.approvedPin ?? row.seenPin;
+      const definition =
+        atHand.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition;
+      if (definition === undefined) continue;
+      const tool = toolOf(server, row, definition, there?.enabled ?? true);
+      if (there === null || textOf(there) !== textOf(tool)) next.push(tool);
+    }
+    for (let at = 0; at < next.length; at += AT_ONCE) {
+      await put(next.slice(at, at + AT_ONCE));
+      await nextTurn();
+    }
+    if (changed || next.length > 0) await p.toolsChanged();
+  }
+
+  async function put(tools: readonly Tool[]): Promise<void> {
+    try {
+      await p.registry.put(tools);
+    } catch (cause) {
+      if (!(cause instanceof AppError) || tools.length === 1) throw cause;
+      for (const tool of tools) await refusable(tool);
+    }
+  }
+
+  async function refusable(tool: Tool): Promise<void> {
+    try {
+      await p.registry.put([tool]);
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      const server = tool.route?.server ?? "";
+      const row = await serverTools.get(server, tool.name);
+      if (row) await serverTools.save([{ ...row, state: "refused", reason: cause.message }], []);
+    }
+  }
+
+  return {
+    seen: (server, definitions) =>
+      inTurn(server.name, async () => {
+        const { differ, versions, before, atHand } = await judged(
+          server,
+          definitions,
+          await serverTools.list(server.name),
+        );
+        for (let at = 0; at < differ.length; at += AT_ONCE) {
+          const some = differ.slice(at, at + AT_ONCE);
+          await serverTools.save(
+            some,
+            versions.filter(({ name }) => some.some((row) => row.name === name)),
+          );
+        }
+        // Read again: another instance may have decided meanwhile, and then that holds.
+        const rows = await serverTools.list(server.name);
+        await place(server, rows, atHand);
+        const changes = differ.filter(
+          (row) =>
+            before.get(row.name)?.state !== row.state ||
+            before.get(row.name)?.seenPin !== row.seenPin,
+        );
+        if (changes.length > 0)
+          await p.note(
+            "upstream.tools_seen",
+            { tenantId: server.tenantId, userId: "system" },
+            seenBody(server, changes, before, definitions.length),
+          );
+        return rows;
+      }),
+    decide: (server, decision) =>
+      inTurn(server.name, async () => {
+        const { rows, versions } = await decision(await serverTools.list(server.name));
+        await serverTools.save(rows, versions);
+        await place(server, rows);
+        return rows;
+      }),
+    placed: (server) =>
+      inTurn(server.name, async () => place(server, await serverTools.list(server.name))),
+    dropped: (server) =>
+      inTurn(server, async () => {
+        const gone = p.registry.all().filter(({ route }) => route?.server === server);
+        for (const { name } of gone) await p.registry.unregister(name);
+        if (gone.length > 0) await p.toolsChanged();
+      }),
+  };
+}
+
+interface Judged {
+  readonly differ: readonly ServerToolRow[];
+  readonly versions: readonly ServerToolVersion[];
+  readonly before: ReadonlyMap<string, ServerToolRow>;
+  /** By pin. */
+  readonly atHand: ReadonlyMap<string, ForeignDefinition>;
+}
+
+async function yieldAfter(turn: number): Promise<number> {
+  if (performance.now() - turn <= TURN_MS) return turn;
+  await nextTurn();
+  return performance.now();
+}
+
+const keyOf = (method: string, name: string): string => `${method} ${name}`;
+
+function isNews(before: ServerToolRow | undefined, { seenAt, ...row }: ServerToolRow): boolean {
+  if (before === undefined) return true;
+  const { seenAt: seenBefore, ...former } = before;
+  const text = (facts: object): string => canonicalJson(facts as Json);
+  return seenAt - seenBefore > SEEN_EVERY_MS || text(former) !== text(row);
+}
+
+function textOf({ native: _, ...tool }: Tool): string {
+  return canonicalJson(tool as unknown as Json);
+}
+
+function seenBody(
+  server: ServerRow,
+  changes: readonly ServerToolRow[],
+  before: ReadonlyMap<string, ServerToolRow>,
+  offered: number,
+): JsonObject {
+  const tools = changes
+    .slice(0, MAX_NOTED)
+    .map(({ name, seenPin, approvedPin, state, reason }) => ({
+      name,
+      pin: seenPin,
+      state,
+      was: before.get(name)?.state ?? null,
+      ...(approvedPin === null ? {} : { approvedPin }),
+      ...(reason === null ? {} : { reason }),
+    }));
+  return {
+    server: server.name,
+    tools,
+    changed: changes.length,
+    offered,
+    leftOut: Math.max(0, offered - MAX_TOOLS),
+  };
+}

@@ -1,0 +1,202 @@
+// All servers upstream: requests find their connection, are bounded per server, and fail in one known way.
+import { AppError } from "../../contract/errors.ts";
+import type { Call, Json, JsonObject } from "../../contract/call.ts";
+import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
+import type { Tracing } from "../../telemetry/tracing.ts";
+import { callUpstream, createGlances } from "./connection/call.ts";
+import { definitionOf } from "./intake/definition.ts";
+import { shownOf } from "./connection/lists.ts";
+import { openPool, type Connect, type Lease, type Pool } from "./connection/pool.ts";
+import { pseudoDefinitions } from "./definitions/pseudo.ts";
+import { openResilience, type Resilience } from "./resilience.ts";
+import { createTail, type Tail } from "./stdio/tail.ts";
+import type { Credentials, ServerFace, ServerStatus, Upstreams } from "./upstream.ts";
+
+export interface UpstreamsPowers {
+  readonly connect: Connect;
+  readonly credentials: Credentials;
+  readonly tracing: Pick<Tracing, "client">;
+  /** Definitions of an API, which are not asked for but were imported. */
+  readonly imported: (row: ServerRow) => readonly ForeignDefinition[];
+  readonly masked: (text: string) => string;
+  /** The same for all texts of a value. */
+  readonly cleaned: (value: Json) => Json;
+  readonly now: () => number;
+  readonly onStatus: (server: string, status: ServerStatus, reason: string | null) => void;
+  /** A look before a call showed another definition than the approved one: the call did not go out. */
+  readonly onDrift: (server: string) => void;
+  readonly report: (fields: object, message: string) => void;
+}
+
+/** One server while its row stays as it is. */
+export interface Handle {
+  readonly row: ServerRow;
+  readonly pool: Pool;
+  readonly tail: Tail;
+  readonly resilience: Promise<Resilience>;
+  /** Once it is there. */
+  guard: Resilience | null;
+}
+
+const REQUEST_MS = 30_000;
+
+export function openUpstreams(p: UpstreamsPowers): Upstreams {
+  const handles = new Map<string, Handle>();
+  const glances = createGlances();
+  const callPowers = { ...p, glances };
+  const listeners = new Set<(server: string, method: string, params: JsonObject) => void>();
+
+  const open = (row: ServerRow): Handle => {
+    const tail = createTail(p.masked);
+    const pool = openPool(row, {
+      connect: p.connect,
+      credentials: p.credentials,
+      now: p.now,
+      events: {
+        notified(method, params) {
+          for (const listener of listeners) listener(row.name, method, params);
+        },
+        said: tail.add,
+      },
+      onStatus(status, reason) {
+        tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
+        p.onStatus(row.name, status, reason === null ? null : p.masked(reason));
+        if (status === "up")
+          for (const listener of listeners) listener(row.name, "ostiary/connected", {});
+      },
+    });
+    const resilience = openResilience(row.name, row.settings);
+    const handle: Handle = { row, pool, tail, resilience, guard: null };
+    resilience
+      .then((guard) => (handle.guard = guard))
+      .catch((cause: unknown) =>
+        p.report({ err: cause }, "the breaker of a server could not be made"),
+      );
+    return handle;
+  };
+
+  const known = (name: string): Handle => {
+    const handle = handles.get(name);
+    if (handle?.row.enabled) return handle;
+    throw new AppError(
+      "UNAVAILABLE",
+      "upstream_unavailable",
+      `the server ${name} is ${handle ? "switched off" : "not there any more"}`,
+      { remedy: "ask an administrator: ostiary servers list" },
+    );
+  };
+
+  /** A request outside of any call, still one of those that the server has room for. */
+  async function within<T>(
+    handle: Handle,
+    userId: string,
+    signal: AbortSignal,
+    work: (lease: Lease) => Promise<T>,
+  ): Promise<T> {
+    const guard = await handle.resilience;
+    return guard.look(async () => {
+      const lease = await handle.pool.lease(userId, false);
+      try {
+        return await work(lease);
+      } finally {
+        lease.release();
+      }
+    }, signal);
+  }
+
+  return {
+    async apply(rows) {
+      const next = new Map(rows.map((row) => [row.name, row]));
+      const ended: Promise<void>[] = [];
+      for (const [name, handle] of handles) {
+        const row = next.get(name);
+        if (row && sameReach(row, handle.row)) continue;
+        handles.delete(name);
+        ended.push(handle.pool.close());
+      }
+      for (const row of next.values()) if (!handles.has(row.name)) handles.set(row.name, open(row));
+      await Promise.all(ended);
+    },
+    names: () => [...handles.keys()],
+    health(name) {
+      const handle = handles.get(name);
+      if (!handle) return null;
+      const { newest, state } = handle.pool;
+      const { guard, row } = handle;
+      return {
+        ...state,
+        ...(row.transport.kind === "api" && row.enabled
+          ? { status: "up" as const, reason: null }
+          : {}),
+        era: newest?.era ?? null,
+        protocolVersion: newest?.protocolVersion ?? null,
+        serverInfo: newest?.serverInfo ?? null,
+        breaker: guard?.breaker ?? "closed",
+        inFlight: guard?.inFlight ?? 0,
+        queued: guard?.queued ?? 0,
+      };
+    },
+    logs: (name) => handles.get(name)?.tail.lines() ?? [],
+    restart: async (name) => known(name).pool.restart(),
+    async definitions(name, signal) {
+      const handle = known(name);
+      if (handle.row.transport.kind === "api") return p.imported(handle.row);
+      return within(handle, handle.row.createdBy, signal, async ({ connection, looks }) => {
+        const found: ForeignDefinition[] = [];
+        const hasTools = connection.capabilities["tools"] !== undefined;
+        for (const entry of hasTools ? (await looks.fresh(0)).entries : []) {
+          const told = definitionOf(entry);
+          if ("fault" in told) handle.tail.add(`[ostiary] a tool was left out: ${told.fault}`);
+          else found.push(told.definition);
+        }
+        return [...found, ...pseudoDefinitions(connection.capabilities)];
+      });
+    },
+    async request(name, userId, method, params, options) {
+      const handle = known(name);
+      const signal = options.signal ?? AbortSignal.timeout(REQUEST_MS);
+      const result = await within(handle, userId, signal, ({ connection }) =>
+        connection.request(method, params, {
+          timeoutMs: handle.row.settings.timeoutMs,
+          maxResultBytes: handle.row.settings.maxResultBytes,
+          ...options,
+          signal,
+        }),
+      );
+      return shownOf(method, result, { cleaned: p.cleaned, leftOut: handle.tail.addOnce });
+    },
+    ahead(call) {
+      const handle = handles.get(call.tool?.route?.server ?? "");
+      // A server that is left alone is not looked at either.
+      if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.take(call, handle);
+    },
+    call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
+    async guarded(name, signal, work) {
+      const handle = known(name);
+      const guard = handle.guard ?? (await handle.resilience);
+      return guard.run(() => work(handle.row), signal);
+    },
+    face(name): ServerFace | null {
+      const newest = handles.get(name)?.pool.newest;
+      if (!newest) return null;
+      const { serverInfo, capabilities, instructions, era } = newest;
+      return { serverInfo, capabilities, instructions, era };
+    },
+    onNotification(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      const all = [...handles.values()];
+      handles.clear();
+      await Promise.allSettled(all.map(({ pool }) => pool.close()));
+    },
+  };
+}
+
+/** What a connection depends on; a new description is no reason for a new one. */
+function sameReach(a: ServerRow, b: ServerRow): boolean {
+  const reach = ({ transport, settings, enabled }: ServerRow): string =>
+    JSON.stringify([transport, settings, enabled]);
+  return a === b || reach(a) === reach(b);
+}

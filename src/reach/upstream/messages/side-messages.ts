@@ -1,0 +1,72 @@
+// What a server says besides its answer: progress, log messages, questions to the caller. Somebody else's words like the
+// answer itself, so secrets are masked and texts are bounded here too (T16).
+import type {
+  Call,
+  InputAnswers,
+  InputQuestions,
+  Json,
+  JsonObject,
+  Progress,
+} from "../../../contract/call.ts";
+import { AppError } from "../../../contract/errors.ts";
+import type { RequestOptions } from "../upstream.ts";
+
+type Clean = (value: Json) => Json;
+type Options = Pick<
+  RequestOptions,
+  "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage"
+>;
+
+const NOBODY: Options = {};
+const MAX_TEXT = 4_000;
+const MAX_QUESTIONS_BYTES = 65_536;
+
+/** How they reach whoever made the call; what nobody wants to hear is not even asked for. */
+export function asidesOf(call: Call, server: string, clean: Clean): Options {
+  const { client, onProgress, signal } = call;
+  if (!client && !onProgress) return NOBODY;
+  return {
+    ...(onProgress
+      ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) }
+      : {}),
+    ...(client
+      ? {
+          clientCapabilities: client.capabilities,
+          ask: async (questions: InputQuestions): Promise<InputAnswers> =>
+            client.ask(cleanQuestions(questions, clean), { server, signal }),
+        }
+      : {}),
+    ...(client?.logLevel === undefined
+      ? {}
+      : {
+          logLevel: client.logLevel,
+          // Only those that came with the very call; nobody else's.
+          onMessage: (params: JsonObject): void =>
+            client.notify("notifications/message", clean(bounded(params)) as JsonObject),
+        }),
+  };
+}
+
+function cleanProgress({ message, ...numbers }: Progress, clean: Clean): Progress {
+  return message === undefined
+    ? numbers
+    : { ...numbers, message: clean(message.slice(0, MAX_TEXT)) as string };
+}
+
+function cleanQuestions(questions: InputQuestions, clean: Clean): InputQuestions {
+  const size = Buffer.byteLength(JSON.stringify(questions));
+  if (size > MAX_QUESTIONS_BYTES)
+    throw new AppError(
+      "UNAVAILABLE",
+      "client_cannot_be_asked",
+      `a server's question is ${size} bytes long, at most ${MAX_QUESTIONS_BYTES} are handed on`,
+    );
+  return clean(questions) as unknown as InputQuestions; // masking keeps the shape
+}
+
+/** Anything longer is cut, not parsed any further. */
+function bounded(params: JsonObject): JsonObject {
+  const { data } = params;
+  const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
+  return text.length <= MAX_TEXT ? params : { ...params, data: `${text.slice(0, MAX_TEXT)}…` };
+}

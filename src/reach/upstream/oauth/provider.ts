@@ -1,0 +1,135 @@
+// Ourselves as an OAuth client, in the shape the SDK asks for: who we are, what we hold, and where a person would be sent.
+import type {
+  AddClientAuthentication,
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
+import type { OAuthSettings } from "../../../storage/store/store.ts";
+import type { Owner } from "../credentials/vault.ts";
+import { assertUsable, refused } from "./endpoints.ts";
+import type { Kept } from "./kept.ts";
+
+/** Settings with their references filled in. */
+export interface Identity extends OAuthSettings {
+  /** Where the authorization server sends people back to; undefined: nobody is sent. */
+  readonly redirectUrl: string | undefined;
+  /** Where it can read who we are; null: nowhere that it could reach. */
+  readonly documentUrl: string | null;
+  /** Signs instead of a secret. */
+  readonly signed: AddClientAuthentication | null;
+}
+
+/** What differs between serving calls, beginning a login and ending one. */
+export interface Part {
+  /** As whom the grant, or the code, was asked for; absent: as who we are now. */
+  client?(): StoredOAuthClientInformation | undefined;
+  /** What a login will ask for, where that is known. */
+  readonly scope?: string | undefined;
+  /** For the next request. */
+  tokens(): StoredOAuthTokens | undefined | Promise<StoredOAuthTokens | undefined>;
+  /** With what the authorization server holds at this moment; whoever asks may go on to renew it. */
+  renewable(issuer: string): Promise<StoredOAuthTokens | undefined>;
+  save(tokens: StoredOAuthTokens, issuer: string, client: Client): Promise<void>;
+  lost(): Promise<void>;
+  discovered(found: OAuthDiscoveryState): void;
+  readonly discovery?: OAuthDiscoveryState | undefined;
+  state?(): string;
+  send(to: URL, verifier: string, client: Client): Promise<void>;
+  readonly verifier?: string | undefined;
+}
+
+type Client = StoredOAuthClientInformation | undefined;
+
+export const clientMetadata = ({
+  redirectUrl,
+  scope,
+}: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
+  client_name: "Ostiary",
+  redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
+  grant_types:
+    redirectUrl === undefined ? ["client_credentials"] : ["authorization_code", "refresh_token"],
+  response_types: redirectUrl === undefined ? [] : ["code"],
+  ...(scope === undefined ? {} : { scope }),
+});
+
+export function createProvider(
+  owner: Owner,
+  me: Identity,
+  kept: Kept,
+  part: Part,
+): OAuthClientProvider {
+  const { server } = owner;
+  let verifier = "";
+  let latest = part.discovery;
+  let client: Client;
+
+  const clientAt = async (issuer: string): Promise<Client> => {
+    if (me.clientId === undefined) {
+      const before = part.client?.();
+      return before?.issuer === issuer
+        ? before
+        : ((await kept.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ??
+            undefined);
+    }
+    // Our own id and secret are for one authorization server, whatever the server upstream says.
+    const bound = me.issuer ?? (await kept.bound(server));
+    if (bound !== null && bound !== issuer)
+      throw refused(
+        `the server names the authorization server ${issuer}, our client id belongs to ${bound}`,
+      );
+    if (bound === null) await kept.bind(server, issuer);
+    return {
+      client_id: me.clientId,
+      issuer,
+      ...(me.clientSecret === undefined ? {} : { client_secret: me.clientSecret }),
+    };
+  };
+
+  return {
+    redirectUrl: me.redirectUrl,
+    clientMetadata: clientMetadata(me),
+    ...(me.documentUrl === null ? {} : { clientMetadataUrl: me.documentUrl }),
+    ...(me.signed === null ? {} : { addClientAuthentication: me.signed }),
+    ...(part.state ? { state: part.state } : {}),
+    async clientInformation(ctx) {
+      return (client = await clientAt(ctx?.issuer ?? ""));
+    },
+    async saveClientInformation(made, ctx) {
+      client = made;
+      if (me.clientId === undefined)
+        await kept.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", {
+          client: made,
+          redirectUrl: me.redirectUrl ?? "",
+        });
+    },
+    tokens: (ctx) => (ctx === undefined ? part.tokens() : part.renewable(ctx.issuer)),
+    async saveTokens(tokens, ctx) {
+      if (tokens.token_type.toLowerCase() !== "bearer")
+        throw refused(`the token is of the type ${tokens.token_type}; expected Bearer`);
+      await part.save(tokens, ctx?.issuer ?? tokens.issuer ?? "", client);
+    },
+    saveCodeVerifier: (made) => void (verifier = made),
+    codeVerifier: () => part.verifier ?? verifier,
+    redirectToAuthorization: (to) => part.send(to, verifier, client),
+    async invalidateCredentials(what) {
+      if (what === "tokens" || what === "all") await part.lost();
+      if (what !== "client" && what !== "all") return;
+      const issuer = latest?.authorizationServerMetadata?.issuer;
+      if (issuer !== undefined) await kept.removeRegistration(server, issuer);
+    },
+    saveDiscoveryState(found) {
+      assertUsable(found, me.redirectUrl !== undefined);
+      latest = found;
+      part.discovered(found);
+    },
+    discoveryState: () => part.discovery,
+    ...(me.redirectUrl === undefined ? { prepareTokenRequest: asOurselves } : {}),
+  };
+}
+
+function asOurselves(scope?: string): URLSearchParams {
+  return new URLSearchParams({ grant_type: "client_credentials", ...(scope ? { scope } : {}) });
+}

@@ -1,0 +1,103 @@
+// What keeps one server's trouble its own: so many requests at once, a bounded queue, and a breaker.
+import { AppError } from "../../contract/errors.ts";
+import type { ServerSettings } from "../../storage/store/store.ts";
+import { UpstreamFault, type FaultKind, type ServerHealth } from "./upstream.ts";
+
+export interface Resilience {
+  /** Runs it when there is room. UNAVAILABLE / queue_full or circuit_open when it may not even wait. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** The same for what is no call. That it went well does not show that calls do: a server may list its tools and fail them all. */
+  look<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  readonly breaker: ServerHealth["breaker"];
+  readonly inFlight: number;
+  readonly queued: number;
+}
+
+type Limits = Pick<
+  ServerSettings,
+  "maxConcurrent" | "maxQueued" | "breakerFailures" | "breakerResetMs"
+>;
+
+/** The server's doing; what it refuses, or what the caller gave up, says nothing about its health. */
+const COUNTED: ReadonlySet<FaultKind> = new Set([
+  "unreachable",
+  "closed",
+  "timeout",
+  "too_large",
+  "protocol",
+]);
+
+export const countsAgainst = (cause: unknown): boolean =>
+  cause instanceof UpstreamFault && COUNTED.has(cause.kind);
+
+/** Loaded with the first server. */
+export async function openResilience(server: string, limits: Limits): Promise<Resilience> {
+  const {
+    bulkhead,
+    circuitBreaker,
+    CircuitState,
+    ConsecutiveBreaker,
+    handleWhen,
+    BrokenCircuitError,
+    BulkheadRejectedError,
+  } = await import("cockatiel");
+  const places = bulkhead(limits.maxConcurrent, limits.maxQueued);
+  const breaker = circuitBreaker(handleWhen(countsAgainst), {
+    halfOpenAfter: limits.breakerResetMs,
+    breaker: new ConsecutiveBreaker(limits.breakerFailures),
+  });
+  let openedAt = 0;
+  breaker.onBreak(() => (openedAt = performance.now()));
+  const refusal = (cause: unknown): unknown => {
+    if (cause instanceof BulkheadRejectedError)
+      return new AppError(
+        "UNAVAILABLE",
+        "queue_full",
+        `${limits.maxConcurrent} requests to ${server} are under way and ${limits.maxQueued} wait`,
+        { remedy: "try again after a short while", retryAfterSeconds: 1 },
+      );
+    if (!(cause instanceof BrokenCircuitError)) return cause;
+    const left = Math.max(
+      1,
+      Math.ceil((openedAt + limits.breakerResetMs - performance.now()) / 1000),
+    );
+    return new AppError(
+      "UNAVAILABLE",
+      "circuit_open",
+      `${server} failed ${limits.breakerFailures} times in a row and is left alone for a while`,
+      {
+        remedy: "try again later; an administrator sees why with: ostiary servers show",
+        retryAfterSeconds: left,
+      },
+    );
+  };
+  const states = {
+    [CircuitState.Closed]: "closed",
+    [CircuitState.HalfOpen]: "half_open",
+    [CircuitState.Open]: "open",
+    [CircuitState.Isolated]: "open",
+  } as const;
+  /** The breaker inside: whoever waited for a place learns at once that it opened meanwhile. */
+  const placed = <T>(judged: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    places.execute(judged, signal).catch((cause: unknown) => {
+      throw refusal(cause);
+    });
+  const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(work);
+  return {
+    run: (work, signal) => placed(() => counted(work), signal),
+    look: (work, signal) =>
+      placed(() => {
+        if (breaker.state !== CircuitState.Closed) return counted(work);
+        return work().catch((cause: unknown) => counted(() => Promise.reject(cause as Error)));
+      }, signal),
+    get breaker() {
+      return states[breaker.state];
+    },
+    get inFlight() {
+      return limits.maxConcurrent - places.executionSlots;
+    },
+    get queued() {
+      return limits.maxQueued - places.queueSlots;
+    },
+  };
+}

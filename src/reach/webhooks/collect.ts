@@ -1,0 +1,138 @@
+// Follows the log and turns each event that somebody asked for into a message that waits. One server at a time does.
+import type { DeliveryRow, LogEvent, Store, WebhookRow } from "../../storage/store/store.ts";
+import type { Ids } from "../../util/ids.ts";
+import { actionsOf, isTold } from "./events.ts";
+import { bodyOf, type MessagePowers } from "./message.ts";
+
+export interface CollectPowers extends MessagePowers {
+  readonly store: Pick<Store, "log" | "cursors" | "webhooks" | "deliveries">;
+  readonly instanceId: string;
+  readonly ids: Pick<Ids, "handle">;
+  readonly now: () => number;
+  readonly report: (message: string, fields: Record<string, unknown>) => void;
+}
+
+export interface Collector {
+  /** Towards the present end of the log, a stretch at a time, so that sending has its turn too. */
+  collect(signal: AbortSignal): Promise<void>;
+  /** Where nobody asks for anything, nothing is held back for them: the archive waits for whoever follows. */
+  skip(): Promise<void>;
+  /** Lets another server follow at once. */
+  release(): Promise<void>;
+}
+
+const CURSOR = "webhooks";
+const LEASE_MS = 30_000;
+const PAGE = 200;
+const MAX_PAGES = 20;
+/** Messages that may wait for one endpoint; what comes on top is counted and dropped. */
+const MAX_WAITING = 10_000;
+
+export function createCollector(p: CollectPowers): Collector {
+  const { log, cursors, webhooks: endpoints, deliveries } = p.store;
+  let heldUntil = 0;
+  let at: number | null = null;
+
+  /** How far it has come; null while another server follows. Renewed at half time, since renewing is a write. */
+  const position = async (start: number): Promise<number | null> => {
+    const now = p.now();
+    if (at !== null && now < heldUntil - LEASE_MS / 2 && now >= heldUntil - LEASE_MS) return at;
+    const held = await cursors.hold(CURSOR, p.instanceId, now, now + LEASE_MS, start);
+    at = held;
+    heldUntil = now + LEASE_MS;
+    return at;
+  };
+
+  const advance = async (seq: number): Promise<boolean> => {
+    const mine = await cursors.advance(CURSOR, p.instanceId, seq);
+    at = mine ? seq : null;
+    return mine;
+  };
+
+  const enqueue = async (
+    webhooks: readonly WebhookRow[],
+    page: readonly (LogEvent & { seq: number })[],
+  ): Promise<void> => {
+    const now = p.now();
+    const wanted = webhooks.map((webhook) => ({
+      webhook,
+      events: page.filter((event) => isTold(webhook, event)),
+    }));
+    const asking = wanted.filter(({ events }) => events.length > 0);
+    if (asking.length === 0) return;
+    const waiting = await deliveries.waiting(asking.map(({ webhook }) => webhook.id));
+    const rows: DeliveryRow[] = [];
+    for (const { webhook, events } of asking) {
+      const room = Math.max(0, MAX_WAITING - (waiting.get(webhook.id) ?? 0));
+      for (const event of events.slice(0, room))
+        rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p));
+      const dropped = events.length - room;
+      if (dropped <= 0) continue;
+      await endpoints.addDropped(webhook.id, dropped);
+      p.report("events for a webhook were dropped: too many wait", {
+        webhookId: webhook.id,
+        dropped,
+      });
+    }
+    await deliveries.add(rows);
+  };
+
+  return {
+    async collect(signal) {
+      // The end first: who was there before an event was written is among those asked after it.
+      const head = await log.head();
+      const webhooks = await endpoints.enabled();
+      if (webhooks.length === 0) return;
+      const oldest = Math.min(...webhooks.map(({ fromSeq }) => fromSeq));
+      const known = await position(oldest);
+      if (known === null || known >= head) return;
+      const houseActions = actionsOf(webhooks.flatMap(({ events }) => events));
+      let from = Math.max(known, oldest);
+      for (let pages = 0; from < head && pages < MAX_PAGES && !signal.aborted; pages++) {
+        const found = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+        const page = found.filter(({ seq }) => seq <= head);
+        await enqueue(webhooks, page);
+        // A page ends early where events are large: only an empty one is the end.
+        from = page.at(-1)?.seq ?? head;
+        if (!(await advance(from))) return;
+      }
+    },
+    async skip() {
+      const head = await log.head();
+      if ((await endpoints.enabled()).length > 0) return;
+      const known = await cursors.seq(CURSOR);
+      if (known === null || known >= head || (await position(head)) === null) return;
+      await advance(head);
+    },
+    async release() {
+      if (at === null) return;
+      at = null;
+      await cursors.release(CURSOR, p.instanceId);
+    },
+  };
+}
+
+function newDelivery(
+  webhook: WebhookRow,
+  event: LogEvent & { readonly seq: number },
+  id: string,
+  now: number,
+  p: MessagePowers,
+): DeliveryRow {
+  return {
+    id,
+    webhookId: webhook.id,
+    tenantId: webhook.tenantId,
+    eventSeq: event.seq,
+    type: event.action,
+    body: bodyOf(event, p),
+    state: "pending",
+    attempts: 0,
+    nextAt: now,
+    lastStatus: null,
+    lastError: null,
+    response: null,
+    createdAt: now,
+    attemptedAt: null,
+  };
+}

@@ -1,0 +1,54 @@
+// What becomes of a message after an attempt.
+import type { DeliveryChange, WebhookDisabled, WebhookRow } from "../../storage/store/store.ts";
+import { isTaken, type Answer } from "./attempt.ts";
+
+export interface RetryRules {
+  /** Waits between attempts; one attempt more than there are waits. */
+  readonly waitsMs: readonly number[];
+  /** An endpoint that took nothing for so long is switched off. */
+  readonly disableAfterMs: number;
+}
+
+const GONE = 410;
+/** Each wait is up to this part longer, so that what failed together does not come back together. */
+const JITTER = 0.2;
+const LONGEST_WISH_MS = 86_400_000;
+
+/** `random`: from 0 up to 1. */
+export function changeAfter(
+  attemptsBefore: number,
+  answer: Answer,
+  now: number,
+  random: number,
+  { waitsMs }: RetryRules,
+): DeliveryChange & { attemptedAt: number } {
+  const attempts = attemptsBefore + 1;
+  const told = {
+    attempts,
+    lastStatus: answer.status,
+    lastError: answer.error,
+    response: answer.response,
+    attemptedAt: now,
+  };
+  if (isTaken(answer.status)) return { ...told, state: "delivered", nextAt: now };
+  const wait = waitsMs[attempts - 1];
+  if (wait === undefined || answer.status === GONE) return { ...told, state: "dead", nextAt: now };
+  const wish = Math.min(answer.retryAfterMs ?? 0, LONGEST_WISH_MS);
+  return {
+    ...told,
+    state: "pending",
+    nextAt: Math.round(now + Math.max(wait * (1 + JITTER * random), wish)),
+  };
+}
+
+/** Why an endpoint is to be switched off after this answer; null when it is not. */
+export function disabledBy(
+  { failingSince }: Pick<WebhookRow, "failingSince">,
+  { status }: Answer,
+  now: number,
+  { disableAfterMs }: RetryRules,
+): WebhookDisabled | null {
+  if (status === GONE) return "gone";
+  if (isTaken(status) || failingSince === null) return null;
+  return now - failingSince >= disableAfterMs ? "failing" : null;
+}

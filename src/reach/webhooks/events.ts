@@ -1,0 +1,23 @@
+// Which events an endpoint asked for: names of the record's own actions, or patterns that end in `*`.
+import { ACTIONS, type Action, type LogEvent, type WebhookRow } from "../../storage/store/store.ts";
+import { HOUSE_ACTIONS } from "../../storage/events/announcements.ts";
+
+/** Sent only when somebody asks for it. */
+export const TEST_EVENT = "webhook.test";
+
+/** `*` is everything, `approval.*` whatever begins with `approval.`, anything else itself. */
+export function fits(pattern: string, name: string): boolean {
+  if (pattern === "*") return true;
+  return pattern.endsWith(".*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+/** Empty for a pattern that no event has. */
+export const actionsOf = (patterns: readonly string[]): Action[] =>
+  ACTIONS.filter((action) => patterns.some((pattern) => fits(pattern, action)));
+
+/** The mode is everybody's; all else stays in its tenant. */
+export function isTold(webhook: WebhookRow, event: LogEvent & { readonly seq: number }): boolean {
+  if (event.seq <= webhook.fromSeq) return false;
+  if (event.tenantId !== webhook.tenantId && !HOUSE_ACTIONS.includes(event.action)) return false;
+  return webhook.events.some((pattern) => fits(pattern, event.action));
+}

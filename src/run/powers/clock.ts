@@ -1,6 +1,0 @@
-import type { ClockPower } from "../../tools/powers.ts";
-
-/** The clock of the program, so that tests own the time. */
-export function clockPower(now: () => number): ClockPower {
-  return { now };
-}

@@ -1,0 +1,145 @@
+// Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
+import { createLoginLink, whoami } from "./account.ts";
+import * as apis from "./apis.ts";
+import {
+  approve,
+  deny,
+  draftApprovalRule,
+  getApproval,
+  listApprovalRules,
+  listApprovals,
+  revokeApprovalRule,
+} from "./approvals.ts";
+import {
+  archiveEvents,
+  exportLedger,
+  getLedgerHead,
+  makeCheckpoint,
+  searchEvents,
+  verifyLedger,
+} from "./audit.ts";
+import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
+import { governance, policies, relationSchema } from "./documents.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
+import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
+import { explainCall, explainMissing } from "./explain.ts";
+import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
+import { getActiveExecutions, getToolHistory } from "./history/history.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
+import { events } from "./live.ts";
+import { getToolMetrics } from "./metrics.ts";
+import { getMode, switchMode } from "./mode.ts";
+import { checkPermission, getPermissions, requirePermission } from "./permissions.ts";
+import { answerQuestion, listQuestions } from "./questions.ts";
+import {
+  checkRelationship,
+  expandRelationship,
+  getRelationSchema,
+  listRelationships,
+  lookupResources,
+  lookupSubjects,
+  writeRelationships,
+} from "./relationships/relationships.ts";
+import { endSignIn, listSignIns } from "./sign-ins.ts";
+import { getTenant, updateTenant } from "./tenant.ts";
+import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
+import { getUsage, listPlans } from "./usage.ts";
+import { replayCalls } from "./replay.ts";
+import * as serverLogin from "./servers/login.ts";
+import * as servers from "./servers/servers.ts";
+import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import {
+  createWebhook,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  removeWebhook,
+  retryWebhookDelivery,
+  rotateWebhook,
+  testWebhook,
+  updateWebhook,
+} from "./webhooks.ts";
+
+export const endpoints: readonly AnyEndpoint[] = [
+  listTools,
+  getToolDetails,
+  switchTool,
+  registryStats,
+  getToolMetrics,
+  executeTool,
+  getToolHistory,
+  getActiveExecutions,
+  getToolStatus,
+  cancelToolExecution,
+  getHistoryStats,
+  rebuildHistory,
+  getHistoryRebuild,
+  explainCall,
+  explainMissing,
+  getPermissions,
+  checkPermission,
+  requirePermission,
+  listApprovals,
+  getApproval,
+  approve,
+  deny,
+  draftApprovalRule,
+  listApprovalRules,
+  revokeApprovalRule,
+  listQuestions,
+  answerQuestion,
+  events,
+  searchEvents,
+  getLedgerHead,
+  exportLedger,
+  verifyLedger,
+  makeCheckpoint,
+  archiveEvents,
+  getMode,
+  switchMode,
+  whoami,
+  createLoginLink,
+  listSignIns,
+  endSignIn,
+  getTenant,
+  updateTenant,
+  createUser,
+  listUsers,
+  getUser,
+  updateUser,
+  createKey,
+  listKeys,
+  getKey,
+  updateKey,
+  revokeKey,
+  rotateKey,
+  createCapsule,
+  listCapsules,
+  getCapsule,
+  updateCapsule,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  updateWebhook,
+  removeWebhook,
+  rotateWebhook,
+  testWebhook,
+  listWebhookDeliveries,
+  retryWebhookDelivery,
+  ...Object.values(servers),
+  ...Object.values(serverLogin),
+  ...Object.values(apis),
+  getUsage,
+  listPlans,
+  listRelationships,
+  writeRelationships,
+  checkRelationship,
+  expandRelationship,
+  lookupResources,
+  lookupSubjects,
+  getRelationSchema,
+  replayCalls,
+  ...Object.values(policies),
+  ...Object.values(governance),
+  ...Object.values(relationSchema),
+];

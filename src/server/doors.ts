@@ -1,0 +1,149 @@
+// What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
+import type { Questions } from "../agents/questions.ts";
+import type { ApprovalDesk, StandingRules } from "../governance/approvals/approval.ts";
+import type { Caller, JsonObject, Trace } from "../contract/call.ts";
+import type { Engine } from "../core/engine/engine.ts";
+import type { Replayed } from "../core/engine/replay.ts";
+import type { DocumentKind } from "../contract/document.ts";
+import type { Documents, Governance } from "../governance/rules/governance.ts";
+import type { Directory } from "../core/identity/directory.ts";
+import type { Identity } from "../core/identity/index.ts";
+import type { Standing } from "../core/identity/standing.ts";
+import type { Ledger } from "../storage/ledger/ledger.ts";
+import type { History } from "../core/record/history.ts";
+import type { Live } from "../core/record/live.ts";
+import type { Budgets } from "../governance/limits/budget.ts";
+import type { Requests } from "../governance/limits/requests.ts";
+import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { Metrics } from "../core/record/metrics.ts";
+import type { Policies } from "../governance/policy/policy.ts";
+import type { Relations } from "../governance/relations/relation.ts";
+import type { Action, Listing } from "../storage/store/store.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Ids } from "../util/ids.ts";
+import type { Masker } from "../util/masker.ts";
+import type { Turns } from "../util/turns.ts";
+import type { ApiDesk } from "../reach/http-api/admin.ts";
+import type { LoginDesk } from "../reach/upstream/admin/logins.ts";
+import type { ServerDesk } from "../reach/upstream/admin/servers.ts";
+import type { Upstreams } from "../reach/upstream/upstream.ts";
+import type { Webhooks } from "../reach/webhooks/webhook.ts";
+import type { Attempts } from "./http/attempts.ts";
+import type { Clients } from "./http/client-address.ts";
+import type { Connections } from "./http/connections.ts";
+import type { Rooms } from "./http/rooms.ts";
+
+export interface Doors {
+  readonly engine: Engine;
+  readonly identity: Identity;
+  readonly directory: Directory;
+  readonly registry: Registry;
+  /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
+  readonly visibility: { on(listener: () => void): () => void };
+  /** Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more. */
+  readonly standing: Pick<Standing, "watch">;
+  /** How the caller's capsule wants tools listed to MCP clients. */
+  readonly listing: (caller: Caller) => Promise<Listing>;
+  readonly history: History;
+  readonly live: Live;
+  readonly metrics: Metrics;
+  readonly mode: ModeAuthority;
+  readonly governance: Governance;
+  readonly documents: Documents;
+  readonly relations: Relations;
+  readonly policies: Policies;
+  readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
+  readonly questions: Pick<Questions, "list" | "decide">;
+  readonly webhooks: Webhooks;
+  /** Servers upstream, for administrators. */
+  readonly servers: ServerDesk;
+  /** HTTP APIs among them. */
+  readonly apis: ApiDesk;
+  /** What they offer besides tools. */
+  readonly upstreams: Upstreams;
+  /** People log in at those that want it. */
+  readonly logins: LoginDesk;
+  /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
+  readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
+  /** Notes an administrator's change; durable when it resolves. */
+  readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
+  readonly ledger: Ledger;
+  /** The only tenant of the installation; null when there are several. */
+  readonly soleTenant: () => Promise<string | null>;
+  readonly budgets: Pick<Budgets, "usage" | "plans">;
+  readonly attempts: Attempts;
+  readonly clients: Clients;
+  readonly requests: Pick<Requests, "count">;
+  readonly rooms: Rooms;
+  /** Large bodies are parsed one after the other. */
+  readonly turns: Pick<Turns, "next">;
+  readonly connections: Connections;
+  readonly health: Health;
+  readonly tracing: Pick<Tracing, "on" | "request">;
+  readonly log: Log;
+  readonly ids: Ids;
+  /** As the record masks: to compare with what it holds. */
+  readonly masker: Pick<Masker, "valueInTurns">;
+  readonly now: () => number;
+  readonly settings: DoorSettings;
+}
+
+/** Told with an empty list while the flag is off. */
+export const TOOLS_OFF = "The tools are switched off (features.mcpTools): nobody sees or runs any.";
+
+export interface ReplayQuestion {
+  readonly files: Partial<Readonly<Record<DocumentKind, Readonly<Record<string, string>>>>>;
+  /** Epoch ms. */
+  readonly from: number;
+  /** At most so many, the newest. */
+  readonly last: number;
+}
+
+export interface DoorSettings {
+  readonly version: string;
+  /** Largest body accepted, bytes. */
+  readonly maxBodyBytes: number;
+  /** Host names (without port) that a request may name; the bound address is always among them. */
+  readonly allowedHosts: readonly string[];
+  readonly fastPath: boolean;
+  /** The flag `mcp_tools`; off, lists are empty and say why. */
+  readonly toolsOn: boolean;
+  readonly mcpSessionTimeoutMs: number;
+  /** Signs what travels through clients and back; the same on every instance. */
+  readonly stateKey: Uint8Array;
+  /** Scheme, host and port that a proxy in front is reached at; null: there is none. */
+  readonly publicUrl: string | null;
+  /** Base URL for links, known once the listener is up: the public one where there is one. */
+  baseUrl: string;
+  /** Where the listener itself is reached; empty until it is up. */
+  localUrl: string;
+}
+
+/** Parts that must answer before the server is ready; each row says which one is missing. */
+export interface Health {
+  check(): Promise<{
+    ready: boolean;
+    checks: { name: string; ok: boolean; ms: number; reason?: string }[];
+  }>;
+}
+
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** One HTTP request after identity: what the API handlers may know about it. */
+export interface RequestContext {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+  readonly within?: Trace | undefined;
+  /** Address of the client, as the listener or a trusted proxy saw it. */
+  readonly ip?: string | undefined;
+  readonly doors: Doors;
+}

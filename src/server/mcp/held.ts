@@ -1,0 +1,193 @@
+// A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
+// arrives here can turn it to approved, it only shows the way to whoever may.
+import { hash } from "node:crypto";
+import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
+import type {
+  ApprovalNotice,
+  Caller,
+  CallRequest,
+  Json,
+  JsonObject,
+  Outcome,
+  Progress,
+} from "../../contract/call.ts";
+import type { ExecutionRecord } from "../../storage/store/store.ts";
+import { canonicalJson } from "../../util/json.ts";
+import type { Doors } from "../doors.ts";
+import { Refusal } from "./refusal.ts";
+import { EXECUTION_KEY } from "./result.ts";
+import type { Exchange, Face } from "./server.ts";
+
+/** What travels through the client and back: a name, not a right. Of a call that waits for a person, or for its client. */
+export type CallState =
+  { readonly executionId: string } | { readonly ongoing: string; readonly round: number };
+
+const PROGRESS_EVERY_MS = 5_000;
+/** What was agreed to may still wait for its turn. */
+const LATEST_START_MS = 60_000;
+
+/** Bound to method and caller: the state of somebody else's call does not verify. */
+export function stateCodec(face: Face, ttlSeconds?: number) {
+  return face.sdk.server.createRequestStateCodec<CallState>({
+    key: face.doors.settings.stateKey,
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
+    bind: (ctx) => {
+      const { tenantId, userId, keyId } = face.exchangeOf(ctx).caller;
+      return [ctx.mcpReq.method, tenantId, userId, keyId].join("\0");
+    },
+  });
+}
+
+/** The execution this request comes back to; null for a first call. What names another call than it repeats is refused. */
+export async function comesBackTo(
+  face: Face,
+  ctx: ServerContext,
+  { name, arguments: args = {} }: CallRequest,
+): Promise<string | null> {
+  const named = ctx.mcpReq._meta?.[EXECUTION_KEY];
+  const state = ctx.mcpReq.requestState<CallState>();
+  const id = state && "executionId" in state ? state.executionId : named;
+  if (id === undefined) return null;
+  const { doors } = face;
+  const { caller } = face.exchangeOf(ctx);
+  const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
+  const tool = doors.registry.get(name)?.name ?? name;
+  if (record?.toolName === tool && (await isSame(doors, caller, record, args))) return record.id;
+  throw new Refusal({
+    code: -32602,
+    message: "The state or execution id does not belong to this call: call again without it",
+  });
+}
+
+/** The arguments as the caller gave them: an approver may have had others run. */
+async function isSame(
+  doors: Doors,
+  caller: Caller,
+  { approvalId, arguments: kept, argumentsCut }: ExecutionRecord,
+  args: JsonObject,
+): Promise<boolean> {
+  if (approvalId === null && argumentsCut !== null)
+    return hash("sha256", canonicalJson(args)) === argumentsCut.sha256;
+  const asked =
+    approvalId === null ? kept : (await doors.approvals.show(caller, approvalId)).arguments;
+  return sameText(asked, await doors.masker.valueInTurns(args));
+}
+
+const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);
+
+/** Waits for a person up to the hold limit, telling a client that asked for progress; then for what runs, to its end. */
+export async function waitForEnd(
+  face: Face,
+  { caller }: Exchange,
+  open: Outcome,
+  report: ((progress: Progress) => void) | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  const { executionId, timeoutMs } = open;
+  const follow = (ms: number) =>
+    face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
+  const held =
+    open.approval?.state === "pending"
+      ? await holdOpen(follow, open.approval.holdSeconds, report)
+      : open;
+  if (held.endedAt !== null || held.approval?.state === "pending" || signal?.aborted) return held;
+  return follow(timeoutMs + LATEST_START_MS);
+}
+
+async function holdOpen(
+  follow: (ms: number) => Promise<Outcome>,
+  seconds: number,
+  report: ((progress: Progress) => void) | undefined,
+): Promise<Outcome> {
+  const began = performance.now();
+  const passed = (): number => Math.round((performance.now() - began) / 1000);
+  const tell = (): void =>
+    report?.({ progress: passed(), total: seconds, message: "waiting for approval" });
+  tell();
+  const timer = setInterval(tell, PROGRESS_EVERY_MS);
+  try {
+    return await follow(seconds * 1000);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Can this client open a link for its user? Only then may it be asked: else the model would see a protocol error. */
+export function opensLinks(
+  face: Face,
+  ctx: ServerContext,
+  legacy: JsonObject | undefined,
+): boolean {
+  const { CLIENT_CAPABILITIES_META_KEY } = face.sdk.server;
+  const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
+  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
+  // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
+  const capabilities = declared ?? legacy;
+  const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
+  return elicitation?.["url"] !== undefined && hasPages(face);
+}
+
+/** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
+export async function linkToApproval(
+  face: Face,
+  ctx: ServerContext,
+  outcome: Outcome,
+  approval: ApprovalNotice,
+): Promise<InputRequiredResult> {
+  const { inputRequired } = face.sdk.server;
+  const secondsLeft = Math.max(1, Math.ceil((approval.expiresAt - face.doors.now()) / 1000));
+  return inputRequired({
+    inputRequests: {
+      approval: inputRequired.elicitUrl({
+        message: `${outcome.toolName} waits for the approval of a person; nothing has run yet.`,
+        url: urlOf(face, approval),
+      }),
+    },
+    requestState: await stateCodec(face, secondsLeft).mint(
+      { executionId: outcome.executionId },
+      ctx,
+    ),
+  });
+}
+
+/** The last word of a door that cannot wait longer. */
+export function notEnded(face: Face, outcome: Outcome) {
+  const { executionId, status, approval } = outcome;
+  const waits = approval?.state === "pending" ? approval : null;
+  const lines = waits
+    ? pendingLines(face, waits)
+    : [
+        `${status.toUpperCase()}: it has not ended yet.`,
+        `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
+      ];
+  const told = waits && {
+    id: waits.id,
+    state: waits.state,
+    expiresAt: new Date(waits.expiresAt).toISOString(),
+    ...(hasPages(face) && { url: urlOf(face, waits) }),
+  };
+  return {
+    content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
+    structuredContent: { executionId, status, ...(told && { approval: told }) },
+    isError: true as const,
+    _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
+  };
+}
+
+function pendingLines(face: Face, approval: ApprovalNotice): string[] {
+  const until = new Date(approval.expiresAt).toISOString();
+  const where = hasPages(face)
+    ? `A person can decide it at ${urlOf(face, approval)} until ${until}.`
+    : `A person can decide it until ${until}, once this process has ended: ostiary serve, then ostiary approvals approve ${approval.id}.`;
+  return [
+    `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
+    where,
+    "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
+  ];
+}
+
+/** False on stdin and stdout without a server: there is no page to show. */
+const hasPages = (face: Face): boolean => face.doors.settings.baseUrl !== "";
+
+const urlOf = (face: Face, approval: ApprovalNotice): string =>
+  `${face.doors.settings.baseUrl}/a/${approval.id}`;

@@ -1,0 +1,193 @@
+// Which leg answers: modern, a legacy session, or the stateless legacy one. The SDK's own classifier decides the era.
+import { randomBytes } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprotocol/server";
+import type { Caller, Json } from "../../contract/call.ts";
+import type { Tool } from "../../contract/tool.ts";
+import type { Doors } from "../doors.ts";
+import { cutOff } from "../http/lasting.ts";
+import { rateHeaders } from "../http/problem.ts";
+import { calledName, isObject } from "./body.ts";
+import { ANSWER_MS } from "./calls.ts";
+import { authOf, exchangeOf, newExchange } from "./exchange.ts";
+import type { McpDoor } from "./index.ts";
+import { openLegacyLeg } from "./legacy.ts";
+import { listenerBus } from "./listen.ts";
+import { openNotices } from "./notices.ts";
+import { createParking } from "./ongoing.ts";
+import { declaresHeaders } from "./param-headers.ts";
+import { loadSdk } from "./sdk.ts";
+import { buildCheckedServer, buildServer, NOTHING, offerOf, type Face } from "./server.ts";
+import type { Names, Views } from "./views.ts";
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** Calls that wait for an answer of their client hold what their server upstream has given them. */
+const PARKED = { perCaller: 16, total: 512, waitMs: ANSWER_MS };
+
+export async function openLegs(doors: Doors, names: Names, views: Views): Promise<McpDoor> {
+  const sdk = await loadSdk();
+  const { settings, log } = doors;
+  const onerror = (cause: unknown): void => log.debug({ err: cause }, "MCP request refused");
+  const parking = createParking(PARKED);
+  const union: Face = {
+    doors,
+    sdk,
+    entry: "mcp",
+    cursorKey: randomBytes(32),
+    server: null,
+    views,
+    names,
+    parking,
+    exchangeOf: (ctx) => exchangeOf(ctx.http?.authInfo),
+  };
+  const notices = openNotices(doors, views);
+  const legacy = openLegacyLeg(doors, sdk, notices, KEEP_ALIVE_MS, onerror);
+
+  const handlerOf = (face: Face, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
+    sdk.server.createMcpHandler(
+      ({ authInfo }) => {
+        const { checked, offer } = exchangeOf(authInfo);
+        return checked ? buildCheckedServer(face, offer, checked) : buildServer(face, offer).server;
+      },
+      {
+        responseMode: "auto",
+        keepAliveMs: KEEP_ALIVE_MS,
+        maxRequestBodySize: settings.maxBodyBytes,
+        onerror,
+        ...(bus ? { bus } : {}),
+      },
+    );
+  /** By route. Nobody listens at these: a bus knows no caller, so each listener has one of its own. */
+  const handlers = new Map<string, { readonly face: Face; readonly handler: McpHttpHandler }>();
+  const routeOf = (server: string | null) => {
+    const key = server ?? "";
+    let route = handlers.get(key);
+    if (!route) {
+      const face = server === null ? union : { ...union, server };
+      handlers.set(key, (route = { face, handler: handlerOf(face) }));
+    }
+    return route;
+  };
+  const listening = new Set<McpHttpHandler>();
+
+  async function listen(
+    face: Face,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
+    const { caller } = exchangeOf(options.authInfo);
+    const bus = listenerBus({
+      face,
+      caller,
+      notices,
+      body: options.parsedBody as Json,
+      onerror,
+      left: () => listening.delete(handler),
+      end: () => void handler.close().catch(onerror),
+    });
+    const handler = handlerOf(face, bus);
+    const response = await handler.fetch(request, options);
+    if (bus.state === "full")
+      return Response.json({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32603, message: "Subscription limit reached" },
+      });
+    if (bus.state === "open") listening.add(handler);
+    return response;
+  }
+
+  async function answer(
+    server: string | null,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
+    const response = await answerOf(server, request, options);
+    const headers = rateHeaders(exchangeOf(options.authInfo).rate);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  }
+
+  async function answerOf(
+    server: string | null,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
+    const { face, handler } = routeOf(server);
+    const exchange = exchangeOf(options.authInfo);
+    const body = options.parsedBody as Json | undefined;
+    if (await sdk.server.isLegacyRequest(request, body)) {
+      const response = await legacy.answer(face, exchange.offer, request, options);
+      if (response) return response;
+    } else {
+      if (isListen(body)) return listen(face, request, options);
+      exchange.checked = await headerChecked(face, exchange.caller, body);
+    }
+    const response = await handler.fetch(request, options);
+    if (!exchange.unrecorded) return response;
+    return new Response(response.body, { status: 503, headers: response.headers });
+  }
+
+  const respond = (server: string | null) =>
+    sdk.node.toNodeHandler(
+      { fetch: (request, options = {}) => answer(server, request, options) },
+      { maxRequestBodySize: settings.maxBodyBytes, onerror },
+    );
+
+  return {
+    async handle(req, res, caller, body, context, server) {
+      const offer = await offerOf({ views, server }, caller).catch((cause: unknown) => {
+        if (server === null) return NOTHING; // what is asked for will say which engine is out
+        throw cause;
+      });
+      if (offer === null) return false;
+      cutOff(doors, caller, res, body === undefined || isListen(body) ? "stream" : "answer");
+      const exchange = newExchange(caller, offer, { ...context, ip: doors.clients.addressOf(req) });
+      try {
+        const authenticated = Object.assign(req, { auth: authOf(exchange) });
+        const handle = respond(server);
+        await handle(authenticated as Parameters<typeof handle>[0], flushing(res), body);
+        return true;
+      } finally {
+        exchange.release?.();
+      }
+    },
+    async close() {
+      parking.close();
+      await legacy.close();
+      const open = [...listening, ...[...handlers.values()].map(({ handler }) => handler)];
+      await Promise.all(open.map((handler) => handler.close()));
+      notices.close();
+    },
+  };
+}
+
+const isListen = (body: Json | undefined): boolean =>
+  isObject(body) && body["method"] === "subscriptions/listen";
+
+/** The tool of this call when its arguments must be repeated in headers, and the caller may see it. */
+async function headerChecked(
+  { doors, names, server }: Face,
+  caller: Caller,
+  body: Json | undefined,
+): Promise<Tool | null> {
+  const name = calledName(body);
+  const tool = name === null ? null : names.tool(server, name);
+  if (!tool || !declaresHeaders(tool)) return null;
+  return doors.engine.find(caller, tool.name).catch(() => null); // an engine that is out refuses in `execute`
+}
+
+/** The response, but a stream of events is announced at once: the first of them may be long in coming. */
+const flushing = (res: ServerResponse) => ({
+  writeHead(status: number, headers: Record<string, string> = {}): void {
+    res.writeHead(status, headers);
+    if (headers["content-type"]?.startsWith("text/event-stream")) res.flushHeaders();
+  },
+  write: (chunk: string | Uint8Array): boolean => res.write(chunk),
+  end: (chunk?: string | Uint8Array): unknown => res.end(chunk),
+  on: (event: string, listener: (...args: unknown[]) => void): unknown => res.on(event, listener),
+  get destroyed(): boolean {
+    return res.destroyed;
+  },
+});

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Caller, InputAnswers, InputQuestions, Outcome } from "../../contract/call.ts";
+import { createParking, type Ongoing, type Parking, type Waiter } from "./ongoing.ts";
+
+const WAIT_MS = 600_000;
+const OUTCOME = { executionId: "exec_1" } as Outcome; // all that is looked at here
+const QUESTION: InputQuestions = { name: { method: "elicitation/create", params: {} } };
+const ANSWER: InputAnswers = { name: { action: "accept" } };
+
+const callerOf = (userId: string): Caller => ({ tenantId: "t", userId, keyId: "k" }) as Caller;
+const waiter = (signal = new AbortController().signal): Waiter => ({
+  signal,
+  report: null,
+  message: () => undefined,
+});
+
+let parking: Parking;
+beforeEach(() => {
+  vi.useFakeTimers();
+  parking = createParking({ perCaller: 2, total: 3, waitMs: WAIT_MS });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A call that asks so many questions, one after the other, and then ends. */
+function begin(questions: number, userId = "anna"): Ongoing {
+  return parking.begin({ caller: callerOf(userId), fingerprint: "f" }, async (self) => {
+    for (let i = 0; i < questions; i++) await self.ask(QUESTION, self.signal);
+    return OUTCOME;
+  });
+}
+
+describe("a call that may outlive its request", () => {
+  it("ends like any other when nothing is asked", async () => {
+    expect(await begin(0).next(waiter())).toEqual({ kind: "ended", outcome: OUTCOME });
+  });
+
+  it("waits for an answer and goes on; each question is another round", async () => {
+    const call = begin(2);
+    expect(await call.next(waiter())).toEqual({ kind: "asks", questions: QUESTION });
+    expect(parking.find(call.id, 1, "f")).toBe(call);
+    call.answer(ANSWER);
+    expect(await call.next(waiter())).toMatchObject({ kind: "asks" });
+    expect(parking.find(call.id, 1, "f")).toBeNull();
+    expect(parking.find(call.id, 2, "f")).toBe(call);
+    call.answer(ANSWER);
+    expect(await call.next(waiter())).toMatchObject({ kind: "ended" });
+    expect(parking.find(call.id, 2, "f")).toBeNull();
+  });
+
+  it("is found for the very same request only", async () => {
+    const call = begin(1);
+    await call.next(waiter());
+    expect(parking.find(call.id, 1, "other")).toBeNull();
+    expect(parking.find("unknown", 1, "f")).toBeNull();
+  });
+
+  it("is cancelled when the client goes while it waits for the end, and not when it goes with a question", async () => {
+    const gone = new AbortController();
+    const call = begin(1);
+    await call.next(waiter(gone.signal));
+    gone.abort();
+    expect(call.signal.aborted).toBe(false);
+    call.answer(ANSWER);
+    const other = new AbortController();
+    const never = parking.begin(
+      { caller: callerOf("anna"), fingerprint: "f" },
+      () => new Promise(() => undefined),
+    );
+    const next = never.next(waiter(other.signal));
+    other.abort();
+    expect(never.signal.reason).toBe("user");
+    next.catch(() => undefined);
+  });
+
+  it("is cancelled when no answer comes in time", async () => {
+    const call = begin(1);
+    await call.next(waiter());
+    await vi.advanceTimersByTimeAsync(WAIT_MS - 1);
+    expect(call.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(call.signal.reason).toBe("timeout");
+    await expect(call.next(waiter())).rejects.toMatchObject({
+      fault: { reason: "client_cannot_be_asked" },
+    });
+    expect(parking.find(call.id, 1, "f")).toBeNull();
+  });
+
+  it("is one of so many, per caller and in total", async () => {
+    const [, , third] = [begin(1), begin(1), begin(1)];
+    await expect(third?.next(waiter())).rejects.toMatchObject({ fault: { code: "UNAVAILABLE" } });
+    const other = begin(1, "berta");
+    expect(await other.next(waiter())).toMatchObject({ kind: "asks" });
+    await expect(begin(1, "carla").next(waiter())).rejects.toThrow("too many");
+    other.answer(ANSWER);
+    await other.next(waiter());
+    expect(await begin(1, "carla").next(waiter())).toMatchObject({ kind: "asks" });
+  });
+
+  it("asks one thing after the other, however many are asked at once", async () => {
+    const call = parking.begin({ caller: callerOf("anna"), fingerprint: "f" }, async (self) => {
+      await Promise.all([self.ask(QUESTION, self.signal), self.ask(QUESTION, self.signal)]);
+      return OUTCOME;
+    });
+    for (const round of [1, 2]) {
+      expect(await call.next(waiter())).toMatchObject({ kind: "asks" });
+      expect(call.round).toBe(round);
+      call.answer(ANSWER);
+    }
+    expect(await call.next(waiter())).toMatchObject({ kind: "ended" });
+  });
+
+  it("ends with the house", async () => {
+    const call = begin(1);
+    await call.next(waiter());
+    parking.close();
+    expect(call.signal.reason).toBe("shutdown");
+    await expect(call.next(waiter())).rejects.toThrow("cancelled");
+  });
+
+  it("tells progress and messages to whoever waits at that moment", async () => {
+    const [first, second] = [vi.fn(), vi.fn()];
+    const call = begin(2);
+    await call.next({ ...waiter(), report: first });
+    call.report({ progress: 1 });
+    call.answer(ANSWER);
+    const next = call.next({ ...waiter(), report: second, message: second });
+    call.report({ progress: 2 });
+    call.message({ level: "info" });
+    await next;
+    expect(first).not.toHaveBeenCalled();
+    expect(second.mock.calls).toEqual([[{ progress: 2 }], [{ level: "info" }]]);
+  });
+});

@@ -1,0 +1,74 @@
+// What a server upstream may ask the caller's client: only what it declared, told with the server's name.
+import { randomUUID } from "node:crypto";
+import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../contract/call.ts";
+import { AppError } from "../../contract/errors.ts";
+import { isObject } from "./body.ts";
+
+const KINDS: Readonly<Record<string, string>> = {
+  "elicitation/create": "elicitation",
+  "sampling/createMessage": "sampling",
+  "roots/list": "roots",
+};
+
+/** Of what a client declared, the part that servers upstream may know. */
+export function askable(declared: JsonObject | undefined): JsonObject {
+  const known = Object.entries(declared ?? {}).filter(([kind]) =>
+    Object.values(KINDS).includes(kind),
+  );
+  return Object.fromEntries(known);
+}
+
+export const cannotAsk = (why: string): AppError =>
+  new AppError("UNAVAILABLE", "client_cannot_be_asked", why, {
+    remedy: "use a client that can answer, or a call that asks nothing",
+  });
+
+/** The questions as the client is shown them; throws when one is of a kind that it did not declare. */
+export function presented(
+  questions: InputQuestions,
+  server: string,
+  capabilities: JsonObject,
+): InputQuestions {
+  const entries = Object.entries(questions).map(([key, { method, params }]) => {
+    if (!isDeclared(method, params, capabilities))
+      throw cannotAsk(
+        `the server ${server} asks ${JSON.stringify(method)} of a client that did not declare it`,
+      );
+    return [key, { method, params: signed(method, params, server) }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function isDeclared(method: string, params: JsonObject, capabilities: JsonObject): boolean {
+  const declared = capabilities[KINDS[method] ?? ""];
+  if (!isObject(declared)) return false;
+  if (method !== "elicitation/create") return true;
+  // A client that names no mode can show a form.
+  return params["mode"] === "url" ? "url" in declared : "form" in declared || !("url" in declared);
+}
+
+/** Whoever answers must know who asks. */
+function signed(method: string, params: JsonObject, server: string): JsonObject {
+  const { message, _meta, ...rest } = params;
+  const meta = { ...(isObject(_meta) ? _meta : {}), "ostiary/server": server };
+  const told = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
+  const url = method === "elicitation/create" && params["mode"] === "url";
+  return {
+    ...rest,
+    ...told,
+    ...(url && params["elicitationId"] === undefined ? { elicitationId: randomUUID() } : {}),
+    _meta: meta,
+  };
+}
+
+/** The answers to these questions, nothing else of what came; null: one is missing. */
+export function answersTo(questions: InputQuestions, given: unknown): InputAnswers | null {
+  const answers = given as Readonly<Record<string, Json>> | undefined;
+  const found: Record<string, JsonObject> = {};
+  for (const key of Object.keys(questions)) {
+    const answer = answers && Object.hasOwn(answers, key) ? answers[key] : undefined;
+    if (!isObject(answer)) return null;
+    found[key] = answer;
+  }
+  return found;
+}

@@ -1,0 +1,270 @@
+// The SDK server behind every slow leg: handlers that ask the engine. Holds no caller; each request brings its own.
+import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
+import type { Caller, Entry, JsonObject, RateWindow } from "../../contract/call.ts";
+import { faultOf } from "../../contract/errors.ts";
+import type { RequestSpan } from "../../telemetry/tracing.ts";
+import type { Tool } from "../../contract/tool.ts";
+import { TOOLS_OFF, type Doors } from "../doors.ts";
+import { callEngine } from "./calls.ts";
+import { installContent } from "./content.ts";
+import { notEnded, stateCodec } from "./held.ts";
+import { listable, page } from "./listing.ts";
+import type { Member } from "./notices.ts";
+import type { Parking } from "./ongoing.ts";
+import { Refusal } from "./refusal.ts";
+import { INTERNAL, rpcErrorOf, serverInfo, toolResult, type ToolResult } from "./result.ts";
+import type { Sdk } from "./sdk.ts";
+import { mcpSpan } from "./span.ts";
+import type { Names, Views } from "./views.ts";
+
+/** One request's own facts, fetched from the SDK's context when a handler runs. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+  /** Of the request, where it has one already. */
+  readonly span?: RequestSpan | undefined;
+  readonly ip?: string | undefined;
+  /** This very request was put to the engine already, and waits for a person under this id. */
+  readonly held?: string | undefined;
+  /** Called when the record could not be written: the answer then carries HTTP 503. */
+  notRecorded?(): void;
+  /** Told of the windows that a call counted in, for the answer's headers. */
+  rated?(windows: readonly RateWindow[]): void;
+  /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
+  unanswered?(requestId: string | number): void;
+}
+
+export interface Face {
+  readonly doors: Doors;
+  readonly sdk: Sdk;
+  readonly entry: Entry;
+  readonly cursorKey: Uint8Array;
+  /** The server whose own face this is; null: all that there is, under prefixed names. */
+  readonly server: string | null;
+  readonly views: Views;
+  readonly names: Names;
+  readonly parking: Parking;
+  exchangeOf(ctx: ServerContext): Exchange;
+}
+
+/** What a client may use besides tools; decided when a server is built for it. */
+export interface Offer {
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  readonly completions: boolean;
+  /** Any server at all: only those have something to log. */
+  readonly logging: boolean;
+}
+
+export const NOTHING: Offer = {
+  resources: false,
+  prompts: false,
+  completions: false,
+  logging: false,
+};
+
+/** What is known of the client beyond a single request. */
+export interface Conversation {
+  /** As it declared them at its start; absent in the modern era, where every request says so. */
+  capabilities(): JsonObject | undefined;
+  /** From which level on it wants log messages. */
+  level: string | null;
+  /** How it hears of changes outside of requests; null: it does not. */
+  member: Member | null;
+}
+
+const TTL_MS = 30_000;
+const CACHE = { ttlMs: TTL_MS, cacheScope: "private" } as const;
+const CACHED = [
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "server/discover",
+] as const;
+
+/** What this caller may be offered on this route. Null: the route is nobody's, or not for this caller. */
+export async function offerOf(
+  face: Pick<Face, "views" | "server">,
+  caller: Caller,
+): Promise<Offer | null> {
+  const { servers } = await face.views.of(caller);
+  const own =
+    face.server === null
+      ? [...servers.values()]
+      : [servers.get(face.server)].filter((view) => view !== undefined);
+  if (face.server !== null && own.length === 0) return null;
+  return {
+    resources: own.some(({ resources }) => resources !== null),
+    prompts: own.some(({ prompts }) => prompts !== null),
+    completions: own.some(({ completions }) => completions !== null),
+    logging: own.length > 0,
+  };
+}
+
+export interface Built {
+  readonly server: Server;
+  readonly talk: Conversation;
+}
+
+/** A fresh server; no I/O. */
+export function buildServer(face: Face, offer: Offer): Built {
+  const { Server } = face.sdk.server;
+  return install(new Server(...identity(face, offer)), face, offer);
+}
+
+/**
+ * For a call of a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only for
+ * the server class that can name the schema.
+ */
+export function buildCheckedServer(face: Face, offer: Offer, tool: Tool): McpServer {
+  const { McpServer } = face.sdk.server;
+  const product = new McpServer(...identity(face, offer));
+  product.toolInputSchemaJson = () => tool.inputSchema;
+  install(product.server, face, offer);
+  return product;
+}
+
+function identity(face: Face, offer: Offer) {
+  const { server, doors } = face;
+  return [
+    serverInfo(doors.settings.version, server),
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        ...(offer.resources ? { resources: { listChanged: true, subscribe: true } } : {}),
+        ...(offer.prompts ? { prompts: { listChanged: true } } : {}),
+        ...(offer.completions ? { completions: {} } : {}),
+        ...(offer.logging ? { logging: {} } : {}),
+      },
+      ...(server === null
+        ? {}
+        : {
+            instructions: `Ostiary stands in front of the server "${server}": what is listed here is what this caller may use of it. Every call is judged and recorded.`,
+          }),
+      requestState: { verify: stateCodec(face).verify },
+      cacheHints: Object.fromEntries(CACHED.map((method) => [method, CACHE])),
+    },
+  ] as const;
+}
+
+function install(server: Server, face: Face, offer: Offer): Built {
+  const talk: Conversation = {
+    capabilities: () => server.getClientCapabilities() as JsonObject | undefined,
+    level: null,
+    member: null,
+  };
+  server.setRequestHandler("tools/list", (request, ctx) =>
+    traced(face, ctx, "tools/list", {}, (exchange) =>
+      listTools(face, exchange, request.params?.cursor),
+    ),
+  );
+  server.setRequestHandler("tools/call", (request, ctx) =>
+    traced(face, ctx, "tools/call", { name: request.params.name }, (exchange) =>
+      callTool(face, ctx, talk, exchange, request.params),
+    ),
+  );
+  installContent(server, face, offer, talk, traced);
+  return { server, talk };
+}
+
+async function callTool(
+  face: Face,
+  ctx: ServerContext,
+  talk: Conversation,
+  exchange: Exchange,
+  { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+) {
+  const asked = { name: face.names.asked(face.server, name), arguments: args as JsonObject }; // parsed JSON
+  const outcome = await callEngine(face, ctx, talk, exchange, asked);
+  if ("resultType" in outcome) return outcome;
+  // What ran after a person's yes ran without the client: nothing was wrong with what it declared.
+  const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
+  const error = rpcErrorOf(outcome, name, isTheClients);
+  if (error) throw new Refusal(error);
+  return outcome.endedAt === null
+    ? notEnded(face, outcome)
+    : mutable(toolResult(outcome, face.server));
+}
+
+async function listTools(
+  { doors, views, cursorKey, server }: Face,
+  { caller }: Exchange,
+  cursor: string | undefined,
+) {
+  const view = await views.of(caller);
+  const tools =
+    server === null
+      ? listable(view.tools, await doors.listing(caller))
+      : listable(view.servers.get(server)?.tools ?? []);
+  const result = page(caller, tools, cursor, cursorKey, server);
+  if (result === null) {
+    throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
+  }
+  const note = doors.settings.toolsOn ? {} : { _meta: { "ostiary/note": TOOLS_OFF } };
+  return { ...result, tools: [...result.tools], ...note };
+}
+
+export type Traced = typeof traced;
+
+/** Over HTTP the door has opened the span; on stdin the message is all there is. */
+async function traced<T>(
+  face: Face,
+  ctx: ServerContext,
+  method: string,
+  params: { readonly name?: string },
+  work: (exchange: Exchange) => Promise<T>,
+): Promise<T> {
+  const exchange = face.exchangeOf(ctx);
+  if (face.entry !== "stdio") return guarded(face, exchange.span, () => work(exchange));
+  const message = {
+    id: ctx.mcpReq.id,
+    method,
+    params: { ...params, _meta: (ctx.mcpReq._meta ?? {}) as JsonObject },
+  };
+  const span = mcpSpan(face.doors, message, {
+    entry: "stdio",
+    at: performance.now(),
+    transport: "pipe",
+    outside: {},
+    attributes: {},
+  });
+  span.caller(exchange.caller);
+  try {
+    return await guarded(face, span, () => work({ ...exchange, span }));
+  } finally {
+    span.end();
+  }
+}
+
+/** The SDK would put the text of any exception on the wire: only errors made here may leave. */
+async function guarded<T>(
+  face: Face,
+  span: RequestSpan | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { ProtocolError } = face.sdk.server;
+  try {
+    return await work();
+  } catch (cause) {
+    span?.failed(cause instanceof Refusal ? cause.rpc.code : INTERNAL.code);
+    if (cause instanceof Refusal)
+      throw new ProtocolError(cause.rpc.code, cause.rpc.message, cause.rpc.data);
+    face.doors.log.error({ err: cause }, "MCP request failed");
+    const fault = faultOf(cause);
+    const message =
+      fault.code === "UNAVAILABLE" ? `${fault.reason}: ${fault.message}` : INTERNAL.message;
+    throw new ProtocolError(INTERNAL.code, message);
+  }
+}
+
+/** The SDK's result types are mutable; ours are not. */
+const mutable = ({ structuredContent, ...result }: ToolResult) => ({
+  ...result,
+  content: [...result.content],
+  ...(structuredContent === undefined
+    ? {}
+    : { structuredContent: structuredContent as JsonObject }),
+});

@@ -1,0 +1,108 @@
+// Legacy sessions: a transport that stays open for one caller. A session holds no authority, only the way back.
+import type {
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import type { Caller } from "../../contract/call.ts";
+import type { Member } from "./notices.ts";
+
+export interface Session {
+  readonly caller: Caller;
+  /** The server whose own face it was opened at; null: the union. */
+  readonly route: string | null;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+  /** How it hears of changes. */
+  readonly member: Pick<Member, "leave"> | null;
+  /** Responses being written; a session with one is not idle. */
+  open: number;
+  idleSince: number;
+}
+
+export interface SessionPowers {
+  readonly now: () => number;
+  readonly onError: (cause: unknown) => void;
+  readonly idleMs: number;
+  readonly perCaller: number;
+  readonly total: number;
+}
+
+export interface Sessions {
+  /** The session of this id, if it is this caller's on this route; a foreign one looks like none. */
+  get(id: string, caller: Caller, route: string | null): Session | null;
+  /** Makes room for one more, at the cost of the one idle longest. False: every place is in use. */
+  room(caller: Caller): boolean;
+  add(id: string, session: Session): void;
+  remove(id: string): void;
+  /** Marks a response of the session as being written; the returned function ends it. */
+  hold(session: Session): () => void;
+  close(): Promise<void>;
+}
+
+const sameCaller = (a: Caller, b: Caller): boolean =>
+  a.tenantId === b.tenantId && a.userId === b.userId && a.keyId === b.keyId;
+
+export function createSessions(p: SessionPowers): Sessions {
+  const sessions = new Map<string, Session>();
+
+  const drop = (id: string): void => {
+    const session = sessions.get(id);
+    if (!session) return;
+    sessions.delete(id);
+    session.member?.leave();
+    session.server.close().catch(p.onError);
+  };
+
+  /** Ends the session that has been idle longest among those counted; false when all are busy. */
+  const evict = (counts: (session: Session) => boolean): boolean => {
+    let oldest: [string, Session] | undefined;
+    for (const entry of sessions) {
+      const [, session] = entry;
+      if (session.open > 0 || !counts(session)) continue;
+      if (!oldest || session.idleSince < oldest[1].idleSince) oldest = entry;
+    }
+    if (!oldest) return false;
+    drop(oldest[0]);
+    return true;
+  };
+
+  const sweep = setInterval(
+    () => {
+      const limit = p.now() - p.idleMs;
+      for (const [id, session] of sessions) {
+        if (session.open === 0 && session.idleSince <= limit) drop(id);
+      }
+    },
+    Math.min(p.idleMs, 30_000),
+  );
+  sweep.unref();
+
+  return {
+    get(id, caller, route) {
+      const session = sessions.get(id);
+      return session?.route === route && sameCaller(session.caller, caller) ? session : null;
+    },
+    room(caller) {
+      const mine = (session: Session) => sameCaller(session.caller, caller);
+      const count = [...sessions.values()].filter(mine).length;
+      if (count >= p.perCaller && !evict(mine)) return false;
+      return sessions.size < p.total || evict(() => true);
+    },
+    add: (id, session) => void sessions.set(id, session),
+    remove: drop,
+    hold(session) {
+      session.open++;
+      return () => {
+        session.open--;
+        session.idleSince = p.now();
+      };
+    },
+    async close() {
+      clearInterval(sweep);
+      for (const { member } of sessions.values()) member?.leave();
+      const closing = [...sessions.values()].map((session) => session.server.close());
+      sessions.clear();
+      await Promise.allSettled(closing);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { Route, Tool } from "../../contract/tool.ts";
+import { createNames, createViews, nameOf, viewOf } from "./views.ts";
+
+const routed = (server: string, method: string, name: string): Tool => {
+  const route: Route = { server, method, name, pin: "", operation: null };
+  const own = name === "" ? method.replace("/", "_") : name.replace(".", "_");
+  return { name: `${server}/${own}`, wireName: `${server}_${own}`, route } as Tool; // what a view looks at
+};
+const native = { name: "system/echo", wireName: "system_echo", route: null } as Tool;
+const read = routed("notes", "resources/read", "");
+const [b, a] = [routed("notes", "tools/call", "b.x"), routed("notes", "tools/call", "a")];
+const other = routed("other", "http", "get_pet");
+const ALL = [native, b, a, read, other];
+
+describe("what a caller sees of servers", () => {
+  it("is split by server, tools by their own names, the rest by what it stands for", () => {
+    const view = viewOf(ALL);
+    expect(view.tools).toEqual([native, b, a, other]);
+    expect([...view.servers.keys()]).toEqual(["notes", "other"]);
+    expect(view.servers.get("notes")).toMatchObject({
+      tools: [a, b],
+      resources: read,
+      prompts: null,
+    });
+    expect(nameOf(b, "notes")).toBe("b.x");
+    expect(nameOf(b, null)).toBe("notes_b_x");
+  });
+
+  it("is worked out once for the same list", async () => {
+    const views = createViews({ discover: () => Promise.resolve(ALL) });
+    const caller = {} as never; // only handed on
+    expect(await views.of(caller)).toBe(await views.of(caller));
+  });
+});
+
+describe("names on a route", () => {
+  const registry = {
+    revision: 1,
+    tools: ALL,
+    all: () => registry.tools,
+    get: (name: string) =>
+      registry.tools.find((tool) => tool.name === name || tool.wireName === name) ?? null,
+  };
+  const names = createNames(registry);
+
+  it("of a server are the server's own, and lead to its canonical names", () => {
+    expect(names.tool("notes", "b.x")).toBe(b);
+    expect(names.asked("notes", "b.x")).toBe("notes/b_x");
+    expect(names.tool("other", "get_pet")).toBe(other);
+  });
+
+  it.each(["b_x", "notes_b_x", "notes/b_x", "system_echo", "resources_read", "", "get_pet"])(
+    "of a server do not include %j",
+    (name) => {
+      expect(names.tool("notes", name)).toBeNull();
+      expect(registry.get(names.asked("notes", name))).toBeNull();
+    },
+  );
+
+  it("of all together are wire names, as ever", () => {
+    expect(names.tool(null, "notes_a")).toBe(a);
+    expect(names.asked(null, "notes_a")).toBe("notes_a");
+  });
+
+  it("follow the registry", () => {
+    registry.tools = [native];
+    registry.revision++;
+    expect(names.tool("notes", "a")).toBeNull();
+  });
+});

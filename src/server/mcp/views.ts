@@ -1,0 +1,114 @@
+// What of the servers upstream a caller may see, and under which names a route knows it. Tables only: names are looked up,
+// never taken apart.
+import type { Caller } from "../../contract/call.ts";
+import type { Registry } from "../../tools/registry.ts";
+import type { Tool } from "../../contract/tool.ts";
+import type { Doors } from "../doors.ts";
+
+/** What one server offers to one caller. */
+export interface ServerView {
+  readonly name: string;
+  /** Its tools, bytewise by its own names. */
+  readonly tools: readonly Tool[];
+  /** The capability that stands for reading resources, and the like; null: the caller may not see it. */
+  readonly resources: Tool | null;
+  readonly prompts: Tool | null;
+  readonly completions: Tool | null;
+}
+
+export interface View {
+  /** All tools that can be listed, bytewise by wire name. */
+  readonly tools: readonly Tool[];
+  readonly servers: ReadonlyMap<string, ServerView>;
+}
+
+export interface Views {
+  of(caller: Caller): Promise<View>;
+}
+
+/** Equal lists of visible tools give the same view, as long as the engine hands out the same list. */
+export function createViews(engine: Pick<Doors["engine"], "discover">): Views {
+  const known = new WeakMap<readonly Tool[], View>();
+  return {
+    async of(caller) {
+      const visible = await engine.discover(caller);
+      let view = known.get(visible);
+      if (!view) known.set(visible, (view = viewOf(visible)));
+      return view;
+    },
+  };
+}
+
+export function viewOf(visible: readonly Tool[]): View {
+  const servers = new Map<string, Tool[]>();
+  for (const tool of visible) {
+    if (tool.route === null) continue;
+    const own = servers.get(tool.route.server) ?? [];
+    servers.set(tool.route.server, [...own, tool]);
+  }
+  const kind = (tools: readonly Tool[], method: string): Tool | null =>
+    tools.find((tool) => tool.route?.method === method) ?? null;
+  return {
+    tools: visible.filter(isListed),
+    servers: new Map(
+      [...servers].map(([name, tools]) => [
+        name,
+        {
+          name,
+          tools: tools
+            .filter(isListed)
+            .sort((a, b) => (nameOf(a, name) < nameOf(b, name) ? -1 : 1)),
+          resources: kind(tools, "resources/read"),
+          prompts: kind(tools, "prompts/get"),
+          completions: kind(tools, "completion/complete"),
+        },
+      ]),
+    ),
+  };
+}
+
+/** What stands for another method is called by that method. */
+const isListed = ({ route }: Tool): boolean =>
+  route === null || route.method === "tools/call" || route.method === "http";
+
+/** As a route calls it: the union of all by its wire name, a server's own by the server's. */
+export const nameOf = (tool: Tool, server: string | null): string =>
+  server === null || tool.route === null ? tool.wireName : tool.route.name;
+
+/** The face of one server: its tools under their own names. */
+export function serverIn(path: string): string | null {
+  return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
+}
+
+export const isMcp = (path: string): boolean => path === "/mcp" || serverIn(path) !== null;
+
+export interface Names {
+  /** The tool that a route knows by this name, whoever asks. */
+  tool(server: string | null, name: string): Tool | null;
+  /** What the engine is told: a name that a server's own route does not know is nobody's. */
+  asked(server: string | null, name: string): string;
+}
+
+export function createNames(registry: Pick<Registry, "all" | "get" | "revision">): Names {
+  let revision = -1;
+  let table = new Map<string, Map<string, Tool>>();
+  const tableOf = (server: string): ReadonlyMap<string, Tool> | undefined => {
+    if (revision !== registry.revision) {
+      revision = registry.revision;
+      table = new Map();
+      for (const tool of registry.all()) {
+        if (tool.route === null || !isListed(tool)) continue;
+        const own = table.get(tool.route.server) ?? new Map<string, Tool>();
+        table.set(tool.route.server, own.set(tool.route.name, tool));
+      }
+    }
+    return table.get(server);
+  };
+  const tool = (server: string | null, name: string): Tool | null =>
+    server === null ? registry.get(name) : (tableOf(server)?.get(name) ?? null);
+  return {
+    tool,
+    asked: (server, name) =>
+      server === null ? name : (tool(server, name)?.name ?? `${server}//${name}`.slice(0, 200)),
+  };
+}

@@ -1,0 +1,117 @@
+// Which events of the record concern whom, and what of them is told. Arguments and results never are.
+import type { Caller } from "../../contract/call.ts";
+import type { Action, LogEvent } from "../store/store.ts";
+import { readEnd } from "../../util/bodies.ts";
+
+/** For every listener of every tenant. */
+export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
+
+/** For the requester, and for administrators of the tenant. */
+export const APPROVAL_ACTIONS: readonly Action[] = [
+  "approval.requested",
+  "approval.voted",
+  "approval.approved",
+  "approval.declined",
+  "approval.expired",
+  "approval.not_presented",
+  "approval.cancelled",
+  "approval.consumed",
+];
+
+/** For whom the question is, and for administrators of the tenant. */
+export const QUESTION_ACTIONS: readonly Action[] = [
+  "question.asked",
+  "question.answered",
+  "question.declined",
+];
+
+type Body = Readonly<Record<string, unknown>>;
+
+const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
+
+/** Told to others than the actor. Called for every event: most are neither. */
+export const isAnnounced = (action: Action): boolean =>
+  action.startsWith("mode.") ||
+  action.startsWith("question.") ||
+  (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
+
+/** Who is told of an event. */
+export interface Audience {
+  /** Everybody, of all tenants. */
+  readonly isHouse: boolean;
+  readonly tenantId: string;
+  /** The one it concerns; null where it concerns nobody. */
+  readonly userId: string | null;
+  /** Administrators of the tenant besides. */
+  readonly withAdmins: boolean;
+}
+
+export function audienceOf(event: LogEvent): Audience {
+  const { tenantId } = event;
+  if (HOUSE_ACTIONS.includes(event.action))
+    return { isHouse: true, tenantId, userId: null, withAdmins: true };
+  if (!isAnnounced(event.action)) {
+    const userId = event.executionId === null ? null : event.actor;
+    return { isHouse: false, tenantId, userId, withAdmins: false };
+  }
+  return { isHouse: false, tenantId, userId: requesterOf(event), withAdmins: true };
+}
+
+export function isAmong(
+  caller: Caller,
+  { isHouse, tenantId, userId, withAdmins }: Audience,
+): boolean {
+  if (isHouse) return true;
+  if (tenantId !== caller.tenantId) return false;
+  return userId === caller.userId || (withAdmins && caller.role === "admin");
+}
+
+/** Asking and using are the requester's own acts; all others name it. */
+function requesterOf(event: LogEvent): string | null {
+  const own = event.action === "approval.requested" || event.action === "approval.consumed";
+  const requester = own ? event.actor : bodyOf(event)["requester"];
+  return typeof requester === "string" ? requester : null;
+}
+
+export function dataOf(event: LogEvent): object {
+  const at = isoOf(event.at);
+  const body = bodyOf(event);
+  if (HOUSE_ACTIONS.includes(event.action)) {
+    const { to, from, reason, by, until } = body;
+    return { mode: to, from, reason, by, until: isoOf(until), at };
+  }
+  if (QUESTION_ACTIONS.includes(event.action)) {
+    const { questionId, executionId, requester, state, expiresAt } = body;
+    return { questionId, executionId, requester, state, expiresAt: isoOf(expiresAt), at };
+  }
+  if (isAnnounced(event.action)) {
+    const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;
+    return {
+      approvalId,
+      executionId,
+      toolName,
+      requester: requesterOf(event),
+      risk,
+      decision,
+      needed,
+      expiresAt: isoOf(expiresAt),
+      at,
+    };
+  }
+  const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
+  const told: Body = isEnd ? readEnd<Body>(event.body) : body;
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
+  return {
+    id: event.executionId,
+    at,
+    toolName,
+    category,
+    status,
+    executionTime,
+    cancelReason,
+    errorCode,
+  };
+}
+
+const isoOf = (ms: unknown): string | null =>
+  typeof ms === "number" ? new Date(ms).toISOString() : null;
