@@ -21,14 +21,14 @@ import {
 } from "../reach/upstream/credentials/credentials.ts";
 import { createLoginDesk, type LoginDesk } from "../reach/upstream/admin/logins.ts";
 import type { Configured } from "../reach/upstream/admin/configured.ts";
-import { openDesk } from "../reach/upstream/admin/admin.ts";
+import { openServerAdmin } from "../reach/upstream/admin/admin.ts";
 import { pinOf } from "../reach/upstream/intake/definition.ts";
 import { openUpstreams } from "../reach/upstream/manager.ts";
 import { addressesAt } from "../reach/upstream/oauth/index.ts";
 import type { Connect } from "../reach/upstream/connection/pool.ts";
 import { createReview } from "../reach/upstream/definitions/review.ts";
 import type { FolderGuard } from "../reach/upstream/stdio/process.ts";
-import type { ServerDesk } from "../reach/upstream/admin/servers.ts";
+import type { ServerAdmin } from "../reach/upstream/admin/servers.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
 import { createVerdicts } from "../reach/upstream/eras.ts";
 import type { Ids } from "../util/ids.ts";
@@ -71,7 +71,7 @@ export interface UpstreamParts {
 
 export interface OpenedUpstream {
   readonly upstreams: Upstreams;
-  readonly desk: ServerDesk;
+  readonly desk: ServerAdmin;
   readonly apis: ApiDesk;
   readonly credentials: OpenedCredentials;
   readonly logins: LoginDesk;
@@ -146,7 +146,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     note,
     toolsChanged: () => p.follower.changed("tools"),
   });
-  const opened = openDesk({
+  const opened = openServerAdmin({
     store,
     upstreams,
     credentials,

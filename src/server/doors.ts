@@ -26,7 +26,7 @@ import type { Masker } from "../util/masker.ts";
 import type { Turns } from "../util/turns.ts";
 import type { ApiDesk } from "../reach/http-api/admin.ts";
 import type { LoginDesk } from "../reach/upstream/admin/logins.ts";
-import type { ServerDesk } from "../reach/upstream/admin/servers.ts";
+import type { ServerAdmin } from "../reach/upstream/admin/servers.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
 import type { Webhooks } from "../reach/webhooks/webhook.ts";
 import type { Attempts } from "./http/attempts.ts";
@@ -57,7 +57,7 @@ export interface Doors {
   readonly questions: Pick<Questions, "list" | "decide">;
   readonly webhooks: Webhooks;
   /** Servers upstream, for administrators. */
-  readonly servers: ServerDesk;
+  readonly servers: ServerAdmin;
   /** HTTP APIs among them. */
   readonly apis: ApiDesk;
   /** What they offer besides tools. */

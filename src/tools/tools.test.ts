@@ -29,10 +29,7 @@ import { HAS_BOX } from "../../test/fixtures/programs.ts";
 const FOLDER = import.meta.dirname;
 const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
   .filter(
-    (entry) =>
-      entry.isFile() &&
-      ![FOLDER, join(FOLDER, "powers")].includes(entry.parentPath) &&
-      !entry.name.endsWith(".test.ts"),
+    (entry) => entry.isFile() && entry.parentPath !== FOLDER && !entry.name.endsWith(".test.ts"),
   )
   .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
 
@@ -119,9 +116,9 @@ test.each(SOURCES)("%s uses only the contract, pure helpers and zod", (source) =
 test("the check of the sources sees what it must", () => {
   const bad = {
     'import { readFile } from "node:fs";': "node:fs",
-    'import "../../run/powers/files.ts";': "../../run/powers/files.ts",
-    'import { AppError } from "../../errors.ts";': "../../errors.ts",
-    'import { a } from "../../util/../run/index.ts";': "../../util/../run/index.ts",
+    'import "../../core/run/powers/files.ts";': "../../core/run/powers/files.ts",
+    'import { AppError } from "../../contract/errors.ts";': "../../contract/errors.ts",
+    'import { a } from "../../util/../core/run/index.ts";': "../../util/../core/run/index.ts",
     'export * from "fs";': "fs",
     'const fs = await import("node:fs");': "import()",
     "const fs = await import(name);": "import()",
@@ -141,7 +138,7 @@ test("the check of the sources sees what it must", () => {
   for (const [code, name] of Object.entries(bad))
     expect([code, reached(code)]).toEqual([code, expect.arrayContaining([name])]);
   for (const good of [
-    'import type { Json } from "../../call.ts"; const process1 = "eval(fetch)";',
+    'import type { Json } from "../../contract/call.ts"; const process1 = "eval(fetch)";',
     "const run = (_i, { process, fetch: get }) => get(process.run({ process: 1 }).process);",
   ])
     expect([good, reached(good)]).toEqual([good, []]);
@@ -284,8 +281,8 @@ function parts(schema: Json): JsonObject[] {
   return [object, ...Object.values(object).flatMap(parts)];
 }
 
-const ALLOWED_IMPORT = /^(?:zod|\.\.\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
-const ALLOWED_TYPES = ["../../call.ts", "../../errors.ts", "../powers.ts"];
+const ALLOWED_IMPORT = /^(?:zod|\.\.\/\.\.\/contract\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
+const ALLOWED_TYPES = ["call", "errors", "powers"].map((name) => `../../contract/${name}.ts`);
 const FORBIDDEN_NAMES = new Set([
   "process",
   "globalThis",

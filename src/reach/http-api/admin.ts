@@ -2,7 +2,7 @@
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
-import type { ServerDesk, ServerView, SettingsInput, Tried } from "../upstream/admin/servers.ts";
+import type { ServerAdmin, ServerView, SettingsInput, Tried } from "../upstream/admin/servers.ts";
 import { refused, type Note } from "./document.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ApiSource, ImportApi } from "./import.ts";
@@ -35,7 +35,7 @@ type Api = Extract<ServerView["transport"], { kind: "api" }>;
 const MAX_STORED_CHARS = 4_194_304;
 
 interface ApiDeskPowers {
-  readonly servers: Pick<ServerDesk, "add" | "get" | "update">;
+  readonly servers: Pick<ServerAdmin, "add" | "get" | "update">;
   readonly importApi: ImportApi;
 }
 

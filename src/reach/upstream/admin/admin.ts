@@ -19,10 +19,10 @@ import { isServerName, TakenNames } from "../intake/names.ts";
 import { judgeOffer } from "../definitions/judge.ts";
 import type { Linking } from "./linking.ts";
 import type { Review } from "../definitions/review.ts";
-import type { ImportedEntry, NewServer, ServerDesk, Tried } from "./servers.ts";
+import type { ImportedEntry, NewServer, ServerAdmin, Tried } from "./servers.ts";
 import type { Upstreams } from "../upstream.ts";
 
-export interface DeskPowers {
+export interface ServerAdminPowers {
   readonly linking: Linking;
   readonly store: Pick<Store, "servers" | "serverTools" | "capsules">;
   readonly upstreams: Pick<
@@ -46,8 +46,8 @@ export interface DeskPowers {
   readonly report: (fields: object, message: string) => void;
 }
 
-export interface OpenedDesk {
-  readonly desk: ServerDesk;
+export interface OpenedServerAdmin {
+  readonly desk: ServerAdmin;
   /** Makes the servers of the settings and takes over all as the store has them; changes of other instances too, from now on. */
   start(): Promise<void>;
   /** Looks at what a server offers as soon as nobody has asked for it for a moment: it says that it changed, or a call saw it. */
@@ -62,7 +62,7 @@ const LOOK_MS = 30_000;
 const SETTLE_MS = 300;
 const CHANGED = /^notifications\/(?:tools|resources|prompts)\/list_changed$/;
 
-export function openDesk(p: DeskPowers): OpenedDesk {
+export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
   const { servers, serverTools } = p.store;
   const waiting = new Map<string, NodeJS.Timeout>();
   const { linking } = p;
@@ -227,7 +227,7 @@ export function openDesk(p: DeskPowers): OpenedDesk {
     return tried(row, signal, notes);
   };
 
-  const desk: ServerDesk = {
+  const desk: ServerAdmin = {
     add,
     async list(actor) {
       assertAdmin(actor);

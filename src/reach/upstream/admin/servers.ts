@@ -170,7 +170,7 @@ export interface ImportedEntry {
 }
 
 /** All of the actor's tenant, by administrators alone. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, CONFLICT. */
-export interface ServerDesk {
+export interface ServerAdmin {
   add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<Tried>;
   list(actor: Caller): Promise<readonly ServerView[]>;
   get(actor: Caller, name: string): Promise<ServerView>;

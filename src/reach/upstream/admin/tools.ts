@@ -16,7 +16,7 @@ import { diffOf, textOf } from "../intake/diff.ts";
 import { propose } from "../intake/propose.ts";
 import type { Linking } from "./linking.ts";
 import type { Review } from "../definitions/review.ts";
-import type { Approval, ServerDesk, ServerToolDetails } from "./servers.ts";
+import type { Approval, ServerAdmin, ServerToolDetails } from "./servers.ts";
 
 export interface DecidingPowers {
   readonly store: Pick<Store, "serverTools" | "capsules">;
@@ -28,7 +28,7 @@ export interface DecidingPowers {
   readonly ours: (actor: Caller, name: string) => Promise<ServerRow>;
 }
 
-type Deciding = Pick<ServerDesk, "tools" | "tool" | "approve" | "reject" | "rollback">;
+type Deciding = Pick<ServerAdmin, "tools" | "tool" | "approve" | "reject" | "rollback">;
 
 const MIN_PIN = 8;
 const MAX_CAPSULES = 1_000;
