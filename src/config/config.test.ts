@@ -419,12 +419,13 @@ test("the JSON Schema knows every leaf and demands none", () => {
 
 test("every setting has a reader: one that nobody reads is a defect", () => {
   const waiting = new Set(NOT_AVAILABLE.map(({ key }) => key));
-  const texts = globSync("**/*.ts", { cwd: import.meta.dirname })
-    .filter((file) => !/^config|\.test\.ts$|\.suite/.test(file))
-    .map((file) => readFileSync(join(import.meta.dirname, file), "utf8"));
+  const src = join(import.meta.dirname, "..");
+  const texts = globSync("**/*.ts", { cwd: src })
+    .filter((file) => !/^config\/|\.test\.ts$|\.suite/.test(file))
+    .map((file) => readFileSync(join(src, file), "utf8"));
   const read = (name: string) => texts.some((text) => new RegExp(`[.{,] *${name}\\b`).test(text));
   for (const key of configLayout().leaves.keys())
-    if (!waiting.has(key)) expect(read(key.split("..").at(-1) ?? ""), key).toBe(true);
+    if (!waiting.has(key)) expect(read(key.split(".").at(-1) ?? ""), key).toBe(true);
 });
 
 test("valueAt reads any leaf", async () => {
