@@ -1,4 +1,4 @@
-// Follows README.md from top to bottom, command by command, as a newcomer would: in a fresh clone, and in an empty folder
+// Follows README.md, then docs/first-hour.md, command by command, as a newcomer would: in a fresh clone, and in an empty folder
 // with the tarball. Prints every step and its seconds; `npm run readme -- tarball` (or clone) follows it one way only.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -66,7 +66,7 @@ console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} sk
 if (total.failed > 0) process.exitCode = 1;
 
 async function follow(way: Way): Promise<void> {
-  console.log(`-- README.md from the ${way}, ${process.version}`);
+  console.log(`-- README.md and the first hour from the ${way}, ${process.version}`);
   const folder = join(scratch, way);
   const home = join(scratch, `${way}-home`);
   mkdirSync(home);
@@ -107,7 +107,10 @@ async function walk(way: Way, place: Place, running: Running[]): Promise<void> {
   let waiting: Running | null = null;
   let approval = "";
   let prelude = "";
-  for (const { line, comment } of stepsOf(readFileSync(join(ROOT, "README.md"), "utf8"))) {
+  const pages = ["README.md", "docs/first-hour.md"].map((page) =>
+    readFileSync(join(ROOT, page), "utf8"),
+  );
+  for (const { line, comment } of pages.flatMap(stepsOf)) {
     const reason = whySkipped(line, comment, way);
     if (reason === "other way") continue;
     if (reason !== null) {
