@@ -28,7 +28,7 @@ interface Indexed extends Section {
 /** Beside the bundle in the built package, else in the repository. */
 export function packagedDocs(): string {
   const beside = join(import.meta.dirname, "assets", "docs");
-  return existsSync(beside) ? beside : join(import.meta.dirname, "..", "..", "..", "docs");
+  return existsSync(beside) ? beside : join(import.meta.dirname, "../../../../docs");
 }
 
 export function createDocumentation(folder: string): Documentation {

@@ -15,9 +15,7 @@ const MAX_BYTES = 1_048_576;
 /** Beside the bundle in the built package, else in the repository. */
 export function packagedFolder(): string {
   const beside = join(import.meta.dirname, "assets", "governance");
-  return existsSync(beside)
-    ? beside
-    : join(import.meta.dirname, "../../..", "../../..", "governance");
+  return existsSync(beside) ? beside : join(import.meta.dirname, "../../../../governance");
 }
 
 /** `policies/` below it, `*.yaml` and `*.zed` in it. A file that nobody would read is a fault (L02). */
