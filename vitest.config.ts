@@ -19,15 +19,14 @@ export default defineConfig({
       ],
       exclude: ["**/*.test.ts"],
       // Held by `npm run test:coverage`: what decides, records and knows the caller.
-      // Gate and approval belong at 100, identity at 90, limits at 95: branches that came in last have no test here yet.
       thresholds: {
-        "src/gate/**": { branches: 98 },
+        "src/gate/**": { branches: 100 },
         "src/engine{.ts,/**}": { branches: 90 },
         "src/record/**": { branches: 90 },
-        "src/identity/**": { branches: 86 },
+        "src/identity/**": { branches: 90 },
         "src/governance/arguments/**": { branches: 95 },
-        "src/limits/**": { branches: 93 },
-        "src/approval/**": { branches: 95 },
+        "src/limits/**": { branches: 95 },
+        "src/approval/**": { branches: 100 },
       },
     },
   },
