@@ -25,6 +25,23 @@ it("a caller who is narrowed to some tools sees no others of the capsule", () =>
     expect(narrowed(only)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
 });
 
+it("a caller who is narrowed to further capsules sees only what all of them hold", async () => {
+  const capsules: Record<string, readonly string[]> = {
+    starter: ["system/probe", "system/other"],
+    agent: ["system/probe"],
+    empty: [],
+  };
+  const among = (also: string[]) =>
+    ask(
+      capsule,
+      { caller: testCaller({ also }) },
+      { capsule: (id) => Promise.resolve(new Set(capsules[id])) },
+    );
+  expect(await among(["agent"])).toEqual({ kind: "allow" });
+  for (const also of [["empty"], ["agent", "empty"]])
+    expect(await among(also)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
+});
+
 it("waits for a capsule that must be read first", async () => {
   const powers = testPowers({ capsule: () => Promise.resolve(new Set(["system/probe"])) });
   expect(await ask(capsule, {}, powers)).toEqual({ kind: "allow" });

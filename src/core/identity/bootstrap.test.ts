@@ -1,11 +1,13 @@
-import { mkdtempSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startApp } from "../../../test/fixtures/app.ts";
 import { testTool } from "../../../test/fixtures/gate.ts";
 import type { RelationChange } from "../../governance/relations/relation.ts";
+import { openStore, type Store } from "../../storage/store/store.ts";
 import { freezeTool, type Tool } from "../../contract/tool.ts";
+import { bootstrap, type Bootstrapped } from "./bootstrap.ts";
 import { starterRelations } from "./starter-relations.ts";
 
 it("a first start makes keys in 0600 files; the next start keeps them", async () => {
@@ -86,6 +88,66 @@ it("a lost or revoked key file is replaced at the next start", async () => {
   expect(await second.callerOf(second.cliKey)).toMatchObject({ userId: "cli" });
   await second.close();
 });
+
+/** A database that several instances start on, each with a data directory of its own. */
+async function withShared(
+  work: (
+    start: (secrets: Map<string, string>, change?: Partial<Store>) => Promise<Bootstrapped>,
+    store: Store,
+  ) => Promise<void>,
+): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), "ostiary-test-"));
+  const store = await openStore("sqlite:a.db", { dataDir });
+  const start = (secrets: Map<string, string>, change: Partial<Store> = {}) =>
+    bootstrap({
+      store: { ...store, shared: true, ...change },
+      serverSecret: "s".repeat(64),
+      now: () => 1_000,
+      tools: [],
+      presetAdminKey: null,
+      readSecret: (name) => secrets.get(name) ?? null,
+      writeSecret: (name, value) => void secrets.set(name, value),
+    });
+  await work(start, store);
+  await store.close();
+  rmSync(dataDir, { recursive: true });
+}
+
+it("a further instance on a shared database gets no keys; the first one keeps its own", () =>
+  withShared(async (start) => {
+    const [first, second] = [new Map<string, string>(), new Map<string, string>()];
+    const { newAdminKey } = await start(first);
+    expect([first.get("admin.key"), first.size]).toEqual([newAdminKey, 2]);
+    expect(await start(second)).toMatchObject({ newAdminKey: null, adminKeyElsewhere: true });
+    expect(second.size).toBe(0);
+    expect(await start(first)).toMatchObject({ newAdminKey: null, adminKeyElsewhere: false });
+  }));
+
+it("of several instances that find no key at the same moment one makes it", () =>
+  withShared(async (start, store) => {
+    const folders = Array.from({ length: 5 }, () => new Map<string, string>());
+    let looking = 0;
+    const list: Store["keys"]["list"] = async (...args) => {
+      const found = await store.keys.list(...args);
+      looking++;
+      // The first look of each, at the administrator's keys, ends when all have looked.
+      await expect.poll(() => looking).toBeGreaterThanOrEqual(folders.length);
+      return found;
+    };
+    const keys = { ...store.keys, list };
+    const started = await Promise.all(folders.map((secrets) => start(secrets, { keys })));
+    expect(started.filter(({ newAdminKey }) => newAdminKey !== null).length).toBe(1);
+    expect(started.filter(({ adminKeyElsewhere }) => adminKeyElsewhere).length).toBe(4);
+    expect(folders.filter((secrets) => secrets.has("admin.key")).length).toBe(1);
+    expect((await store.keys.list("local", { limit: 100, userId: "owner" })).length).toBe(1);
+  }));
+
+it("a store that cannot write stops the start", () =>
+  withShared(async (start, store) => {
+    const create = () => Promise.reject(new Error("disk full"));
+    const users = { ...store.users, create };
+    await expect(start(new Map(), { users })).rejects.toThrow("disk full");
+  }));
 
 it("a preset key that looks like ours but is damaged stops the start", async () => {
   const damaged = `ost_local_${"a".repeat(49)}`;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
-import type { Caller } from "../../contract/call.ts";
+import { mandateOf, type Caller } from "../../contract/call.ts";
 import { createCapsules } from "./capsules.ts";
 import { createIdentity } from "./index.ts";
 import { createSessions } from "./sessions.ts";
@@ -240,6 +240,96 @@ describe("the directory", () => {
     });
   });
 
+  it("T20: a tenant that is not there has neither plan nor levels", async () => {
+    const { directory } = app.doors;
+    const stranger = { ...admin, tenantId: "elsewhere" };
+    const missing = { fault: { code: "NOT_FOUND", reason: "unknown" } };
+    await expect(directory.getTenant(stranger)).rejects.toMatchObject(missing);
+    await expect(directory.updateTenant(stranger, { plan: "free" })).rejects.toMatchObject(missing);
+    const user = await directory.getUser(admin, await newUser());
+    expect((await directory.levels(stranger))(user)).toBe("view_only");
+    expect((await directory.levels(admin))(user)).toBe("execute_advanced");
+  });
+
+  it("a user of a tenant without plan and default capsule may only look, and has no tools", async () => {
+    const row = { id: "bare", name: "Bare", role: "user", roles: [], plan: null } as const;
+    await app.app.store.users.create({ ...row, tenantId: "bare", createdAt: clock });
+    const mandate = { ...mandateOf(admin), tenantId: "bare", userId: "bare", keyId: null };
+    const caller = await app.doors.identity.again({ ...mandate, via: "console" });
+    expect(caller).toMatchObject({ level: "view_only", capsuleId: null, plan: null, role: "user" });
+    expect(await app.app.engine.discover(caller as Caller)).toEqual([]);
+  });
+
+  it("a capsule may hold every tool, or one as it is pinned; a pin that is none is refused", async () => {
+    const { directory } = app.doors;
+    const create = (...capabilities: string[]) =>
+      directory.createCapsule(admin, { name: "pinned", capabilities });
+    const { capabilities } = await create("*", "echo@0123456789ab");
+    expect(capabilities).toEqual(["*", "system/echo@0123456789ab"]);
+    await expect(create("echo", "system/echo@newest")).rejects.toMatchObject({
+      fault: {
+        errors: [
+          {
+            path: "/capabilities/1",
+            message: expect.stringContaining("first 12 characters of a pin") as string,
+            suggestion: "see its pins: ostiary servers tools system",
+          },
+        ],
+      },
+    });
+  });
+
+  it("a key without an end, such as the installation's own, gets 90 days when it is rotated", async () => {
+    const { directory } = app.doors;
+    const { keyId } = await app.callerOf(app.cliKey);
+    expect((await directory.getKey(admin, keyId ?? "")).expiresAt).toBeNull();
+    const { key } = await directory.rotateKey(admin, keyId ?? "", 60);
+    expect(key.expiresAt).toBe(clock + 90 * 86_400_000);
+    expect((await directory.getKey(admin, keyId ?? "")).expiresAt).toBe(clock + 60_000);
+  });
+
+  it("a user is taken for the key they used last, of unused ones for the newest", async () => {
+    const { directory } = app.doors;
+    const userId = await newUser();
+    const keyNow = async () => (await directory.callerFor(admin, userId)).keyId;
+    expect(await keyNow()).toBeNull();
+    const first = await newKey(userId);
+    clock += 1;
+    const second = await newKey(userId);
+    clock += 1;
+    expect(await keyNow()).toBe(second.key.id);
+    await identify(first.secret);
+    expect(await keyNow()).toBe(first.key.id);
+    clock += 1;
+    await identify(second.secret);
+    expect(await keyNow()).toBe(second.key.id);
+    await directory.revokeKey(admin, second.key.id);
+    expect(await keyNow()).toBe(first.key.id);
+  });
+
+  it("what a key may do is told to its owner and to administrators, and whether it lets anybody in", async () => {
+    const { directory } = app.doors;
+    const userId = await newUser();
+    const [mine, brief] = [await newKey(userId), await newKey(userId, { expiresAt: clock + 10 })];
+    const owner = await identify(mine.secret);
+    const active = async (actor: Caller, keyId: string) =>
+      (await directory.callerWithKey(actor, keyId)).isActive;
+    expect(await directory.callerWithKey(owner, mine.key.id)).toMatchObject({
+      caller: { userId, keyId: mine.key.id },
+      isActive: true,
+    });
+    expect(await active(admin, brief.key.id)).toBe(true);
+    expect(await active(admin, admin.keyId ?? "")).toBe(true);
+    clock += 10;
+    expect(await active(owner, brief.key.id)).toBe(false);
+    await directory.revokeKey(admin, mine.key.id);
+    expect(await active(owner, mine.key.id)).toBe(false);
+    for (const keyId of [admin.keyId ?? "", "key_none"])
+      await expect(directory.callerWithKey(owner, keyId)).rejects.toMatchObject({
+        fault: { code: "NOT_FOUND", reason: "unknown" },
+      });
+  });
+
   it("capsules hold canonical names; a change is effective at the next call", async () => {
     const { directory } = app.doors;
     const capsule = await directory.createCapsule(admin, {
@@ -312,6 +402,61 @@ describe("console sessions", () => {
     await identity.signOut(undefined);
   });
 
+  it("what was asked for in a session outlives signing out, and ends when somebody ends the sign-in", async () => {
+    const { identity } = app.doors;
+    const signIn = async () => {
+      const { token } = await identity.createLoginToken(admin);
+      const cookie = `ostiary_session=${(await identity.redeemLoginToken(token))?.cookie}`;
+      return { cookie, caller: await identity.identify({ authorization: undefined, cookie }) };
+    };
+    const left = await signIn();
+    expect(await identity.standOf(mandateOf(left.caller))).toMatchObject({
+      caller: { userId: "owner" },
+      until: expect.any(Number) as number,
+    });
+    await identity.signOut(left.cookie);
+    expect(await identity.standOf(mandateOf(left.caller))).toBeNull();
+    expect(await identity.again(mandateOf(left.caller))).toMatchObject({ userId: "owner" });
+    const ended = await signIn();
+    const id = ended.caller.signIn?.id ?? "";
+    await identity.endSignIn(admin, id);
+    expect(await identity.again(mandateOf(ended.caller))).toBeNull();
+    await expect(identity.endSignIn(admin, id)).rejects.toMatchObject({
+      fault: { code: "NOT_FOUND" },
+    });
+    const another = { ...mandateOf(left.caller), userId: await newUser() };
+    expect(await identity.again(another)).toBeNull();
+  });
+
+  it("sign-ins of others are for administrators", async () => {
+    const { identity } = app.doors;
+    const { secret } = await newKey(await newUser());
+    const user = await identify(secret);
+    expect(await identity.listSignIns(user, { userId: "owner", limit: 10 })).toEqual([]);
+    await identity.redeemLoginToken((await identity.createLoginToken(admin)).token);
+    const [open] = await identity.listSignIns(admin, { userId: "owner", limit: 10 });
+    await expect(identity.endSignIn(user, open?.id ?? "")).rejects.toMatchObject({
+      fault: { code: "NOT_FOUND" },
+    });
+  });
+
+  it("a link made within a session proves nobody anew; one whose session is unknown proves nothing", async () => {
+    const sessions = createSessions({ store: app.app.store, now: () => clock, newId });
+    const within = async (parent: { id: string; keyId: string | null } | null) => {
+      const maker = parent === null ? OWNER : { ...OWNER, signIn: parent };
+      const { token } = await sessions.createLoginToken(maker);
+      return (await sessions.redeemLoginToken(token))?.signIn ?? null;
+    };
+    const first = await within(null);
+    const provenAt = clock;
+    clock += 1_000;
+    const second = await within(first);
+    expect(second?.createdAt).toBe(clock);
+    expect(second && (await sessions.provenAt(second))).toBe(provenAt);
+    expect(await within({ id: "sgn_none", keyId: null })).toBeNull();
+    expect(second && (await sessions.provenAt({ ...second, parentId: "sgn_none" }))).toBe(0);
+  });
+
   it("a link runs out after 15 minutes, a session when idle or too old", async () => {
     const sessions = createSessions({ store: app.app.store, now: () => clock, newId });
     const { token: stale } = await sessions.createLoginToken(OWNER);
@@ -364,6 +509,10 @@ describe("when things are missing", () => {
       userId: "owner",
       via: "anonymous",
     });
+    const left = { ...mandateOf(admin), keyId: null, via: "anonymous" } as const;
+    expect(await open.again(left)).toMatchObject({ userId: "owner", via: "anonymous" });
+    const closed = createIdentity({ ...powers(), store });
+    expect(await closed.again(left)).toBeNull();
     const nobody = createIdentity({ ...powers(), store, anonymousUserId: "ghost" });
     await expect(async () =>
       nobody.identify({ authorization: undefined, cookie: undefined }),

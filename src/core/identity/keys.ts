@@ -63,7 +63,7 @@ function base62(bytes: Uint8Array, length: number): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";
   for (let i = 0; i < length; i++) {
-    text = (BASE62[Number(rest % 62n)] ?? "0") + text;
+    text = BASE62.charAt(Number(rest % 62n)) + text;
     rest /= 62n;
   }
   return text;

@@ -67,7 +67,7 @@ export function createHold(
   const refuseFlood = async (row: ApprovalRow): Promise<void> => {
     const { tenantId, requester } = row;
     const { count, bytes } = await approvals.pendingOf(tenantId, requester);
-    const isLarge = count > 0 && bytes + Buffer.byteLength(row.sealed ?? "") > MAX_PENDING_BYTES;
+    const isLarge = count > 0 && bytes + Buffer.byteLength(String(row.sealed)) > MAX_PENDING_BYTES;
     if (count < p.maxPending && !isLarge) return;
     // One more of the same asks nothing new.
     const open = await approvals.list(

@@ -7,8 +7,8 @@ import {
   person,
   writeTool,
 } from "../../../test/fixtures/approvals.ts";
-import { testCaller } from "../../../test/fixtures/gate.ts";
-import type { JsonObject } from "../../contract/call.ts";
+import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
+import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { AppError } from "../../contract/errors.ts";
 import { createMasker } from "../../util/masker.ts";
 import { unmask } from "./unmask.ts";
@@ -59,6 +59,34 @@ describe("who may decide", () => {
     const key = testCaller({ userId: "ada", scopes: ["tool:approve"] });
     expect(await approve(key, row.id, {})).toMatchObject({ state: "approved" });
     expect(desk.wentOn).toEqual([row.id]);
+  });
+
+  test("an administrator in the console decides, also through a key with scope admin alone", async () => {
+    const desk = await open();
+    const { row } = await desk.held();
+    const narrow = { ...ada, scopes: ["admin"] };
+    expect(await words(desk.parts.desk.approve(narrow, row.id, {}))).toBe(
+      "FORBIDDEN / scope_missing",
+    );
+    const approved = await desk.parts.desk.approve({ ...narrow, role: "admin" }, row.id, {});
+    expect(approved).toMatchObject({ state: "approved" });
+  });
+
+  test("C52: whoever asked alone cannot agree to a tool that is gone: no rule lets them", async () => {
+    const desk = await open();
+    desk.approvers.clear();
+    desk.approvers.add("bot");
+    const { row } = await desk.held();
+    const alone: Caller = {
+      ...person("bot"),
+      signIn: { id: "sgn_1", keyId: null, at: desk.clock },
+    };
+    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({ mayDecide: true });
+    desk.tool = testTool();
+    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({
+      mayDecide: false,
+      mayNot: expect.stringContaining("let somebody else decide") as string,
+    });
   });
 
   test("T6: somebody else's approval does not exist, whoever asks", async () => {

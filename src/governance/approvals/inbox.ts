@@ -1,5 +1,5 @@
 // What people do with approvals: see them, agree (perhaps to other arguments), or say no.
-import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
+import { narrowingOf, type Caller, type JsonObject, type Mandate } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalHead, ApprovalRow, ApprovalVote } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json.ts";
@@ -129,10 +129,8 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     return {
       arguments: await p.masker.valueInTurns(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
-      binding: bindingOf(
-        { ...row, narrowing: call.mandate ? narrowingOf(call.mandate) : "" },
-        args,
-      ),
+      // What has no mandate is over, and was ended before.
+      binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),
     };
   };
 
@@ -310,7 +308,7 @@ const throughOf = ({ via, keyId, signIn }: Caller): JsonObject => ({
 });
 
 const whyNot = ({ message, fault }: Refusal): string =>
-  fault.remedy === undefined ? message : `${message}; ${fault.remedy}`;
+  [message, fault.remedy].filter(Boolean).join("; ");
 
 const notFound = (id: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `Approval '${id}' not found`, {

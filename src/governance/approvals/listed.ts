@@ -50,7 +50,7 @@ export async function readListed(
   for (const chunk of chunksOf(heads)) {
     const found = await store.argumentsOf(chunk.map(({ id }) => id));
     for (const { id } of chunk) {
-      const row = found.get(id) ?? { arguments: {}, editedArguments: null };
+      const row = found.get(id) as Arguments; // rows are never deleted
       listed.push({
         ...listedArguments(row.arguments, keep),
         ...(row.editedArguments === null

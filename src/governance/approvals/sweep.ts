@@ -89,9 +89,11 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
     carryOn,
     async closeOver() {
       let closed = 0;
-      for (let rows = await approvals.open("", BATCH); rows.length > 0;) {
+      for (let after = "", more = true; more;) {
+        const rows = await approvals.open(after, BATCH);
         closed += await each(rows, closeIfOver);
-        rows = rows.length < BATCH ? [] : await approvals.open(rows.at(-1)?.id ?? "", BATCH);
+        more = rows.length === BATCH;
+        after = rows.at(-1)?.id ?? "";
       }
       return closed;
     },

@@ -369,6 +369,22 @@ describe("budgets", () => {
     expect([passed("free"), passed("team")]).toEqual([100, 150]);
   });
 
+  test("C51: a key's own plan limits plain calls where tenant and user have no limit", async () => {
+    const { budgets, subject, tenantId } = house({ free: { tool_calls: 2 } });
+    const of = (keyId: string, key: Plan | null) =>
+      subject({
+        caller: testCaller({ tenantId, keyId, plans: { tenant: "enterprise", user: null, key } }),
+      });
+    for (let i = 0; i < 2; i++)
+      expect(await budgets.reserve(of("k1", "free"))).toMatchObject({ ok: true });
+    expect(await budgets.reserve(of("k1", "free"))).toMatchObject({
+      ok: false,
+      owner: { kind: "key", id: "k1" },
+      used: 2,
+    });
+    expect(await budgets.reserve(of("k2", null))).toEqual({ ok: true });
+  });
+
   test("plans are told with their limits", () => {
     const plans = house({ free: { tool_calls: 100 } }).budgets.plans();
     expect(plans.map(({ plan }) => plan)).toEqual(["free", "starter", "team", "enterprise", null]);

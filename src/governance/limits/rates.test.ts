@@ -159,6 +159,15 @@ describe("rates", () => {
     expect(passing({ caller: { ...caller, keyId: null } })).toBe(20);
   });
 
+  test("C51: of a key's own window and that of its plan the smaller one holds", () => {
+    const { passing } = house({ limits: { ofPlan: (plan) => (plan === "free" ? 4 : null) } });
+    const plans = { tenant: null, user: null, key: "free" } as const;
+    const of = (keyId: string, perMinute: number) =>
+      testCaller({ keyId, plans, limits: { plan: "free", perMinute } });
+    expect(passing({ caller: of("k1", 3) })).toBe(3);
+    expect(passing({ caller: of("k2", 5) })).toBe(4);
+  });
+
   test("R176: who has no key or user of its own is counted by address", () => {
     const { passing } = house({ limits: { perIp: 4 } });
     const caller = testCaller({ via: "anonymous" });

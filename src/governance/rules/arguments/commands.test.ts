@@ -362,6 +362,26 @@ describe("what is refused without appeal", () => {
     rmSync(at("workspace/circle"));
   });
 
+  test("an administrator may limit the operands of any listed program", async () => {
+    const narrow = { "max_operands: { uniq: 1 }": "max_operands: { uniq: 1, cat: 2 }" };
+    const governance = governed(narrow);
+    expect(await verdict("cat file.txt file.txt", { governance })).toBe("run");
+    expect(await verdict("cat -n file.txt file.txt", { governance })).toBe("run");
+    expect(await judge("cat file.txt file.txt sub", { governance })).toMatchObject([
+      { kind: "ask", message: expect.stringContaining("with more than 2 operands") as string },
+    ]);
+    expect(await verdict("cat file.txt file.txt sub")).toBe("run");
+  });
+
+  test.each([
+    ["blocks", `${"{ ".repeat(150)}ls; ${"}; ".repeat(150)}`],
+    ["substitutions", `${"echo $(".repeat(90)}ls${")".repeat(90)}`],
+  ])("%s nested deeper than anybody writes are refused", async (_what, command) => {
+    expect(await judge(command)).toMatchObject([
+      { kind: "deny", message: expect.stringContaining("nested too deeply") as string },
+    ]);
+  });
+
   test("options after -- are operands", async () => {
     expect(await verdict("sort -- -o")).toBe("run");
   });

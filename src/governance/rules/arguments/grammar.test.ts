@@ -1,6 +1,6 @@
 // Arguments as the programs read them; a word that no grammar explains is asked about.
 import { describe, expect, test } from "vitest";
-import { unexplained } from "./grammar.ts";
+import { grammarOf, unexplained } from "./grammar.ts";
 import { GRAMMARS } from "./grammars.ts";
 
 const judge = ([program = "", ...args]: readonly string[]): string | null => {
@@ -58,6 +58,7 @@ describe("A3: grammars of listed programs", () => {
     ["jq", "--library-path", "."],
     ["jq", "--run-tests"],
     ["jq", "--arg", "a", "--", "-L", "."],
+    ["jq", "--arg=a", "b"],
     ["jq", "-nL", "."],
     ["df", "--sync"],
     ["grep", "--unknown"],
@@ -107,5 +108,14 @@ describe("A3: grammars of listed programs", () => {
     ["ls", "--help"],
   ])("%j is known", (...argv) => {
     expect(judge(argv)).toBeNull();
+  });
+
+  test("an option that takes two words takes the next two, and none that is attached", () => {
+    const grammar = grammarOf({ flags: "-a", pairs: "-p", operands: 1 });
+    expect(unexplained(["-p", "-x", "--y", "one"], grammar)).toBeNull();
+    expect(unexplained(["-ap", "-x", "--y", "one"], grammar)).toBeNull();
+    expect(unexplained(["-pa", "x", "y"], grammar)).toContain("-pa is not known");
+    expect(unexplained(["-p", "x"], grammar)).toContain("value of its option -p is missing");
+    expect(unexplained(["-p", "x", "y", "one", "two"], grammar)).toContain("more than 1 operands");
   });
 });
