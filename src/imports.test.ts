@@ -141,7 +141,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
     why: "databases of others, and our own",
   },
   picocolors: { owners: ["cli/terminal.ts"] },
-  pino: { owners: ["app/app.ts"] },
+  pino: { owners: ["app/logging.ts"] },
   "playwright-core": { owners: ["reach/browser/chromium.ts"] },
   "quickjs-emscripten": { owners: ["reach/code/code-thread.ts"] },
   re2js: {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Allowlist } from "../governance/rules/governance.ts";
 import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
 import { healthOf } from "./health.ts";
-import { sinkReport } from "./sink.ts";
+import { sinkReport } from "./event-relay.ts";
 
 const list = (...entries: string[]): Allowlist => ({ state: "on", entries, has: () => true });
 const up = { name: "store", ping: () => Promise.resolve() };

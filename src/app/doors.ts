@@ -1,0 +1,128 @@
+// Opens the doors: what they are given, and the HTTP listener that comes up when it is asked for.
+import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
+import { maxFiles } from "../core/record/process-figures.ts";
+import type { Config } from "../config/config.ts";
+import type { Doors } from "../server/doors.ts";
+import { createAttempts } from "../server/http/attempts.ts";
+import { createClients } from "../server/http/client-address.ts";
+import { connectionLimits, createConnections } from "../server/http/connections.ts";
+import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
+import { createRooms } from "../server/http/rooms.ts";
+import { createMemoryState } from "../storage/state/memory.ts";
+import { mainThread } from "../util/turns.ts";
+import type { Base } from "./base.ts";
+import type { EngineParts, OpenedEngine } from "./engine.ts";
+import { replayer } from "./replay.ts";
+
+export interface OpenedDoors {
+  readonly doors: Doors;
+  /** Opens the HTTP door; with `exactPort` a taken port is an error, else the next free one is used. */
+  listen(options?: { exactPort?: boolean }): Promise<string>;
+  /** Opens the HTTP door for other processes of the same user alone, without an address. */
+  listenLocally(): Promise<void>;
+}
+
+export interface DoorParts extends EngineParts {
+  readonly engine: OpenedEngine;
+}
+
+const MAX_COUNTED_ADDRESSES = 20_000;
+const PORTS_TO_TRY = 20;
+
+export function openDoors(base: Base, parts: DoorParts): OpenedDoors {
+  const { config, dataDir, closing } = base;
+  const { engine } = parts.engine;
+  const doors = doorsOf(base, parts);
+  let http: HttpDoor | null = null;
+  const openHttp = (): HttpDoor =>
+    (http = createHttpDoor(doors, async () =>
+      (await import("../server/http/web.ts")).createWeb(doors),
+    ));
+  // Nothing new comes in, what runs ends within the grace period, and its answers go out before connections are closed.
+  closing.defer(async () => {
+    http?.stopAccepting();
+    await engine.drain(config.server.shutdownGraceSeconds * 1000);
+    await http?.close();
+  });
+  return {
+    doors,
+    async listen({ exactPort = false } = {}) {
+      const url = await listenAtFreePort(openHttp(), config.server, exactPort);
+      dataDir.announce(url);
+      return url;
+    },
+    async listenLocally() {
+      const socket = dataDir.socketPlace();
+      await openHttp().listenAt(socket);
+      dataDir.announce(null, socket);
+    },
+  };
+}
+
+function doorsOf(base: Base, parts: DoorParts): Doors {
+  const { config, store, metrics, registry, settings, ids, now } = base;
+  const { record, telemetry, governance, identity, limits, reach } = parts;
+  const { engine, gate, approvals, standing } = parts.engine;
+  const { upstream } = reach;
+  return {
+    engine,
+    identity: identity.identity,
+    directory: identity.directory,
+    registry,
+    history: record.history,
+    live: record.live,
+    metrics,
+    mode: governance.mode,
+    governance: governance.governance,
+    relations: governance.relations,
+    documents: governance.documents,
+    policies: governance.policies,
+    budgets: limits.budgets,
+    approvals: approvals.desk,
+    questions: reach.powers.questions,
+    webhooks: reach.webhooks.desk,
+    servers: upstream.desk,
+    apis: upstream.apis,
+    upstreams: upstream.upstreams,
+    logins: upstream.logins,
+    visibility: governance.visibility,
+    standing,
+    listing: async ({ capsuleId }) =>
+      (capsuleId === null ? null : await identity.capsules.find(capsuleId))?.listing ?? "full",
+    replay: replayer({ executions: store.executions, registry, gate, draft: governance.draft }),
+    audit: record.note,
+    ledger: record.ledger,
+    soleTenant: () => Promise.resolve(LOCAL_TENANT),
+    rooms: createRooms(config.server),
+    turns: mainThread,
+    connections: createConnections(() => connectionLimits(maxFiles())),
+    clients: createClients(config.server.trustedProxies),
+    attempts: createAttempts({
+      state: createMemoryState({ now, maxCounters: MAX_COUNTED_ADDRESSES }),
+      perMinute: () => (config.rateLimit.enabled ? governance.governance.limits.perIp : null),
+    }),
+    requests: limits.requests,
+    health: reach.health,
+    tracing: telemetry.tracing,
+    log: record.log,
+    ids,
+    masker: record.masker,
+    now,
+    settings,
+  };
+}
+
+async function listenAtFreePort(
+  http: HttpDoor,
+  { host, port }: Config["server"],
+  exact: boolean,
+): Promise<string> {
+  for (let offset = 0; ; offset++) {
+    try {
+      return await http.listen(host, port === 0 ? 0 : port + offset);
+    } catch (cause) {
+      const taken = (cause as NodeJS.ErrnoException).code === "EADDRINUSE";
+      if (!taken || exact || offset >= PORTS_TO_TRY) throw cause;
+    }
+  }
+}
