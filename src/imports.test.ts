@@ -121,11 +121,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   hono: { owners: ["server/"], why: "each part of the site is a router of its own" },
   "ipaddr.js": { owners: ["reach/egress/hosts.ts"] },
   "jsonc-parser": {
-    owners: ["cli/connect/", "reach/upstream/intake/clients.ts"],
+    owners: ["cli/connect/", "reach/upstream/admin/import-clients.ts"],
     why: "the configuration files of AI clients: edited, and read",
   },
   kysely: { owners: ["storage/store/"], why: "one set of queries for both databases" },
-  "libpg-query": { owners: ["reach/databases/guard-postgres.ts"] },
+  "libpg-query": { owners: ["reach/databases/guard/postgres.ts"] },
   linkedom: { owners: ["reach/documents/readers/html.ts"] },
   "lru-cache": {
     owners: ["core/identity/index.ts", "core/run/cache.ts"],
@@ -134,7 +134,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   mammoth: { owners: ["reach/documents/readers/docx.ts"] },
   pg: {
     owners: [
-      "reach/databases/postgres.ts",
+      "reach/databases/postgres/postgres.ts",
       "storage/store/postgres/postgres.ts",
       "storage/store/postgres/message.ts",
     ],
@@ -203,7 +203,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "reach/databases/children.ts",
     "core/run/powers/host/",
     "reach/sandbox/",
-    "reach/upstream/stdio/direct.ts",
+    "reach/upstream/stdio/unsandboxed.ts",
   ],
   "node:dgram": [],
   "node:dns": ["reach/egress/check.ts"],
@@ -214,7 +214,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "cli/",
     "config/",
     "storage/data-dir.ts",
-    "reach/databases/sqlite.ts",
+    "reach/databases/sqlite/sqlite.ts",
     "reach/documents/",
     "server/pages/docs.ts",
     "governance/rules/arguments/",
@@ -250,9 +250,9 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:sqlite": [
     "cli/doctor/",
     "storage/data-dir.ts",
-    "reach/databases/sqlite-child.ts",
-    "reach/databases/sqlite-authorizer.ts",
-    "reach/databases/sqlite-catalogue.ts",
+    "reach/databases/sqlite/run.ts",
+    "reach/databases/sqlite/authorizer.ts",
+    "reach/databases/sqlite/catalogue.ts",
     "storage/store/",
   ],
   "node:tls": ["reach/egress/dial.ts"],

@@ -348,7 +348,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("C33", "Running from the start, pending while held or queued, refused is failed", LIFECYCLE),
     done("C34", "No sandbox, no run", "src/tools/shell/exec.test.ts"),
     done("C35", "One rule per tool and mode, computed at load", RULES, TABLE),
-    done("C36", "Schemas are JSON Schema 2020-12, bounded, without remote references", "src/reach/upstream/intake/intake.test.ts"),
+    done("C36", "Schemas are JSON Schema 2020-12, bounded, without remote references", "src/reach/upstream/definitions/definitions.test.ts"),
     done("C37", "402 for budgets, 429 for rates", LIMITS, "src/core/gate/budget.test.ts", ENGINE),
     done("C38", "Reserve before approval, settle after", LIMITS, ENGINE, "src/governance/limits/budgets.test.ts", "src/governance/limits/amounts.test.ts"),
     done("C39", "Approvals expire after 600 s; never by the requester", APPROVALS, "src/governance/approvals/inbox.test.ts", ENGINE, RULES, "src/governance/rules/files/files.test.ts"),

@@ -1,7 +1,7 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import { join } from "node:path";
 import { fill } from "../reach/browser/fill.ts";
-import { fits } from "../reach/browser/fits.ts";
+import { fits } from "../reach/browser/matches-schema.ts";
 import { openBrowsers } from "../reach/browser/sessions.ts";
 import type { Questions } from "../agents/questions.ts";
 import { createPrograms } from "../reach/code/programs.ts";

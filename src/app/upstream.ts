@@ -19,18 +19,18 @@ import {
   openCredentials,
   type OpenedCredentials,
 } from "../reach/upstream/credentials/credentials.ts";
-import { createLoginDesk, type LoginDesk } from "../reach/upstream/admin/logins.ts";
+import { createLoginDesk, type LoginDesk } from "../reach/upstream/admin/login-admin.ts";
 import type { Configured } from "../reach/upstream/admin/configured.ts";
 import { openServerAdmin } from "../reach/upstream/admin/admin.ts";
-import { pinOf } from "../reach/upstream/intake/definition.ts";
+import { pinOf } from "../reach/upstream/definitions/definition.ts";
 import { openUpstreams } from "../reach/upstream/manager.ts";
 import { addressesAt } from "../reach/upstream/oauth/index.ts";
 import type { Connect } from "../reach/upstream/connection/pool.ts";
 import { createReview } from "../reach/upstream/definitions/review.ts";
 import type { FolderGuard } from "../reach/upstream/stdio/process.ts";
-import type { ServerAdmin } from "../reach/upstream/admin/servers.ts";
+import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
-import { createVerdicts } from "../reach/upstream/eras.ts";
+import { createVerdicts } from "../reach/upstream/connection/era-cache.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 

@@ -1,7 +1,7 @@
 // Puts approved tools of upstream servers into capsules, with the relations that let people call them.
 import type { Caller } from "../../contract/call.ts";
 import type { RelationChange, Relations } from "../../governance/relations/relation.ts";
-import type { Grant, Linking } from "../../reach/upstream/admin/linking.ts";
+import type { Grant, Linking } from "../../reach/upstream/admin/tool-links.ts";
 import type { CapsuleRow } from "../../storage/store/store.ts";
 import type { Directory } from "./directory.ts";
 

@@ -6,7 +6,7 @@ import { optionsOf, scrollElement } from "./in-page.ts";
 import { locateOne, locatorOf } from "./locate.ts";
 import type { LiveSession } from "./session.ts";
 import { settled } from "./settle.ts";
-import { pause } from "./until.ts";
+import { pause } from "./abortable.ts";
 
 type Options<Name extends keyof BrowserSession, At extends number> = Parameters<
   BrowserSession[Name]

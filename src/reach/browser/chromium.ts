@@ -8,7 +8,7 @@ import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../../contract/errors.ts";
 import type { Sandbox, SandboxLauncher, SandboxMount } from "../sandbox/sandbox.ts";
 import { browserMissing, cancelled, firstLine } from "./faults.ts";
-import { until } from "./until.ts";
+import { until } from "./abortable.ts";
 
 export interface ChromiumParts {
   readonly sandbox: Sandbox;

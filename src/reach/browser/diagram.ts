@@ -6,7 +6,7 @@ import type { Browsers } from "./browser.ts";
 import { startChromium, type ChromiumParts } from "./chromium.ts";
 import { fault } from "./faults.ts";
 import { drawDiagram } from "./draw.ts";
-import { pause, until } from "./until.ts";
+import { pause, until } from "./abortable.ts";
 
 const AT_ONCE = 2;
 const MAX_BYTES = 10_485_760;

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Download as Driven } from "playwright-core";
 import type { Download } from "./browser.ts";
-import { until } from "./until.ts";
+import { until } from "./abortable.ts";
 
 export interface Downloads {
   add(download: Driven): void;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { PageFacts } from "./browser.ts";
 import { fill } from "./fill.ts";
-import { fits } from "./fits.ts";
+import { fits } from "./matches-schema.ts";
 
 const EMPTY: PageFacts = { title: "", url: "", pairs: [], tables: [], lists: [], linkedData: [] };
 const object = (

@@ -2,7 +2,7 @@
 import type { Locator, Page } from "playwright-core";
 import { badArgument, fault, firstLine, quoted } from "./faults.ts";
 import { describeElements } from "./in-page.ts";
-import { pause } from "./until.ts";
+import { pause } from "./abortable.ts";
 
 const LOCATE_MS = 3_000;
 const POLL_MS = 100;

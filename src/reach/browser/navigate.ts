@@ -5,7 +5,7 @@ import type { BrowserSession } from "../../contract/powers/browser.ts";
 import { egressBlocked, fault, firstLine, quoted } from "./faults.ts";
 import type { LiveSession } from "./session.ts";
 import { titleOf } from "./tabs.ts";
-import { pause } from "./until.ts";
+import { pause } from "./abortable.ts";
 
 type Target = Parameters<BrowserSession["navigate"]>[0];
 const MAX_TRIES = 3;

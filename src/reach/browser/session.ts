@@ -8,7 +8,7 @@ import { createDownloads, type Downloads } from "./downloads.ts";
 import { fault, quoted, sessionClosed } from "./faults.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { openTabs, type Tabs } from "./tabs.ts";
-import { until } from "./until.ts";
+import { until } from "./abortable.ts";
 
 export interface LiveSession {
   readonly id: string;

@@ -1,7 +1,7 @@
 // What follows from an action: another page, a new tab, a refusal. Waits until that is known, not longer.
 import type { Page, Request } from "playwright-core";
 import type { LiveSession } from "./session.ts";
-import { pause } from "./until.ts";
+import { pause } from "./abortable.ts";
 
 export interface Settled {
   url: string;

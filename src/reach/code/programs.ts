@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError, faultOf } from "../../contract/errors.ts";
 import { parseStrict } from "../../util/json.ts";
 import type { FromThread, ProgramLimits, ThreadData, ToThread } from "./messages.ts";
-import { createPlaces } from "./places.ts";
+import { createPlaces } from "./slots.ts";
 
 export interface Program {
   readonly source: string;

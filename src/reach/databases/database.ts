@@ -116,8 +116,8 @@ export async function openDatabases(settings: DatabasesSettings): Promise<Databa
       `databases: only one connection can be the default, got ${defaults.map(([name]) => name).join(", ")}`,
     );
   const [{ openPostgres }, { openSqlite }, { createChildren }] = await Promise.all([
-    import("./postgres.ts"),
-    import("./sqlite.ts"),
+    import("./postgres/postgres.ts"),
+    import("./sqlite/sqlite.ts"),
     import("./children.ts"),
   ]);
   const children = createChildren();

@@ -2,7 +2,7 @@
 // takes too long. One request, one answer.
 import { faultOf } from "../../contract/errors.ts";
 import type { ChildAnswer } from "./children.ts";
-import type { SqliteJob } from "./sqlite-child.ts";
+import type { SqliteJob } from "./sqlite/run.ts";
 
 export type ChildRequest =
   | { readonly kind: "sqlite"; readonly job: SqliteJob }
@@ -10,11 +10,11 @@ export type ChildRequest =
 
 async function answer(request: ChildRequest): Promise<unknown> {
   if (request.kind === "sqlite") {
-    const { runSqlite } = await import("./sqlite-child.ts");
+    const { runSqlite } = await import("./sqlite/run.ts");
     process.send?.("started");
     return runSqlite(request.job);
   }
-  const { inspect } = await import("./guard-postgres.ts");
+  const { inspect } = await import("./guard/postgres.ts");
   const started = (): void => void process.send?.("started");
   return inspect(request.sql, started);
 }

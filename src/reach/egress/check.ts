@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import type { CheckedTarget, EgressSubject, RuleSource } from "./egress.ts";
 import { blocked, codeOf, dnsFailed } from "./faults.ts";
 import { isLoopbackAddress, isPublicAddress, isUsableAddress } from "./hosts.ts";
-import { judgeUrl, type Place } from "./judge.ts";
+import { judgeUrl, type Place } from "./decide-url.ts";
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 

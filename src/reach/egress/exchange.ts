@@ -1,7 +1,7 @@
 // One request and its answer on a kept connection, with the times it may take.
 import type { PooledFlow, PooledRequest, PooledSink } from "./egress.ts";
 import { tooSlow } from "./faults.ts";
-import type { Kept } from "./kept.ts";
+import type { Kept } from "./pooled-connection.ts";
 
 /** As it goes over the wire. */
 export interface WireRequest {

@@ -4,7 +4,7 @@ import { dial, type Connect } from "./dial.ts";
 import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";
 import { Exchange } from "./exchange.ts";
 import { connectFailed } from "./faults.ts";
-import { Kept, type KeptEvents } from "./kept.ts";
+import { Kept, type KeptEvents } from "./pooled-connection.ts";
 import { fetchOver } from "./pool-fetch.ts";
 import { createWireRequest } from "./wire-request.ts";
 

@@ -2,7 +2,7 @@
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
-import type { ServerAdmin, ServerView, SettingsInput, Tried } from "../upstream/admin/servers.ts";
+import type { ServerAdmin, ServerView, SettingsInput, Tried } from "../upstream/admin/server-admin.ts";
 import { refused, type Note } from "./document.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ApiSource, ImportApi } from "./import.ts";

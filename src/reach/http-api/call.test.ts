@@ -9,7 +9,7 @@ import { createValidators } from "../../core/gate/validators.ts";
 import { externalRunner } from "../../core/run/external.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import { freezeTool, type Tool } from "../../contract/tool.ts";
-import { pinOf } from "../upstream/intake/definition.ts";
+import { pinOf } from "../upstream/definitions/definition.ts";
 import { openResilience, type Resilience } from "../upstream/resilience.ts";
 import { createMasker } from "../../util/masker.ts";
 import { apiCaller } from "./call.ts";

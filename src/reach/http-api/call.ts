@@ -6,7 +6,7 @@ import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import type { Route, Tool } from "../../contract/tool.ts";
 import { UpstreamFault, type Credentials } from "../upstream/upstream.ts";
-import { readAnswer, StatusFault } from "./answer.ts";
+import { readAnswer, StatusFault } from "./response.ts";
 import { operationOf } from "./operation.ts";
 import { buildRequest, type ApiRequest } from "./request.ts";
 import { cleanerOf } from "./secrets.ts";

@@ -4,12 +4,12 @@ import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
 import { callUpstream, createGlances } from "./connection/call.ts";
-import { definitionOf } from "./intake/definition.ts";
+import { definitionOf } from "./definitions/definition.ts";
 import { shownOf } from "./connection/lists.ts";
 import { openPool, type Connect, type Lease, type Pool } from "./connection/pool.ts";
 import { pseudoDefinitions } from "./definitions/pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
-import { createTail, type Tail } from "./stdio/tail.ts";
+import { createTail, type Tail } from "./connection/log-tail.ts";
 import type { Credentials, ServerFace, ServerStatus, Upstreams } from "./upstream.ts";
 
 export interface UpstreamsPowers {

@@ -5,11 +5,11 @@ import type { Egress } from "../egress/egress.ts";
 import type { Action, Store } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
 import { createAttempt } from "./attempt.ts";
-import { createCollector } from "./collect.ts";
+import { createCollector } from "./collector.ts";
 import { applyConfigured, type Configured } from "./configured.ts";
 import { createDesk } from "./admin.ts";
 import { createSecrets } from "./secrets.ts";
-import { createSender } from "./send.ts";
+import { createSender } from "./sender.ts";
 import type { Webhooks } from "./webhook.ts";
 
 export interface WebhookPowers {

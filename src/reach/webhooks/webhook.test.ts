@@ -1,7 +1,7 @@
 // The parts of webhooks that need no server: patterns, messages, signatures, verdicts, addresses.
 import { expect, test } from "vitest";
 import { isGenuine } from "../../../test/fixtures/webhook-receiver.ts";
-import { judgeUrl } from "../egress/judge.ts";
+import { judgeUrl } from "../egress/decide-url.ts";
 import type { Action, LogEvent, WebhookRow } from "../../storage/store/store.ts";
 import { createMasker } from "../../util/masker.ts";
 import type { Answer } from "./attempt.ts";

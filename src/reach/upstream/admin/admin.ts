@@ -12,14 +12,14 @@ import {
 import { CATEGORIES } from "../../../contract/tool.ts";
 import { applyConfigured, type Configured } from "./configured.ts";
 import { invalid, reachOf, settingsOf, type ResolveProgram } from "./input.ts";
-import { createDeciding } from "./tools.ts";
+import { createDeciding } from "./tool-admin.ts";
 import { reachFault, serverView, toolViews } from "./views.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
-import { isServerName, TakenNames } from "../intake/names.ts";
-import { judgeOffer } from "../definitions/judge.ts";
-import type { Linking } from "./linking.ts";
+import { isServerName, TakenNames } from "../definitions/names.ts";
+import { judgeOffer } from "../definitions/assess.ts";
+import type { Linking } from "./tool-links.ts";
 import type { Review } from "../definitions/review.ts";
-import type { ImportedEntry, NewServer, ServerAdmin, Tried } from "./servers.ts";
+import type { ImportedEntry, NewServer, ServerAdmin, Tried } from "./server-admin.ts";
 import type { Upstreams } from "../upstream.ts";
 
 export interface ServerAdminPowers {
@@ -306,7 +306,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
 
     async import(actor, text, { only, ...box }, signal) {
       assertAdmin(actor);
-      const { importServers } = await import("../intake/clients.ts");
+      const { importServers } = await import("./import-clients.ts");
       const { servers: found, faults } = importServers(text);
       const wanted = found.filter(
         ({ name, called }) => only === undefined || only.includes(name) || only.includes(called),

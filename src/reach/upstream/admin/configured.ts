@@ -8,11 +8,11 @@ import { canonicalJson } from "../../../util/json.ts";
 import type { ServerConfig } from "../config.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
 import { reachOf, settingsOf, type ResolveProgram } from "./input.ts";
-import { isServerName } from "../intake/names.ts";
-import type { Linking } from "./linking.ts";
+import { isServerName } from "../definitions/names.ts";
+import type { Linking } from "./tool-links.ts";
 import { credentialName } from "../credentials/plain-secrets.ts";
 import type { Review } from "../definitions/review.ts";
-import type { TransportInput } from "./servers.ts";
+import type { TransportInput } from "./server-admin.ts";
 
 export interface Configured {
   readonly servers: Readonly<Record<string, DeepReadonly<ServerConfig>>>;

@@ -7,7 +7,7 @@ import type {
   ServerTransport,
 } from "../../../storage/store/store.ts";
 import { credentialName, withoutSecrets } from "../credentials/plain-secrets.ts";
-import type { SettingsInput, TransportInput } from "./servers.ts";
+import type { SettingsInput, TransportInput } from "./server-admin.ts";
 
 export const DEFAULT_SETTINGS: ServerSettings = {
   timeoutMs: 60_000,

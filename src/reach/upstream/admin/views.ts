@@ -8,8 +8,8 @@ import type {
   ServerToolState,
   Store,
 } from "../../../storage/store/store.ts";
-import { reveal } from "../intake/hidden.ts";
-import type { ServerToolView, ServerView } from "./servers.ts";
+import { reveal } from "../scan/hidden.ts";
+import type { ServerToolView, ServerView } from "./server-admin.ts";
 import { UpstreamFault, type ServerHealth } from "../upstream.ts";
 
 const NO_TOOLS: Readonly<Record<ServerToolState, number>> = {

@@ -6,7 +6,7 @@ import { faultOf } from "./faults.ts";
 import { openWire } from "./wire.ts";
 import { openDirect } from "../http/direct.ts";
 import { openHttp, type HttpTransport } from "../http/http.ts";
-import { createIntake } from "../http/intake.ts";
+import { createIntake } from "../http/read-budget.ts";
 import { START_MS } from "./pool.ts";
 import type { StdioTransport } from "../stdio/stdio.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type ConnectionEvents,
   type Credential,
 } from "../upstream.ts";
-import type { Verdicts } from "../eras.ts";
+import type { Verdicts } from "./era-cache.ts";
 
 export interface ConnectPowers {
   readonly egress: Egress;

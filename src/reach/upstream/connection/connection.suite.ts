@@ -15,7 +15,7 @@ import { openEgress } from "../../egress/guard.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { connect } from "./connect.ts";
 import type { Connection, Credential, RequestOptions } from "../upstream.ts";
-import { createVerdicts } from "../eras.ts";
+import { createVerdicts } from "./era-cache.ts";
 
 export const cleanups: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {

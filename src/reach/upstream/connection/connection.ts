@@ -3,7 +3,7 @@ import type { Client, DiscoverResult, PriorDiscovery } from "@modelcontextprotoc
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { VERSION } from "../../../util/version.ts";
 import { faultOf } from "./faults.ts";
-import { openNotices, type Notices } from "./notices.ts";
+import { openNotices, type Notices } from "./change-stream.ts";
 import { ASKABLE, isComplete, MAX_ROUNDS, nextRound } from "./questions.ts";
 import type { Outgoing, Wire } from "./wire.ts";
 import type { Direct } from "../http/direct.ts";

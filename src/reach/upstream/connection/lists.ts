@@ -2,7 +2,7 @@
 // speaks to the model is left out, and secrets are masked as in answers (T16).
 import { setImmediate as turn } from "node:timers/promises";
 import type { Json, JsonObject } from "../../../contract/call.ts";
-import { dangerOf } from "../intake/scan.ts";
+import { dangerOf } from "../scan/scan.ts";
 
 const LISTS: Readonly<Record<string, string>> = {
   "resources/list": "resources",

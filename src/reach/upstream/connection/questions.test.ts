@@ -12,7 +12,7 @@ import {
   rowOf,
   type Posted,
 } from "./connection.suite.ts";
-import { createVerdicts } from "../eras.ts";
+import { createVerdicts } from "./era-cache.ts";
 
 const CALL = { name: "any", arguments: { n: 1 } };
 const FORM = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };

@@ -1,7 +1,7 @@
 // Looks are shared, never older than they may be, and a definition is known by its pin alone.
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../contract/call.ts";
-import { definitionOf, pinOf } from "../intake/definition.ts";
+import { definitionOf, pinOf } from "./definition.ts";
 import { createLooks } from "./checks.ts";
 
 const tool = (name: string, description = "says it again"): JsonObject => ({

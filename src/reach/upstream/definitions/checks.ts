@@ -1,7 +1,7 @@
 // Looks at what a server offers, shared by all calls that wait for one: a call goes out only when a look that was begun
 // after it arrived (or not longer ago than allowed) still shows the definition that was approved.
 import type { Json, JsonObject } from "../../../contract/call.ts";
-import { definitionOf, pinOf } from "../intake/definition.ts";
+import { definitionOf, pinOf } from "./definition.ts";
 import { UpstreamFault } from "../upstream.ts";
 
 export interface Looks {

@@ -13,7 +13,7 @@ import {
 } from "../../../storage/store/store.ts";
 import { openRegistry, type Registry } from "../../../tools/registry.ts";
 import { DEFAULT_SETTINGS } from "../admin/input.ts";
-import { pinOf } from "../intake/definition.ts";
+import { pinOf } from "./definition.ts";
 import { createReview, type Review } from "./review.ts";
 
 let dataDir: string;

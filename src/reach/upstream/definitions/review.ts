@@ -13,9 +13,9 @@ import type {
 import type { Registry } from "../../../tools/registry.ts";
 import type { Tool } from "../../../contract/tool.ts";
 import { canonicalJson } from "../../../util/json.ts";
-import { TakenNames } from "../intake/names.ts";
-import { judgeAbsence, judgeOffer, unnamed } from "./judge.ts";
-import { toolOf } from "./tool-of.ts";
+import { TakenNames } from "./names.ts";
+import { judgeAbsence, judgeOffer, unnamed } from "./assess.ts";
+import { toolOf } from "./upstream-tool.ts";
 
 export interface ReviewPowers {
   readonly store: Pick<Store, "serverTools">;

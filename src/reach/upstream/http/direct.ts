@@ -8,7 +8,7 @@ import { errorIn, progressOf, type Outgoing } from "../connection/wire.ts";
 import { Blocks, Gathered } from "./body-buffer.ts";
 import { eventReader } from "./events.ts";
 import { headerValue, MARK } from "./headers.ts";
-import type { Intake, IntakeStream } from "./intake.ts";
+import type { Intake, IntakeStream } from "./read-budget.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstream.ts";
 
 export interface Direct {

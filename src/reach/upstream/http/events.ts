@@ -1,6 +1,6 @@
 // Server-sent events, read from bytes as they come, and never more of one than the limit.
 import { invalid, tooLarge } from "../connection/faults.ts";
-import { MAX_PIECES } from "./intake.ts";
+import { MAX_PIECES } from "./read-budget.ts";
 
 const LF = 10;
 const CR = 13;

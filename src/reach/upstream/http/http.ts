@@ -8,7 +8,7 @@ import { parseStrict } from "../../../util/json.ts";
 import { faultOf, invalid, tooLarge } from "../connection/faults.ts";
 import { REQUEST_MARK } from "../connection/wire.ts";
 import { eventReader } from "./events.ts";
-import { MAX_PIECES, type Intake } from "./intake.ts";
+import { MAX_PIECES, type Intake } from "./read-budget.ts";
 import type { UpstreamFault } from "../upstream.ts";
 import { type Credential } from "../upstream.ts";
 

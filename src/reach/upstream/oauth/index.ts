@@ -6,7 +6,7 @@ import { VERSION } from "../../../util/version.ts";
 import { fillIn } from "../credentials/references.ts";
 import type { Owner, Vault } from "../credentials/vault.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
-import { createKept } from "./kept.ts";
+import { createKept } from "./grant-store.ts";
 import { createLogins, type Challenge, type FullOwner } from "./login.ts";
 import { clientMetadata, type Identity } from "./provider.ts";
 import { revoke } from "./revoke.ts";

@@ -7,7 +7,7 @@ import { createSealed, sealingKey } from "../../../util/sealed.ts";
 import type { Owner } from "../credentials/vault.ts";
 import { assertWebAddress, refused } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
-import type { Attempt, Kept } from "./kept.ts";
+import type { Attempt, Kept } from "./grant-store.ts";
 import { createProvider, type Identity, type Part } from "./provider.ts";
 
 interface LoginPowers extends FlowPowers {

@@ -10,7 +10,7 @@ import type {
 import type { OAuthSettings } from "../../../storage/store/store.ts";
 import type { Owner } from "../credentials/vault.ts";
 import { assertUsable, refused } from "./endpoints.ts";
-import type { Kept } from "./kept.ts";
+import type { Kept } from "./grant-store.ts";
 
 /** Settings with their references filled in. */
 export interface Identity extends OAuthSettings {

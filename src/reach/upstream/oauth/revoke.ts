@@ -1,5 +1,5 @@
 // A login that is given up: the authorization server is told that its tokens are of no use any more (RFC 7009).
-import type { Grant } from "./kept.ts";
+import type { Grant } from "./grant-store.ts";
 import { assertWebAddress } from "./endpoints.ts";
 import { overGuard, type FlowPowers } from "./flow.ts";
 import type { Identity } from "./provider.ts";

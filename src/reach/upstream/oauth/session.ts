@@ -6,7 +6,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { Owner } from "../credentials/vault.ts";
-import type { Grant, Kept } from "./kept.ts";
+import type { Grant, Kept } from "./grant-store.ts";
 import { createProvider, type Identity } from "./provider.ts";
 
 export interface Session {

@@ -2,12 +2,12 @@
 // that costs its own callers their answers, and nobody else anything.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
-import { createAllowance } from "../messages/allowance.ts";
+import { createAllowance } from "../messages/token-bucket.ts";
 import { createLines, type Line } from "./lines.ts";
 import { idIn, readMessage, type RequestId } from "./messages.ts";
 import { startProgram, type Program, type StdioPowers } from "./process.ts";
-import { listen, type Said } from "./last-words.ts";
-import { isNotice, UNASKED } from "../messages/unasked.ts";
+import { listen, type Said } from "./stderr.ts";
+import { isNotice, UNASKED } from "../messages/unsolicited.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstream.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 

@@ -1,6 +1,6 @@
 // Servers upstream: how they are reached, and what of their tools somebody has agreed to. Administrators only (T17).
 import { z } from "zod";
-import type { TransportInput } from "../../../reach/upstream/admin/servers.ts";
+import type { TransportInput } from "../../../reach/upstream/admin/server-admin.ts";
 import { endpoint, fieldFault } from "../endpoint.ts";
 import {
   details,

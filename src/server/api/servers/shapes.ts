@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CODES, type Fault } from "../../../contract/errors.ts";
 import { UPSTREAM_METHODS } from "../../../storage/store/store.ts";
 import { CATEGORIES, EFFECTS, RISK_WORDS, riskOf, RISKS } from "../../../contract/tool.ts";
-import type { ServerToolView, ServerView, Tried } from "../../../reach/upstream/admin/servers.ts";
+import type { ServerToolView, ServerView, Tried } from "../../../reach/upstream/admin/server-admin.ts";
 import { fieldFaultShape, iso, isoOrNull, jsonObject, time } from "../shapes.ts";
 
 export const serverName = z

@@ -1,0 +1,92 @@
+// What becomes of one capability when a server is looked at. Pure: what was decided before, and what is offered now.
+import { createHash } from "node:crypto";
+import type {
+  ForeignDefinition,
+  ServerToolRow,
+  ServerToolState,
+} from "../../../storage/store/store.ts";
+import { boundsFault } from "./bounds.ts";
+import { pinOf } from "./definition.ts";
+import { nameOf, type Named, type TakenNames } from "./names.ts";
+import { propose } from "./propose-terms.ts";
+import { scan } from "../scan/scan.ts";
+
+export interface Offer {
+  readonly server: string;
+  readonly definition: ForeignDefinition;
+  /** The row it has, by the server's own name for it. */
+  readonly former: ServerToolRow | null;
+  readonly at: number;
+}
+
+/** `taken` are names of other servers and of this house, and of what was judged before it in the same look. */
+export function judgeOffer(
+  { server, definition, former, at }: Offer,
+  taken: TakenNames,
+): ServerToolRow {
+  const pin = pinOf(definition);
+  // Judged before, in exactly this form: what was said then still holds.
+  if (former !== null && former.seenPin === pin && former.state !== "refused")
+    return { ...former, state: stateOf(former, pin), seenAt: at };
+  const named = nameOf(server, definition);
+  const names = "fault" in named ? unnamed(server, definition) : named;
+  const fault =
+    "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition));
+  // Terms that somebody decided stay with what they were decided for.
+  const kept = former !== null && former.approvedPin !== null ? former.terms : propose(definition);
+  return {
+    server,
+    method: definition.method,
+    upstreamName: definition.name,
+    ...(former === null || former.state === "refused"
+      ? names
+      : { name: former.name, wireName: former.wireName }),
+    state: fault === null ? stateOf(former, pin) : "refused",
+    reason: fault,
+    approvedPin: former?.approvedPin ?? null,
+    seenPin: pin,
+    terms: kept,
+    findings: fault === null ? scan(definition, taken.outside(server), server) : [],
+    firstSeenAt: former?.firstSeenAt ?? at,
+    seenAt: at,
+    decidedBy: former?.decidedBy ?? null,
+    decidedAt: former?.decidedAt ?? null,
+  };
+}
+
+/** The server no longer offers it: hidden, and everything about it is kept. */
+export function judgeAbsence(former: ServerToolRow): ServerToolRow {
+  return former.state === "removed"
+    ? former
+    : { ...former, state: "removed", reason: "the server no longer offers it" };
+}
+
+function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
+  if (former === null) return "pending";
+  if (former.approvedPin === pin) return "approved";
+  const same = former.seenPin === pin;
+  if (same && former.state === "rejected") return "rejected";
+  // Decided without ever having been approved: somebody said no, and it went away for a while.
+  if (
+    same &&
+    former.state === "removed" &&
+    former.approvedPin === null &&
+    former.decidedAt !== null
+  )
+    return "rejected";
+  return former.approvedPin === null ? "pending" : "changed";
+}
+
+function twinFault(named: Named, taken: TakenNames): string | null {
+  const twin = taken.twinOf(named);
+  return twin === null ? null : `it could be mistaken for ${twin.name}: ${twin.why}`;
+}
+
+/** What cannot be named is kept under a name that nothing else has, so that it can be shown. */
+export function unnamed(server: string, { method, name }: ForeignDefinition): Named {
+  const sum = createHash("sha256")
+    .update(JSON.stringify([method, name]))
+    .digest("hex")
+    .slice(0, 8);
+  return { name: `${server}/refused_${sum}`, wireName: `${server}_refused_${sum}` };
+}

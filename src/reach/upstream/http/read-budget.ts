@@ -1,0 +1,79 @@
+// What a server writes into its streams besides answers: so much is handed on, more is dropped unread, and reading rests, so
+// that it takes a small share of our time however fast it writes.
+import type { Json } from "../../../contract/call.ts";
+import { parseStrict } from "../../../util/json.ts";
+import { createAllowance } from "../messages/token-bucket.ts";
+import { isObject } from "../connection/faults.ts";
+import { isNotice, UNASKED } from "../messages/unsolicited.ts";
+
+/** Of one connection: its streams share the time. */
+export interface Intake {
+  /** cost: what handing one message on takes, in units of work. */
+  stream(cost?: number): IntakeStream;
+}
+
+export interface IntakeStream {
+  /** What an event says, read strictly; undefined: it was dropped. */
+  read(data: Buffer): Json | undefined;
+  /** After a piece, or several, with so many lines: for how many milliseconds nothing more should be read. */
+  rest(lines: number, pieces?: number): number;
+  /** Nothing more comes. */
+  end(): void;
+}
+
+/** What has come of a body or a line is kept in so many pieces; a server may send single bytes. */
+export const MAX_PIECES = 512;
+/** One unit of work is a message that is read and handed on, about a hundredth of a millisecond: nobody waits long for a burst. */
+const [BURST_UNITS, UNITS_PER_SECOND] = [1_024, 4_096];
+const [PER_UNREAD, PER_PIECE, PER_LINE, PER_BYTE] = [1 / 8, 1 / 8, 1 / 16, 1 / 4_096];
+/** Resting costs too: what waits is copied. */
+const TURN_UNITS = 64;
+
+export function createIntake(said: (line: string) => void, now: () => number): Intake {
+  const work = createAllowance(BURST_UNITS, UNITS_PER_SECOND, now);
+  let isTold = false;
+  return {
+    stream(cost = 1) {
+      const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, now);
+      let dropped = 0;
+      let spent = 0;
+      let hasAnswer = false;
+      const drop = (): undefined => {
+        dropped++;
+        if (!isTold)
+          said(
+            `[ostiary] it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`,
+          );
+        isTold = true;
+      };
+      return {
+        read(data) {
+          if (unasked.isEmpty && isNotice(data)) {
+            spent += PER_UNREAD + data.length * PER_BYTE;
+            return drop();
+          }
+          const message = parseStrict(data);
+          // One answer is what was asked for.
+          if (!isAnswer(message) || hasAnswer) spent += cost + data.length * PER_BYTE;
+          if (!isAnswer(message)) return unasked.take() ? message : drop();
+          hasAnswer = true;
+          return message;
+        },
+        rest(lines, pieces = 1) {
+          spent += pieces * PER_PIECE + lines * PER_LINE;
+          if (spent < TURN_UNITS) return 0;
+          const turn = spent;
+          spent = 0;
+          return work.spend(turn);
+        },
+        end() {
+          if (dropped > 0) said(`[ostiary] ${dropped} messages were dropped`);
+          dropped = 0;
+        },
+      };
+    },
+  };
+}
+
+const isAnswer = (message: Json): boolean =>
+  !isObject(message) || typeof message["method"] !== "string";

@@ -1,0 +1,77 @@
+// What a program says on stderr, for the log tail: short lines, not too many, and nothing of its credentials.
+import type { Readable } from "node:stream";
+import { visible } from "../../../util/visible.ts";
+import { createAllowance } from "../messages/token-bucket.ts";
+import { createLines } from "./lines.ts";
+
+export interface Said {
+  /** A line of our own. */
+  note(text: string): void;
+  /** The last thing the program said that tells something: an error, if there is one in its last lines. Empty: nothing. */
+  readonly last: string;
+}
+
+const MAX_CHARACTERS = 2_000;
+const MAX_LINE_BYTES = 8_192;
+const [BURST, PER_SECOND] = [200, 20];
+/** How long a program that says too much is left alone, so that reading it takes no time from others. */
+const REST_MS = 20;
+/** Looked through for what went wrong: behind it stand the places in the code, and who was running. */
+const KEPT_LINES = 30;
+const ERROR = /^(?:\w+\.)*\w*(?:Error|Exception)\b.*[:[]/;
+const FOOTER = /^(?:Node\.js v\d|npm notice|\s*[}\])]|\s+at )/;
+/** Shorter values are found in ordinary words. */
+const LEAST_SECRET = 6;
+
+export function listen(
+  stderr: Readable,
+  secrets: readonly string[],
+  said: (line: string) => void,
+  now: () => number,
+): Said {
+  const hidden = secrets
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .sort((a, b) => b.length - a.length);
+  const allowance = createAllowance(BURST, PER_SECOND, now);
+  const lines = createLines(MAX_LINE_BYTES);
+  let dropped = 0;
+  let last: string[] = [];
+  const told = (text: string): string => {
+    const masked = hidden.reduce((line, secret) => line.replaceAll(secret, "[masked]"), text);
+    const shown = visible(masked.replaceAll("\t", " "));
+    return shown.length > MAX_CHARACTERS ? `${shown.slice(0, MAX_CHARACTERS - 1)}…` : shown;
+  };
+  const take = (text: string): void => {
+    if (text.trim() === "") return;
+    if (!allowance.take()) {
+      if (dropped++ === 0)
+        said(`[ostiary] it says more than ${PER_SECOND} lines a second; the rest is left out`);
+      return;
+    }
+    if (dropped > 1) said(`[ostiary] ${dropped} lines were left out`);
+    dropped = 0;
+    const line = told(text);
+    last = [...last.slice(1 - KEPT_LINES), line];
+    said(line);
+  };
+  stderr.on("data", (chunk: Buffer) => {
+    lines.feed(chunk);
+    const before = dropped;
+    for (let line = lines.next(); line !== null; line = lines.next())
+      take(
+        line.kind === "line"
+          ? line.bytes.toString("utf8")
+          : Buffer.from(line.head, "latin1").toString("utf8"),
+      );
+    if (dropped === before || dropped < 2) return;
+    stderr.pause();
+    setTimeout(() => stderr.resume(), REST_MS).unref();
+  });
+  return {
+    note: (text) => said(`[ostiary] ${told(text)}`),
+    get last() {
+      const isError = (line: string): boolean => ERROR.test(line);
+      return (last.findLast(isError) ?? last.findLast((line) => !FOOTER.test(line)) ?? "").trim();
+    },
+  };
+}
