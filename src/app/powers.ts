@@ -1,7 +1,7 @@
 // Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
 import { join } from "node:path";
 import { fill } from "../reach/browser/fill.ts";
-import { fits } from "../reach/browser/matches-schema.ts";
+import { matchesSchema } from "../reach/browser/matches-schema.ts";
 import { openBrowsers } from "../reach/browser/sessions.ts";
 import type { Questions } from "../agents/questions.ts";
 import { createPrograms } from "../reach/code/programs.ts";
@@ -184,7 +184,7 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
       files,
       documents,
       fill,
-      fits,
+      fits: matchesSchema,
       now: p.now,
       ...(answers && { model }),
       rulesFor: (call) => p.governance.hostsFor(call),

@@ -3,7 +3,7 @@ import { createLinking } from "../core/identity/link-tools.ts";
 import type { Call, JsonObject, Json } from "../contract/call.ts";
 import type { Egress } from "../reach/egress/egress.ts";
 import { apiCaller } from "../reach/http-api/call.ts";
-import { createApiDesk, type ApiDesk } from "../reach/http-api/admin.ts";
+import { createApiAdmin, type ApiAdmin } from "../reach/http-api/admin.ts";
 import type { Directory } from "../core/identity/directory.ts";
 import type { UpstreamFigure } from "../core/record/metrics.ts";
 import type { Relations } from "../governance/relations/relation.ts";
@@ -19,7 +19,7 @@ import {
   openCredentials,
   type OpenedCredentials,
 } from "../reach/upstream/credentials/credentials.ts";
-import { createLoginDesk, type LoginDesk } from "../reach/upstream/admin/login-admin.ts";
+import { createLoginAdmin, type LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
 import type { Configured } from "../reach/upstream/admin/configured.ts";
 import { openServerAdmin } from "../reach/upstream/admin/admin.ts";
 import { pinOf } from "../reach/upstream/definitions/definition.ts";
@@ -30,7 +30,7 @@ import { createReview } from "../reach/upstream/definitions/review.ts";
 import type { FolderGuard } from "../reach/upstream/stdio/process.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
-import { createVerdicts } from "../reach/upstream/connection/era-cache.ts";
+import { createEraCache } from "../reach/upstream/connection/era-cache.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 
@@ -71,10 +71,10 @@ export interface UpstreamParts {
 
 export interface OpenedUpstream {
   readonly upstreams: Upstreams;
-  readonly desk: ServerAdmin;
-  readonly apis: ApiDesk;
+  readonly admin: ServerAdmin;
+  readonly apis: ApiAdmin;
   readonly credentials: OpenedCredentials;
-  readonly logins: LoginDesk;
+  readonly logins: LoginAdmin;
   readonly runners: Required<Pick<Runners, "mcp" | "external">>;
   figures(): readonly UpstreamFigure[];
   /** True while a server does not answer. */
@@ -99,7 +99,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     ids: p.ids,
     now,
   });
-  const verdicts = createVerdicts(now);
+  const verdicts = createEraCache(now);
   let revision = 0;
   // Nothing of it is loaded before there is a server.
   const connect: Connect = async (row, credential, options) => {
@@ -134,9 +134,9 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
         ),
       );
       // What it offers may have changed while it was away.
-      if (status === "up") opened.lookSoon(server);
+      if (status === "up") opened.checkSoon(server);
     },
-    onDrift: (server) => opened.lookSoon(server),
+    onDrift: (server) => opened.checkSoon(server),
     report: (fields, message) => p.log.warn(fields, message),
   });
   const review = createReview({
@@ -151,7 +151,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     upstreams,
     credentials,
     review,
-    linking: createLinking(p),
+    links: createLinking(p),
     follower: p.follower,
     now,
     note,
@@ -165,19 +165,19 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
   const common = { masker, checkOutput: p.checkOutput, report: p.report };
   return {
     upstreams,
-    desk: opened.desk,
-    apis: createApiDesk({
-      servers: opened.desk,
+    admin: opened.admin,
+    apis: createApiAdmin({
+      servers: opened.admin,
       importApi: async (source, signal) =>
         (await import("../reach/http-api/import.ts")).apiImporter({ egress })(source, signal),
     }),
     credentials,
-    logins: createLoginDesk({
+    logins: createLoginAdmin({
       servers: store.servers,
       logins: credentials.logins,
       addresses,
       note,
-      lookSoon: opened.lookSoon,
+      checkSoon: opened.checkSoon,
     }),
     runners: {
       mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
@@ -195,7 +195,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     revision: () => revision,
     async start() {
       await opened.start();
-      for (const row of await store.servers.list()) if (row.enabled) opened.lookSoon(row.name);
+      for (const row of await store.servers.list()) if (row.enabled) opened.checkSoon(row.name);
     },
     async close() {
       opened.close();

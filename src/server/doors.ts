@@ -24,8 +24,8 @@ import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/masker.ts";
 import type { Turns } from "../util/turns.ts";
-import type { ApiDesk } from "../reach/http-api/admin.ts";
-import type { LoginDesk } from "../reach/upstream/admin/login-admin.ts";
+import type { ApiAdmin } from "../reach/http-api/admin.ts";
+import type { LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
 import type { Webhooks } from "../reach/webhooks/webhook.ts";
@@ -59,11 +59,11 @@ export interface Doors {
   /** Servers upstream, for administrators. */
   readonly servers: ServerAdmin;
   /** HTTP APIs among them. */
-  readonly apis: ApiDesk;
+  readonly apis: ApiAdmin;
   /** What they offer besides tools. */
   readonly upstreams: Upstreams;
   /** People log in at those that want it. */
-  readonly logins: LoginDesk;
+  readonly logins: LoginAdmin;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
   /** Notes an administrator's change; durable when it resolves. */

@@ -109,7 +109,7 @@ const USES: Readonly<Record<string, (connection: Connection) => Promise<void>>> 
 
 async function once(row: ServerRow): Promise<void> {
   const credential = await house.credentials.of(row, "caller");
-  if (SILENT.has(scenario)) house.verdicts.keep(row, credential.id, modern);
+  if (SILENT.has(scenario)) house.verdicts.set(row, credential.id, modern);
   const connection = await house.connect(row, credential, scenario.startsWith("elicitation"));
   try {
     await (USES[scenario] ?? use)(connection);
@@ -127,7 +127,7 @@ const modern = {
     ttlMs: 0,
     cacheScope: "private",
   },
-} as unknown as Parameters<typeof house.verdicts.keep>[2];
+} as unknown as Parameters<typeof house.verdicts.set>[2];
 
 /** The person in front of the browser: opens the address, and is sent back with the answer. */
 async function logIn(row: ServerRow): Promise<void> {

@@ -60,7 +60,7 @@ test.skipIf(chromium === undefined && !process.env["CI"])(
     const transport = await openStdio(
       row,
       credential,
-      { said: () => undefined, notified: () => undefined },
+      { logged: () => undefined, notified: () => undefined },
       {
         sandbox,
         egress,

@@ -1,7 +1,7 @@
 // Puts approved tools of upstream servers into capsules, with the relations that let people call them.
 import type { Caller } from "../../contract/call.ts";
 import type { RelationChange, Relations } from "../../governance/relations/relation.ts";
-import type { Grant, Linking } from "../../reach/upstream/admin/tool-links.ts";
+import type { Grant, ToolLinks } from "../../reach/upstream/admin/tool-links.ts";
 import type { CapsuleRow } from "../../storage/store/store.ts";
 import type { Directory } from "./directory.ts";
 
@@ -14,7 +14,7 @@ const PAGE = 100;
 /** SpiceDB takes at most 1,000 changes at once. */
 const AT_ONCE = 500;
 
-export function createLinking({ directory, relations }: LinkingPowers): Linking {
+export function createLinking({ directory, relations }: LinkingPowers): ToolLinks {
   const every = async (actor: Caller): Promise<CapsuleRow[]> => {
     const rows: CapsuleRow[] = [];
     for (let after: string | undefined; ; after = rows.at(-1)?.id) {

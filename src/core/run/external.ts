@@ -1,7 +1,7 @@
 // Runs an operation of an HTTP API: the answer is taken for what it is, somebody else's words.
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
-import type { ApiAnswer } from "../../reach/http-api/call.ts";
+import type { ApiResponse } from "../../reach/http-api/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Masker } from "../../util/masker.ts";
 import { UpstreamFault } from "../../reach/upstream/upstream.ts";
@@ -10,7 +10,7 @@ import { faultOfUpstream } from "./mcp.ts";
 
 export interface ExternalRunnerPowers {
   /** Throws UpstreamFault or AppError. */
-  readonly call: (call: Call) => Promise<ApiAnswer>;
+  readonly call: (call: Call) => Promise<ApiResponse>;
   /** Null when the output fits the schema that was approved. */
   readonly checkOutput: (
     schema: JsonObject,
@@ -33,7 +33,7 @@ export function externalRunner(p: ExternalRunnerPowers): Runner {
 
 async function finish(
   call: Call,
-  { output, host, status, attempts }: ApiAnswer,
+  { output, host, status, attempts }: ApiResponse,
   server: string,
   p: ExternalRunnerPowers,
 ): Promise<RunResult> {

@@ -2,7 +2,7 @@
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { UpstreamFault, type UpstreamAnswer } from "../../reach/upstream/upstream.ts";
+import { UpstreamFault, type UpstreamResult } from "../../reach/upstream/upstream.ts";
 import type { Masker } from "../../util/masker.ts";
 import {
   isToolError,
@@ -14,7 +14,7 @@ import {
 import type { Runner, RunResult } from "./index.ts";
 
 export interface McpRunnerPowers {
-  readonly call: (call: Call) => Promise<UpstreamAnswer>;
+  readonly call: (call: Call) => Promise<UpstreamResult>;
   /** Null when the output fits the schema that was approved. */
   readonly checkOutput: (
     schema: JsonObject,

@@ -2,7 +2,7 @@
 import { cancelled } from "./faults.ts";
 
 /** The promise, or a rejection as soon as the signal fires. What comes later is dropped. */
-export function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(cancelled());
     if (signal.aborted) stop();

@@ -8,7 +8,7 @@ import type { Browser, BrowserType } from "playwright-core";
 import { AppError } from "../../contract/errors.ts";
 import type { Sandbox, SandboxLauncher, SandboxMount } from "../sandbox/sandbox.ts";
 import { browserMissing, cancelled, firstLine } from "./faults.ts";
-import { until } from "./abortable.ts";
+import { abortable } from "./abortable.ts";
 
 export interface ChromiumParts {
   readonly sandbox: Sandbox;
@@ -95,7 +95,7 @@ export async function startChromium(
       handleSIGHUP: false,
       timeout: START_MS,
     });
-    const browser = await until(starting, signal).catch((cause: unknown) => {
+    const browser = await abortable(starting, signal).catch((cause: unknown) => {
       // Whoever gave up does not wait for what still comes.
       starting
         .then(

@@ -6,7 +6,7 @@ import type { Browsers } from "./browser.ts";
 import { startChromium, type ChromiumParts } from "./chromium.ts";
 import { fault } from "./faults.ts";
 import { drawDiagram } from "./draw.ts";
-import { pause, until } from "./abortable.ts";
+import { pause, abortable } from "./abortable.ts";
 
 const AT_ONCE = 2;
 const MAX_BYTES = 10_485_760;
@@ -22,14 +22,14 @@ export function createDiagrams(p: ChromiumParts, mermaidFile: () => string): Bro
       script ??= await readFile(mermaidFile(), "utf8");
       const chromium = await startChromium(p, signal);
       try {
-        const page = await until(
+        const page = await abortable(
           chromium.browser.newPage({
             viewport: { width: 1_280, height: 800 },
             deviceScaleFactor: format === "png" ? 2 : 1,
           }),
           signal,
         );
-        return await until(draw(page, script, source, format, theme), signal);
+        return await abortable(draw(page, script, source, format, theme), signal);
       } finally {
         await chromium.close();
       }

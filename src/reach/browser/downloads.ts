@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Download as Driven } from "playwright-core";
 import type { Download } from "./browser.ts";
-import { until } from "./abortable.ts";
+import { abortable } from "./abortable.ts";
 
 export interface Downloads {
   add(download: Driven): void;
@@ -37,7 +37,7 @@ export function createDownloads(folder: string): Downloads {
     async each(signal, receive) {
       const late = new Promise<null>((resolve) => setTimeout(resolve, UNDER_WAY_MS, null).unref());
       for (const { name, file } of found.splice(0)) {
-        const path = await until(Promise.race([file, late]), signal);
+        const path = await abortable(Promise.race([file, late]), signal);
         if (path !== null) await readOut(path, name, receive);
       }
     },

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { PageFacts } from "./browser.ts";
 import { fill } from "./fill.ts";
-import { fits } from "./matches-schema.ts";
+import { matchesSchema } from "./matches-schema.ts";
 
 const EMPTY: PageFacts = { title: "", url: "", pairs: [], tables: [], lists: [], linkedData: [] };
 const object = (
@@ -138,7 +138,8 @@ test("fits holds data against the same keywords", () => {
     required: ["n"],
     additionalProperties: false,
   };
-  for (const good of [{ n: 1 }, { n: 1, list: ["a", "a"] }]) expect(fits(schema, good)).toBe(true);
+  for (const good of [{ n: 1 }, { n: 1, list: ["a", "a"] }])
+    expect(matchesSchema(schema, good)).toBe(true);
   for (const bad of [
     {},
     { n: 1.5 },
@@ -149,5 +150,5 @@ test("fits holds data against the same keywords", () => {
     null,
     "n",
   ])
-    expect([bad, fits(schema, bad)]).toEqual([bad, false]);
+    expect([bad, matchesSchema(schema, bad)]).toEqual([bad, false]);
 });

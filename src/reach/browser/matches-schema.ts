@@ -1,7 +1,7 @@
 // Whether data has the shape that the schema of an extraction asks for: the same keywords that `fill` understands.
 import type { Json, JsonObject } from "../../contract/call.ts";
 
-export function fits(schema: JsonObject, data: Json): boolean {
+export function matchesSchema(schema: JsonObject, data: Json): boolean {
   const allowed = schema["enum"];
   if (Array.isArray(allowed) && !(allowed as Json[]).includes(data)) return false;
   switch (schema["type"]) {
@@ -27,7 +27,7 @@ function objectFits(schema: JsonObject, data: JsonObject): boolean {
   return Object.entries(data).every(([name, value]) => {
     const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
     if (part === undefined) return schema["additionalProperties"] !== false;
-    return isObject(part) && fits(part, value);
+    return isObject(part) && matchesSchema(part, value);
   });
 }
 
@@ -35,7 +35,7 @@ function arrayFits(schema: JsonObject, data: readonly Json[]): boolean {
   const { minItems, maxItems, items } = schema;
   if (typeof minItems === "number" && data.length < minItems) return false;
   if (typeof maxItems === "number" && data.length > maxItems) return false;
-  return isObject(items) && data.every((entry) => fits(items, entry));
+  return isObject(items) && data.every((entry) => matchesSchema(items, entry));
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>

@@ -8,7 +8,7 @@ import { createDownloads, type Downloads } from "./downloads.ts";
 import { fault, quoted, sessionClosed } from "./faults.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { openTabs, type Tabs } from "./tabs.ts";
-import { until } from "./abortable.ts";
+import { abortable } from "./abortable.ts";
 
 export interface LiveSession {
   readonly id: string;
@@ -69,7 +69,7 @@ export async function openSession(
   try {
     chromium.browser.on("disconnected", () => die("the browser crashed or was ended"));
     const { viewport, locale, userAgent } = options;
-    const context = await until(
+    const context = await abortable(
       chromium.browser.newContext({
         viewport,
         locale,
@@ -151,7 +151,7 @@ function oneAtATime({ life, ended, dialog, guard, tabs }: Turns): LiveSession["r
     const turn = Promise.withResolvers<void>();
     last = before.then(() => turn.promise);
     try {
-      await until(before, use.signal);
+      await abortable(before, use.signal);
       const gone = ended();
       if (gone) throw gone;
       if (dialog.current && !options.withDialog) throw dialogOpen(dialog.current);
@@ -161,7 +161,7 @@ function oneAtATime({ life, ended, dialog, guard, tabs }: Turns): LiveSession["r
       dialog.onOpen = (one) => opened.reject(dialogOpen(one));
       opened.promise.catch(() => undefined);
       const signal = AbortSignal.any([use.signal, life]);
-      return await until(Promise.race([action(tabs.active()), opened.promise]), signal);
+      return await abortable(Promise.race([action(tabs.active()), opened.promise]), signal);
     } catch (cause) {
       throw ended() ?? cause;
     } finally {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError, faultOf } from "../../contract/errors.ts";
 import { parseStrict } from "../../util/json.ts";
 import type { FromThread, ProgramLimits, ThreadData, ToThread } from "./messages.ts";
-import { createPlaces } from "./slots.ts";
+import { createProgramSlots } from "./slots.ts";
 
 export interface Program {
   readonly source: string;
@@ -57,11 +57,15 @@ const entry = new URL(
 );
 
 export function createPrograms(limits: ProgramLimits = LIMITS): Programs {
-  const places = createPlaces({ all: MAX_AT_ONCE, each: MAX_OF_ONE_OWNER, waitMs: MAX_WAIT_MS });
+  const places = createProgramSlots({
+    all: MAX_AT_ONCE,
+    each: MAX_OF_ONE_OWNER,
+    waitMs: MAX_WAIT_MS,
+  });
   const threads = new Set<Worker>();
   return {
     async run(program) {
-      const leave = await places.enter(program.owner, program.signal);
+      const leave = await places.acquire(program.owner, program.signal);
       const data: ThreadData = { source: program.source, limits };
       // An environment of its own, and nothing it writes reaches the server's own output.
       const thread = new Worker(entry, {

@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
-import { createPlaces } from "./slots.ts";
+import { createProgramSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
 
 it("nobody takes all places, and who waits comes next", async () => {
-  const places = createPlaces({ all: 3, each: 2, waitMs: 60_000 });
-  const first = await places.enter("ada", never);
-  await places.enter("ada", never);
+  const places = createProgramSlots({ all: 3, each: 2, waitMs: 60_000 });
+  const first = await places.acquire("ada", never);
+  await places.acquire("ada", never);
   let third = false;
-  const waiting = places.enter("ada", never).then(() => (third = true));
-  const bob = await places.enter("bob", never);
+  const waiting = places.acquire("ada", never).then(() => (third = true));
+  const bob = await places.acquire("bob", never);
   let cleo = false;
-  const later = places.enter("cleo", never).then(() => (cleo = true));
+  const later = places.acquire("cleo", never).then(() => (cleo = true));
   await new Promise((resolve) => setImmediate(resolve));
   expect([third, cleo]).toEqual([false, false]);
   bob();
@@ -24,15 +24,15 @@ it("nobody takes all places, and who waits comes next", async () => {
 });
 
 it("who waited long enough is told so, and who goes away waits no more", async () => {
-  const places = createPlaces({ all: 1, each: 1, waitMs: 10 });
-  const leave = await places.enter("ada", never);
-  await expect(places.enter("bob", never)).rejects.toMatchObject({
+  const places = createProgramSlots({ all: 1, each: 1, waitMs: 10 });
+  const leave = await places.acquire("ada", never);
+  await expect(places.acquire("bob", never)).rejects.toMatchObject({
     fault: { code: "UNAVAILABLE", reason: "resource_exhausted", retryAfterSeconds: 2 },
   });
   const gone = new AbortController();
-  const waiting = places.enter("bob", gone.signal);
+  const waiting = places.acquire("bob", gone.signal);
   gone.abort("user");
   await expect(waiting).rejects.toMatchObject({ fault: { code: "CANCELLED" } });
   leave();
-  (await places.enter("bob", never))();
+  (await places.acquire("bob", never))();
 });

@@ -1,9 +1,9 @@
 // How many programs run at once, and how many of one owner: the others wait a while, in turn.
 import { AppError } from "../../contract/errors.ts";
 
-export interface Places {
+export interface ProgramSlots {
   /** Resolves with how to leave; throws UNAVAILABLE when no place was free in time, or what the signal says. */
-  enter(owner: string, signal: AbortSignal): Promise<() => void>;
+  acquire(owner: string, signal: AbortSignal): Promise<() => void>;
 }
 
 interface Waiter {
@@ -11,7 +11,7 @@ interface Waiter {
   readonly go: () => void;
 }
 
-export function createPlaces(p: { all: number; each: number; waitMs: number }): Places {
+export function createProgramSlots(p: { all: number; each: number; waitMs: number }): ProgramSlots {
   const taken = new Map<string, number>();
   const waiting = new Set<Waiter>();
   let all = 0;
@@ -33,10 +33,10 @@ export function createPlaces(p: { all: number; each: number; waitMs: number }): 
     }
   };
   return {
-    async enter(owner, signal) {
+    async acquire(owner, signal) {
       if (signal.aborted) throw new AppError("CANCELLED", "user", "the program was cancelled");
       if (isFree(owner)) take(owner);
-      else await turn(owner, signal, waiting, p.waitMs);
+      else await waitForSlot(owner, signal, waiting, p.waitMs);
       let here = true;
       return () => {
         if (here) leave(owner);
@@ -46,7 +46,12 @@ export function createPlaces(p: { all: number; each: number; waitMs: number }): 
   };
 }
 
-function turn(owner: string, signal: AbortSignal, waiting: Set<Waiter>, ms: number): Promise<void> {
+function waitForSlot(
+  owner: string,
+  signal: AbortSignal,
+  waiting: Set<Waiter>,
+  ms: number,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       clearTimeout(timer);

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import type { CheckedTarget, EgressSubject, RuleSource } from "./egress.ts";
 import { blocked, codeOf, dnsFailed } from "./faults.ts";
 import { isLoopbackAddress, isPublicAddress, isUsableAddress } from "./hosts.ts";
-import { judgeUrl, type Place } from "./decide-url.ts";
+import { decideUrl, type UrlTarget } from "./decide-url.ts";
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
@@ -28,7 +28,7 @@ export async function checkUrl(
   options: CheckOptions,
 ): Promise<CheckedTarget> {
   signal.throwIfAborted();
-  const verdict = judgeUrl(given, rules);
+  const verdict = decideUrl(given, rules);
   if (verdict.kind === "deny") throw blocked(given, verdict.why, verdict.rule, verdict.remedy);
   const { place } = verdict;
   if (verdict.kind === "ask" && !rules.judged.has(place.host))
@@ -55,7 +55,7 @@ export async function checkUrl(
   return { url, host, port, addresses };
 }
 
-function mayReach({ excepted, address: literal }: Place, address: string): boolean {
+function mayReach({ excepted, address: literal }: UrlTarget, address: string): boolean {
   if (!excepted) return isPublicAddress(address);
   return literal !== null || isUsableAddress(address);
 }

@@ -3,7 +3,7 @@ import type { EgressRules, RuleSource } from "./egress.ts";
 import { addressOf, isPublicAddress } from "./hosts.ts";
 
 /** A place in canonical form. */
-export interface Place {
+export interface UrlTarget {
   readonly url: URL;
   readonly host: string;
   readonly port: number;
@@ -13,11 +13,11 @@ export interface Place {
   readonly excepted: boolean;
 }
 
-export type UrlVerdict =
+export type UrlDecision =
   /** ask: unknown under `ask_new`; a person may decide. */
   | {
       readonly kind: "allow" | "ask";
-      readonly place: Place;
+      readonly place: UrlTarget;
       readonly why: string;
       readonly rule: RuleSource;
     }
@@ -37,8 +37,8 @@ const NO_RULE: RuleSource = { at: "built in", text: "rules of the caller" };
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 const MAX_HOST = 253;
 
-export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
-  const refusal = (why: string, rule: RuleSource, remedy: string): UrlVerdict => ({
+export function decideUrl(given: string, rules: EgressRules): UrlDecision {
+  const refusal = (why: string, rule: RuleSource, remedy: string): UrlDecision => ({
     kind: "deny",
     why,
     rule,
@@ -55,7 +55,7 @@ export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
       ruleOf("schemes"),
       "use https",
     );
-  const fault = oddity(given, url);
+  const fault = suspiciousPart(given, url);
   if (fault !== null) return refusal(fault, WRITTEN_PLAINLY, "write it as https://host/path");
   // What the parser gives for http and https is in canonical form.
   const host = url.hostname.replace(/\.$/, "");
@@ -79,7 +79,7 @@ export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
   const rule = ruleOf("policy");
   if (rules.policy === "none")
     return refusal("this tool reaches no host", rule, "use a tool that may");
-  const place: Place = { url, host, port, address, excepted };
+  const place: UrlTarget = { url, host, port, address, excepted };
   if (rules.policy === "public" || excepted || rules.isAllowed(host))
     return { kind: "allow", place, why: "", rule };
   const why = `${host} is not on the list of allowed hosts`;
@@ -88,7 +88,7 @@ export function judgeUrl(given: string, rules: EgressRules): UrlVerdict {
 }
 
 /** What no honest URL holds, though parsers put up with it. */
-function oddity(given: string, url: URL): string | null {
+function suspiciousPart(given: string, url: URL): string | null {
   if (/[\p{Cc}\s\\]/u.test(given)) return "holds blanks, control characters or backslashes";
   if (url.username !== "" || url.password !== "") return "holds a user or a password";
   const authority = /^[^/]*\/\/([^/?#]*)/.exec(given)?.[1];

@@ -1,7 +1,7 @@
 // One request and its answer on a kept connection, with the times it may take.
 import type { PooledFlow, PooledRequest, PooledSink } from "./egress.ts";
 import { tooSlow } from "./faults.ts";
-import type { Kept } from "./pooled-connection.ts";
+import type { PooledConnection } from "./pooled-connection.ts";
 
 /** As it goes over the wire. */
 export interface WireRequest {
@@ -21,7 +21,7 @@ export class Exchange implements PooledFlow {
   readonly #idleMs: number;
   /** Gives up its place among those that wait. */
   readonly #leave: (self: Exchange) => void;
-  #kept: Kept | null = null;
+  #kept: PooledConnection | null = null;
   #isOver = false;
   #timer: NodeJS.Timeout | null = null;
   /** What is waited for, and how long. */
@@ -43,7 +43,7 @@ export class Exchange implements PooledFlow {
     this.#leave = leave;
   }
 
-  began(kept: Kept): void {
+  began(kept: PooledConnection): void {
     this.#kept = kept;
     this.#wait("the answer", this.#headersMs);
     this.#sink.started?.();

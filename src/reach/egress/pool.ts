@@ -4,7 +4,7 @@ import { dial, type Connect } from "./dial.ts";
 import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";
 import { Exchange } from "./exchange.ts";
 import { connectFailed } from "./faults.ts";
-import { Kept, type KeptEvents } from "./pooled-connection.ts";
+import { PooledConnection, type PooledConnectionEvents } from "./pooled-connection.ts";
 import { fetchOver } from "./pool-fetch.ts";
 import { createWireRequest } from "./wire-request.ts";
 
@@ -32,17 +32,17 @@ export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers)
   const { limits } = powers;
   const closing = new AbortController();
   const wireRequest = createWireRequest();
-  const places = new Map<string, Place>();
+  const places = new Map<string, OriginPool>();
   const sweeping = setInterval(() => {
     for (const place of places.values()) place.sweep();
   }, SWEEP_MS).unref();
 
-  const placeOf = (origin: string): Place => {
+  const placeOf = (origin: string): OriginPool => {
     const there = places.get(origin);
     if (there) return there;
     if (places.size >= MAX_ORIGINS)
       throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`);
-    const place = new Place(new URL(origin), rulesOf, powers, closing.signal);
+    const place = new OriginPool(new URL(origin), rulesOf, powers, closing.signal);
     places.set(origin, place);
     return place;
   };
@@ -77,15 +77,15 @@ export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers)
 }
 
 /** The connections to one origin, and who waits for one. */
-class Place implements KeptEvents {
+class OriginPool implements PooledConnectionEvents {
   readonly where: string;
   readonly #url: URL;
   readonly #rulesOf: (url: URL) => EgressRules;
   readonly #powers: PoolPowers;
   readonly #closing: AbortSignal;
-  readonly #open = new Set<Kept>();
+  readonly #open = new Set<PooledConnection>();
   /** The one that was freed last is used first: the others grow old and are closed. */
-  #free: Kept[] = [];
+  #free: PooledConnection[] = [];
   #waiting: Exchange[] = [];
   #dialling = 0;
 
@@ -116,13 +116,13 @@ class Place implements KeptEvents {
     this.#waiting = this.#waiting.filter((one) => one !== exchange);
   };
 
-  free(kept: Kept): void {
+  free(kept: PooledConnection): void {
     const next = this.#waiting.shift();
     if (next) kept.begin(next);
     else this.#free.push(kept);
   }
 
-  gone(kept: Kept): void {
+  gone(kept: PooledConnection): void {
     this.#open.delete(kept);
     this.#free = this.#free.filter((one) => one !== kept);
     this.#dialForWaiting();
@@ -149,7 +149,7 @@ class Place implements KeptEvents {
 
   /** Each of those who wait let one be dialled: when it fails, whoever waits longest hears of it. */
   #dial(): void {
-    const kept = new Kept(this.where, this.#powers.limits.headerBytes, this);
+    const kept = new PooledConnection(this.where, this.#powers.limits.headerBytes, this);
     this.#dialled(kept.onread).then(
       (socket) => {
         kept.opened(socket);

@@ -1,37 +1,37 @@
 // One connection that is kept: it carries one request after the other, and reads into the same memory again and again. New
 // memory with each read would lie outside the heap, and much of it makes the runtime stop everything to look for more.
 import type { OnReadOpts, Socket } from "node:net";
-import { InvalidAnswer, KEEP_MS, type AnswerHead } from "./response-head.ts";
-import { AnswerReader, type AnswerEvents } from "./response-reader.ts";
+import { InvalidResponse, KEEP_MS, type ResponseHead } from "./response-head.ts";
+import { ResponseReader, type ResponseEvents } from "./response-reader.ts";
 import type { Exchange } from "./exchange.ts";
 import { connectFailed, translated } from "./faults.ts";
 
 /** Told where the connection stands; `gone` once, and last. */
-export interface KeptEvents {
-  free(kept: Kept): void;
-  gone(kept: Kept): void;
+export interface PooledConnectionEvents {
+  free(kept: PooledConnection): void;
+  gone(kept: PooledConnection): void;
 }
 
 /** At once, of an answer. Small, as each connection has its own. */
 const READ_BYTES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
-export class Kept implements AnswerEvents {
+export class PooledConnection implements ResponseEvents {
   readonly #where: string;
-  readonly #events: KeptEvents;
-  readonly #reader: AnswerReader;
+  readonly #events: PooledConnectionEvents;
+  readonly #reader: ResponseReader;
   #socket: Socket | null = null;
   #exchange: Exchange | null = null;
-  #head: AnswerHead | null = null;
+  #head: ResponseHead | null = null;
   #fault: unknown = null;
   #freeUntil = 0;
   /** What is read came some time ago. */
   #isBehind = false;
 
-  constructor(where: string, maxHeadBytes: number, events: KeptEvents) {
+  constructor(where: string, maxHeadBytes: number, events: PooledConnectionEvents) {
     this.#where = where;
     this.#events = events;
-    this.#reader = new AnswerReader(maxHeadBytes, this);
+    this.#reader = new ResponseReader(maxHeadBytes, this);
   }
 
   /** For whoever dials. A connection over TLS knows nothing of it, and hands its bytes out as events. */
@@ -96,7 +96,7 @@ export class Kept implements AnswerEvents {
     this.#socket?.destroy();
   }
 
-  head(head: AnswerHead): void {
+  head(head: ResponseHead): void {
     this.#head = head;
     this.#exchange?.head(head.status, head.headers);
   }
@@ -131,7 +131,7 @@ export class Kept implements AnswerEvents {
       this.#reader.read(bytes);
     } catch (cause) {
       this.fail(
-        cause instanceof InvalidAnswer
+        cause instanceof InvalidResponse
           ? connectFailed(this.#where, `the answer is not valid HTTP: ${cause.message}`, cause)
           : cause,
       );

@@ -2,8 +2,8 @@
 import { request } from "node:http";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { InvalidAnswer } from "./response-head.ts";
-import { AnswerReader } from "./response-reader.ts";
+import { InvalidResponse } from "./response-head.ts";
+import { ResponseReader } from "./response-reader.ts";
 
 const server: Server = createServer();
 let answer: Buffer = Buffer.alloc(0);
@@ -20,7 +20,7 @@ type Reading = string | null;
 
 function ours(bytes: Buffer): Reading {
   let [status, body, isOver] = [0, "", false];
-  const reader = new AnswerReader(8_192, {
+  const reader = new ResponseReader(8_192, {
     head: (head) => void ({ status } = head),
     data: (part) => void (body += part.toString("latin1")),
     end: () => void (isOver = true),
@@ -30,7 +30,7 @@ function ours(bytes: Buffer): Reading {
     reader.read(bytes);
     reader.closed();
   } catch (cause) {
-    if (!(cause instanceof InvalidAnswer)) throw cause;
+    if (!(cause instanceof InvalidResponse)) throw cause;
     return null;
   }
   return isOver ? `${status} ${JSON.stringify(body)}` : null;
@@ -39,7 +39,7 @@ function ours(bytes: Buffer): Reading {
 /** Without what comes after its end: we close the connection over it, Node makes an error of it. */
 function firstOf(bytes: Buffer): Buffer {
   for (let at = 1; at < bytes.length; at++) {
-    const reader = new AnswerReader(8_192, {
+    const reader = new ResponseReader(8_192, {
       head: () => undefined,
       data: () => undefined,
       end: () => void (isOver = true),

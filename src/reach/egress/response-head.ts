@@ -1,11 +1,11 @@
 // The head of an answer over HTTP/1.1, read strictly: what two programs could understand differently is refused.
 
-export type AnswerHeaders = Readonly<Record<string, string | string[]>>;
+export type ResponseHeaders = Readonly<Record<string, string | string[]>>;
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   /** Names in lower case. */
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** How the body ends: after so many bytes, with the last chunk, or with the connection. */
   readonly body: number | "chunked" | "close";
   /** How long the connection may wait for the next request; 0: it is closed. */
@@ -13,7 +13,7 @@ export interface AnswerHead {
 }
 
 /** What came is no answer. */
-export class InvalidAnswer extends Error {}
+export class InvalidResponse extends Error {}
 
 const STATUS = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 /** All lines after the first, each with the end of the one before. */
@@ -27,15 +27,15 @@ const MAX_KEEP_MS = 600_000;
 const EARLIER_MS = 1_000;
 
 /** `text` without the empty line that ends it, a character per byte. */
-export function headOf(text: string, method: string): AnswerHead {
+export function parseHead(text: string, method: string): ResponseHead {
   const first = text.indexOf("\r\n");
   const [, minor, digits] = STATUS.exec(first === -1 ? text : text.slice(0, first)) ?? [];
-  if (digits === undefined) throw new InvalidAnswer("its first line is no status");
+  if (digits === undefined) throw new InvalidResponse("its first line is no status");
   const headers = headersOf(first === -1 ? "" : text.slice(first));
   const status = Number(digits);
   const body = bodyOf(headers, minor === "1");
   if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"])))
-    throw new InvalidAnswer("it says that it is at work where that cannot be said");
+    throw new InvalidResponse("it says that it is at work where that cannot be said");
   const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
   // One that has a body all the same is not understood, so nothing may come after it.
   const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";
@@ -50,8 +50,8 @@ export function headOf(text: string, method: string): AnswerHead {
 }
 
 /** In one look at all of them: one by one would cost more than the rest of an answer. */
-function headersOf(text: string): AnswerHeaders {
-  if (!HEADERS.test(text)) throw new InvalidAnswer("a line of its head is no header");
+function headersOf(text: string): ResponseHeaders {
+  if (!HEADERS.test(text)) throw new InvalidResponse("a line of its head is no header");
   // Without a prototype: a server may choose any name.
   const headers = Object.create(null) as Record<string, string | string[]>;
   for (let at = 0; at < text.length;) {
@@ -77,18 +77,18 @@ function trimmed(text: string, from: number, to: number): string {
   return text.slice(start, end);
 }
 
-function bodyOf(headers: AnswerHeaders, isCurrent: boolean): AnswerHead["body"] {
+function bodyOf(headers: ResponseHeaders, isCurrent: boolean): ResponseHead["body"] {
   const length = headers["content-length"];
   const coding = headers["transfer-encoding"];
   if (coding !== undefined) {
-    if (length !== undefined) throw new InvalidAnswer("it has a length and chunks");
+    if (length !== undefined) throw new InvalidResponse("it has a length and chunks");
     if (!isCurrent || typeof coding !== "string" || coding.toLowerCase() !== "chunked")
-      throw new InvalidAnswer("its transfer encoding is unknown");
+      throw new InvalidResponse("its transfer encoding is unknown");
     return "chunked";
   }
   if (length === undefined) return "close";
   if (typeof length !== "string" || !LENGTH.test(length))
-    throw new InvalidAnswer("its length is no number");
+    throw new InvalidResponse("its length is no number");
   return Number(length);
 }
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { InvalidAnswer, KEEP_MS, type AnswerHead } from "./response-head.ts";
-import { AnswerReader } from "./response-reader.ts";
+import { InvalidResponse, KEEP_MS, type ResponseHead } from "./response-head.ts";
+import { ResponseReader } from "./response-reader.ts";
 
 interface Heard {
-  head: Pick<AnswerHead, "status" | "headers" | "keepMs"> | null;
+  head: Pick<ResponseHead, "status" | "headers" | "keepMs"> | null;
   body: string;
   /** What was told, without repeats of data. */
   order: string;
@@ -17,7 +17,7 @@ const MAX_HEAD = 400;
 function heard(pieces: readonly Buffer[], { method = "GET", closes = false } = {}): Heard {
   const told: Heard = { head: null, body: "", order: "", refused: null };
   const tell = (what: string): void => void (told.order.endsWith(what) || (told.order += what));
-  const reader = new AnswerReader(MAX_HEAD, {
+  const reader = new ResponseReader(MAX_HEAD, {
     head({ status, headers, keepMs }) {
       tell("head ");
       told.head = { status, headers: { ...headers }, keepMs };
@@ -38,7 +38,7 @@ function heard(pieces: readonly Buffer[], { method = "GET", closes = false } = {
     }
     if (closes && !reader.closed()) told.refused = "closed early";
   } catch (cause) {
-    if (!(cause instanceof InvalidAnswer)) throw cause;
+    if (!(cause instanceof InvalidResponse)) throw cause;
     told.refused = cause.message;
   }
   return told;
@@ -214,7 +214,7 @@ describe("answers", () => {
   test("come one after the other, each to its own request", () => {
     const told: string[] = [];
     const answers = Object.values(VALID).filter(({ closes }) => !closes);
-    const reader = new AnswerReader(MAX_HEAD, {
+    const reader = new ResponseReader(MAX_HEAD, {
       head: ({ status }) => told.push(`${status} `),
       data: (bytes) => told.push(bytes.toString("latin1")),
       end: () => told.push("|"),
@@ -230,7 +230,7 @@ describe("answers", () => {
 
   test("have limits of their own, however many came before", () => {
     let ends = 0;
-    const reader = new AnswerReader(MAX_HEAD, {
+    const reader = new ResponseReader(MAX_HEAD, {
       head: () => undefined,
       data: () => undefined,
       end: () => void ends++,
@@ -420,8 +420,8 @@ describe("refused wherever it is cut", () => {
     const never = (): never => {
       throw new Error("nothing was asked");
     };
-    const reader = new AnswerReader(MAX_HEAD, { head: never, data: never, end: never });
-    expect(() => reader.read(bytesOf(OK))).toThrow(InvalidAnswer);
+    const reader = new ResponseReader(MAX_HEAD, { head: never, data: never, end: never });
+    expect(() => reader.read(bytesOf(OK))).toThrow(InvalidResponse);
     reader.read(Buffer.alloc(0));
   });
 
@@ -433,7 +433,7 @@ describe("refused wherever it is cut", () => {
           told.push(what);
           if (what === last) reader.stop();
         };
-        const reader: AnswerReader = new AnswerReader(MAX_HEAD, {
+        const reader: ResponseReader = new ResponseReader(MAX_HEAD, {
           head: () => tell("head"),
           data: () => tell("data"),
           end: () => tell("end"),
@@ -495,7 +495,7 @@ describe("any answer", () => {
           const order: unknown[] = [];
           let turn = 0;
           const rest = (): void => void (reader.isPaused = pauses[turn++ % pauses.length] === true);
-          const reader: AnswerReader = new AnswerReader(2_000, {
+          const reader: ResponseReader = new ResponseReader(2_000, {
             head: (got) => {
               order.push(got.status, { ...got.headers });
               rest();

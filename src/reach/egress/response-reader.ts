@@ -1,8 +1,8 @@
 // Reads answers from the bytes of a connection, one after the other, and keeps of them only what is cut off in the middle.
-import { headOf, InvalidAnswer, type AnswerHead } from "./response-head.ts";
+import { parseHead, InvalidResponse, type ResponseHead } from "./response-head.ts";
 
-export interface AnswerEvents {
-  head(head: AnswerHead): void;
+export interface ResponseEvents {
+  head(head: ResponseHead): void;
   /** The bytes are only lent: they are others after the call. */
   data(bytes: Buffer): void;
   /** isClean: nothing came after it. */
@@ -30,8 +30,8 @@ const MAX_INTERIM = 16;
 type State =
   "idle" | "head" | "fixed" | "chunk" | "chunk end" | "size" | "trailers" | "close" | "over";
 
-export class AnswerReader {
-  readonly #events: AnswerEvents;
+export class ResponseReader {
+  readonly #events: ResponseEvents;
   readonly #maxHead: number;
   #state: State = "idle";
   #method = "";
@@ -44,7 +44,7 @@ export class AnswerReader {
   /** What comes is held until it is not. */
   isPaused = false;
 
-  constructor(maxHeadBytes: number, events: AnswerEvents) {
+  constructor(maxHeadBytes: number, events: ResponseEvents) {
     this.#maxHead = maxHeadBytes;
     this.#events = events;
   }
@@ -105,7 +105,7 @@ export class AnswerReader {
         this.#events.data(at === 0 ? bytes : bytes.subarray(at));
         return bytes.length;
       case "idle":
-        throw new InvalidAnswer("it says more than it was asked");
+        throw new InvalidResponse("it says more than it was asked");
       case "over":
         return DONE;
     }
@@ -115,14 +115,14 @@ export class AnswerReader {
     const end = bytes.indexOf(END_OF_HEAD, at);
     // What is there of the empty line that ends it does not count.
     if ((end === -1 ? bytes.length - END_OF_HEAD.length + 1 : end) - at > this.#maxHead)
-      throw new InvalidAnswer(`its head is larger than ${this.#maxHead} bytes`);
+      throw new InvalidResponse(`its head is larger than ${this.#maxHead} bytes`);
     if (end === -1) return null;
-    const head = headOf(bytes.toString("latin1", at, end), this.#method);
+    const head = parseHead(bytes.toString("latin1", at, end), this.#method);
     const next = end + END_OF_HEAD.length;
-    if (head.status === 101) throw new InvalidAnswer("it switches to another protocol");
+    if (head.status === 101) throw new InvalidResponse("it switches to another protocol");
     if (head.status < 200) {
       if (++this.#interim > MAX_INTERIM)
-        throw new InvalidAnswer("it only ever says that it is at work");
+        throw new InvalidResponse("it only ever says that it is at work");
       return next;
     }
     this.#left = typeof head.body === "number" ? head.body : 0;
@@ -145,7 +145,7 @@ export class AnswerReader {
   #readChunkEnd(bytes: Buffer, at: number): number | null {
     if (bytes.length - at < 2) return null;
     if (bytes[at] !== 13 || bytes[at + 1] !== LF)
-      throw new InvalidAnswer("a chunk is longer than it says");
+      throw new InvalidResponse("a chunk is longer than it says");
     this.#state = "size";
     return at + 2;
   }
@@ -154,7 +154,7 @@ export class AnswerReader {
     const line = this.#lineAt(bytes, at, MAX_SIZE_LINE);
     if (line === null) return null;
     const [, digits] = SIZE.exec(line) ?? [];
-    if (digits === undefined) throw new InvalidAnswer("the size of a chunk is no number");
+    if (digits === undefined) throw new InvalidResponse("the size of a chunk is no number");
     this.#left = Number.parseInt(digits, 16);
     this.#state = this.#left === 0 ? "trailers" : "chunk";
     return at + line.length + 1;
@@ -167,7 +167,7 @@ export class AnswerReader {
     this.#trailerBytes += line.length;
     const next = at + line.length + 1;
     if (line === "\r") return this.#end(bytes, next);
-    if (!TRAILER.test(line)) throw new InvalidAnswer("a line after its last chunk is no header");
+    if (!TRAILER.test(line)) throw new InvalidResponse("a line after its last chunk is no header");
     return next;
   }
 
@@ -175,7 +175,7 @@ export class AnswerReader {
   #lineAt(bytes: Buffer, at: number, max: number): string | null {
     const end = bytes.indexOf(LF, at);
     if ((end === -1 ? bytes.length : end) - at > max)
-      throw new InvalidAnswer("a line between its chunks is too long");
+      throw new InvalidResponse("a line between its chunks is too long");
     return end === -1 ? null : bytes.toString("latin1", at, end);
   }
 

@@ -2,7 +2,12 @@
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
-import type { ServerAdmin, ServerView, SettingsInput, Tried } from "../upstream/admin/server-admin.ts";
+import type {
+  ServerAdmin,
+  ServerView,
+  SettingsInput,
+  ServerCheck,
+} from "../upstream/admin/server-admin.ts";
 import { refused, type Note } from "./document.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ApiSource, ImportApi } from "./import.ts";
@@ -19,14 +24,19 @@ interface ApiGiven extends ApiSource {
   readonly dryRun?: boolean | undefined;
 }
 
-export interface ApiDesk {
+export interface ApiAdmin {
   /** A new server, or another import of one: what changed waits for approval again. */
-  put(actor: Caller, name: string, given: ApiGiven, signal: AbortSignal): Promise<ApiTried>;
+  put(actor: Caller, name: string, given: ApiGiven, signal: AbortSignal): Promise<ApiCheck>;
   /** One endpoint more, or another one under its name. */
-  addEndpoint(actor: Caller, name: string, endpoint: Endpoint, signal: AbortSignal): Promise<Tried>;
+  addEndpoint(
+    actor: Caller,
+    name: string,
+    endpoint: Endpoint,
+    signal: AbortSignal,
+  ): Promise<ServerCheck>;
 }
 
-interface ApiTried extends Tried {
+interface ApiCheck extends ServerCheck {
   readonly isNew: boolean;
 }
 
@@ -34,12 +44,12 @@ type Api = Extract<ServerView["transport"], { kind: "api" }>;
 
 const MAX_STORED_CHARS = 4_194_304;
 
-interface ApiDeskPowers {
+interface ApiAdminPowers {
   readonly servers: Pick<ServerAdmin, "add" | "get" | "update">;
   readonly importApi: ImportApi;
 }
 
-export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
+export function createApiAdmin({ servers, importApi }: ApiAdminPowers): ApiAdmin {
   const there = async (actor: Caller, name: string): Promise<Api | null> => {
     try {
       return apiOf(await servers.get(actor, name));
@@ -71,12 +81,12 @@ export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
       const headers = given.headers ?? former?.headers ?? found.headers;
       const transport = {
         kind: "api",
-        url: agreed(source, found),
+        url: agreedUrl(source, found),
         headers,
-        operations: kept(found.operations),
+        operations: withinSizeLimit(found.operations),
       } as const;
       const { description = found.title } = given;
-      const notes = [...asked(name, headers, given), ...found.notes.map(told)];
+      const notes = [...missingCredentials(name, headers, given), ...found.notes.map(noteText)];
       const tried = former
         ? await servers.update(
             actor,
@@ -98,10 +108,17 @@ export function createApiDesk({ servers, importApi }: ApiDeskPowers): ApiDesk {
       const tried = await servers.update(
         actor,
         name,
-        { transport: { kind: "api", url, headers, operations: kept([...others, ...added]) } },
+        {
+          transport: {
+            kind: "api",
+            url,
+            headers,
+            operations: withinSizeLimit([...others, ...added]),
+          },
+        },
         signal,
       );
-      return { ...tried, notes: [...tried.notes, ...notes.map(told)] };
+      return { ...tried, notes: [...tried.notes, ...notes.map(noteText)] };
     },
   };
 }
@@ -117,7 +134,7 @@ function apiOf({ name, transport }: ServerView): Api {
 }
 
 /** Nothing is reached because a document says so: somebody has to name the host. */
-function agreed({ url, openapi }: ApiSource, found: ApiImport): string {
+function agreedUrl({ url, openapi }: ApiSource, found: ApiImport): string {
   if (found.url === null)
     throw refused(
       "/url",
@@ -137,7 +154,7 @@ function agreed({ url, openapi }: ApiSource, found: ApiImport): string {
   return found.url;
 }
 
-function kept(operations: readonly ForeignDefinition[]): readonly ForeignDefinition[] {
+function withinSizeLimit(operations: readonly ForeignDefinition[]): readonly ForeignDefinition[] {
   const chars = JSON.stringify(operations).length;
   if (chars > MAX_STORED_CHARS)
     throw refused(
@@ -149,7 +166,7 @@ function kept(operations: readonly ForeignDefinition[]): readonly ForeignDefinit
 }
 
 /** Which credentials are still to be given, and how. */
-function asked(
+function missingCredentials(
   name: string,
   headers: Readonly<Record<string, string>>,
   { credentials = {} }: ApiGiven,
@@ -164,4 +181,4 @@ function asked(
   );
 }
 
-const told = ({ path, message }: Note): string => `${path}: ${message}`;
+const noteText = ({ path, message }: Note): string => `${path}: ${message}`;

@@ -6,12 +6,12 @@ import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import type { Route, Tool } from "../../contract/tool.ts";
 import { UpstreamFault, type Credentials } from "../upstream/upstream.ts";
-import { readAnswer, StatusFault } from "./response.ts";
+import { readResponse, StatusFault } from "./response.ts";
 import { operationOf } from "./operation.ts";
 import { buildRequest, type ApiRequest } from "./request.ts";
 import { cleanerOf } from "./secrets.ts";
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly output: JsonObject;
   readonly host: string;
   readonly status: number;
@@ -33,7 +33,7 @@ export interface ApiCallPowers {
 const MAX_REDIRECTS = 3;
 
 /** Throws UpstreamFault or AppError. */
-export function apiCaller(p: ApiCallPowers): (call: Call) => Promise<ApiAnswer> {
+export function apiCaller(p: ApiCallPowers): (call: Call) => Promise<ApiResponse> {
   /** Rows are replaced, never changed: what was worked out of one holds as long as it does. */
   const pins = new WeakMap<ServerRow, ReadonlyMap<string, string>>();
   const pinsOf = (row: ServerRow): ReadonlyMap<string, string> => {
@@ -76,7 +76,7 @@ async function attempt(
   row: ServerRow,
   p: ApiCallPowers,
   attempts: number,
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const { transport, settings } = row;
   if (transport.kind !== "api") throw changed(route);
   const operation = operationOf(route.operation);
@@ -87,7 +87,7 @@ async function attempt(
   const sent = { yet: false };
   try {
     const response = await send(request, call, settings.maxResultBytes, p, transport.url, sent);
-    const output = await readAnswer(response, operation, settings.maxResultBytes, clean);
+    const output = await readResponse(response, operation, settings.maxResultBytes, clean);
     return { output, host: new URL(request.url).hostname, status: response.status, attempts };
   } catch (cause) {
     throw translated(cause, sent.yet, clean);

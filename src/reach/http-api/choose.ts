@@ -15,7 +15,10 @@ const KINDS = ["tag", "method", "path", "id"] as const;
 const MAX_TERMS = 1_000;
 
 /** Those that were chosen, in their own order. A term that fits nothing is a slip of the pen, and told. */
-export function chosen<T extends Choosable>(all: readonly T[], terms: readonly string[]): T[] {
+export function chooseOperations<T extends Choosable>(
+  all: readonly T[],
+  terms: readonly string[],
+): T[] {
   if (terms.length > MAX_TERMS)
     throw refused("/choose", `expected at most ${MAX_TERMS} terms`, "choose by tag or method");
   const wanted = terms.filter((term) => !term.startsWith("!"));

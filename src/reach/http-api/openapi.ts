@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
-import { chosen } from "./choose.ts";
+import { chooseOperations } from "./choose.ts";
 import {
   isObject,
   pointer,
@@ -73,7 +73,7 @@ export async function importOpenApi(
   const notes: Note[] = [];
   const all = operationsIn(document, notes);
   const proofs = proofsOf(document, notes);
-  const picked = chosen(all, options.choose ?? []);
+  const picked = chooseOperations(all, options.choose ?? []);
   if (picked.length === 0)
     throw refused(
       "/paths",

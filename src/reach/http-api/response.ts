@@ -27,7 +27,7 @@ const MAX_RETRY_SECONDS = 86_400;
 /** Headers that say where to go on. */
 const TOLD_HEADERS = ["location", "link", "etag", "last-modified", "x-total-count", "x-next-page"];
 
-export async function readAnswer(
+export async function readResponse(
   response: EgressResponse,
   operation: Operation,
   maxBytes: number,

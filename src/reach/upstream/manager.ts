@@ -3,14 +3,14 @@ import { AppError } from "../../contract/errors.ts";
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
-import { callUpstream, createGlances } from "./connection/call.ts";
-import { definitionOf } from "./definitions/definition.ts";
-import { shownOf } from "./connection/lists.ts";
+import { callUpstream, createEarlyChecks } from "./connection/call.ts";
+import { parseDefinition } from "./definitions/definition.ts";
+import { withoutDangerousEntries } from "./connection/lists.ts";
 import { openPool, type Connect, type Lease, type Pool } from "./connection/pool.ts";
 import { pseudoDefinitions } from "./definitions/pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
-import { createTail, type Tail } from "./connection/log-tail.ts";
-import type { Credentials, ServerFace, ServerStatus, Upstreams } from "./upstream.ts";
+import { createLogTail, type LogTail } from "./connection/log-tail.ts";
+import type { Credentials, ServerFacts, ServerStatus, Upstreams } from "./upstream.ts";
 
 export interface UpstreamsPowers {
   readonly connect: Connect;
@@ -29,10 +29,10 @@ export interface UpstreamsPowers {
 }
 
 /** One server while its row stays as it is. */
-export interface Handle {
+export interface ServerHandle {
   readonly row: ServerRow;
   readonly pool: Pool;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   readonly resilience: Promise<Resilience>;
   /** Once it is there. */
   guard: Resilience | null;
@@ -41,13 +41,13 @@ export interface Handle {
 const REQUEST_MS = 30_000;
 
 export function openUpstreams(p: UpstreamsPowers): Upstreams {
-  const handles = new Map<string, Handle>();
-  const glances = createGlances();
+  const handles = new Map<string, ServerHandle>();
+  const glances = createEarlyChecks();
   const callPowers = { ...p, glances };
   const listeners = new Set<(server: string, method: string, params: JsonObject) => void>();
 
-  const open = (row: ServerRow): Handle => {
-    const tail = createTail(p.masked);
+  const open = (row: ServerRow): ServerHandle => {
+    const tail = createLogTail(p.masked);
     const pool = openPool(row, {
       connect: p.connect,
       credentials: p.credentials,
@@ -56,7 +56,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
         notified(method, params) {
           for (const listener of listeners) listener(row.name, method, params);
         },
-        said: tail.add,
+        logged: tail.add,
       },
       onStatus(status, reason) {
         tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
@@ -66,7 +66,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       },
     });
     const resilience = openResilience(row.name, row.settings);
-    const handle: Handle = { row, pool, tail, resilience, guard: null };
+    const handle: ServerHandle = { row, pool, tail, resilience, guard: null };
     resilience
       .then((guard) => (handle.guard = guard))
       .catch((cause: unknown) =>
@@ -75,7 +75,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     return handle;
   };
 
-  const known = (name: string): Handle => {
+  const known = (name: string): ServerHandle => {
     const handle = handles.get(name);
     if (handle?.row.enabled) return handle;
     throw new AppError(
@@ -88,13 +88,13 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
 
   /** A request outside of any call, still one of those that the server has room for. */
   async function within<T>(
-    handle: Handle,
+    handle: ServerHandle,
     userId: string,
     signal: AbortSignal,
     work: (lease: Lease) => Promise<T>,
   ): Promise<T> {
     const guard = await handle.resilience;
-    return guard.look(async () => {
+    return guard.runProbe(async () => {
       const lease = await handle.pool.lease(userId, false);
       try {
         return await work(lease);
@@ -110,7 +110,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       const ended: Promise<void>[] = [];
       for (const [name, handle] of handles) {
         const row = next.get(name);
-        if (row && sameReach(row, handle.row)) continue;
+        if (row && reachedAlike(row, handle.row)) continue;
         handles.delete(name);
         ended.push(handle.pool.close());
       }
@@ -141,11 +141,11 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     async definitions(name, signal) {
       const handle = known(name);
       if (handle.row.transport.kind === "api") return p.imported(handle.row);
-      return within(handle, handle.row.createdBy, signal, async ({ connection, looks }) => {
+      return within(handle, handle.row.createdBy, signal, async ({ connection, checks: looks }) => {
         const found: ForeignDefinition[] = [];
         const hasTools = connection.capabilities["tools"] !== undefined;
         for (const entry of hasTools ? (await looks.fresh(0)).entries : []) {
-          const told = definitionOf(entry);
+          const told = parseDefinition(entry);
           if ("fault" in told) handle.tail.add(`[ostiary] a tool was left out: ${told.fault}`);
           else found.push(told.definition);
         }
@@ -163,12 +163,15 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
           signal,
         }),
       );
-      return shownOf(method, result, { cleaned: p.cleaned, leftOut: handle.tail.addOnce });
+      return withoutDangerousEntries(method, result, {
+        cleaned: p.cleaned,
+        leftOut: handle.tail.addOnce,
+      });
     },
-    ahead(call) {
+    checkAhead(call) {
       const handle = handles.get(call.tool?.route?.server ?? "");
       // A server that is left alone is not looked at either.
-      if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.take(call, handle);
+      if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.start(call, handle);
     },
     call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
     async guarded(name, signal, work) {
@@ -176,7 +179,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       const guard = handle.guard ?? (await handle.resilience);
       return guard.run(() => work(handle.row), signal);
     },
-    face(name): ServerFace | null {
+    facts(name): ServerFacts | null {
       const newest = handles.get(name)?.pool.newest;
       if (!newest) return null;
       const { serverInfo, capabilities, instructions, era } = newest;
@@ -195,7 +198,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
 }
 
 /** What a connection depends on; a new description is no reason for a new one. */
-function sameReach(a: ServerRow, b: ServerRow): boolean {
+function reachedAlike(a: ServerRow, b: ServerRow): boolean {
   const reach = ({ transport, settings, enabled }: ServerRow): string =>
     JSON.stringify([transport, settings, enabled]);
   return a === b || reach(a) === reach(b);

@@ -49,12 +49,12 @@ describe("resilience of a server", () => {
     const server = await openResilience("s", LIMITS);
     const well = (): Promise<string> => Promise.resolve("well");
     for (let n = 0; n < 4; n++) await reasonOf(server.run(fault("closed"), never));
-    expect(await server.look(well, never)).toBe("well");
-    expect(await reasonOf(server.look(fault("timeout"), never))).toBe("timeout");
+    expect(await server.runProbe(well, never)).toBe("well");
+    expect(await reasonOf(server.runProbe(fault("timeout"), never))).toBe("timeout");
     expect(server.breaker).toBe("open");
-    expect(await reasonOf(server.look(well, never))).toBe("circuit_open");
+    expect(await reasonOf(server.runProbe(well, never))).toBe("circuit_open");
     await new Promise((resolve) => setTimeout(resolve, 60));
-    expect(await server.look(well, never)).toBe("well");
+    expect(await server.runProbe(well, never)).toBe("well");
     expect(server.breaker).toBe("closed");
   });
 

@@ -7,7 +7,7 @@ export interface Resilience {
   /** Runs it when there is room. UNAVAILABLE / queue_full or circuit_open when it may not even wait. */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** The same for what is no call. That it went well does not show that calls do: a server may list its tools and fail them all. */
-  look<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  runProbe<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   readonly breaker: ServerHealth["breaker"];
   readonly inFlight: number;
   readonly queued: number;
@@ -85,7 +85,7 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
   const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(work);
   return {
     run: (work, signal) => placed(() => counted(work), signal),
-    look: (work, signal) =>
+    runProbe: (work, signal) =>
       placed(() => {
         if (breaker.state !== CircuitState.Closed) return counted(work);
         return work().catch((cause: unknown) => counted(() => Promise.reject(cause as Error)));

@@ -26,7 +26,7 @@ export interface Credentials {
   /** Never the caller's own token. Throws UNAUTHORIZED / upstream_login when this user has none yet. */
   of(server: ServerRow, userId: string): Promise<Credential>;
   /** The same without a wait; null: it has to be read. */
-  atHand(server: ServerRow, userId: string): Credential | null;
+  cached(server: ServerRow, userId: string): Credential | null;
 }
 
 /** One live connection to a server: the handshake is done. */
@@ -63,7 +63,7 @@ export interface RequestOptions {
 export interface ConnectionEvents {
   notified(method: string, params: JsonObject): void;
   /** A line that the program wrote to stderr, or a log message. */
-  said(line: string): void;
+  logged(line: string): void;
 }
 
 /** How a request failed, and whether it had been sent by then. */
@@ -138,13 +138,13 @@ export interface Upstreams {
     options: Partial<RequestOptions>,
   ): Promise<JsonObject>;
   /** A call that has passed the gate will come: its definition is looked at while its start is being recorded. */
-  ahead(call: Call): void;
+  checkAhead(call: Call): void;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
-  call(call: Call): Promise<UpstreamAnswer>;
+  call(call: Call): Promise<UpstreamResult>;
   /** Work towards a server that is no connection here, such as an API: when there is room, while its breaker is closed. */
   guarded<T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>): Promise<T>;
   /** Facts of the server for those who may know it; null while it has not been reached. */
-  face(server: string): ServerFace | null;
+  facts(server: string): ServerFacts | null;
   /** Told of notifications: `notifications/tools/list_changed` and the like, and `ostiary/connected` once it is reached (again). */
   onNotification(
     listener: (server: string, method: string, params: JsonObject) => void,
@@ -153,12 +153,12 @@ export interface Upstreams {
 }
 
 /** The result as it came, and how often it had to be asked for. */
-export interface UpstreamAnswer {
+export interface UpstreamResult {
   readonly result: JsonObject;
   readonly attempts: number;
 }
 
-export interface ServerFace {
+export interface ServerFacts {
   readonly serverInfo: JsonObject;
   readonly capabilities: JsonObject;
   readonly instructions: string | null;

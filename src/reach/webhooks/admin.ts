@@ -16,10 +16,10 @@ import { actionsOf, TEST_EVENT } from "./events.ts";
 import { testBody } from "./message.ts";
 import { rulesFor } from "./rules.ts";
 import { newSecret, type Secrets } from "./secrets.ts";
-import { changeAfter } from "./delivery-result.ts";
+import { deliveryChange } from "./delivery-result.ts";
 import type { DeliveryView, WebhookView, Webhooks } from "./webhook.ts";
 
-export interface DeskPowers {
+export interface WebhookAdminPowers {
   readonly store: Pick<Store, "webhooks" | "deliveries" | "log">;
   readonly egress: Pick<Egress, "check">;
   readonly privateHosts: readonly string[];
@@ -33,7 +33,7 @@ export interface DeskPowers {
 const MAX_PER_TENANT = 50;
 const NO_RETRY = { waitsMs: [], disableAfterMs: Infinity };
 
-export function createDesk(p: DeskPowers): Webhooks {
+export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
   const { webhooks, deliveries, log } = p.store;
 
   const ours = async (actor: Caller, id: string): Promise<WebhookRow> => {
@@ -103,7 +103,7 @@ export function createDesk(p: DeskPowers): Webhooks {
       const id = p.ids.handle("whk", now);
       const secret = newSecret(p.ids.hex);
       const row: WebhookRow = {
-        ...fresh(id, tenantId, userId, now),
+        ...newWebhook(id, tenantId, userId, now),
         url,
         events,
         description,
@@ -176,7 +176,7 @@ export function createDesk(p: DeskPowers): Webhooks {
       const at = p.now();
       const message = { id: p.ids.handle("msg", at), body: testBody(id, at) };
       const answer = await p.attempt(webhook, message, signal);
-      const change = changeAfter(0, answer, p.now(), 0, NO_RETRY);
+      const change = deliveryChange(0, answer, p.now(), 0, NO_RETRY);
       const row: DeliveryRow = {
         ...message,
         webhookId: id,
@@ -224,7 +224,7 @@ export function createDesk(p: DeskPowers): Webhooks {
 }
 
 /** An endpoint to which nothing has happened yet. */
-export function fresh(id: string, tenantId: string, createdBy: string, now: number) {
+export function newWebhook(id: string, tenantId: string, createdBy: string, now: number) {
   return {
     id,
     tenantId,

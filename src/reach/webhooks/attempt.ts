@@ -17,7 +17,7 @@ export interface AttemptPowers {
   readonly timeoutMs: number;
 }
 
-export interface Answer {
+export interface AttemptResult {
   /** Null when there was no answer. */
   readonly status: number | null;
   readonly error: string | null;
@@ -30,7 +30,7 @@ export type Attempt = (
   webhook: WebhookRow,
   message: Pick<DeliveryRow, "id" | "body">,
   signal: AbortSignal,
-) => Promise<Answer>;
+) => Promise<AttemptResult>;
 
 /** Far more than is kept: a secret that the end cuts in two is not part of that. */
 const ANSWER_BYTES = 4_096;
@@ -53,7 +53,7 @@ export function createAttempt(p: AttemptPowers): Attempt {
       const subject = { rules: rulesFor(webhook, p.privateHosts), signal: either };
       const response = await p.egress.request(request, subject);
       const { status } = response;
-      if (isTaken(status)) {
+      if (isAccepted(status)) {
         await response.body[Symbol.asyncIterator]().return?.();
         return { status, error: null, response: null, retryAfterMs: null };
       }
@@ -62,23 +62,23 @@ export function createAttempt(p: AttemptPowers): Attempt {
         status,
         error: `answered ${status}`,
         response: excerpt,
-        retryAfterMs: wishOf(response, p.now()),
+        retryAfterMs: retryAfterOf(response, p.now()),
       };
     } catch (cause) {
       const error =
         late.aborted && !signal.aborted
           ? `timeout: no answer within ${p.timeoutMs} ms`
-          : wordsOf(cause);
+          : errorText(cause);
       return { status: null, error, response: null, retryAfterMs: null };
     }
   };
 }
 
-export const isTaken = (status: number | null): boolean =>
+export const isAccepted = (status: number | null): boolean =>
   status !== null && status >= 200 && status < 300;
 
 /** Addresses may hold tokens, so they are not repeated; of what is not ours nothing is told. */
-function wordsOf(cause: unknown): string {
+function errorText(cause: unknown): string {
   if (!(cause instanceof AppError)) return "the message could not be sent";
   const { reason, message } = cause.fault;
   if (reason === "egress_blocked")
@@ -86,7 +86,7 @@ function wordsOf(cause: unknown): string {
   return `${reason}: ${message}`;
 }
 
-function wishOf({ headers }: EgressResponse, now: number): number | null {
+function retryAfterOf({ headers }: EgressResponse, now: number): number | null {
   const text = headers["retry-after"]?.trim() ?? "";
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
   const at = Date.parse(text);

@@ -1,10 +1,10 @@
 // Follows the log and turns each event that somebody asked for into a message that waits. One server at a time does.
 import type { DeliveryRow, LogEvent, Store, WebhookRow } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
-import { actionsOf, isTold } from "./events.ts";
+import { actionsOf, isSubscribed } from "./events.ts";
 import { bodyOf, type MessagePowers } from "./message.ts";
 
-export interface CollectPowers extends MessagePowers {
+export interface CollectorPowers extends MessagePowers {
   readonly store: Pick<Store, "log" | "cursors" | "webhooks" | "deliveries">;
   readonly instanceId: string;
   readonly ids: Pick<Ids, "handle">;
@@ -28,7 +28,7 @@ const MAX_PAGES = 20;
 /** Messages that may wait for one endpoint; what comes on top is counted and dropped. */
 const MAX_WAITING = 10_000;
 
-export function createCollector(p: CollectPowers): Collector {
+export function createCollector(p: CollectorPowers): Collector {
   const { log, cursors, webhooks: endpoints, deliveries } = p.store;
   let heldUntil = 0;
   let at: number | null = null;
@@ -56,7 +56,7 @@ export function createCollector(p: CollectPowers): Collector {
     const now = p.now();
     const wanted = webhooks.map((webhook) => ({
       webhook,
-      events: page.filter((event) => isTold(webhook, event)),
+      events: page.filter((event) => isSubscribed(webhook, event)),
     }));
     const asking = wanted.filter(({ events }) => events.length > 0);
     if (asking.length === 0) return;

@@ -1,6 +1,6 @@
 // The endpoint of the settings: a row like the others, made and changed by every start.
 import type { Store } from "../../storage/store/store.ts";
-import { fresh } from "./admin.ts";
+import { newWebhook } from "./admin.ts";
 import type { Secrets } from "./secrets.ts";
 
 export interface ConfiguredPowers {
@@ -38,7 +38,7 @@ export async function applyConfigured(
   const known = await webhooks.get(tenantId, id);
   if (known === null) {
     await webhooks.create({
-      ...fresh(id, tenantId, "system", now),
+      ...newWebhook(id, tenantId, "system", now),
       url,
       events: EVENTS,
       description: "approvals.webhook of the settings",

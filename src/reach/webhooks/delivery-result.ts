@@ -1,6 +1,6 @@
 // What becomes of a message after an attempt.
 import type { DeliveryChange, WebhookDisabled, WebhookRow } from "../../storage/store/store.ts";
-import { isTaken, type Answer } from "./attempt.ts";
+import { isAccepted, type AttemptResult } from "./attempt.ts";
 
 export interface RetryRules {
   /** Waits between attempts; one attempt more than there are waits. */
@@ -12,12 +12,12 @@ export interface RetryRules {
 const GONE = 410;
 /** Each wait is up to this part longer, so that what failed together does not come back together. */
 const JITTER = 0.2;
-const LONGEST_WISH_MS = 86_400_000;
+const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** `random`: from 0 up to 1. */
-export function changeAfter(
+export function deliveryChange(
   attemptsBefore: number,
-  answer: Answer,
+  answer: AttemptResult,
   now: number,
   random: number,
   { waitsMs }: RetryRules,
@@ -30,10 +30,10 @@ export function changeAfter(
     response: answer.response,
     attemptedAt: now,
   };
-  if (isTaken(answer.status)) return { ...told, state: "delivered", nextAt: now };
+  if (isAccepted(answer.status)) return { ...told, state: "delivered", nextAt: now };
   const wait = waitsMs[attempts - 1];
   if (wait === undefined || answer.status === GONE) return { ...told, state: "dead", nextAt: now };
-  const wish = Math.min(answer.retryAfterMs ?? 0, LONGEST_WISH_MS);
+  const wish = Math.min(answer.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   return {
     ...told,
     state: "pending",
@@ -42,13 +42,13 @@ export function changeAfter(
 }
 
 /** Why an endpoint is to be switched off after this answer; null when it is not. */
-export function disabledBy(
+export function disableReason(
   { failingSince }: Pick<WebhookRow, "failingSince">,
-  { status }: Answer,
+  { status }: AttemptResult,
   now: number,
   { disableAfterMs }: RetryRules,
 ): WebhookDisabled | null {
   if (status === GONE) return "gone";
-  if (isTaken(status) || failingSince === null) return null;
+  if (isAccepted(status) || failingSince === null) return null;
   return now - failingSince >= disableAfterMs ? "failing" : null;
 }

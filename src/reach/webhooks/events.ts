@@ -6,18 +6,21 @@ import { HOUSE_ACTIONS } from "../../storage/events/announcements.ts";
 export const TEST_EVENT = "webhook.test";
 
 /** `*` is everything, `approval.*` whatever begins with `approval.`, anything else itself. */
-export function fits(pattern: string, name: string): boolean {
+export function matchesPattern(pattern: string, name: string): boolean {
   if (pattern === "*") return true;
   return pattern.endsWith(".*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
 /** Empty for a pattern that no event has. */
 export const actionsOf = (patterns: readonly string[]): Action[] =>
-  ACTIONS.filter((action) => patterns.some((pattern) => fits(pattern, action)));
+  ACTIONS.filter((action) => patterns.some((pattern) => matchesPattern(pattern, action)));
 
 /** The mode is everybody's; all else stays in its tenant. */
-export function isTold(webhook: WebhookRow, event: LogEvent & { readonly seq: number }): boolean {
+export function isSubscribed(
+  webhook: WebhookRow,
+  event: LogEvent & { readonly seq: number },
+): boolean {
   if (event.seq <= webhook.fromSeq) return false;
   if (event.tenantId !== webhook.tenantId && !HOUSE_ACTIONS.includes(event.action)) return false;
-  return webhook.events.some((pattern) => fits(pattern, event.action));
+  return webhook.events.some((pattern) => matchesPattern(pattern, event.action));
 }

@@ -7,7 +7,7 @@ import type { Ids } from "../../util/ids.ts";
 import { createAttempt } from "./attempt.ts";
 import { createCollector } from "./collector.ts";
 import { applyConfigured, type Configured } from "./configured.ts";
-import { createDesk } from "./admin.ts";
+import { createWebhookAdmin } from "./admin.ts";
 import { createSecrets } from "./secrets.ts";
 import { createSender } from "./sender.ts";
 import type { Webhooks } from "./webhook.ts";
@@ -40,7 +40,7 @@ export interface WebhookPowers {
 }
 
 export interface OpenedWebhooks {
-  readonly desk: Webhooks;
+  readonly admin: Webhooks;
   start(): void;
   close(): Promise<void>;
 }
@@ -121,7 +121,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     timer = setTimeout(look, ms);
     timer.unref();
   };
-  const desk = createDesk({
+  const desk = createWebhookAdmin({
     store,
     egress: p.egress,
     privateHosts: p.privateHosts,
@@ -132,7 +132,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     note: p.note,
   });
   return {
-    desk,
+    admin: desk,
     start: () => plan(LOOK_EVERY_MS),
     async close() {
       stop.abort();

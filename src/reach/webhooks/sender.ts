@@ -6,10 +6,10 @@ import type {
   WebhookDisabled,
   WebhookRow,
 } from "../../storage/store/store.ts";
-import { isTaken, type Attempt } from "./attempt.ts";
-import { changeAfter, disabledBy, type RetryRules } from "./delivery-result.ts";
+import { isAccepted, type Attempt } from "./attempt.ts";
+import { deliveryChange, disableReason, type RetryRules } from "./delivery-result.ts";
 
-export interface SendPowers {
+export interface SenderPowers {
   readonly store: Pick<Store, "webhooks" | "deliveries">;
   readonly attempt: Attempt;
   readonly rules: RetryRules;
@@ -39,7 +39,7 @@ const PER_WEBHOOK = 4;
 const FAILING_AFTER = 3;
 const MAX_UNDER_WAY = 64;
 
-export function createSender(p: SendPowers): Sender {
+export function createSender(p: SenderPowers): Sender {
   const { webhooks, deliveries } = p.store;
   const stop = new AbortController();
   const underWay = new Map<string, Set<Promise<void>>>();
@@ -70,9 +70,9 @@ export function createSender(p: SendPowers): Sender {
       return false;
     }
     const now = p.now();
-    const change = changeAfter(row.attempts, answer, now, p.random(), p.rules);
+    const change = deliveryChange(row.attempts, answer, now, p.random(), p.rules);
     await deliveries.settle(row, until, change);
-    if (isTaken(answer.status)) {
+    if (isAccepted(answer.status)) {
       if (row.type === "approval.requested") await p.presented(approvalIn(row));
       return true;
     }
@@ -84,7 +84,7 @@ export function createSender(p: SendPowers): Sender {
         attempts: change.attempts,
         status: answer.status,
       });
-    const reason = disabledBy(webhook, answer, now, p.rules);
+    const reason = disableReason(webhook, answer, now, p.rules);
     if (reason !== null) await switchOff(webhook, reason);
     return false;
   };

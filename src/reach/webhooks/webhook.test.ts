@@ -1,23 +1,23 @@
 // The parts of webhooks that need no server: patterns, messages, signatures, verdicts, addresses.
 import { expect, test } from "vitest";
 import { isGenuine } from "../../../test/fixtures/webhook-receiver.ts";
-import { judgeUrl } from "../egress/decide-url.ts";
+import { decideUrl } from "../egress/decide-url.ts";
 import type { Action, LogEvent, WebhookRow } from "../../storage/store/store.ts";
 import { createMasker } from "../../util/masker.ts";
-import type { Answer } from "./attempt.ts";
-import { fresh } from "./admin.ts";
-import { actionsOf, fits, isTold } from "./events.ts";
+import type { AttemptResult } from "./attempt.ts";
+import { newWebhook } from "./admin.ts";
+import { actionsOf, matchesPattern, isSubscribed } from "./events.ts";
 import { excerptOf } from "./excerpt.ts";
 import { bodyOf } from "./message.ts";
 import { rulesFor } from "./rules.ts";
 import { createSecrets, newSecret } from "./secrets.ts";
-import { changeAfter, disabledBy } from "./delivery-result.ts";
+import { deliveryChange, disableReason } from "./delivery-result.ts";
 
 const NOW = Date.UTC(2026, 10, 1, 12);
 const RULES = { waitsMs: [5_000, 30_000], disableAfterMs: 5 * 86_400_000 };
 const secrets = createSecrets("server secret");
 const hook = (change: Partial<WebhookRow> = {}): WebhookRow => ({
-  ...fresh("whk_1", "local", "owner", NOW),
+  ...newWebhook("whk_1", "local", "owner", NOW),
   url: "https://hooks.example.com/a",
   events: ["*"],
   description: "",
@@ -38,7 +38,7 @@ const event = (action: Action, body: object, change: Partial<LogEvent> = {}) => 
 });
 const messageOf = (of: LogEvent & { seq: number }) =>
   JSON.parse(bodyOf(of, { linkTo: (id) => `http://console/a/${id}` })) as { data: object };
-const answer = (status: number | null, change: Partial<Answer> = {}): Answer => ({
+const answer = (status: number | null, change: Partial<AttemptResult> = {}): AttemptResult => ({
   status,
   error: null,
   response: null,
@@ -47,22 +47,22 @@ const answer = (status: number | null, change: Partial<Answer> = {}): Answer => 
 });
 
 test("patterns: a name, what begins with one, everything", () => {
-  expect(fits("approval.*", "approval.requested")).toBe(true);
-  expect(fits("approval.*", "approvals.x")).toBe(false);
-  expect(fits("mode.changed", "mode.changed")).toBe(true);
-  expect(fits("mode", "mode.changed")).toBe(false);
-  expect(fits("*", "anything")).toBe(true);
+  expect(matchesPattern("approval.*", "approval.requested")).toBe(true);
+  expect(matchesPattern("approval.*", "approvals.x")).toBe(false);
+  expect(matchesPattern("mode.changed", "mode.changed")).toBe(true);
+  expect(matchesPattern("mode", "mode.changed")).toBe(false);
+  expect(matchesPattern("*", "anything")).toBe(true);
   expect(actionsOf(["tool.execution.d*"])).toEqual([]);
   expect(actionsOf(["tool.execution.*", "tool.execution.denied"])).toContain("tool.execution.held");
 });
 
 test("an event stays in its tenant, but the mode is everybody's", () => {
   const other = { tenantId: "other" };
-  expect(isTold(hook(), event("key.created", {}))).toBe(true);
-  expect(isTold(hook(), event("key.created", {}, other))).toBe(false);
-  expect(isTold(hook(), event("mode.changed", {}, other))).toBe(true);
-  expect(isTold(hook({ events: ["approval.*"] }), event("key.created", {}))).toBe(false);
-  expect(isTold(hook({ fromSeq: 9 }), event("key.created", {}))).toBe(false);
+  expect(isSubscribed(hook(), event("key.created", {}))).toBe(true);
+  expect(isSubscribed(hook(), event("key.created", {}, other))).toBe(false);
+  expect(isSubscribed(hook(), event("mode.changed", {}, other))).toBe(true);
+  expect(isSubscribed(hook({ events: ["approval.*"] }), event("key.created", {}))).toBe(false);
+  expect(isSubscribed(hook({ fromSeq: 9 }), event("key.created", {}))).toBe(false);
 });
 
 test("B09, T49: a message has ids, names and states; never arguments, results or texts of errors", () => {
@@ -167,41 +167,47 @@ test("a kept secret opens for its own row and server alone, and does not show", 
 });
 
 test("after an attempt: taken, again after a longer wait, given up", () => {
-  expect(changeAfter(0, answer(204), NOW, 0, RULES)).toMatchObject({
+  expect(deliveryChange(0, answer(204), NOW, 0, RULES)).toMatchObject({
     state: "delivered",
     attempts: 1,
     lastStatus: 204,
   });
-  expect(changeAfter(0, answer(500), NOW, 0, RULES)).toMatchObject({
+  expect(deliveryChange(0, answer(500), NOW, 0, RULES)).toMatchObject({
     state: "pending",
     nextAt: NOW + 5_000,
   });
-  expect(changeAfter(1, answer(null), NOW, 0.5, RULES)).toMatchObject({
+  expect(deliveryChange(1, answer(null), NOW, 0.5, RULES)).toMatchObject({
     state: "pending",
     nextAt: NOW + 33_000,
   });
-  expect(changeAfter(2, answer(302), NOW, 0, RULES)).toMatchObject({ state: "dead", attempts: 3 });
-  expect(changeAfter(0, answer(410), NOW, 0, RULES)).toMatchObject({ state: "dead", attempts: 1 });
+  expect(deliveryChange(2, answer(302), NOW, 0, RULES)).toMatchObject({
+    state: "dead",
+    attempts: 3,
+  });
+  expect(deliveryChange(0, answer(410), NOW, 0, RULES)).toMatchObject({
+    state: "dead",
+    attempts: 1,
+  });
 });
 
 test("Retry-After makes a wait longer, never shorter, and has an end", () => {
   const wait = (retryAfterMs: number) =>
-    changeAfter(0, answer(429, { retryAfterMs }), NOW, 0, RULES).nextAt - NOW;
+    deliveryChange(0, answer(429, { retryAfterMs }), NOW, 0, RULES).nextAt - NOW;
   expect([wait(1_000), wait(60_000), wait(10 * 86_400_000)]).toEqual([5_000, 60_000, 86_400_000]);
 });
 
 test("an endpoint is switched off when it is gone, or has taken nothing for days", () => {
   const since = (days: number) => hook({ failingSince: NOW - days * 86_400_000 });
-  expect(disabledBy(hook(), answer(410), NOW, RULES)).toBe("gone");
-  expect(disabledBy(hook(), answer(500), NOW, RULES)).toBeNull();
-  expect(disabledBy(since(4.9), answer(500), NOW, RULES)).toBeNull();
-  expect(disabledBy(since(5), answer(null), NOW, RULES)).toBe("failing");
-  expect(disabledBy(since(5), answer(200), NOW, RULES)).toBeNull();
+  expect(disableReason(hook(), answer(410), NOW, RULES)).toBe("gone");
+  expect(disableReason(hook(), answer(500), NOW, RULES)).toBeNull();
+  expect(disableReason(since(4.9), answer(500), NOW, RULES)).toBeNull();
+  expect(disableReason(since(5), answer(null), NOW, RULES)).toBe("failing");
+  expect(disableReason(since(5), answer(200), NOW, RULES)).toBeNull();
 });
 
 test("T10: only public places over https, and private ones that the operator named", () => {
   const verdict = (url: string, origin: WebhookRow["origin"] = "api") =>
-    judgeUrl(url, rulesFor({ url, origin }, ["127.0.0.1:8080", "hooks.internal:443"])).kind;
+    decideUrl(url, rulesFor({ url, origin }, ["127.0.0.1:8080", "hooks.internal:443"])).kind;
   for (const url of [
     "https://hooks.example.com/a?b=c",
     "https://hooks.example.com:8443/",

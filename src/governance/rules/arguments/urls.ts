@@ -2,7 +2,7 @@
 import type { Json } from "../../../contract/call.ts";
 import type { EgressRules } from "../../../reach/egress/egress.ts";
 import { hostMatches } from "../../../reach/egress/hosts.ts";
-import { judgeUrl as decide } from "../../../reach/egress/decide-url.ts";
+import { decideUrl as decide } from "../../../reach/egress/decide-url.ts";
 import type { Effects, Touch } from "../../../contract/tool.ts";
 import { quote } from "../../../util/quote.ts";
 import type { HostOverride, HostRules } from "../files/hosts.ts";

@@ -11,19 +11,19 @@ import {
 } from "../../../storage/store/store.ts";
 import { CATEGORIES } from "../../../contract/tool.ts";
 import { applyConfigured, type Configured } from "./configured.ts";
-import { invalid, reachOf, settingsOf, type ResolveProgram } from "./input.ts";
-import { createDeciding } from "./tool-admin.ts";
-import { reachFault, serverView, toolViews } from "./views.ts";
+import { invalid, readTransport, readSettings, type ResolveProgram } from "./input.ts";
+import { createToolAdmin } from "./tool-admin.ts";
+import { unreachableFault, serverView, toolViews } from "./views.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
 import { isServerName, TakenNames } from "../definitions/names.ts";
-import { judgeOffer } from "../definitions/assess.ts";
-import type { Linking } from "./tool-links.ts";
+import { assessOffer } from "../definitions/assess.ts";
+import type { ToolLinks } from "./tool-links.ts";
 import type { Review } from "../definitions/review.ts";
-import type { ImportedEntry, NewServer, ServerAdmin, Tried } from "./server-admin.ts";
+import type { ImportedEntry, NewServer, ServerAdmin, ServerCheck } from "./server-admin.ts";
 import type { Upstreams } from "../upstream.ts";
 
 export interface ServerAdminPowers {
-  readonly linking: Linking;
+  readonly links: ToolLinks;
   readonly store: Pick<Store, "servers" | "serverTools" | "capsules">;
   readonly upstreams: Pick<
     Upstreams,
@@ -47,11 +47,11 @@ export interface ServerAdminPowers {
 }
 
 export interface OpenedServerAdmin {
-  readonly desk: ServerAdmin;
+  readonly admin: ServerAdmin;
   /** Makes the servers of the settings and takes over all as the store has them; changes of other instances too, from now on. */
   start(): Promise<void>;
   /** Looks at what a server offers as soon as nobody has asked for it for a moment: it says that it changed, or a call saw it. */
-  lookSoon(server: string): void;
+  checkSoon(server: string): void;
   close(): void;
 }
 
@@ -65,7 +65,7 @@ const CHANGED = /^notifications\/(?:tools|resources|prompts)\/list_changed$/;
 export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
   const { servers, serverTools } = p.store;
   const waiting = new Map<string, NodeJS.Timeout>();
-  const { linking } = p;
+  const { links: linking } = p;
 
   const applied = async (): Promise<void> => p.upstreams.apply(await servers.list());
   /** Here at once, then everywhere. */
@@ -104,17 +104,17 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
         row.name,
         AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
       );
-      return { rows: await p.review.seen(row, definitions), fault: null };
+      return { rows: await p.review.recordOffer(row, definitions), fault: null };
     } catch (cause) {
       if (signal.aborted) throw cause;
-      return { rows: await serverTools.list(row.name), fault: reachFault(row, cause) };
+      return { rows: await serverTools.list(row.name), fault: unreachableFault(row, cause) };
     }
   };
   const tried = async (
     row: ServerRow,
     signal: AbortSignal,
     notes: readonly string[] = [],
-  ): Promise<Tried> => {
+  ): Promise<ServerCheck> => {
     const { rows, fault } = row.enabled
       ? await look(row, signal)
       : { rows: await serverTools.list(row.name), fault: null };
@@ -149,14 +149,14 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
         `at most ${MAX_PER_TENANT} servers per tenant, and there are as many`,
         { remedy: "remove one that nobody needs" },
       );
-    const { transport, secrets, notes } = await reachOf(made.transport, p.resolveProgram);
+    const { transport, secrets, notes } = await readTransport(made.transport, p.resolveProgram);
     const now = p.now();
     const row: ServerRow = {
       name: made.name,
       tenantId: actor.tenantId,
       description: made.description ?? "",
       transport,
-      settings: settingsOf(made.settings),
+      settings: readSettings(made.settings),
       enabled: made.enabled ?? true,
       origin: "api",
       createdBy: actor.userId,
@@ -176,7 +176,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
     secrets: Readonly<Record<string, string>>,
     notes: readonly string[],
     signal: AbortSignal,
-  ): Promise<Tried> => {
+  ): Promise<ServerCheck> => {
     try {
       await seal(row, secrets);
       await p.upstreams.apply([...(await servers.list()), row]);
@@ -185,7 +185,10 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
         AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
       );
       const rows = definitions.map((definition) =>
-        judgeOffer({ server: row.name, definition, former: null, at: p.now() }, new TakenNames([])),
+        assessOffer(
+          { server: row.name, definition, former: null, at: p.now() },
+          new TakenNames([]),
+        ),
       );
       const views = rows.map((one, at) => ({
         ...one,
@@ -202,7 +205,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
       if (signal.aborted) throw cause;
       return {
         server: serverView(row, p.upstreams.health(row.name), []),
-        fault: reachFault(row, cause),
+        fault: unreachableFault(row, cause),
         tools: [],
         notes,
       };
@@ -213,7 +216,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
     }
   };
 
-  const add = async (actor: Caller, made: NewServer, signal: AbortSignal): Promise<Tried> => {
+  const add = async (actor: Caller, made: NewServer, signal: AbortSignal): Promise<ServerCheck> => {
     const { row, secrets, notes } = await rowOf(actor, made);
     if (made.dryRun) return rehearse(row, secrets, notes, signal);
     try {
@@ -244,12 +247,13 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
     },
     async update(actor, name, { transport, settings, ...edit }, signal) {
       const before = await changeable(actor, name);
-      const reach = transport === undefined ? null : await reachOf(transport, p.resolveProgram);
+      const reach =
+        transport === undefined ? null : await readTransport(transport, p.resolveProgram);
       if (reach) await seal(before, reach.secrets);
       const given = {
         ...edit,
         ...(reach ? { transport: reach.transport } : {}),
-        ...(settings ? { settings: settingsOf(settings, before.settings) } : {}),
+        ...(settings ? { settings: readSettings(settings, before.settings) } : {}),
       };
       const change = Object.fromEntries(
         Object.entries(given).filter(([, value]) => value !== undefined),
@@ -265,7 +269,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
         auditOf(after, { how: Object.keys(change).sort().join(", ") }),
       );
       await changed();
-      await p.review.placed(after);
+      await p.review.registerTools(after);
       return tried(after, signal, reach?.notes ?? []);
     },
     async remove(actor, name) {
@@ -273,7 +277,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
       const tools = await serverTools.list(name);
       const view = serverView(row, p.upstreams.health(name), tools);
       // Nobody can call them from here on; should the rest fail it can be done again.
-      await p.review.dropped(name);
+      await p.review.unregisterTools(name);
       await linking.unlink(
         actor,
         tools.map((tool) => tool.name),
@@ -293,15 +297,15 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
       await p.upstreams.restart(name);
       return tried(row, signal);
     },
-    look: async (actor, name, signal) => tried(await ours(actor, name), signal),
+    check: async (actor, name, signal) => tried(await ours(actor, name), signal),
     logs: async (actor, name) => p.upstreams.logs((await ours(actor, name)).name),
-    ...createDeciding({
+    ...createToolAdmin({
       store: p.store,
       review: p.review,
-      linking,
+      links: linking,
       now: p.now,
       note: p.note,
-      ours,
+      ownServer: ours,
     }),
 
     async import(actor, text, { only, ...box }, signal) {
@@ -402,12 +406,12 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
     }),
   ];
   return {
-    desk,
+    admin: desk,
     async start() {
       await applyConfigured(p.configured, p);
       await applied();
     },
-    lookSoon,
+    checkSoon: lookSoon,
     close() {
       for (const end of ends) end();
       for (const timer of waiting.values()) clearTimeout(timer);

@@ -7,9 +7,9 @@ import type { Action, ServerRow, ServerTransport, Store } from "../../../storage
 import { canonicalJson } from "../../../util/json.ts";
 import type { ServerConfig } from "../config.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
-import { reachOf, settingsOf, type ResolveProgram } from "./input.ts";
+import { readTransport, readSettings, type ResolveProgram } from "./input.ts";
 import { isServerName } from "../definitions/names.ts";
-import type { Linking } from "./tool-links.ts";
+import type { ToolLinks } from "./tool-links.ts";
 import { credentialName } from "../credentials/plain-secrets.ts";
 import type { Review } from "../definitions/review.ts";
 import type { TransportInput } from "./server-admin.ts";
@@ -27,7 +27,7 @@ export interface ConfiguredPowers {
   readonly store: Pick<Store, "servers" | "serverTools">;
   readonly credentials: Pick<OpenedCredentials, "put" | "of">;
   readonly review: Pick<Review, "placed" | "dropped">;
-  readonly linking: Pick<Linking, "unlink">;
+  readonly links: Pick<ToolLinks, "unlink">;
   readonly resolveProgram: ResolveProgram;
   readonly removeFolders: (server: string) => Promise<void>;
   readonly now: () => number;
@@ -66,7 +66,7 @@ export async function applyConfigured(
         { remedy: "give it another name" },
       );
     const at = p.now();
-    const settings = settingsOf(
+    const settings = readSettings(
       { timeoutMs: config.timeout * 1000, credentials: config.credentials },
       before?.settings,
     );
@@ -86,7 +86,7 @@ export async function applyConfigured(
     else if (isNews) await p.store.servers.update(name, { ...facts, updatedAt: at });
     await seal(row, values);
     if (!isNews) return;
-    await p.review.placed(row);
+    await p.review.registerTools(row);
     await p.note(
       before === null ? "upstream.added" : "upstream.changed",
       { tenantId, userId: "system" },
@@ -112,7 +112,7 @@ export async function applyConfigured(
         return { argv, folders: [] };
       }
     };
-    return { transport: (await reachOf(input, resolveProgram)).transport, values };
+    return { transport: (await readTransport(input, resolveProgram)).transport, values };
   }
 
   /** Only what differs is sealed again: another credential means other connections. */
@@ -143,8 +143,8 @@ export async function applyConfigured(
 
   async function removed(row: ServerRow): Promise<void> {
     const tools = await p.store.serverTools.list(row.name);
-    await p.review.dropped(row.name);
-    await p.linking.unlink(
+    await p.review.unregisterTools(row.name);
+    await p.links.unlink(
       operator(row.tenantId),
       tools.map(({ name }) => name),
     );

@@ -51,7 +51,7 @@ const HOST =
   /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
 const QUERY = /^query:[A-Za-z0-9_.~-]{1,64}$/;
 
-export async function reachOf(
+export async function readTransport(
   input: TransportInput,
   resolveProgram: ResolveProgram,
 ): Promise<Reach> {
@@ -230,7 +230,7 @@ function urlFaults(text: string, faults: FieldFault[]): void {
     });
 }
 
-export function settingsOf(
+export function readSettings(
   given: SettingsInput | undefined,
   former: ServerSettings = DEFAULT_SETTINGS,
 ): ServerSettings {

@@ -6,7 +6,7 @@ import type { ServerLogins } from "../credentials/credentials.ts";
 import { clientDocument, type LoggedOut } from "../oauth/index.ts";
 
 /** What became of an answer that a browser brought. */
-type Answered =
+type LoginResult =
   | { readonly kind: "done"; readonly server: string; readonly issuer: string }
   /** Nobody is signed in there: the person has to say that it is theirs. */
   | {
@@ -17,11 +17,11 @@ type Answered =
       readonly everybody: boolean;
     };
 
-export interface LoginDesk {
+export interface LoginAdmin {
   /** Everybody's login is begun by administrators, one's own by whoever may see the server's tools. */
   begin(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<URL>;
   /** `by`: who is signed in where the answer came from; `confirmed`: nobody is, and the person has agreed. */
-  answer(answer: URLSearchParams, by: Caller | null, confirmed: boolean): Promise<Answered>;
+  answer(answer: URLSearchParams, by: Caller | null, confirmed: boolean): Promise<LoginResult>;
   /** When the login was made that is used for the actor; null: there is none. */
   since(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<number | null>;
   /** False: there was none. */
@@ -31,7 +31,7 @@ export interface LoginDesk {
   document(): object | null;
 }
 
-interface LoginDeskPowers {
+interface LoginAdminPowers {
   readonly servers: Pick<UpstreamStore["servers"], "get">;
   readonly logins: ServerLogins;
   readonly addresses: { redirectUrl(): string; documentUrl(): string | null };
@@ -41,10 +41,10 @@ interface LoginDeskPowers {
     body: JsonObject,
   ) => Promise<void>;
   /** It may be reached now, and offer something. */
-  readonly lookSoon: (server: string) => void;
+  readonly checkSoon: (server: string) => void;
 }
 
-export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
+export function createLoginAdmin(p: LoginAdminPowers): LoginAdmin {
   const { servers, logins } = p;
   const isAdmin = (actor: Caller, row: ServerRow): boolean =>
     actor.role === "admin" && row.tenantId === actor.tenantId;
@@ -107,7 +107,7 @@ export function createLoginDesk(p: LoginDeskPowers): LoginDesk {
         { tenantId: server.tenantId, userId: startedBy },
         { change: "login", issuer: ended.issuer },
       );
-      p.lookSoon(server.name);
+      p.checkSoon(server.name);
       return { kind: "done", server: server.name, issuer: ended.issuer };
     },
     since: async (actor, name, sees) => logins.since(await rowFor(actor, name, sees), actor.userId),

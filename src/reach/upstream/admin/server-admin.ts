@@ -92,7 +92,7 @@ export interface ServerView {
 }
 
 /** After something was tried that needs the server: what came of it, and what it offers. */
-export interface Tried {
+export interface ServerCheck {
   readonly server: ServerView;
   /** Why it could not be reached or listed; null when it could. */
   readonly fault: Fault | null;
@@ -161,7 +161,7 @@ export interface ImportedEntry {
   /** What it is called in the file. */
   readonly called: string;
   /** Null: it could not be added, and `fault` says why. */
-  readonly tried: Tried | null;
+  readonly tried: ServerCheck | null;
   readonly fault: Fault | null;
   /** Credentials that it refers to and the file gives no value for. */
   readonly needs: readonly string[];
@@ -171,15 +171,15 @@ export interface ImportedEntry {
 
 /** All of the actor's tenant, by administrators alone. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, CONFLICT. */
 export interface ServerAdmin {
-  add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<Tried>;
+  add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<ServerCheck>;
   list(actor: Caller): Promise<readonly ServerView[]>;
   get(actor: Caller, name: string): Promise<ServerView>;
-  update(actor: Caller, name: string, edit: ServerEdit, signal: AbortSignal): Promise<Tried>;
+  update(actor: Caller, name: string, edit: ServerEdit, signal: AbortSignal): Promise<ServerCheck>;
   remove(actor: Caller, name: string): Promise<ServerView>;
   /** Connects anew and looks at what it offers. */
-  restart(actor: Caller, name: string, signal: AbortSignal): Promise<Tried>;
+  restart(actor: Caller, name: string, signal: AbortSignal): Promise<ServerCheck>;
   /** Looks at what it offers, over the connection there is. */
-  look(actor: Caller, name: string, signal: AbortSignal): Promise<Tried>;
+  check(actor: Caller, name: string, signal: AbortSignal): Promise<ServerCheck>;
   logs(actor: Caller, name: string): Promise<readonly string[]>;
   tools(actor: Caller, name: string): Promise<readonly ServerToolView[]>;
   tool(actor: Caller, name: string, tool: string): Promise<ServerToolDetails>;

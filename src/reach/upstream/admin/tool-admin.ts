@@ -12,28 +12,28 @@ import type {
 import { RISKS } from "../../../contract/tool.ts";
 import { nearest } from "../../../util/nearest.ts";
 import { toolView, toolViews } from "./views.ts";
-import { diffOf, textOf } from "../definitions/diff.ts";
-import { propose } from "../definitions/propose-terms.ts";
-import type { Linking } from "./tool-links.ts";
+import { diffDefinitions, definitionText } from "../definitions/diff.ts";
+import { proposeTerms } from "../definitions/propose-terms.ts";
+import type { ToolLinks } from "./tool-links.ts";
 import type { Review } from "../definitions/review.ts";
 import type { Approval, ServerAdmin, ServerToolDetails } from "./server-admin.ts";
 
-export interface DecidingPowers {
+export interface ToolAdminPowers {
   readonly store: Pick<Store, "serverTools" | "capsules">;
   readonly review: Review;
-  readonly linking: Linking;
+  readonly links: ToolLinks;
   readonly now: () => number;
   readonly note: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
   /** The actor's own server of this name, or a fault. */
-  readonly ours: (actor: Caller, name: string) => Promise<ServerRow>;
+  readonly ownServer: (actor: Caller, name: string) => Promise<ServerRow>;
 }
 
-type Deciding = Pick<ServerAdmin, "tools" | "tool" | "approve" | "reject" | "rollback">;
+type ToolAdmin = Pick<ServerAdmin, "tools" | "tool" | "approve" | "reject" | "rollback">;
 
 const MIN_PIN = 8;
 const MAX_CAPSULES = 1_000;
 
-export function createDeciding(p: DecidingPowers): Deciding {
+export function createToolAdmin(p: ToolAdminPowers): ToolAdmin {
   const { serverTools } = p.store;
   const versionOf = async (row: ServerToolRow, pin: string): Promise<ServerToolVersion> => {
     const version = await serverTools.version(row.server, row.name, pin);
@@ -48,12 +48,12 @@ export function createDeciding(p: DecidingPowers): Deciding {
 
   return {
     async tools(actor, name) {
-      const server = await p.ours(actor, name);
+      const server = await p.ownServer(actor, name);
       return toolViews(p.store, await serverTools.list(server.name));
     },
 
     async tool(actor, name, tool) {
-      const server = await p.ours(actor, name);
+      const server = await p.ownServer(actor, name);
       const [row] = chosen(server, await serverTools.list(server.name), [tool]);
       if (!row) throw unknownTool(server, tool, []);
       const { definition } = await versionOf(row, row.seenPin);
@@ -65,10 +65,10 @@ export function createDeciding(p: DecidingPowers): Deciding {
       const capsules = await p.store.capsules.list(actor.tenantId, { limit: MAX_CAPSULES });
       const details: ServerToolDetails = {
         ...toolView(row, definition),
-        text: textOf(definition),
+        text: definitionText(definition),
         definition,
-        diff: approved === null ? [] : diffOf(approved.definition, definition),
-        proposed: propose(definition),
+        diff: approved === null ? [] : diffDefinitions(approved.definition, definition),
+        proposed: proposeTerms(definition),
         versions: versions.map(({ pin, firstSeenAt, approvedAt, approvedBy }) => ({
           pin,
           firstSeenAt,
@@ -87,13 +87,13 @@ export function createDeciding(p: DecidingPowers): Deciding {
     },
 
     async approve(actor, name, approval) {
-      const server = await p.ours(actor, name);
+      const server = await p.ownServer(actor, name);
       const { grant = "members" } = approval;
       const wanted = wantedOf(server, await serverTools.list(server.name), approval);
       for (const row of wanted) assertApprovable(row, approval);
       if (wanted.length === 0) return { tools: [], capsules: [], grant };
       // Rights and places first: while nobody has said yes they open nothing.
-      const capsules = await p.linking.link(
+      const capsules = await p.links.link(
         actor,
         wanted.map((row) => row.name),
         { capsules: approval.capsules, grant },
@@ -143,7 +143,7 @@ export function createDeciding(p: DecidingPowers): Deciding {
     },
 
     async reject(actor, name, tools, reason) {
-      const server = await p.ours(actor, name);
+      const server = await p.ownServer(actor, name);
       const rows = await p.review.decide(server, (known) => {
         const now = chosen(server, known, tools);
         const decided = now.map((row): ServerToolRow => {
@@ -176,7 +176,7 @@ export function createDeciding(p: DecidingPowers): Deciding {
     },
 
     async rollback(actor, name, tool, pin) {
-      const server = await p.ours(actor, name);
+      const server = await p.ownServer(actor, name);
       const [row] = await p.review.decide(server, async (known) => {
         const [now] = chosen(server, known, [tool]);
         if (!now) throw unknownTool(server, tool, []);
@@ -223,10 +223,10 @@ export function createDeciding(p: DecidingPowers): Deciding {
     if (row.approvedPin === null || row.approvedPin === row.seenPin)
       return { ...row.terms, ...said };
     const former = await serverTools.version(row.server, row.name, row.approvedPin);
-    const now = propose(version.definition);
+    const now = proposeTerms(version.definition);
     const graver =
       former !== null &&
-      rank(now) > rank(propose(former.definition)) &&
+      rank(now) > rank(proposeTerms(former.definition)) &&
       rank(now) > rank(row.terms);
     return {
       ...row.terms,

@@ -4,7 +4,7 @@ import type { Caller } from "../../../contract/call.ts";
 /** members: everybody of the tenant may execute it; none: only its administrators configure it, rights are given one by one. */
 export type Grant = "members" | "none";
 
-export interface Linking {
+export interface ToolLinks {
   /** Ids of the capsules that hold the tools afterwards. Without `capsules`: those with every native tool, and the default one. */
   link(
     actor: Caller,

@@ -52,7 +52,7 @@ export async function toolViews(
 }
 
 /** Why a server could not be reached or listed, in the words of every other fault. */
-export function reachFault(
+export function unreachableFault(
   { name, transport }: Pick<ServerRow, "name" | "transport">,
   cause: unknown,
 ): Fault {

@@ -4,38 +4,38 @@ import type { Call, Json, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { ATTR, SPAN } from "../../../telemetry/names.ts";
 import type { Route, Tool } from "../../../contract/tool.ts";
-import { asidesOf } from "../messages/side-messages.ts";
-import type { Handle, UpstreamsPowers } from "../manager.ts";
-import type { Seen } from "../definitions/checks.ts";
+import { sideMessageOptions } from "../messages/side-messages.ts";
+import type { ServerHandle, UpstreamsPowers } from "../manager.ts";
+import type { OfferedTools } from "../definitions/checks.ts";
 import type { Lease } from "./pool.ts";
 import type { Resilience } from "../resilience.ts";
-import { UpstreamFault, type Connection, type UpstreamAnswer } from "../upstream.ts";
+import { UpstreamFault, type Connection, type UpstreamResult } from "../upstream.ts";
 
 type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
-  readonly glances: Glances;
+  readonly earlyChecks: EarlyChecks;
 };
 
 /** Looks that were begun for a call before it could run. */
-export interface Glances {
-  take(call: Call, handle: Handle): void;
+export interface EarlyChecks {
+  start(call: Call, handle: ServerHandle): void;
   /** What it showed, where it was on this very connection; a second attempt looks anew. */
-  use(call: Call, lease: Lease): Promise<Seen> | null;
+  take(call: Call, lease: Lease): Promise<OfferedTools> | null;
 }
 
-interface Glance {
+interface EarlyCheck {
   readonly connection: Connection;
-  readonly seen: Promise<Seen>;
+  readonly offered: Promise<OfferedTools>;
 }
 
-export function createGlances(): Glances {
-  const taken = new WeakMap<Call, { glance: Glance | null }>();
+export function createEarlyChecks(): EarlyChecks {
+  const taken = new WeakMap<Call, { glance: EarlyCheck | null }>();
   return {
-    take(call, handle) {
-      if (call.tool?.route?.method !== "tools/call" || canBeAsked(call)) return;
-      const place: { glance: Glance | null } = { glance: null };
+    start(call, handle) {
+      if (call.tool?.route?.method !== "tools/call" || canAnswerQuestions(call)) return;
+      const place: { glance: EarlyCheck | null } = { glance: null };
       taken.set(call, place);
-      const look = ({ connection, looks, release }: Lease): void => {
-        place.glance = { connection, seen: looks.fresh(handle.row.settings.recheckMs) };
+      const look = ({ connection, checks: looks, release }: Lease): void => {
+        place.glance = { connection, offered: looks.fresh(handle.row.settings.recheckMs) };
         release();
       };
       const lease = handle.pool.lease(call.caller.userId, false);
@@ -43,10 +43,10 @@ export function createGlances(): Glances {
       if (lease instanceof Promise) lease.then(look, () => undefined);
       else look(lease);
     },
-    use(call, { connection }) {
+    take(call, { connection }) {
       const glance = taken.get(call)?.glance;
       taken.delete(call);
-      return glance?.connection === connection ? glance.seen : null;
+      return glance?.connection === connection ? glance.offered : null;
     },
   };
 }
@@ -54,27 +54,27 @@ export function createGlances(): Glances {
 /** What a server may ask the caller's client for. */
 const ASKABLE = ["elicitation", "sampling", "roots"] as const;
 
-export function callUpstream(call: Call, handle: Handle, p: Powers): Promise<UpstreamAnswer> {
+export function callUpstream(call: Call, handle: ServerHandle, p: Powers): Promise<UpstreamResult> {
   const { tool } = call;
   if (!tool?.route) throw new AppError("UNSUPPORTED_PROVIDER", "mcp", "this tool has no server");
   const { route } = tool;
-  const run = (guard: Resilience): Promise<UpstreamAnswer> =>
-    guard.run(() => attempts(call, tool, route, handle, p), call.signal);
+  const run = (guard: Resilience): Promise<UpstreamResult> =>
+    guard.run(() => callWithRetry(call, tool, route, handle, p), call.signal);
   return handle.guard ? run(handle.guard) : handle.resilience.then(run);
 }
 
-function attempts(
+function callWithRetry(
   call: Call,
   tool: Tool,
   route: Route,
-  handle: Handle,
+  handle: ServerHandle,
   p: Powers,
-): Promise<UpstreamAnswer> {
-  return attempt(call, route, handle, p).then(
+): Promise<UpstreamResult> {
+  return callOnce(call, route, handle, p).then(
     (result) => ({ result, attempts: 1 }),
     async (cause: unknown) => {
       if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
-      return { result: await attempt(call, route, handle, p), attempts: 2 };
+      return { result: await callOnce(call, route, handle, p), attempts: 2 };
     },
   );
 }
@@ -88,17 +88,22 @@ function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
   );
 }
 
-async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Promise<JsonObject> {
+async function callOnce(
+  call: Call,
+  route: Route,
+  handle: ServerHandle,
+  p: Powers,
+): Promise<JsonObject> {
   const { settings } = handle.row;
-  const leased = handle.pool.lease(call.caller.userId, canBeAsked(call));
+  const leased = handle.pool.lease(call.caller.userId, canAnswerQuestions(call));
   const lease = leased instanceof Promise ? await leased : leased;
   try {
     if (route.method === "tools/call") {
-      let seen: Seen;
+      let seen: OfferedTools;
       try {
-        seen = await (p.glances.use(call, lease) ?? lease.looks.fresh(settings.recheckMs));
+        seen = await (p.earlyChecks.take(call, lease) ?? lease.checks.fresh(settings.recheckMs));
       } catch (cause) {
-        throw unseen(cause, lease);
+        throw checkFailure(cause, lease);
       }
       assertUnchanged(seen, route, p);
     }
@@ -113,15 +118,15 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
           signal: call.signal,
           timeoutMs: call.timeoutMs,
           maxResultBytes: settings.maxResultBytes,
-          ...asidesOf(call, route.server, p.cleaned),
+          ...sideMessageOptions(call, route.server, p.cleaned),
         },
       );
       span.end({}, result["isError"] === true ? "tool_error" : undefined);
-      lease.went(null);
+      lease.reportResult(null);
       return result;
     } catch (cause) {
       span.end({}, cause instanceof UpstreamFault ? cause.kind : "unexpected");
-      lease.went(cause);
+      lease.reportResult(cause);
       if (cause instanceof UpstreamFault && cause.kind === "session_lost") lease.discard();
       throw cause;
     }
@@ -131,14 +136,14 @@ async function attempt(call: Call, route: Route, handle: Handle, p: Powers): Pro
 }
 
 /** Before anything goes out, so whatever happened here has not happened to the call. */
-function unseen(cause: unknown, lease: Lease): unknown {
+function checkFailure(cause: unknown, lease: Lease): unknown {
   if (!(cause instanceof UpstreamFault)) return cause;
   if (cause.kind === "session_lost") lease.discard();
-  lease.went(cause);
+  lease.reportResult(cause);
   return new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
 }
 
-function assertUnchanged(seen: Seen, route: Route, { onDrift }: Powers): void {
+function assertUnchanged(seen: OfferedTools, route: Route, { onDrift }: Powers): void {
   if (seen.pin(route.name) === route.pin) return;
   onDrift(route.server);
   throw new AppError(
@@ -164,6 +169,6 @@ function paramsOf(
     : { ...call.arguments, _meta: meta };
 }
 
-function canBeAsked({ client }: Call): boolean {
+function canAnswerQuestions({ client }: Call): boolean {
   return client !== null && ASKABLE.some((kind) => client.capabilities[kind] !== undefined);
 }

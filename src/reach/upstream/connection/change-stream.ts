@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../../contract/call.ts";
 import { isObject } from "./faults.ts";
 
-export interface Notices {
+export interface ChangeStream {
   /** Notices of one resource too; what the legacy era does with `resources/subscribe`. */
   subscribe(uri: string): void;
   unsubscribe(uri: string): void;
@@ -15,7 +15,7 @@ const [FIRST_WAIT_MS, LAST_WAIT_MS] = [1_000, 60_000];
 const ACK_MS = 10_000;
 const MAX_RESOURCES = 1_000;
 
-export function openNotices(client: Client, capabilities: JsonObject): Notices {
+export function openChangeStream(client: Client, capabilities: JsonObject): ChangeStream {
   const resources = new Set<string>();
   const closing = new AbortController();
   let current: McpSubscription | null = null;

@@ -2,11 +2,11 @@
 import type { Egress } from "../../egress/egress.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { openConnection } from "./connection.ts";
-import { faultOf } from "./faults.ts";
+import { toUpstreamFault } from "./faults.ts";
 import { openWire } from "./wire.ts";
 import { openDirect } from "../http/direct.ts";
 import { openHttp, type HttpTransport } from "../http/http.ts";
-import { createIntake } from "../http/read-budget.ts";
+import { createReadBudget } from "../http/read-budget.ts";
 import { START_MS } from "./pool.ts";
 import type { StdioTransport } from "../stdio/stdio.ts";
 import {
@@ -15,11 +15,11 @@ import {
   type ConnectionEvents,
   type Credential,
 } from "../upstream.ts";
-import type { Verdicts } from "./era-cache.ts";
+import type { EraCache } from "./era-cache.ts";
 
 export interface ConnectPowers {
   readonly egress: Egress;
-  readonly verdicts: Verdicts;
+  readonly eras: EraCache;
   /** Starts the program; what it says is a transport. */
   readonly openStdio: (
     row: ServerRow,
@@ -66,7 +66,7 @@ async function overHttp(
     sent: (mark: string) => wire.sent(mark),
     failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault),
   };
-  const intake = createIntake(events.said, () => performance.now());
+  const intake = createReadBudget(events.logged, () => performance.now());
   const http = await openHttp(row, credential, watch, intake, powers.egress);
   const wire = openWire(http.transport, events, kind);
   const isPlain = !(credential.oauth && "dpop" in credential.oauth && credential.oauth.dpop);
@@ -76,8 +76,8 @@ async function overHttp(
     signal,
     // The transport of 2024 knows nothing newer.
     ...(kind === "sse"
-      ? { prior: { kind: "legacy" }, keep: () => undefined, drop: () => undefined }
-      : memory(row, credential, powers)),
+      ? { knownEra: { kind: "legacy" }, rememberEra: () => undefined, forgetEra: () => undefined }
+      : eraMemory(row, credential, powers)),
     direct:
       kind === "http" && isPlain
         ? (version) =>
@@ -87,7 +87,7 @@ async function overHttp(
               credential,
               pool: http.pool,
               events,
-              intake,
+              budget: intake,
               maxBytes: row.settings.maxResultBytes,
             })
         : null,
@@ -109,7 +109,7 @@ async function overStdio(
         interactive,
         signal,
         handshakeMs: START_MS,
-        ...memory(row, credential, powers),
+        ...eraMemory(row, credential, powers),
         direct: null,
         close: () => transport.close(),
       });
@@ -123,25 +123,25 @@ async function overStdio(
     return await attempt();
   } catch (cause) {
     if (!(cause instanceof EndedByProbe) || signal.aborted) throw cause;
-    powers.verdicts.keep(row, credential.id, { kind: "legacy" });
+    powers.eras.set(row, credential.id, { kind: "legacy" });
     return attempt();
   }
 }
 
 /** Some programs of the legacy era end when they are asked anything before `initialize`. */
 class EndedByProbe extends UpstreamFault {
-  constructor(cause: unknown, transport: Spoken) {
+  constructor(cause: unknown, transport: EndedProgram) {
     const { kind, message } = withLastWords(cause, transport);
     super(kind, message, { dispatched: false, cause });
   }
 }
 
-type Spoken = Pick<StdioTransport, "endReason" | "hasEnded" | "lastWords">;
+type EndedProgram = Pick<StdioTransport, "endReason" | "hasEnded" | "lastWords">;
 
 /** Why it ended, and what it said, tell more than that its answer did not come. */
-function withLastWords(cause: unknown, program: Spoken): UpstreamFault {
+function withLastWords(cause: unknown, program: EndedProgram): UpstreamFault {
   const { endReason, hasEnded, lastWords } = program;
-  const fault = faultOf(cause, false);
+  const fault = toUpstreamFault(cause, false);
   const late = `it did not answer within ${START_MS / 1_000} s of its start`;
   const why = (hasEnded ? endReason : null) ?? (fault.kind === "timeout" ? late : fault.message);
   const words = lastWords === "" || why.includes(lastWords) ? "" : `; its last words: ${lastWords}`;
@@ -149,10 +149,10 @@ function withLastWords(cause: unknown, program: Spoken): UpstreamFault {
   return new UpstreamFault(kind, `${why}${words}`, { dispatched: false, rpc, cause });
 }
 
-function memory(row: ServerRow, { id }: Credential, { verdicts }: ConnectPowers) {
+function eraMemory(row: ServerRow, { id }: Credential, { eras: verdicts }: ConnectPowers) {
   return {
-    prior: verdicts.of(row, id),
-    keep: (verdict: Parameters<Verdicts["keep"]>[2]) => verdicts.keep(row, id, verdict),
-    drop: () => verdicts.drop(row, id),
+    prior: verdicts.get(row, id),
+    keep: (verdict: Parameters<EraCache["set"]>[2]) => verdicts.set(row, id, verdict),
+    drop: () => verdicts.delete(row, id),
   };
 }

@@ -15,7 +15,7 @@ import { openEgress } from "../../egress/guard.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { connect } from "./connect.ts";
 import type { Connection, Credential, RequestOptions } from "../upstream.ts";
-import { createVerdicts } from "./era-cache.ts";
+import { createEraCache } from "./era-cache.ts";
 
 export const cleanups: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -75,7 +75,7 @@ export interface Opened {
 
 export async function opened(
   row: ServerRow,
-  { interactive = false, credential = CREDENTIAL, verdicts = createVerdicts(() => 0) } = {},
+  { interactive = false, credential = CREDENTIAL, verdicts = createEraCache(() => 0) } = {},
 ): Promise<Opened> {
   const notified: [string, JsonObject][] = [];
   const said: string[] = [];

@@ -2,8 +2,8 @@
 import type { Client, DiscoverResult, PriorDiscovery } from "@modelcontextprotocol/client";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { VERSION } from "../../../util/version.ts";
-import { faultOf } from "./faults.ts";
-import { openNotices, type Notices } from "./change-stream.ts";
+import { toUpstreamFault } from "./faults.ts";
+import { openChangeStream, type ChangeStream } from "./change-stream.ts";
 import { ASKABLE, isComplete, MAX_ROUNDS, nextRound } from "./questions.ts";
 import type { Outgoing, Wire } from "./wire.ts";
 import type { Direct } from "../http/direct.ts";
@@ -18,9 +18,9 @@ export interface ConnectionParts {
   /** How long the first answer may take; a program may have to load before it reads anything. */
   readonly handshakeMs?: number;
   /** What is remembered of the server's era. */
-  readonly prior: PriorDiscovery | null;
-  readonly keep: (verdict: PriorDiscovery) => void;
-  readonly drop: () => void;
+  readonly knownEra: PriorDiscovery | null;
+  readonly rememberEra: (verdict: PriorDiscovery) => void;
+  readonly forgetEra: () => void;
   /** Of the modern era over HTTP: the fast way. */
   readonly direct: ((version: string) => Direct) | null;
   /** Ends what is below. */
@@ -41,12 +41,12 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   const protocolVersion = client.getNegotiatedProtocolVersion() ?? "";
   const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
   const discovered = client.getDiscoverResult();
-  p.keep(discovered ? { kind: "modern", discover: discovered } : { kind: "legacy" });
+  p.rememberEra(discovered ? { kind: "modern", discover: discovered } : { kind: "legacy" });
   const isModern = era === "modern";
   const direct = isModern && p.direct ? p.direct(protocolVersion) : null;
   const mirrored = isModern && p.direct ? createMirroredArguments() : null;
-  const notices: Notices | null =
-    isModern && !p.interactive ? openNotices(client, capabilities) : null;
+  const notices: ChangeStream | null =
+    isModern && !p.interactive ? openChangeStream(client, capabilities) : null;
 
   async function rounds(
     method: string,
@@ -59,7 +59,7 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const request: Outgoing = {
         method,
-        params: isModern ? enveloped(asked, protocolVersion, options) : asked,
+        params: isModern ? withEnvelope(asked, protocolVersion, options) : asked,
         options,
         headers,
       };
@@ -82,7 +82,7 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
   /** What was remembered is not true any more; nothing has been done yet. */
   const otherEra = (cause: unknown): never => {
     if (!speaksOtherEra(cause)) throw cause;
-    p.drop();
+    p.forgetEra();
     wire.end("the server speaks another version of the protocol now");
     throw new UpstreamFault(
       "session_lost",
@@ -105,13 +105,13 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
         return (notices.unsubscribe(textOf(params["uri"])), Promise.resolve({}));
       const result = rounds(method, params, options);
       // What was just found out is not remembered wrongly.
-      return p.prior === null ? result : result.catch(otherEra);
+      return p.knownEra === null ? result : result.catch(otherEra);
     },
     async notify(method, params) {
       try {
         await client.notification({ method, params });
       } catch (cause) {
-        throw faultOf(cause, true);
+        throw toUpstreamFault(cause, true);
       }
     },
     close: () => (closing ??= closed()),
@@ -131,10 +131,10 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
 async function handshake({
   wire,
   interactive,
-  prior,
+  knownEra: prior,
   signal,
   close,
-  drop,
+  forgetEra: drop,
   handshakeMs: timeout = HANDSHAKE_MS,
 }: ConnectionParts): Promise<Client> {
   const sdk = await import("@modelcontextprotocol/client");
@@ -146,7 +146,7 @@ async function handshake({
     });
   const client = newClient();
   const given = Promise.withResolvers<never>();
-  const onAbort = (): void => given.reject(faultOf(signal.reason, false));
+  const onAbort = (): void => given.reject(toUpstreamFault(signal.reason, false));
   given.promise.catch(() => undefined);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -168,7 +168,7 @@ async function handshake({
     drop();
     await client.close().catch(() => undefined);
     await close().catch(() => undefined);
-    const fault = faultOf(cause, false);
+    const fault = toUpstreamFault(cause, false);
     throw new UpstreamFault(fault.kind, fault.message, {
       dispatched: false,
       rpc: fault.rpc,
@@ -180,7 +180,7 @@ async function handshake({
 }
 
 /** What a request of the modern era says of itself; nothing of the caller's own is in it. */
-function enveloped(
+function withEnvelope(
   params: JsonObject,
   version: string,
   { ask, clientCapabilities, logLevel }: RequestOptions,

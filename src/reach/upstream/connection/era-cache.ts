@@ -2,19 +2,19 @@
 import type { PriorDiscovery } from "@modelcontextprotocol/client";
 import type { ServerRow } from "../../../storage/store/store.ts";
 
-export interface Verdicts {
-  of(row: ServerRow, credentialId: string): PriorDiscovery | null;
-  keep(row: ServerRow, credentialId: string, verdict: PriorDiscovery): void;
+export interface EraCache {
+  get(row: ServerRow, credentialId: string): PriorDiscovery | null;
+  set(row: ServerRow, credentialId: string, verdict: PriorDiscovery): void;
   /** It was wrong: the next connection asks. */
-  drop(row: ServerRow, credentialId: string): void;
+  delete(row: ServerRow, credentialId: string): void;
 }
 
 /** A legacy verdict that has become wrong would go on working, and nobody would ever notice. */
 const LIFE_MS = 86_400_000;
-const MAX_KEPT = 1_000;
+const MAX_ENTRIES = 1_000;
 
-export function createVerdicts(now: () => number): Verdicts {
-  const kept = new Map<string, { readonly verdict: PriorDiscovery; readonly at: number }>();
+export function createEraCache(now: () => number): EraCache {
+  const entries = new Map<string, { readonly verdict: PriorDiscovery; readonly at: number }>();
   // Another address or program is another server.
   const keyOf = ({ name, transport }: ServerRow, credentialId: string): string =>
     JSON.stringify([
@@ -24,14 +24,14 @@ export function createVerdicts(now: () => number): Verdicts {
       credentialId,
     ]);
   return {
-    of(row, credentialId) {
-      const one = kept.get(keyOf(row, credentialId));
+    get(row, credentialId) {
+      const one = entries.get(keyOf(row, credentialId));
       return one && now() - one.at < LIFE_MS ? one.verdict : null;
     },
-    keep(row, credentialId, verdict) {
-      kept.set(keyOf(row, credentialId), { verdict, at: now() });
-      if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value ?? "");
+    set(row, credentialId, verdict) {
+      entries.set(keyOf(row, credentialId), { verdict, at: now() });
+      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
     },
-    drop: (row, credentialId) => void kept.delete(keyOf(row, credentialId)),
+    delete: (row, credentialId) => void entries.delete(keyOf(row, credentialId)),
   };
 }

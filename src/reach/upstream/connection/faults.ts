@@ -10,22 +10,22 @@ const NOT_CONNECTED = new Set(["egress_blocked", "dns_failed", "tls_failed"]);
 const NOT_TAKEN = new Set([401, 403, 404, 405, 406, 413, 415, 429]);
 const MAX_WORDS = 300;
 
-export function faultOf(cause: unknown, sent: boolean): UpstreamFault {
-  for (const one of chainOf(cause)) {
+export function toUpstreamFault(cause: unknown, sent: boolean): UpstreamFault {
+  for (const one of causesOf(cause)) {
     if (one instanceof UpstreamFault) return one;
-    if (one instanceof AppError) return ofGuard(one, sent);
+    if (one instanceof AppError) return guardFault(one, sent);
     if (one instanceof JsonFault)
       return new UpstreamFault("protocol", `the server's answer is not valid: ${one.message}`, {
         dispatched: true,
         cause,
       });
     const status = statusOf(one);
-    if (status !== null) return ofStatus(status, wordsOf(one), { hasSession: false, cause });
+    if (status !== null) return statusFault(status, messageOf(one), { hasSession: false, cause });
     const kind = KINDS[nameOf(one)] ?? KINDS[codeOf(one)];
     if (kind !== undefined)
-      return new UpstreamFault(kind, wordsOf(one), { dispatched: sent, cause });
+      return new UpstreamFault(kind, messageOf(one), { dispatched: sent, cause });
   }
-  return new UpstreamFault(sent ? "closed" : "unreachable", wordsOf(cause), {
+  return new UpstreamFault(sent ? "closed" : "unreachable", messageOf(cause), {
     dispatched: sent,
     cause,
   });
@@ -46,7 +46,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   CLIENT_HTTP_UNEXPECTED_CONTENT: "protocol",
 };
 
-function ofGuard(fault: AppError, sent: boolean): UpstreamFault {
+function guardFault(fault: AppError, sent: boolean): UpstreamFault {
   const { reason } = fault.fault;
   const words = fault.message;
   if (fault.code === "UNAUTHORIZED")
@@ -63,7 +63,7 @@ function ofGuard(fault: AppError, sent: boolean): UpstreamFault {
 }
 
 /** An answer that is no success and carries no JSON-RPC error. */
-export function ofStatus(
+export function statusFault(
   status: number,
   words: string,
   { hasSession, cause }: { readonly hasSession: boolean; readonly cause?: unknown },
@@ -93,14 +93,14 @@ export function ofStatus(
 }
 
 /** The server's own no: it had the request, and answered. */
-export function ofRpc(error: unknown): UpstreamFault {
+export function rpcFault(error: unknown): UpstreamFault {
   const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as {
     code?: unknown;
     message?: unknown;
     data?: Json;
   };
   if (!Number.isSafeInteger(code) || typeof message !== "string")
-    return invalid("its error has no code or no message");
+    return invalidResponse("its error has no code or no message");
   const rpc = {
     code: code as number,
     message: cut(message, 4_000),
@@ -113,10 +113,10 @@ export function ofRpc(error: unknown): UpstreamFault {
   );
 }
 
-export const invalid = (why: string): UpstreamFault =>
+export const invalidResponse = (why: string): UpstreamFault =>
   new UpstreamFault("protocol", `the server's answer is not valid: ${why}`, { dispatched: true });
 
-export const tooLarge = (maxBytes: number): UpstreamFault =>
+export const responseTooLarge = (maxBytes: number): UpstreamFault =>
   new UpstreamFault("too_large", `the server's answer is larger than ${maxBytes} bytes`, {
     dispatched: true,
   });
@@ -124,7 +124,7 @@ export const tooLarge = (maxBytes: number): UpstreamFault =>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function* chainOf(cause: unknown): Generator {
+function* causesOf(cause: unknown): Generator {
   for (let one = cause, depth = 0; one !== undefined && one !== null && depth < 6; depth++) {
     yield one;
     one = (one as { cause?: unknown }).cause;
@@ -161,7 +161,7 @@ const codeOf = (cause: unknown): string => {
   return typeof code === "string" ? code : "";
 };
 
-const wordsOf = (cause: unknown): string =>
+const messageOf = (cause: unknown): string =>
   cut(cause instanceof Error ? cause.message : String(cause), MAX_WORDS);
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;

@@ -2,7 +2,7 @@
 // speaks to the model is left out, and secrets are masked as in answers (T16).
 import { setImmediate as turn } from "node:timers/promises";
 import type { Json, JsonObject } from "../../../contract/call.ts";
-import { dangerOf } from "../scan/scan.ts";
+import { firstDanger } from "../scan/scan.ts";
 
 const LISTS: Readonly<Record<string, string>> = {
   "resources/list": "resources",
@@ -12,7 +12,7 @@ const LISTS: Readonly<Record<string, string>> = {
 /** Nobody describes a prompt at such length. */
 const MAX_ENTRY = 65_536;
 /** Reading takes time; others come in between. */
-const AT_ONCE = 20;
+const ENTRIES_PER_TURN = 20;
 
 export interface ListPowers {
   readonly cleaned: (value: Json) => Json;
@@ -20,7 +20,7 @@ export interface ListPowers {
 }
 
 /** The same result without what must not be shown. What is no list is given as it is. */
-export async function shownOf(
+export async function withoutDangerousEntries(
   method: string,
   result: JsonObject,
   p: ListPowers,
@@ -30,17 +30,17 @@ export async function shownOf(
   if (field === undefined || !Array.isArray(entries)) return result;
   const shown: Json[] = [];
   for (const [at, entry] of (entries as readonly Json[]).entries()) {
-    if (at % AT_ONCE === AT_ONCE - 1) await turn();
-    const why = whyNot(entry);
+    if (at % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await turn();
+    const why = omissionReason(entry);
     if (why === null) shown.push(p.cleaned(entry));
     else p.leftOut(`[ostiary] an entry of ${method} was left out: ${why}`);
   }
   return { ...result, [field]: shown };
 }
 
-function whyNot(entry: Json): string | null {
+function omissionReason(entry: Json): string | null {
   const size = JSON.stringify(entry).length;
   if (size > MAX_ENTRY) return `it has ${size} characters`;
-  const found = dangerOf(entry);
+  const found = firstDanger(entry);
   return found && `${found.path}: ${found.message}; ${found.excerpt}`;
 }

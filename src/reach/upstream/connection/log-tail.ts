@@ -1,6 +1,6 @@
 // The last lines that a server said, for people who look for what went wrong.
 
-export interface Tail {
+export interface LogTail {
   add(line: string): void;
   /** Unless it is among them already. */
   addOnce(line: string): void;
@@ -10,7 +10,7 @@ export interface Tail {
 const MAX_LINES = 500;
 const MAX_LENGTH = 2_000;
 
-export function createTail(masked: (text: string) => string): Tail {
+export function createLogTail(masked: (text: string) => string): LogTail {
   const lines: string[] = [];
   const told = (line: string): string =>
     masked(line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { faultOf } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
-import { createLooks, type Looks } from "../definitions/checks.ts";
+import { createDefinitionChecks, type DefinitionChecks } from "../definitions/checks.ts";
 import {
   UpstreamFault,
   type Connection,
@@ -34,12 +34,12 @@ export interface PoolPowers {
 
 export interface Lease {
   readonly connection: Connection;
-  readonly looks: Looks;
+  readonly checks: DefinitionChecks;
   release(): void;
   /** It is of no use any more: the next one gets a new connection. */
   discard(): void;
   /** Told how a request on it went, null: well. A server without sessions is lost by nothing else. */
-  went(cause: unknown): void;
+  reportResult(cause: unknown): void;
 }
 
 export interface Pool {
@@ -53,11 +53,11 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-interface Kept {
+interface PooledConnection {
   readonly key: string;
   /** One for all requests on it; each counts as busy until it is released. */
   readonly lease: Promise<Lease>;
-  live: Lease | null;
+  ready: Lease | null;
   /** Requests on it at the moment. */
   busy: number;
   usedAt: number;
@@ -69,14 +69,14 @@ export const START_MS = 120_000;
 const LIST_MS = 30_000;
 const [FIRST_WAIT_MS, LAST_WAIT_MS] = [500, 60_000];
 /** For callers that can be asked, per credential. */
-const MAX_ASKING = 8;
+const MAX_INTERACTIVE = 8;
 /** Connections of single users; the one idle longest makes room. */
-const MAX_KEPT = 200;
+const MAX_CONNECTIONS = 200;
 const IDLE_MS = 600_000;
 
 export function openPool(row: ServerRow, p: PoolPowers): Pool {
-  const kept = new Map<string, Kept>();
-  const asking = new Set<Kept>();
+  const kept = new Map<string, PooledConnection>();
+  const asking = new Set<PooledConnection>();
   const failures = new Map<
     string,
     { readonly count: number; readonly until: number; readonly reason: string }
@@ -118,7 +118,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
         });
   };
 
-  const open = (key: string, credential: Credential, interactive: boolean): Kept => {
+  const open = (key: string, credential: Credential, interactive: boolean): PooledConnection => {
     const { signal } = over;
     const drop = (): void => {
       if (kept.get(key) === entry) kept.delete(key);
@@ -156,7 +156,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
         (reason) => lost(entry, connection, reason),
         () => undefined,
       );
-      const looks = createLooks((cursor) =>
+      const looks = createDefinitionChecks((cursor) =>
         connection.request("tools/list", cursor === undefined ? {} : { cursor }, {
           signal,
           timeoutMs: LIST_MS,
@@ -167,13 +167,25 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
         drop();
         background(connection.close());
       };
-      return (entry.live = { connection, looks, release: () => void entry.busy--, discard, went });
+      return (entry.ready = {
+        connection,
+        checks: looks,
+        release: () => void entry.busy--,
+        discard,
+        reportResult: went,
+      });
     };
-    const entry: Kept = { key, lease: connecting(), live: null, busy: 0, usedAt: p.now() };
+    const entry: PooledConnection = {
+      key,
+      lease: connecting(),
+      ready: null,
+      busy: 0,
+      usedAt: p.now(),
+    };
     entry.lease.catch(drop);
     return entry;
 
-    function lost(of: Kept, connection: Connection, reason: string): void {
+    function lost(of: PooledConnection, connection: Connection, reason: string): void {
       drop();
       if (newest === connection) newest = null;
       if (signal.aborted || interactive) return;
@@ -201,7 +213,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       await sleep(wait, undefined, { signal, ref: false });
       const back = await main("", key)
         .then(({ lease }) => lease)
-        .then(({ connection, looks }) =>
+        .then(({ connection, checks: looks }) =>
           connection.capabilities["tools"] === undefined ? null : looks.fresh(0),
         )
         .then(
@@ -213,7 +225,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
   }
 
   /** The connection that everybody with this credential shares. */
-  async function main(userId: string, only?: string): Promise<Kept> {
+  async function main(userId: string, only?: string): Promise<PooledConnection> {
     const credential = await p.credentials.of(row, userId).catch((cause: unknown) => {
       // One user's login says nothing about the others.
       const { reason, message } = faultOf(cause);
@@ -238,7 +250,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
       .sort((a, b) => a.usedAt - b.usedAt);
     for (const entry of idle) {
       if (
-        kept.size < MAX_KEPT &&
+        kept.size < MAX_CONNECTIONS &&
         (p.now() - entry.usedAt < IDLE_MS || !entry.key.startsWith("user"))
       )
         continue;
@@ -256,7 +268,7 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     }
   };
 
-  async function leaseOf(entry: Kept): Promise<Lease> {
+  async function leaseOf(entry: PooledConnection): Promise<Lease> {
     entry.busy++;
     try {
       return await entry.lease;
@@ -276,10 +288,10 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
     const credential = await p.credentials.of(row, userId);
     const mine = [...asking].filter(({ key }) => key === shared.key);
     const free = mine.find(({ busy }) => busy === 0);
-    if (!free && mine.length >= MAX_ASKING)
+    if (!free && mine.length >= MAX_INTERACTIVE)
       throw new UpstreamFault(
         "unreachable",
-        `${MAX_ASKING} callers that can be asked use this server already`,
+        `${MAX_INTERACTIVE} callers that can be asked use this server already`,
         { dispatched: false },
       );
     const entry = free ?? open(shared.key, credential, true);
@@ -290,12 +302,12 @@ export function openPool(row: ServerRow, p: PoolPowers): Pool {
 
   return {
     lease(userId, wantsToAsk) {
-      const credential = row.enabled ? p.credentials.atHand(row, userId) : null;
+      const credential = row.enabled ? p.credentials.cached(row, userId) : null;
       const entry = credential && kept.get(credential.id);
-      if (!entry?.live || !suits(entry.live, wantsToAsk)) return leased(userId, wantsToAsk);
+      if (!entry?.ready || !suits(entry.ready, wantsToAsk)) return leased(userId, wantsToAsk);
       entry.busy++;
       entry.usedAt = p.now();
-      return entry.live;
+      return entry.ready;
     },
     get state() {
       return state;

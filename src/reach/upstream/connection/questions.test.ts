@@ -12,7 +12,7 @@ import {
   rowOf,
   type Posted,
 } from "./connection.suite.ts";
-import { createVerdicts } from "./era-cache.ts";
+import { createEraCache } from "./era-cache.ts";
 
 const CALL = { name: "any", arguments: { n: 1 } };
 const FORM = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
@@ -184,20 +184,20 @@ describe("questions of a legacy server", () => {
 describe("what is remembered of a server's era", () => {
   test("spares the next connection the question, per credential, for a day", async () => {
     let now = 0;
-    const verdicts = createVerdicts(() => now);
+    const verdicts = createEraCache(() => now);
     const { url } = await legacy();
     const row = rowOf(url);
-    expect(verdicts.of(row, "shared test")).toBeNull();
+    expect(verdicts.get(row, "shared test")).toBeNull();
     await opened(row, { verdicts });
-    expect(verdicts.of(row, "shared test")).toEqual({ kind: "legacy" });
-    expect(verdicts.of(row, "user:other")).toBeNull();
-    expect(verdicts.of(rowOf(`${url}/other`), "shared test")).toBeNull();
+    expect(verdicts.get(row, "shared test")).toEqual({ kind: "legacy" });
+    expect(verdicts.get(row, "user:other")).toBeNull();
+    expect(verdicts.get(rowOf(`${url}/other`), "shared test")).toBeNull();
     now = 86_400_000;
-    expect(verdicts.of(row, "shared test")).toBeNull();
+    expect(verdicts.get(row, "shared test")).toBeNull();
   });
 
   test("a modern verdict that is not true any more ends the connection, and the next one asks", async () => {
-    const verdicts = createVerdicts(() => 0);
+    const verdicts = createEraCache(() => 0);
     let isModern = true;
     const url = await bare("modern", ({ message, res, reply }) => {
       if (isModern) return reply({ resultType: "complete" });
@@ -216,6 +216,6 @@ describe("what is remembered of a server's era", () => {
       dispatched: false,
     });
     expect(await connection.ended).toContain("another version");
-    expect(verdicts.of(row, "shared test")).toBeNull();
+    expect(verdicts.get(row, "shared test")).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 // What a server may ask the caller's client, and how an answer that is a question becomes the next round.
 import type { InputQuestions, Json, JsonObject } from "../../../contract/call.ts";
-import { invalid, isObject } from "./faults.ts";
+import { invalidResponse, isObject } from "./faults.ts";
 import type { RequestOptions } from "../upstream.ts";
 
 /** As the protocol writes them, and the capability a client declares for each. */
@@ -46,7 +46,7 @@ export async function nextRound(
   if (isComplete(result)) return null;
   const { resultType } = result;
   if (resultType !== "input_required")
-    throw invalid(
+    throw invalidResponse(
       resultType === undefined
         ? "it has no resultType"
         : `its resultType ${JSON.stringify(resultType).slice(0, 60)} is unknown`,
@@ -54,7 +54,7 @@ export async function nextRound(
   const { inputRequests, requestState } = result;
   const questions = questionsOf(inputRequests, options);
   if (Object.keys(questions).length === 0 && typeof requestState !== "string")
-    throw invalid("it asks for input and names none");
+    throw invalidResponse("it asks for input and names none");
   const answers = Object.keys(questions).length === 0 ? {} : await options.ask?.(questions);
   const { requestState: _, inputResponses: __, ...rest } = params;
   return {
@@ -66,19 +66,23 @@ export async function nextRound(
 
 function questionsOf(given: Json | undefined, options: RequestOptions): InputQuestions {
   if (given === undefined) return {};
-  if (!isObject(given)) throw invalid("its inputRequests are no object");
+  if (!isObject(given)) throw invalidResponse("its inputRequests are no object");
   const entries = Object.entries(given);
   if (entries.length === 0) return {};
   if (entries.length > MAX_QUESTIONS)
-    throw invalid(`it asks ${entries.length} questions at once, more than ${MAX_QUESTIONS}`);
-  if (!options.ask) throw invalid("it asks for input, and nobody can be asked");
+    throw invalidResponse(
+      `it asks ${entries.length} questions at once, more than ${MAX_QUESTIONS}`,
+    );
+  if (!options.ask) throw invalidResponse("it asks for input, and nobody can be asked");
   return Object.fromEntries(
     entries.map(([key, question]) => {
       const { method, params = {} } = isObject(question) ? question : {};
       if (typeof method !== "string" || !isQuestion(method) || !isObject(params))
-        throw invalid(`its question ${JSON.stringify(key).slice(0, 60)} is of no known kind`);
+        throw invalidResponse(
+          `its question ${JSON.stringify(key).slice(0, 60)} is of no known kind`,
+        );
       if (!mayAsk(options.clientCapabilities, method, params))
-        throw invalid(`it asks ${method}, which the caller's client did not declare`);
+        throw invalidResponse(`it asks ${method}, which the caller's client did not declare`);
       return [key, { method, params }];
     }),
   );

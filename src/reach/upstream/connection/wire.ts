@@ -2,7 +2,15 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { InputAnswers, JsonObject, Progress } from "../../../contract/call.ts";
 import { Deadline } from "./deadline.ts";
-import { bodyOf, faultOf, invalid, isObject, ofRpc, ofStatus, statusOf } from "./faults.ts";
+import {
+  bodyOf,
+  toUpstreamFault,
+  invalidResponse,
+  isObject,
+  rpcFault,
+  statusFault,
+  statusOf,
+} from "./faults.ts";
 import { isQuestion, mayAsk } from "./questions.ts";
 import type { RequestId } from "../stdio/messages.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "../upstream.ts";
@@ -157,7 +165,7 @@ export function openWire(
       return true;
     }
     if (message.method === "notifications/progress") return progressed(params);
-    if (message.method === "notifications/message") events.said(logLine(params));
+    if (message.method === "notifications/message") events.logged(logLine(params));
     events.notified(message.method, params);
     return false;
   }
@@ -174,15 +182,15 @@ export function openWire(
     }
     const one = pending.get(Number(id));
     if (!one) return typeof id === "number" && id >= FIRST_ID; // late: the request was given up
-    if (error !== undefined) one.reject(ofRpc(error));
+    if (error !== undefined) one.reject(rpcFault(error));
     else if (isObject(result)) one.resolve(result);
-    else one.reject(invalid("it has neither result nor error"));
+    else one.reject(invalidResponse("it has neither result nor error"));
     return true;
   }
 
   function progressed(params: JsonObject): boolean {
     const one = pending.get(Number(params["progressToken"]));
-    const progress = progressOf(params);
+    const progress = parseProgress(params);
     if (!one || !progress || progress.progress <= one.lastProgress) return true;
     one.lastProgress = progress.progress;
     one.deadline.restart();
@@ -280,13 +288,13 @@ export function openWire(
   /** An answer that is no success: the server's own error if it sent one, else what the status says. */
   function refused(cause: unknown, sent: boolean): UpstreamFault {
     const status = statusOf(cause);
-    if (status === null) return faultOf(cause, sent);
-    const lost = ofStatus(status, bodyOf(cause).slice(0, 300), {
+    if (status === null) return toUpstreamFault(cause, sent);
+    const lost = statusFault(status, bodyOf(cause).slice(0, 300), {
       hasSession: inner.sessionId !== undefined,
       cause,
     });
     if (lost.kind === "session_lost" || lost.kind === "unauthorized") return lost;
-    return errorIn(bodyOf(cause)) ?? lost;
+    return rpcErrorIn(bodyOf(cause)) ?? lost;
   }
 
   function tellCancelled(requestId: number, reason: string): void {
@@ -325,16 +333,16 @@ function speaksModern({ supportedVersions }: JsonObject): boolean {
 }
 
 /** A JSON-RPC error in the body of an HTTP error. */
-export function errorIn(body: string): UpstreamFault | null {
+export function rpcErrorIn(body: string): UpstreamFault | null {
   try {
     const parsed: unknown = JSON.parse(body);
-    return isObject(parsed) && isObject(parsed["error"]) ? ofRpc(parsed["error"]) : null;
+    return isObject(parsed) && isObject(parsed["error"]) ? rpcFault(parsed["error"]) : null;
   } catch {
     return null;
   }
 }
 
-export function progressOf({ progress, total, message }: JsonObject): Progress | null {
+export function parseProgress({ progress, total, message }: JsonObject): Progress | null {
   if (typeof progress !== "number") return null;
   return {
     progress,

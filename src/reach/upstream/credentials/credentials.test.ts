@@ -90,15 +90,15 @@ test("the id tells whose it is and changes with every change, and with nothing e
 test("what was read is at hand for its owner, until anything of that server changes", async () => {
   const row = http({ Authorization: "${credential:TOKEN}" }, "user");
   await house.credentials.put(row, "ann", "TOKEN", SECRET);
-  expect(house.credentials.atHand(row, "ann")).toBe(null);
+  expect(house.credentials.cached(row, "ann")).toBe(null);
   const read = await house.credentials.of(row, "ann");
-  expect(house.credentials.atHand(row, "ann")).toBe(read);
-  expect(house.credentials.atHand(row, "ben")).toBe(null);
-  expect(house.credentials.atHand({ ...row }, "ann")).toBe(null);
+  expect(house.credentials.cached(row, "ann")).toBe(read);
+  expect(house.credentials.cached(row, "ben")).toBe(null);
+  expect(house.credentials.cached({ ...row }, "ann")).toBe(null);
   expect((await faultOf(house.credentials.of(row, "ben")))?.reason).toBe("upstream_login");
-  expect(house.credentials.atHand(row, "ben")).toBe(null);
+  expect(house.credentials.cached(row, "ben")).toBe(null);
   await house.credentials.put(row, "ann", "TOKEN", `${SECRET}!`);
-  expect(house.credentials.atHand(row, "ann")).toBe(null);
+  expect(house.credentials.cached(row, "ann")).toBe(null);
 });
 
 test("what is missing is named, with the command that mends it; nothing of it is remembered", async () => {

@@ -81,7 +81,7 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
       if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value ?? "");
       return one.making;
     },
-    atHand(server, userId) {
+    cached(server, userId) {
       const key = keyOf(ownerOf(server, userId));
       const there = remembered.get(key);
       if (there?.server !== server || there.credential === null) return null;

@@ -7,8 +7,8 @@ import type {
 } from "../../../storage/store/store.ts";
 import { boundsFault } from "./bounds.ts";
 import { pinOf } from "./definition.ts";
-import { nameOf, type Named, type TakenNames } from "./names.ts";
-import { propose } from "./propose-terms.ts";
+import { nameTool, type ToolNames, type TakenNames } from "./names.ts";
+import { proposeTerms } from "./propose-terms.ts";
 import { scan } from "../scan/scan.ts";
 
 export interface Offer {
@@ -20,7 +20,7 @@ export interface Offer {
 }
 
 /** `taken` are names of other servers and of this house, and of what was judged before it in the same look. */
-export function judgeOffer(
+export function assessOffer(
   { server, definition, former, at }: Offer,
   taken: TakenNames,
 ): ServerToolRow {
@@ -28,12 +28,13 @@ export function judgeOffer(
   // Judged before, in exactly this form: what was said then still holds.
   if (former !== null && former.seenPin === pin && former.state !== "refused")
     return { ...former, state: stateOf(former, pin), seenAt: at };
-  const named = nameOf(server, definition);
-  const names = "fault" in named ? unnamed(server, definition) : named;
+  const named = nameTool(server, definition);
+  const names = "fault" in named ? refusedName(server, definition) : named;
   const fault =
     "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition));
   // Terms that somebody decided stay with what they were decided for.
-  const kept = former !== null && former.approvedPin !== null ? former.terms : propose(definition);
+  const kept =
+    former !== null && former.approvedPin !== null ? former.terms : proposeTerms(definition);
   return {
     server,
     method: definition.method,
@@ -55,7 +56,7 @@ export function judgeOffer(
 }
 
 /** The server no longer offers it: hidden, and everything about it is kept. */
-export function judgeAbsence(former: ServerToolRow): ServerToolRow {
+export function assessAbsence(former: ServerToolRow): ServerToolRow {
   return former.state === "removed"
     ? former
     : { ...former, state: "removed", reason: "the server no longer offers it" };
@@ -77,13 +78,13 @@ function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
   return former.approvedPin === null ? "pending" : "changed";
 }
 
-function twinFault(named: Named, taken: TakenNames): string | null {
+function twinFault(named: ToolNames, taken: TakenNames): string | null {
   const twin = taken.twinOf(named);
   return twin === null ? null : `it could be mistaken for ${twin.name}: ${twin.why}`;
 }
 
 /** What cannot be named is kept under a name that nothing else has, so that it can be shown. */
-export function unnamed(server: string, { method, name }: ForeignDefinition): Named {
+export function refusedName(server: string, { method, name }: ForeignDefinition): ToolNames {
   const sum = createHash("sha256")
     .update(JSON.stringify([method, name]))
     .digest("hex")

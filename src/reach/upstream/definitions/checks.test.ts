@@ -1,8 +1,8 @@
 // Looks are shared, never older than they may be, and a definition is known by its pin alone.
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../contract/call.ts";
-import { definitionOf, pinOf } from "./definition.ts";
-import { createLooks } from "./checks.ts";
+import { parseDefinition, pinOf } from "./definition.ts";
+import { createDefinitionChecks } from "./checks.ts";
 
 const tool = (name: string, description = "says it again"): JsonObject => ({
   name,
@@ -10,7 +10,7 @@ const tool = (name: string, description = "says it again"): JsonObject => ({
   inputSchema: { type: "object" },
 });
 const pin = (entry: JsonObject): string => {
-  const told = definitionOf(entry);
+  const told = parseDefinition(entry);
   if ("fault" in told) throw new Error(told.fault);
   return pinOf(told.definition);
 };
@@ -36,7 +36,7 @@ describe("looks at definitions", () => {
   test("who comes in the same turn shares a look; who comes later gets a later one, a few at once", async () => {
     const server = slowServer(() => [tool("echo")]);
     let at = 0;
-    const looks = createLooks(server.list, () => ++at);
+    const looks = createDefinitionChecks(server.list, () => ++at);
     const turn = (): Promise<void> =>
       new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const first = [looks.fresh(0), looks.fresh(0), looks.fresh(0)];
@@ -58,7 +58,7 @@ describe("looks at definitions", () => {
     let description = "says it again";
     const server = slowServer(() => [tool("echo", description)]);
     let at = 0;
-    const looks = createLooks(server.list, () => ++at);
+    const looks = createDefinitionChecks(server.list, () => ++at);
     const first = looks.fresh(0);
     await server.answer();
     const approved = (await first).pin("echo");
@@ -71,7 +71,7 @@ describe("looks at definitions", () => {
   test("one that is young enough is not repeated", async () => {
     const server = slowServer(() => [tool("echo")]);
     let at = 0;
-    const looks = createLooks(server.list, () => at);
+    const looks = createDefinitionChecks(server.list, () => at);
     const first = looks.fresh(100);
     await server.answer();
     await first;
@@ -87,7 +87,7 @@ describe("looks at definitions", () => {
 
   test("a failed look fails those who waited, and the next one is a new one", async () => {
     let down = true;
-    const looks = createLooks(() =>
+    const looks = createDefinitionChecks(() =>
       down ? Promise.reject(new Error("down")) : Promise.resolve({ tools: [tool("echo")] }),
     );
     await expect(looks.fresh(0)).rejects.toThrow("down");
@@ -96,7 +96,7 @@ describe("looks at definitions", () => {
   });
 
   test("a name that is there twice has no pin; neither has one that is not there", async () => {
-    const looks = createLooks(() =>
+    const looks = createDefinitionChecks(() =>
       Promise.resolve({ tools: [tool("echo"), tool("echo", "other")] }),
     );
     const seen = await looks.fresh(0);
@@ -104,15 +104,17 @@ describe("looks at definitions", () => {
   });
 
   test("all pages are read, and a list that never ends is refused", async () => {
-    const pages = createLooks((cursor) =>
+    const pages = createDefinitionChecks((cursor) =>
       Promise.resolve(
         cursor === undefined ? { tools: [tool("a")], nextCursor: "2" } : { tools: [tool("b")] },
       ),
     );
     expect((await pages.fresh(0)).entries.map(({ name }) => name)).toEqual(["a", "b"]);
-    const endless = createLooks(() => Promise.resolve({ tools: [], nextCursor: "again" }));
+    const endless = createDefinitionChecks(() =>
+      Promise.resolve({ tools: [], nextCursor: "again" }),
+    );
     await expect(endless.fresh(0)).rejects.toThrow("does not end");
-    const wrong = createLooks(() => Promise.resolve({ tools: "none" }));
+    const wrong = createDefinitionChecks(() => Promise.resolve({ tools: "none" }));
     await expect(wrong.fresh(0)).rejects.toThrow("without a list");
   });
 });

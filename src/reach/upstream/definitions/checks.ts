@@ -1,23 +1,23 @@
 // Looks at what a server offers, shared by all calls that wait for one: a call goes out only when a look that was begun
 // after it arrived (or not longer ago than allowed) still shows the definition that was approved.
 import type { Json, JsonObject } from "../../../contract/call.ts";
-import { definitionOf, pinOf } from "./definition.ts";
+import { parseDefinition, pinOf } from "./definition.ts";
 import { UpstreamFault } from "../upstream.ts";
 
-export interface Looks {
+export interface DefinitionChecks {
   /** Definitions by the server's own names, from a look that is at most so old. Who does not wait need not hear of its failure. */
-  fresh(maxAgeMs: number): Promise<Seen>;
+  fresh(maxAgeMs: number): Promise<OfferedTools>;
 }
 
-export interface Seen {
+export interface OfferedTools {
   readonly entries: readonly JsonObject[];
   /** Pin of what is offered under a name; null: nothing, or more than one. */
   pin(name: string): string | null;
 }
 
-interface Look {
+interface Check {
   readonly begun: number;
-  readonly seen: Seen | null;
+  readonly seen: OfferedTools | null;
 }
 
 type List = (cursor: string | undefined) => Promise<JsonObject>;
@@ -25,31 +25,34 @@ type List = (cursor: string | undefined) => Promise<JsonObject>;
 const MAX_PAGES = 100;
 const MAX_TOOLS = 5_000;
 /** Looks under way; who comes then waits for the first to end. */
-const AT_ONCE = 4;
+const MAX_PARALLEL = 4;
 
-export function createLooks(list: List, now: () => number = () => performance.now()): Looks {
+export function createDefinitionChecks(
+  list: List,
+  now: () => number = () => performance.now(),
+): DefinitionChecks {
   /** Pins by the text of an entry: an unchanged one is not hashed again. */
   const pins = new Map<string, { readonly text: string; readonly pin: string | null }>();
-  let last: Look | null = null;
+  let last: Check | null = null;
   /** Under way, oldest first. */
-  const current: (Look & { readonly answer: Promise<Seen> })[] = [];
+  const current: (Check & { readonly answer: Promise<OfferedTools> })[] = [];
   /** The one that goes out when this turn of the loop is over: all who come until then share it. */
-  let next: Promise<Seen> | null = null;
+  let next: Promise<OfferedTools> | null = null;
 
   const pinOfEntry = (name: string, entry: JsonObject): string | null => {
     const text = JSON.stringify(entry);
     const known = pins.get(name);
     if (known?.text === text) return known.pin;
-    const told = definitionOf(entry);
+    const told = parseDefinition(entry);
     const pin = "fault" in told ? null : pinOf(told.definition);
     if (pins.size >= MAX_TOOLS) pins.clear();
     pins.set(name, { text, pin });
     return pin;
   };
 
-  const look = (): Promise<Seen> => {
+  const look = (): Promise<OfferedTools> => {
     const begun = now();
-    const answer = entriesOf(list).then((entries): Seen => {
+    const answer = listAllTools(list).then((entries): OfferedTools => {
       let byName: Map<string, JsonObject | null> | null = null;
       /** Many calls share a look. */
       const asked = new Map<string, string | null>();
@@ -75,7 +78,7 @@ export function createLooks(list: List, now: () => number = () => performance.no
     });
     const mine = { begun, seen: null, answer };
     current.push(mine);
-    const done = (seen: Seen | null): void => {
+    const done = (seen: OfferedTools | null): void => {
       current.splice(current.indexOf(mine), 1);
       if (seen && begun >= (last?.begun ?? 0)) last = { begun, seen };
       onDone?.();
@@ -86,9 +89,9 @@ export function createLooks(list: List, now: () => number = () => performance.no
 
   /** Told when a look has ended; somebody waits for room. */
   let onDone: (() => void) | null = null;
-  const soon = (): Promise<Seen> => {
+  const soon = (): Promise<OfferedTools> => {
     const room = new Promise<void>((resolve) => {
-      if (current.length < AT_ONCE) setImmediate(resolve);
+      if (current.length < MAX_PARALLEL) setImmediate(resolve);
       else onDone = resolve;
     });
     const coming = room.then(() => {
@@ -114,7 +117,7 @@ export function createLooks(list: List, now: () => number = () => performance.no
 }
 
 /** All pages, bounded. */
-export async function entriesOf(list: List): Promise<readonly JsonObject[]> {
+export async function listAllTools(list: List): Promise<readonly JsonObject[]> {
   const entries: JsonObject[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {

@@ -9,7 +9,7 @@ import { reveal } from "../scan/hidden.ts";
 const MAX_DEPTH = 128;
 
 /** An entry of `tools/list`. */
-export function definitionOf(
+export function parseDefinition(
   entry: Json,
 ): { readonly definition: ForeignDefinition } | { readonly fault: string } {
   if (!isObject(entry)) return { fault: `expected an object, got ${kindOf(entry)}` };

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
 import { boundsFault } from "./bounds.ts";
-import { definitionOf, pinOf } from "./definition.ts";
-import { diffOf, textOf } from "./diff.ts";
-import { isServerName, nameOf, TakenNames } from "./names.ts";
-import { propose } from "./propose-terms.ts";
+import { parseDefinition, pinOf } from "./definition.ts";
+import { diffDefinitions, definitionText } from "./diff.ts";
+import { isServerName, nameTool, TakenNames } from "./names.ts";
+import { proposeTerms } from "./propose-terms.ts";
 
 const OBJECT = { type: "object" } as const;
 
@@ -25,7 +25,7 @@ function tool(facts: Partial<ForeignDefinition> = {}): ForeignDefinition {
 }
 
 const named = (server: string, name: string): { name: string; wireName: string } => {
-  const made = nameOf(server, { method: "tools/call", name });
+  const made = nameTool(server, { method: "tools/call", name });
   if ("fault" in made) throw new Error(made.fault);
   return made;
 };
@@ -49,7 +49,7 @@ describe("names", () => {
   it("whatever a server calls its tool, the name fits a client or it is refused", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 140 }), (name) => {
-        const made = nameOf("srv", { method: "tools/call", name });
+        const made = nameTool("srv", { method: "tools/call", name });
         if ("fault" in made) expect(made.fault).toMatch(/^[\x20-\x7e\n]*$/);
         else {
           expect(made.wireName).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
@@ -60,22 +60,22 @@ describe("names", () => {
   });
 
   it("a name with hidden or foreign letters is refused, and they are written out", () => {
-    expect(nameOf("srv", { method: "tools/call", name: "re\u200bad" })).toEqual({
+    expect(nameTool("srv", { method: "tools/call", name: "re\u200bad" })).toEqual({
       fault: expect.stringContaining("re\\u{200b}ad") as string,
     });
-    expect(nameOf("srv", { method: "tools/call", name: "rеad" })).toEqual({
+    expect(nameTool("srv", { method: "tools/call", name: "rеad" })).toEqual({
       fault: expect.stringContaining("r\\u{435}ad") as string,
     });
-    expect(nameOf("srv", { method: "tools/call", name: "" })).toHaveProperty("fault");
+    expect(nameTool("srv", { method: "tools/call", name: "" })).toHaveProperty("fault");
   });
 
   it("what else a server can be asked has names that no tool may take", () => {
-    expect(nameOf("srv", { method: "resources/read", name: "" })).toEqual({
+    expect(nameTool("srv", { method: "resources/read", name: "" })).toEqual({
       name: "srv/resources_read",
       wireName: "srv_resources_read",
     });
     for (const name of ["resources_read", "prompts/get", "completion.complete"])
-      expect(nameOf("srv", { method: "tools/call", name })).toHaveProperty("fault");
+      expect(nameTool("srv", { method: "tools/call", name })).toHaveProperty("fault");
   });
 
   it("a server is not called as a category, nor with anything but small letters", () => {
@@ -83,7 +83,7 @@ describe("names", () => {
       expect([name, isServerName(name)]).toEqual([name, false]);
     for (const name of ["files", "a", "a-b_c9"])
       expect([name, isServerName(name)]).toEqual([name, true]);
-    expect(nameOf("file", { method: "tools/call", name: "x" })).toHaveProperty("fault");
+    expect(nameTool("file", { method: "tools/call", name: "x" })).toHaveProperty("fault");
   });
 
   it.each([
@@ -136,7 +136,7 @@ describe("definitions and pins", () => {
   };
 
   it("an entry of a list becomes a definition; what the pin does not cover is left out", () => {
-    expect(definitionOf({ ...entry, _meta: { a: 1 }, icons: [] })).toEqual({
+    expect(parseDefinition({ ...entry, _meta: { a: 1 }, icons: [] })).toEqual({
       definition: tool({
         name: "t",
         description: "d",
@@ -144,7 +144,7 @@ describe("definitions and pins", () => {
         annotations: { readOnlyHint: true },
       }),
     });
-    expect(definitionOf({ name: "t", inputSchema: OBJECT })).toMatchObject({
+    expect(parseDefinition({ name: "t", inputSchema: OBJECT })).toMatchObject({
       definition: { description: "", title: null },
     });
   });
@@ -164,7 +164,7 @@ describe("definitions and pins", () => {
       [{ ...entry, annotations: "x" }, "annotations"],
     ];
     for (const [given, word] of faults)
-      expect(definitionOf(given)).toEqual({ fault: expect.stringContaining(word) as string });
+      expect(parseDefinition(given)).toEqual({ fault: expect.stringContaining(word) as string });
   });
 
   it("T12: any change of any fact gives another pin, the order of keys none", () => {
@@ -207,12 +207,12 @@ describe("definitions and pins", () => {
     for (let i = 0; i < 10_000; i++) deep = { type: "object", properties: { a: deep } };
     let lists: Json = [];
     for (let i = 0; i < 10_000; i++) lists = [lists];
-    expect(definitionOf({ name: "t", inputSchema: deep })).toHaveProperty("fault");
+    expect(parseDefinition({ name: "t", inputSchema: deep })).toHaveProperty("fault");
     for (const inputSchema of [deep, { type: "object", enum: lists }]) {
       const definition = tool({ inputSchema });
       expect(boundsFault(definition)).toContain("levels deep");
       expect(pinOf(definition)).toMatch(/^[0-9a-f]{64}$/);
-      expect(textOf(definition)).toContain("nested deeper");
+      expect(definitionText(definition)).toContain("nested deeper");
     }
     expect(boundsFault(tool({ annotations: deep }))).toContain("nested too deep");
   });
@@ -261,7 +261,7 @@ describe("bounds", () => {
 
 describe("terms", () => {
   const terms = (name: string, annotations: JsonObject | null = null) =>
-    propose(tool({ name, annotations }));
+    proposeTerms(tool({ name, annotations }));
 
   it("R063: what nobody says anything about counts as dangerous", () => {
     expect(terms("frobnicate")).toEqual({
@@ -332,36 +332,38 @@ describe("terms", () => {
     ["fetch_url", "web"],
     ["sequential_thinking", "ai"],
   ])("%s is of category %s", (name, category) => {
-    expect(propose(tool({ name, description: "" }))).toMatchObject({ category });
+    expect(proposeTerms(tool({ name, description: "" }))).toMatchObject({ category });
   });
 
   it("reading a resource is moderate: what it holds is anybody's guess", () => {
     expect(
-      propose(tool({ method: "resources/read", name: "", annotations: { readOnlyHint: true } })),
+      proposeTerms(
+        tool({ method: "resources/read", name: "", annotations: { readOnlyHint: true } }),
+      ),
     ).toMatchObject({ risk: "moderate", effects: "network" });
   });
 });
 
 describe("diffs", () => {
   it("nothing changed, no lines; the order of keys is no change", () => {
-    expect(diffOf(tool(), tool())).toEqual([]);
+    expect(diffDefinitions(tool(), tool())).toEqual([]);
     expect(
-      diffOf(tool({ annotations: { a: 1, b: 2 } }), tool({ annotations: { b: 2, a: 1 } })),
+      diffDefinitions(tool({ annotations: { a: 1, b: 2 } }), tool({ annotations: { b: 2, a: 1 } })),
     ).toEqual([]);
   });
 
   it("T11: a change that does not show is written out", () => {
-    const lines = diffOf(
+    const lines = diffDefinitions(
       tool({ description: "one\ntwo" }),
       tool({ description: "one\nt\u200bwo \u{e0041}" }),
     );
     expect(lines).toContain("-  two");
     expect(lines).toContain("+  t\\u{200b}wo \\u{e0041}");
-    expect(diffOf(tool({ description: "pay" }), tool({ description: "pаy" })).join("\n")).toContain(
-      "p\\u{430}y",
-    );
     expect(
-      diffOf(tool({ description: "a\nb" }), tool({ description: "a\nb " })).join("\n"),
+      diffDefinitions(tool({ description: "pay" }), tool({ description: "pаy" })).join("\n"),
+    ).toContain("p\\u{430}y");
+    expect(
+      diffDefinitions(tool({ description: "a\nb" }), tool({ description: "a\nb " })).join("\n"),
     ).toContain("b\\u{20}");
   });
 
@@ -369,9 +371,9 @@ describe("diffs", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
         if (a !== b && a.normalize("NFC") !== b.normalize("NFC"))
-          expect(diffOf(tool({ description: a }), tool({ description: b })).length).toBeGreaterThan(
-            0,
-          );
+          expect(
+            diffDefinitions(tool({ description: a }), tool({ description: b })).length,
+          ).toBeGreaterThan(0);
       }),
     );
   });
@@ -379,7 +381,10 @@ describe("diffs", () => {
   it("a changed schema shows the line that changed", () => {
     const schema = (type: string): JsonObject => ({ type: "object", properties: { a: { type } } });
     expect(
-      diffOf(tool({ inputSchema: schema("string") }), tool({ inputSchema: schema("number") })),
+      diffDefinitions(
+        tool({ inputSchema: schema("string") }),
+        tool({ inputSchema: schema("number") }),
+      ),
     ).toContain('+      type: "number"');
   });
 });

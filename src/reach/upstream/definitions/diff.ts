@@ -8,8 +8,11 @@ const MAX_LINES = 1_000;
 const MAX_DEPTH = 64;
 
 /** Lines of a unified diff; empty when nothing differs. Hidden characters are written out on both sides. */
-export function diffOf(before: ForeignDefinition, after: ForeignDefinition): readonly string[] {
-  const { diff } = unifiedDiff(textOf(before), textOf(after), {
+export function diffDefinitions(
+  before: ForeignDefinition,
+  after: ForeignDefinition,
+): readonly string[] {
+  const { diff } = unifiedDiff(definitionText(before), definitionText(after), {
     names: ["approved", "offered now"],
     maxLines: MAX_LINES,
   });
@@ -17,7 +20,7 @@ export function diffOf(before: ForeignDefinition, after: ForeignDefinition): rea
 }
 
 /** The whole text as somebody is to read it. */
-export function textOf(definition: ForeignDefinition): string {
+export function definitionText(definition: ForeignDefinition): string {
   const { method, name, title, description, inputSchema, outputSchema, annotations, operation } =
     definition;
   const facts: readonly (readonly [string, Json])[] = [

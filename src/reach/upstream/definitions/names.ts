@@ -5,7 +5,7 @@ import { CATEGORIES } from "../../../contract/tool.ts";
 import { PSEUDO_NAMES } from "./pseudo.ts";
 import { reveal } from "../scan/hidden.ts";
 
-export interface Named {
+export interface ToolNames {
   /** `server/tool`. */
   readonly name: string;
   readonly wireName: string;
@@ -21,7 +21,7 @@ export function isServerName(name: string): boolean {
   return SERVER.test(name) && !(CATEGORIES as readonly string[]).includes(name);
 }
 
-export function nameOf(
+export function nameTool(
   server: string,
   { method, name }: Pick<ForeignDefinition, "method" | "name">,
 ): { readonly name: string; readonly wireName: string } | { readonly fault: string } {
@@ -69,11 +69,11 @@ export class TakenNames {
     { formOf: looksLike, why: () => "the names look alike" },
   ].map((way) => ({ ...way, takenBy: new Map<string, string[]>() }));
 
-  constructor(names: Iterable<Named>) {
+  constructor(names: Iterable<ToolNames>) {
     for (const named of names) this.add(named);
   }
 
-  add(named: Named): void {
+  add(named: ToolNames): void {
     this.#names.add(named.name);
     for (const spelling of spellings(named))
       for (const { formOf, takenBy } of this.#ways) {
@@ -88,7 +88,7 @@ export class TakenNames {
    * The one that a person, a client or a file system could take for this one: equal on the wire, equal but for case or `-`
    * and `_`, or made of letters that look alike. Whoever comes second is refused.
    */
-  twinOf(mine: Named): Twin | null {
+  twinOf(mine: ToolNames): Twin | null {
     for (const { formOf, why, takenBy } of this.#ways)
       for (const spelling of spellings(mine)) {
         const other = takenBy.get(formOf(spelling))?.find((name) => name !== mine.name);
@@ -104,7 +104,7 @@ export class TakenNames {
 }
 
 /** All on one alphabet, so that `a_b/c` and `a/b_c` meet. */
-function spellings({ name, wireName, aliases = [] }: Named): string[] {
+function spellings({ name, wireName, aliases = [] }: ToolNames): string[] {
   const all = [
     wireName,
     name.replace("/", "_"),

@@ -49,7 +49,7 @@ const CATEGORY_WORDS: readonly (readonly [Category, ReadonlySet<string>])[] = [
 const graver = (one: Risk, other: Risk): Risk =>
   RISKS.indexOf(one) >= RISKS.indexOf(other) ? one : other;
 
-export function propose(definition: ForeignDefinition): ToolTerms {
+export function proposeTerms(definition: ForeignDefinition): ToolTerms {
   const named = wordsOf(definition.name || definition.method);
   const category = categoryOf(named, definition);
   const annotations = definition.annotations ?? {};

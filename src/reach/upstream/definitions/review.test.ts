@@ -66,7 +66,7 @@ const offers = (name: string, change: Partial<ForeignDefinition> = {}): ForeignD
   operation: null,
   ...change,
 });
-const seen = (...definitions: ForeignDefinition[]) => review.seen(server(), definitions);
+const seen = (...definitions: ForeignDefinition[]) => review.recordOffer(server(), definitions);
 const stateOf = async (name: string) => (await store.serverTools.get("files", name))?.state;
 const approve = (name: string) =>
   review.decide(server(), (rows) => {
@@ -180,7 +180,7 @@ describe("what a server offers", () => {
   });
 
   test("T13: a name that could be mistaken for another's is refused, whatever it describes", async () => {
-    await review.seen(server({ name: "files_read" }), [offers("it")]);
+    await review.recordOffer(server({ name: "files_read" }), [offers("it")]);
     const rows = await seen(offers("read_it"), offers("READ-IT"), offers("fine"));
     expect(rows.map(({ upstreamName, state }) => [upstreamName, state]).sort()).toEqual([
       ["READ-IT", "refused"],
@@ -242,9 +242,9 @@ describe("the server itself", () => {
   test("switched off, its approved tools are hidden; on again, they are back", async () => {
     await seen(offers("read"));
     await approve("files/read");
-    await review.placed(server({ enabled: false }));
+    await review.registerTools(server({ enabled: false }));
     expect(registry.get("files/read")).toMatchObject({ linkState: "pending_link" });
-    await review.placed(server());
+    await review.registerTools(server());
     expect(registry.get("files/read")).toMatchObject({ linkState: "linked" });
   });
 
@@ -259,7 +259,7 @@ describe("the server itself", () => {
 
   test("gone, nothing of it is left in the registry, and its names are free", async () => {
     await seen(offers("read"), offers("write"));
-    await review.dropped("files");
+    await review.unregisterTools("files");
     expect(registry.all()).toEqual([]);
   });
 });

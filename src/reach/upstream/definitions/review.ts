@@ -14,8 +14,8 @@ import type { Registry } from "../../../tools/registry.ts";
 import type { Tool } from "../../../contract/tool.ts";
 import { canonicalJson } from "../../../util/json.ts";
 import { TakenNames } from "./names.ts";
-import { judgeAbsence, judgeOffer, unnamed } from "./assess.ts";
-import { toolOf } from "./upstream-tool.ts";
+import { assessAbsence, assessOffer, refusedName } from "./assess.ts";
+import { createUpstreamTool } from "./upstream-tool.ts";
 
 export interface ReviewPowers {
   readonly store: Pick<Store, "serverTools">;
@@ -33,16 +33,16 @@ interface Who {
 
 export interface Review {
   /** After a look at what it offers. Answers all that is known of its tools now. */
-  seen(
+  recordOffer(
     server: ServerRow,
     definitions: readonly ForeignDefinition[],
   ): Promise<readonly ServerToolRow[]>;
   /** Makes decisions, given the rows as they are then; nobody else changes them meanwhile. */
   decide(server: ServerRow, decision: Decision): Promise<readonly ServerToolRow[]>;
   /** The server itself changed (switched on or off, other limits): its tools are registered anew. */
-  placed(server: ServerRow): Promise<void>;
+  registerTools(server: ServerRow): Promise<void>;
   /** Takes all its tools out of the registry. */
-  dropped(server: string): Promise<void>;
+  unregisterTools(server: string): Promise<void>;
 }
 
 /** Answers the rows that change, and versions that were approved. */
@@ -64,7 +64,7 @@ export function createReview(p: ReviewPowers): Review {
   const turns = new Map<string, Promise<unknown>>();
 
   /** Of one server one after the other: what one read, another must not have changed when it writes. */
-  function inTurn<T>(server: string, work: () => Promise<T>): Promise<T> {
+  function serialize<T>(server: string, work: () => Promise<T>): Promise<T> {
     const next = (turns.get(server) ?? Promise.resolve()).then(work);
     const done = (): void => void (turns.get(server) === settled && turns.delete(server));
     const settled: Promise<void> = next.then(done, done);
@@ -72,11 +72,11 @@ export function createReview(p: ReviewPowers): Review {
     return next;
   }
 
-  async function judged(
+  async function assess(
     server: ServerRow,
     definitions: readonly ForeignDefinition[],
     known: readonly ServerToolRow[],
-  ): Promise<Judged> {
+  ): Promise<Assessment> {
     const at = p.now();
     const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
     const taken = new TakenNames(
@@ -89,7 +89,7 @@ export function createReview(p: ReviewPowers): Review {
     for (const definition of definitions.slice(0, MAX_TOOLS)) {
       turn = await yieldAfter(turn);
       const key = keyOf(definition.method, definition.name);
-      const row = judgeOffer(
+      const row = assessOffer(
         { server: server.name, definition, former: former.get(key) ?? null, at },
         taken,
       );
@@ -106,7 +106,7 @@ export function createReview(p: ReviewPowers): Review {
       const kept = other
         ? {
             ...row,
-            ...unnamed(server.name, definition),
+            ...refusedName(server.name, definition),
             state: "refused" as const,
             reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already`,
           }
@@ -123,20 +123,20 @@ export function createReview(p: ReviewPowers): Review {
       });
       if (kept.state !== "refused") taken.add(kept);
     }
-    for (const row of known) if (!rows.has(row.name)) rows.set(row.name, judgeAbsence(row));
+    for (const row of known) if (!rows.has(row.name)) rows.set(row.name, assessAbsence(row));
     const before = new Map(known.map((row) => [row.name, row]));
-    const differ = [...rows.values()].filter((row) => isNews(before.get(row.name), row));
+    const differ = [...rows.values()].filter((row) => hasChanged(before.get(row.name), row));
     const atHand = new Map([...versions.values()].map(({ pin, definition }) => [pin, definition]));
     return {
-      differ,
+      changed: differ,
       versions: differ.flatMap(({ name }) => versions.get(name) ?? []),
       before,
-      atHand,
+      definitions: atHand,
     };
   }
 
   /** The registry as the rows have it. Whatever it refuses becomes a refused row. */
-  async function place(
+  async function register(
     server: ServerRow,
     rows: readonly ServerToolRow[],
     atHand: ReadonlyMap<string, ForeignDefinition> = new Map(),
@@ -156,7 +156,7 @@ export function createReview(p: ReviewPowers): Review {
       const definition =
         atHand.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition;
       if (definition === undefined) continue;
-      const tool = toolOf(server, row, definition, there?.enabled ?? true);
+      const tool = createUpstreamTool(server, row, definition, there?.enabled ?? true);
       if (there === null || textOf(there) !== textOf(tool)) next.push(tool);
     }
     for (let at = 0; at < next.length; at += AT_ONCE) {
@@ -171,11 +171,11 @@ export function createReview(p: ReviewPowers): Review {
       await p.registry.put(tools);
     } catch (cause) {
       if (!(cause instanceof AppError) || tools.length === 1) throw cause;
-      for (const tool of tools) await refusable(tool);
+      for (const tool of tools) await putOrRefuse(tool);
     }
   }
 
-  async function refusable(tool: Tool): Promise<void> {
+  async function putOrRefuse(tool: Tool): Promise<void> {
     try {
       await p.registry.put([tool]);
     } catch (cause) {
@@ -187,13 +187,14 @@ export function createReview(p: ReviewPowers): Review {
   }
 
   return {
-    seen: (server, definitions) =>
-      inTurn(server.name, async () => {
-        const { differ, versions, before, atHand } = await judged(
-          server,
-          definitions,
-          await serverTools.list(server.name),
-        );
+    recordOffer: (server, definitions) =>
+      serialize(server.name, async () => {
+        const {
+          changed: differ,
+          versions,
+          before,
+          definitions: atHand,
+        } = await assess(server, definitions, await serverTools.list(server.name));
         for (let at = 0; at < differ.length; at += AT_ONCE) {
           const some = differ.slice(at, at + AT_ONCE);
           await serverTools.save(
@@ -203,7 +204,7 @@ export function createReview(p: ReviewPowers): Review {
         }
         // Read again: another instance may have decided meanwhile, and then that holds.
         const rows = await serverTools.list(server.name);
-        await place(server, rows, atHand);
+        await register(server, rows, atHand);
         const changes = differ.filter(
           (row) =>
             before.get(row.name)?.state !== row.state ||
@@ -218,16 +219,16 @@ export function createReview(p: ReviewPowers): Review {
         return rows;
       }),
     decide: (server, decision) =>
-      inTurn(server.name, async () => {
+      serialize(server.name, async () => {
         const { rows, versions } = await decision(await serverTools.list(server.name));
         await serverTools.save(rows, versions);
-        await place(server, rows);
+        await register(server, rows);
         return rows;
       }),
-    placed: (server) =>
-      inTurn(server.name, async () => place(server, await serverTools.list(server.name))),
-    dropped: (server) =>
-      inTurn(server, async () => {
+    registerTools: (server) =>
+      serialize(server.name, async () => register(server, await serverTools.list(server.name))),
+    unregisterTools: (server) =>
+      serialize(server, async () => {
         const gone = p.registry.all().filter(({ route }) => route?.server === server);
         for (const { name } of gone) await p.registry.unregister(name);
         if (gone.length > 0) await p.toolsChanged();
@@ -235,12 +236,12 @@ export function createReview(p: ReviewPowers): Review {
   };
 }
 
-interface Judged {
-  readonly differ: readonly ServerToolRow[];
+interface Assessment {
+  readonly changed: readonly ServerToolRow[];
   readonly versions: readonly ServerToolVersion[];
   readonly before: ReadonlyMap<string, ServerToolRow>;
   /** By pin. */
-  readonly atHand: ReadonlyMap<string, ForeignDefinition>;
+  readonly definitions: ReadonlyMap<string, ForeignDefinition>;
 }
 
 async function yieldAfter(turn: number): Promise<number> {
@@ -251,7 +252,7 @@ async function yieldAfter(turn: number): Promise<number> {
 
 const keyOf = (method: string, name: string): string => `${method} ${name}`;
 
-function isNews(before: ServerToolRow | undefined, { seenAt, ...row }: ServerToolRow): boolean {
+function hasChanged(before: ServerToolRow | undefined, { seenAt, ...row }: ServerToolRow): boolean {
   if (before === undefined) return true;
   const { seenAt: seenBefore, ...former } = before;
   const text = (facts: object): string => canonicalJson(facts as Json);

@@ -9,7 +9,7 @@ const MIN_TIMEOUT_MS = 1_000;
 const MAX_TIMEOUT_MS = 300_000;
 
 /** It can be called only while somebody has approved exactly this definition, the server still offers it and is switched on. */
-export function toolOf(
+export function createUpstreamTool(
   server: ServerRow,
   row: ServerToolRow,
   definition: ForeignDefinition,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Blocks, Gathered } from "./body-buffer.ts";
+import { BlockPool, BodyBuffer } from "./body-buffer.ts";
 
 const pieces = fc.array(
   fc
@@ -12,8 +12,8 @@ const pieces = fc.array(
 test("bodies that come at the same time, in any pieces, are whole and apart", () => {
   fc.assert(
     fc.property(fc.array(pieces, { minLength: 1, maxLength: 4 }), (bodies) => {
-      const blocks = new Blocks();
-      const gathered = bodies.map(() => new Gathered(blocks));
+      const blocks = new BlockPool();
+      const gathered = bodies.map(() => new BodyBuffer(blocks));
       for (let turn = 0; turn < 8; turn++)
         for (const [i, body] of bodies.entries()) {
           const piece = body[turn];
@@ -27,9 +27,9 @@ test("bodies that come at the same time, in any pieces, are whole and apart", ()
 });
 
 test("what was handed out stays as it is when its memory is used again, and nothing is given back twice", () => {
-  const blocks = new Blocks();
-  const large = (byte: number): Gathered => {
-    const body = new Gathered(blocks);
+  const blocks = new BlockPool();
+  const large = (byte: number): BodyBuffer => {
+    const body = new BodyBuffer(blocks);
     for (let i = 0; i < 20; i++) body.add(Buffer.alloc(10_000, byte));
     return body;
   };

@@ -7,7 +7,7 @@ const [MAX_FREE, KEEP_MS] = [256, 10_000];
 const NOTHING = Buffer.alloc(0);
 
 /** The blocks of one server, for all that it sends. */
-export class Blocks {
+export class BlockPool {
   readonly #free: Buffer[] = [];
   #forget: NodeJS.Timeout | null = null;
 
@@ -25,8 +25,8 @@ export class Blocks {
   }
 }
 
-export class Gathered {
-  readonly #from: Blocks;
+export class BodyBuffer {
+  readonly #from: BlockPool;
   /** A small body comes in one piece. */
   #first: Buffer = NOTHING;
   #blocks: Buffer[] = [];
@@ -36,7 +36,7 @@ export class Gathered {
   /** How often something was added. */
   pieces = 0;
 
-  constructor(from: Blocks) {
+  constructor(from: BlockPool) {
     this.#from = from;
   }
 

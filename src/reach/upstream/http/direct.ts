@@ -3,12 +3,19 @@ import type { JsonObject } from "../../../contract/call.ts";
 import type { Pooled, PooledFlow, PooledSink } from "../../egress/egress.ts";
 import { parseStrict } from "../../../util/json.ts";
 import { Deadline } from "../connection/deadline.ts";
-import { faultOf, invalid, isObject, ofRpc, ofStatus, tooLarge } from "../connection/faults.ts";
-import { errorIn, progressOf, type Outgoing } from "../connection/wire.ts";
-import { Blocks, Gathered } from "./body-buffer.ts";
+import {
+  toUpstreamFault,
+  invalidResponse,
+  isObject,
+  rpcFault,
+  statusFault,
+  responseTooLarge,
+} from "../connection/faults.ts";
+import { rpcErrorIn, parseProgress, type Outgoing } from "../connection/wire.ts";
+import { BlockPool, BodyBuffer } from "./body-buffer.ts";
 import { eventReader } from "./events.ts";
 import { headerValue, MARK } from "./headers.ts";
-import type { Intake, IntakeStream } from "./read-budget.ts";
+import type { ReadBudget, BudgetedStream } from "./read-budget.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstream.ts";
 
 export interface Direct {
@@ -24,7 +31,7 @@ export interface DirectParts {
   readonly credential: Credential;
   readonly pool: Pooled;
   readonly events: ConnectionEvents;
-  readonly intake: Intake;
+  readonly budget: ReadBudget;
   readonly maxBytes: number;
 }
 
@@ -43,7 +50,7 @@ export function openDirect(p: DirectParts): Direct {
   const { origin, pathname, search } = p.url;
   const path = `${pathname}${search}`;
   const plain = new WeakSet<JsonObject>();
-  const state: State = { ...p, plain, blocks: new Blocks(), hasMoved: false };
+  const state: State = { ...p, plain, blocks: new BlockPool(), hasMoved: false };
   let lastId = 0;
   let given: Readonly<Record<string, string>> | null = null;
   let base: readonly string[] = [];
@@ -64,7 +71,10 @@ export function openDirect(p: DirectParts): Direct {
     ];
     base = [
       ...Object.entries(headers)
-        .filter(([name]) => !isOurs(name) && !(p.credential.oauth && /^authorization$/i.test(name)))
+        .filter(
+          ([name]) =>
+            !isReservedHeader(name) && !(p.credential.oauth && /^authorization$/i.test(name)),
+        )
         .flat(),
       ...own,
     ];
@@ -107,7 +117,7 @@ export function openDirect(p: DirectParts): Direct {
     const sent = options.onProgress ? withToken(params, id) : params;
     const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(sent)}}`;
     return new Promise((resolve, reject) => {
-      const answer = new Answer(id, method, options, state, resolve, reject);
+      const answer = new DirectResponse(id, method, options, state, resolve, reject);
       try {
         answer.flow = p.pool.send(
           { origin, path, method: "POST", headers, common: baseOf(known), body },
@@ -122,7 +132,7 @@ export function openDirect(p: DirectParts): Direct {
 
 interface State extends DirectParts {
   readonly plain: WeakSet<JsonObject>;
-  readonly blocks: Blocks;
+  readonly blocks: BlockPool;
   /** The server points elsewhere; what may be followed is for the SDK's way to say. */
   hasMoved: boolean;
 }
@@ -131,7 +141,7 @@ const isPromise = <T extends object>(value: T | Promise<T>): value is Promise<T>
   typeof (value as { then?: unknown }).then === "function";
 
 /** What the protocol or the connection writes itself. */
-const isOurs = (name: string): boolean =>
+const isReservedHeader = (name: string): boolean =>
   /^(mcp-.*|content-(type|length|encoding)|accept(-encoding)?|host|connection|transfer-encoding)$/i.test(
     name,
   );
@@ -142,7 +152,7 @@ function withToken(params: JsonObject, id: number): JsonObject {
 }
 
 /** One answer as it comes in: JSON, or events that end with it. */
-class Answer implements PooledSink {
+class DirectResponse implements PooledSink {
   flow: PooledFlow | null = null;
   readonly #id: number;
   readonly #options: Outgoing["options"];
@@ -155,9 +165,9 @@ class Answer implements PooledSink {
   #status = 0;
   #sent = false;
   #isOver = false;
-  readonly #body: Gathered;
+  readonly #body: BodyBuffer;
   #left: number;
-  #stream: IntakeStream | null = null;
+  #stream: BudgetedStream | null = null;
   #read: ((chunk: Uint8Array) => number) | null = null;
   #lastProgress = -Infinity;
 
@@ -173,7 +183,7 @@ class Answer implements PooledSink {
     this.#method = method;
     this.#options = options;
     this.#parts = parts;
-    this.#body = new Gathered(parts.blocks);
+    this.#body = new BodyBuffer(parts.blocks);
     this.#resolve = resolve;
     this.#reject = reject;
     this.#maxBytes = Math.min(options.maxResultBytes ?? Infinity, parts.maxBytes);
@@ -205,18 +215,19 @@ class Answer implements PooledSink {
     if (status !== 200) return void (this.#left = ERROR_BYTES);
     const type = String(headers["content-type"] ?? "").toLowerCase();
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
-      return this.#stop(invalid("it is compressed, which nobody asked for"));
+      return this.#stop(invalidResponse("it is compressed, which nobody asked for"));
     // Nothing of what is too large anyway needs to be read.
-    if (Number(headers["content-length"]) > this.#left) return this.#stop(tooLarge(this.#maxBytes));
+    if (Number(headers["content-length"]) > this.#left)
+      return this.#stop(responseTooLarge(this.#maxBytes));
     if (type.startsWith("text/event-stream")) {
       this.#left += STREAM_SLACK;
-      const stream = (this.#stream = this.#parts.intake.stream());
+      const stream = (this.#stream = this.#parts.budget.stream());
       this.#read = eventReader(this.#maxBytes, (data) => {
         const message = data === null || this.#isOver ? undefined : stream.read(data);
         if (message !== undefined) this.#heard(message);
       });
     } else if (!type.startsWith("application/json")) {
-      this.#stop(invalid(`its content type is ${JSON.stringify(type.slice(0, 60))}`));
+      this.#stop(invalidResponse(`its content type is ${JSON.stringify(type.slice(0, 60))}`));
     }
   }
 
@@ -224,19 +235,19 @@ class Answer implements PooledSink {
     this.#left -= chunk.length;
     if (this.#isOver) return this.#left < 0 ? this.flow?.abort() : undefined;
     if (this.#left < 0)
-      return this.#stop(this.#status === 200 ? tooLarge(this.#maxBytes) : this.#refused());
+      return this.#stop(this.#status === 200 ? responseTooLarge(this.#maxBytes) : this.#refused());
     if (this.#read) {
       try {
-        this.#rest(this.#stream?.rest(this.#read(chunk)) ?? 0);
+        this.#rest(this.#stream?.pauseMs(this.#read(chunk)) ?? 0);
       } catch (cause) {
-        this.#stop(faultOf(cause, true));
+        this.#stop(toUpstreamFault(cause, true));
       }
       return;
     }
     this.#body.add(chunk);
     if (this.#body.pieces % PIECES !== 0) return;
-    this.#stream ??= this.#parts.intake.stream();
-    this.#rest(this.#stream.rest(0, PIECES));
+    this.#stream ??= this.#parts.budget.stream();
+    this.#rest(this.#stream.pauseMs(0, PIECES));
   }
 
   end(): void {
@@ -248,34 +259,34 @@ class Answer implements PooledSink {
       );
     try {
       this.#heard(parseStrict(this.#body.bytes));
-      if (!this.#isOver) this.#stop(invalid("it is not the response to this request"));
+      if (!this.#isOver) this.#stop(invalidResponse("it is not the response to this request"));
     } catch (cause) {
-      this.#stop(faultOf(cause, true));
+      this.#stop(toUpstreamFault(cause, true));
     }
     this.#body.release();
   }
 
   failed(cause: unknown): void {
-    this.#stop(faultOf(cause, this.#sent));
+    this.#stop(toUpstreamFault(cause, this.#sent));
   }
 
   #refused(): UpstreamFault {
     const text = this.#body.bytes.toString("utf8");
-    return errorIn(text) ?? ofStatus(this.#status, text.slice(0, 300), { hasSession: false });
+    return rpcErrorIn(text) ?? statusFault(this.#status, text.slice(0, 300), { hasSession: false });
   }
 
   #heard(message: unknown): void {
     if (this.#isOver) return;
     if (!isObject(message) || message["jsonrpc"] !== "2.0")
-      return this.#stop(invalid("it is no JSON-RPC message"));
+      return this.#stop(invalidResponse("it is no JSON-RPC message"));
     const { method, params, id, result, error } = message;
     if (typeof method === "string") {
       if (id === undefined) this.#noticed(method, isObject(params) ? params : {});
       return;
     }
-    if (id !== this.#id) return this.#stop(invalid("it answers another request"));
-    if (error !== undefined) return this.#stop(ofRpc(error));
-    if (!isObject(result)) return this.#stop(invalid("it has neither result nor error"));
+    if (id !== this.#id) return this.#stop(invalidResponse("it answers another request"));
+    if (error !== undefined) return this.#stop(rpcFault(error));
+    if (!isObject(result)) return this.#stop(invalidResponse("it has neither result nor error"));
     this.#finish();
     if (this.#method === "tools/list" && !this.#read && !this.#body.bytes.includes(MARK))
       this.#parts.plain.add(result);
@@ -295,7 +306,7 @@ class Answer implements PooledSink {
   #noticed(method: string, params: JsonObject): void {
     if (method === "notifications/message") this.#options.onMessage?.(params);
     if (method !== "notifications/progress") return this.#parts.events.notified(method, params);
-    const progress = params["progressToken"] === this.#id ? progressOf(params) : null;
+    const progress = params["progressToken"] === this.#id ? parseProgress(params) : null;
     if (!progress || progress.progress <= this.#lastProgress) return;
     this.#lastProgress = progress.progress;
     this.#deadline.restart();

@@ -1,5 +1,5 @@
 // Server-sent events, read from bytes as they come, and never more of one than the limit.
-import { invalid, tooLarge } from "../connection/faults.ts";
+import { invalidResponse, responseTooLarge } from "../connection/faults.ts";
 import { MAX_PIECES } from "./read-budget.ts";
 
 const LF = 10;
@@ -25,7 +25,7 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
     if (line.length > 0) {
       if (line[0] === COLON) return;
       size += line.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > maxBytes) throw responseTooLarge(maxBytes);
       lines.push(line);
     } else if (lines.length > 0) {
       const whole = lines;
@@ -38,10 +38,10 @@ export function eventReader(maxBytes: number, onEvent: OnEvent): (chunk: Uint8Ar
 
   const keep = (piece: Buffer): void => {
     held += piece.length;
-    if (held > maxBytes) throw tooLarge(maxBytes);
+    if (held > maxBytes) throw responseTooLarge(maxBytes);
     const at = piece.indexOf(CR);
     if ((at !== -1 && at < piece.length - 1) || pieces.at(-1)?.at(-1) === CR)
-      throw invalid("its events end lines in a way nobody uses");
+      throw invalidResponse("its events end lines in a way nobody uses");
     pieces.push(Buffer.from(piece));
     if (pieces.length === MAX_PIECES) pieces = [Buffer.concat(pieces)];
   };

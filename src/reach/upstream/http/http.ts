@@ -5,10 +5,10 @@ import type { Egress, Pooled } from "../../egress/egress.ts";
 import { rulesForServer } from "../../egress/operator.ts";
 import type { ServerRow, ServerTransport } from "../../../storage/store/store.ts";
 import { parseStrict } from "../../../util/json.ts";
-import { faultOf, invalid, tooLarge } from "../connection/faults.ts";
+import { toUpstreamFault, invalidResponse, responseTooLarge } from "../connection/faults.ts";
 import { REQUEST_MARK } from "../connection/wire.ts";
 import { eventReader } from "./events.ts";
-import { MAX_PIECES, type Intake } from "./read-budget.ts";
+import { MAX_PIECES, type ReadBudget } from "./read-budget.ts";
 import type { UpstreamFault } from "../upstream.ts";
 import { type Credential } from "../upstream.ts";
 
@@ -39,7 +39,7 @@ export async function openHttp(
   row: ServerRow & { readonly transport: HttpTransport },
   credential: Credential,
   watch: HttpWatch,
-  intake: Intake,
+  intake: ReadBudget,
   egress: Egress,
 ): Promise<OpenedHttp> {
   const { transport: given, settings } = row;
@@ -82,7 +82,7 @@ interface FetchParts {
   readonly kind: HttpTransport["kind"];
   readonly credential: Credential;
   readonly watch: HttpWatch;
-  readonly intake: Intake;
+  readonly intake: ReadBudget;
   readonly pool: Pooled;
   readonly maxBytes: number;
 }
@@ -94,7 +94,7 @@ function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: Fetc
     const mark = headers.get(REQUEST_MARK);
     headers.delete(REQUEST_MARK);
     // Discovery and tokens: whatever host it is, it gets nothing that was meant for the server.
-    if (!isToServer(target, url, kind, mark !== null, init))
+    if (!isForServer(target, url, kind, mark !== null, init))
       return pool.fetch(target, { ...init, headers });
     for (const [name, value] of Object.entries(await credential.headers()))
       if (!headers.has(name)) headers.set(name, value);
@@ -109,20 +109,20 @@ function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: Fetc
         { ...init, headers },
         { maxBytes: Infinity, headersMs: 0, idleMs: 0, onSent },
       );
-      return await checked(
+      return await checkedResponse(
         response,
         { maxBytes, intake, isStanding: init.method === "GET" },
         (fault) => mark !== null && watch.failed(mark, fault),
       );
     } catch (cause) {
       init.signal?.throwIfAborted();
-      throw faultOf(cause, sent);
+      throw toUpstreamFault(cause, sent);
     }
   };
 }
 
 /** The transport's own requests; those for authorization may go to the same origin. */
-function isToServer(
+function isForServer(
   target: URL,
   server: URL,
   kind: string,
@@ -143,13 +143,13 @@ function isToServer(
 
 interface StreamLimits {
   readonly maxBytes: number;
-  readonly intake: Intake;
+  readonly intake: ReadBudget;
   /** It lives as long as the connection. */
   readonly isStanding: boolean;
 }
 
 /** The same answer, once it is known to be one that may be read. */
-async function checked(
+async function checkedResponse(
   response: Response,
   limits: StreamLimits,
   onFault: (fault: UpstreamFault) => void,
@@ -159,29 +159,29 @@ async function checked(
   if (body === null) return response;
   if (headers.has("content-encoding") && headers.get("content-encoding") !== "identity") {
     await body.cancel();
-    throw invalid("it is compressed, which nobody asked for");
+    throw invalidResponse("it is compressed, which nobody asked for");
   }
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (!response.ok)
-    return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+    return new Response(await readWhole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
       status,
       headers,
     });
   if (type === "application/json") {
-    const bytes = await whole(body, limits, "refuse");
+    const bytes = await readWhole(body, limits, "refuse");
     parseStrict(bytes);
     return new Response(bytes, { status, headers });
   }
   if (type !== "text/event-stream")
-    return new Response(await whole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+    return new Response(await readWhole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
       status,
       headers,
     });
-  return new Response(body.pipeThrough(watched(limits, onFault)), { status, headers });
+  return new Response(body.pipeThrough(checkedEvents(limits, onFault)), { status, headers });
 }
 
 /** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
-function watched(
+function checkedEvents(
   { maxBytes, intake, isStanding }: StreamLimits,
   onFault: (fault: UpstreamFault) => void,
 ): TransformStream<Uint8Array, Uint8Array> {
@@ -203,10 +203,10 @@ function watched(
       let rest: number;
       try {
         left -= chunk.length;
-        if (left < 0) throw tooLarge(maxBytes);
-        rest = stream.rest(read(chunk));
+        if (left < 0) throw responseTooLarge(maxBytes);
+        rest = stream.pauseMs(read(chunk));
       } catch (cause) {
-        const fault = faultOf(cause, true);
+        const fault = toUpstreamFault(cause, true);
         stream.end();
         onFault(fault);
         throw fault;
@@ -224,7 +224,7 @@ const NEWLINE = Buffer.of(10);
 const SLASH = 47;
 const LETTER_H = 104;
 
-async function whole(
+async function readWhole(
   body: ReadableStream<Uint8Array>,
   { intake, maxBytes }: Pick<StreamLimits, "intake" | "maxBytes">,
   beyond: "cut" | "refuse",
@@ -234,10 +234,10 @@ async function whole(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > maxBytes && beyond === "refuse") throw tooLarge(maxBytes);
+    if (size > maxBytes && beyond === "refuse") throw responseTooLarge(maxBytes);
     chunks.push(chunk);
     if (size > maxBytes) break;
-    const rest = stream.rest(0);
+    const rest = stream.pauseMs(0);
     if (rest > 0) await sleep(rest, undefined, { ref: false });
     if (chunks.length === MAX_PIECES) chunks = [Buffer.concat(chunks)];
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createIntake, type IntakeStream } from "./read-budget.ts";
+import { createReadBudget, type BudgetedStream } from "./read-budget.ts";
 
 const NOTICE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"id":1}}';
 const ANSWER = '{"jsonrpc":"2.0","id":1,"result":{}}';
@@ -9,16 +9,16 @@ const BROKEN = '{"jsonrpc":"2.0","method":"notifications/message","params":';
 function opened() {
   const clock = { now: 0 };
   const said: string[] = [];
-  const intake = createIntake(
+  const intake = createReadBudget(
     (line) => void said.push(line),
     () => clock.now,
   );
   return { clock, said, intake };
 }
 
-const read = (stream: IntakeStream, text: string): unknown => stream.read(Buffer.from(text));
+const read = (stream: BudgetedStream, text: string): unknown => stream.read(Buffer.from(text));
 /** How many of so many are handed on. */
-const handedOn = (stream: IntakeStream, text: string, count: number): number =>
+const handedOn = (stream: BudgetedStream, text: string, count: number): number =>
   Array.from({ length: count }, () => read(stream, text)).filter((one) => one !== undefined).length;
 
 describe("what a stream brings besides the answer", () => {
@@ -84,7 +84,11 @@ describe("what a stream brings besides the answer", () => {
 
 describe("the share of our time that a server gets", () => {
   /** Rests as it is told, and counts what it came to. */
-  function flood(seconds: number, streams: number, step: (stream: IntakeStream) => number): number {
+  function flood(
+    seconds: number,
+    streams: number,
+    step: (stream: BudgetedStream) => number,
+  ): number {
     const { clock, intake } = opened();
     const all = Array.from({ length: streams }, () => ({ stream: intake.stream(), until: 0 }));
     let steps = 0;
@@ -94,7 +98,7 @@ describe("the share of our time that a server gets", () => {
           one.until = clock.now + step(one.stream);
     return steps;
   }
-  const notice = (stream: IntakeStream): number => (read(stream, NOTICE), stream.rest(3));
+  const notice = (stream: BudgetedStream): number => (read(stream, NOTICE), stream.pauseMs(3));
 
   test("is bounded, however fast it writes and in however many streams", () => {
     const one = flood(10, 1, notice);
@@ -114,9 +118,11 @@ describe("the share of our time that a server gets", () => {
   });
 
   test("is bounded for empty lines, single bytes and made-up answers too", () => {
-    expect(flood(10, 1, (stream) => stream.rest(1_000))).toBeLessThan(1_000);
-    expect(flood(10, 1, (stream) => stream.rest(0))).toBeLessThan(500_000);
-    expect(flood(10, 1, (stream) => (read(stream, ANSWER), stream.rest(2)))).toBeLessThan(50_000);
+    expect(flood(10, 1, (stream) => stream.pauseMs(1_000))).toBeLessThan(1_000);
+    expect(flood(10, 1, (stream) => stream.pauseMs(0))).toBeLessThan(500_000);
+    expect(flood(10, 1, (stream) => (read(stream, ANSWER), stream.pauseMs(2)))).toBeLessThan(
+      50_000,
+    );
   });
 
   test("does not count what was asked for: large answers are never held up", () => {
@@ -125,7 +131,7 @@ describe("the share of our time that a server gets", () => {
     const rests = Array.from({ length: 1_000 }, () => {
       const stream = intake.stream();
       read(stream, large);
-      return stream.rest(4);
+      return stream.pauseMs(4);
     });
     expect(Math.max(...rests)).toBe(0);
   });

@@ -2,21 +2,21 @@
 // that it takes a small share of our time however fast it writes.
 import type { Json } from "../../../contract/call.ts";
 import { parseStrict } from "../../../util/json.ts";
-import { createAllowance } from "../messages/token-bucket.ts";
+import { createTokenBucket } from "../messages/token-bucket.ts";
 import { isObject } from "../connection/faults.ts";
-import { isNotice, UNASKED } from "../messages/unsolicited.ts";
+import { isNotification, UNSOLICITED_LIMIT } from "../messages/unsolicited.ts";
 
 /** Of one connection: its streams share the time. */
-export interface Intake {
+export interface ReadBudget {
   /** cost: what handing one message on takes, in units of work. */
-  stream(cost?: number): IntakeStream;
+  stream(cost?: number): BudgetedStream;
 }
 
-export interface IntakeStream {
+export interface BudgetedStream {
   /** What an event says, read strictly; undefined: it was dropped. */
   read(data: Buffer): Json | undefined;
   /** After a piece, or several, with so many lines: for how many milliseconds nothing more should be read. */
-  rest(lines: number, pieces?: number): number;
+  pauseMs(lines: number, pieces?: number): number;
   /** Nothing more comes. */
   end(): void;
 }
@@ -29,12 +29,12 @@ const [PER_UNREAD, PER_PIECE, PER_LINE, PER_BYTE] = [1 / 8, 1 / 8, 1 / 16, 1 / 4
 /** Resting costs too: what waits is copied. */
 const TURN_UNITS = 64;
 
-export function createIntake(said: (line: string) => void, now: () => number): Intake {
-  const work = createAllowance(BURST_UNITS, UNITS_PER_SECOND, now);
+export function createReadBudget(said: (line: string) => void, now: () => number): ReadBudget {
+  const work = createTokenBucket(BURST_UNITS, UNITS_PER_SECOND, now);
   let isTold = false;
   return {
     stream(cost = 1) {
-      const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, now);
+      const unasked = createTokenBucket(UNSOLICITED_LIMIT.burst, UNSOLICITED_LIMIT.perSecond, now);
       let dropped = 0;
       let spent = 0;
       let hasAnswer = false;
@@ -42,24 +42,24 @@ export function createIntake(said: (line: string) => void, now: () => number): I
         dropped++;
         if (!isTold)
           said(
-            `[ostiary] it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`,
+            `[ostiary] it sends more than ${UNSOLICITED_LIMIT.perSecond} messages a second that nobody asked for; the rest is dropped`,
           );
         isTold = true;
       };
       return {
         read(data) {
-          if (unasked.isEmpty && isNotice(data)) {
+          if (unasked.isEmpty && isNotification(data)) {
             spent += PER_UNREAD + data.length * PER_BYTE;
             return drop();
           }
           const message = parseStrict(data);
           // One answer is what was asked for.
-          if (!isAnswer(message) || hasAnswer) spent += cost + data.length * PER_BYTE;
-          if (!isAnswer(message)) return unasked.take() ? message : drop();
+          if (!isResponse(message) || hasAnswer) spent += cost + data.length * PER_BYTE;
+          if (!isResponse(message)) return unasked.take() ? message : drop();
           hasAnswer = true;
           return message;
         },
-        rest(lines, pieces = 1) {
+        pauseMs(lines, pieces = 1) {
           spent += pieces * PER_PIECE + lines * PER_LINE;
           if (spent < TURN_UNITS) return 0;
           const turn = spent;
@@ -75,5 +75,5 @@ export function createIntake(said: (line: string) => void, now: () => number): I
   };
 }
 
-const isAnswer = (message: Json): boolean =>
+const isResponse = (message: Json): boolean =>
   !isObject(message) || typeof message["method"] !== "string";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Call, InputQuestions, JsonObject, Progress } from "../../../contract/call.ts";
 import { createMasker } from "../../../util/masker.ts";
-import { asidesOf } from "./side-messages.ts";
+import { sideMessageOptions } from "./side-messages.ts";
 
 const SECRET = "sk-live-0123456789abcdefghij";
 const masker = createMasker({ key: Buffer.alloc(32, 1), known: [SECRET] });
@@ -25,7 +25,7 @@ function listening() {
     },
   };
   // Only these parts of a call are looked at.
-  return { heard, asides: asidesOf(call as unknown as Call, "s", clean) };
+  return { heard, asides: sideMessageOptions(call as unknown as Call, "s", clean) };
 }
 
 const question = (message: string): InputQuestions => ({
@@ -55,5 +55,5 @@ test("long texts are cut, and a question that is too long is not put", async () 
 
 test("nothing is asked for that nobody wants to hear", () => {
   const call = { signal: new AbortController().signal, onProgress: null, client: null };
-  expect(asidesOf(call as unknown as Call, "s", clean)).toEqual({});
+  expect(sideMessageOptions(call as unknown as Call, "s", clean)).toEqual({});
 });

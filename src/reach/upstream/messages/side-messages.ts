@@ -17,14 +17,14 @@ type Options = Pick<
   "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage"
 >;
 
-const NOBODY: Options = {};
+const NO_OPTIONS: Options = {};
 const MAX_TEXT = 4_000;
 const MAX_QUESTIONS_BYTES = 65_536;
 
 /** How they reach whoever made the call; what nobody wants to hear is not even asked for. */
-export function asidesOf(call: Call, server: string, clean: Clean): Options {
+export function sideMessageOptions(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
-  if (!client && !onProgress) return NOBODY;
+  if (!client && !onProgress) return NO_OPTIONS;
   return {
     ...(onProgress
       ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) }

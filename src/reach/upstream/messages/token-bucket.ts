@@ -1,6 +1,6 @@
 // So many things at once, and so many more every second.
 
-export interface Allowance {
+export interface TokenBucket {
   /** False: there is none left. */
   take(): boolean;
   readonly isEmpty: boolean;
@@ -8,7 +8,11 @@ export interface Allowance {
   spend(amount: number): number;
 }
 
-export function createAllowance(burst: number, perSecond: number, now: () => number): Allowance {
+export function createTokenBucket(
+  burst: number,
+  perSecond: number,
+  now: () => number,
+): TokenBucket {
   let left = burst;
   let at = now();
   const refill = (): void => {

@@ -32,7 +32,7 @@ export interface Attempt {
   readonly expiresAt: number;
 }
 
-export interface Kept {
+export interface GrantStore {
   grant(owner: Owner): Promise<Grant | null>;
   /** The only one from now on. */
   putGrant(owner: Owner, grant: Grant): Promise<void>;
@@ -66,7 +66,7 @@ const LOGIN = "oauth-login ";
 const BOUND = "oauth-issuer";
 const MAX_ISSUER = 2_000;
 
-export function createKept(vault: Vault, now: () => number, loginMs: number): Kept {
+export function createGrantStore(vault: Vault, now: () => number, loginMs: number): GrantStore {
   const shared = (server: Owner["server"]): Owner => ({ server, userId: "" });
   const rowsOf = async (owner: Owner, prefix: string) =>
     (await vault.list(owner)).filter(({ name }) => name.startsWith(prefix));

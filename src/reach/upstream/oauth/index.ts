@@ -6,7 +6,7 @@ import { VERSION } from "../../../util/version.ts";
 import { fillIn } from "../credentials/references.ts";
 import type { Owner, Vault } from "../credentials/vault.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
-import { createKept } from "./grant-store.ts";
+import { createGrantStore } from "./grant-store.ts";
 import { createLogins, type Challenge, type FullOwner } from "./login.ts";
 import { clientMetadata, type Identity } from "./provider.ts";
 import { revoke } from "./revoke.ts";
@@ -75,7 +75,7 @@ const PROBE = JSON.stringify({
 });
 
 export function openOAuth(p: OAuthPowers): OAuth {
-  const kept = createKept(p.vault, p.now, LOGIN_MS);
+  const kept = createGrantStore(p.vault, p.now, LOGIN_MS);
   const logins = createLogins({ ...p, kept, loginMs: LOGIN_MS });
   const challenges = new Map<string, Challenge & { readonly at: number }>();
   const keyOf = ({ server, userId }: Owner): string => JSON.stringify([server.name, userId]);
@@ -128,7 +128,7 @@ export function openOAuth(p: OAuthPowers): OAuth {
       const grant = me.redirectUrl === undefined ? null : await kept.grant(owner);
       if (grant === null && me.redirectUrl !== undefined) throw loginNeeded(owner, null);
       return openSession(owner, me, grant, {
-        kept,
+        grants: kept,
         now: p.now,
         authorize: async (provider: OAuthClientProvider) =>
           void (await authorize(provider, { serverUrl: urlOf(owner.server) }, p)),

@@ -7,11 +7,11 @@ import { createSealed, sealingKey } from "../../../util/sealed.ts";
 import type { Owner } from "../credentials/vault.ts";
 import { assertWebAddress, refused } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
-import type { Attempt, Kept } from "./grant-store.ts";
-import { createProvider, type Identity, type Part } from "./provider.ts";
+import type { Attempt, GrantStore } from "./grant-store.ts";
+import { createProvider, type Identity, type ProviderRole } from "./provider.ts";
 
 interface LoginPowers extends FlowPowers {
-  readonly kept: Kept;
+  readonly kept: GrantStore;
   readonly serverSecret: string;
   readonly ids: { hex(bytes: number): string };
   readonly now: () => number;
@@ -146,7 +146,7 @@ export function createLogins(p: LoginPowers): Logins {
 }
 
 /** No grant is read or lost while somebody logs in: the one they have stays until there is another. */
-const nobody: Omit<Part, "send"> = {
+const nobody: Omit<ProviderRole, "send"> = {
   tokens: () => undefined,
   renewable: () => Promise.resolve(undefined),
   save: () => Promise.reject(refused("a token came that nobody asked for")),

@@ -10,7 +10,7 @@ import type {
 import type { OAuthSettings } from "../../../storage/store/store.ts";
 import type { Owner } from "../credentials/vault.ts";
 import { assertUsable, refused } from "./endpoints.ts";
-import type { Kept } from "./grant-store.ts";
+import type { GrantStore } from "./grant-store.ts";
 
 /** Settings with their references filled in. */
 export interface Identity extends OAuthSettings {
@@ -23,7 +23,7 @@ export interface Identity extends OAuthSettings {
 }
 
 /** What differs between serving calls, beginning a login and ending one. */
-export interface Part {
+export interface ProviderRole {
   /** As whom the grant, or the code, was asked for; absent: as who we are now. */
   client?(): StoredOAuthClientInformation | undefined;
   /** What a login will ask for, where that is known. */
@@ -58,8 +58,8 @@ export const clientMetadata = ({
 export function createProvider(
   owner: Owner,
   me: Identity,
-  kept: Kept,
-  part: Part,
+  kept: GrantStore,
+  part: ProviderRole,
 ): OAuthClientProvider {
   const { server } = owner;
   let verifier = "";

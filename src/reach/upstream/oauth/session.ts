@@ -6,7 +6,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { Owner } from "../credentials/vault.ts";
-import type { Grant, Kept } from "./grant-store.ts";
+import type { Grant, GrantStore } from "./grant-store.ts";
 import { createProvider, type Identity } from "./provider.ts";
 
 export interface Session {
@@ -18,7 +18,7 @@ export interface Session {
 }
 
 interface SessionPowers {
-  readonly kept: Kept;
+  readonly grants: GrantStore;
   readonly now: () => number;
   /** Runs the SDK's flow for this server. */
   readonly authorize: (provider: OAuthClientProvider) => Promise<void>;
@@ -38,7 +38,7 @@ export function openSession(
   grant: Grant | null,
   p: SessionPowers,
 ): Session {
-  const { kept, now } = p;
+  const { grants: kept, now } = p;
   const people = me.redirectUrl !== undefined;
   let held = grant;
   let renewing: Promise<Grant> | null = null;

@@ -2,7 +2,7 @@
 import type { Finding } from "../../../storage/store/store.ts";
 import { asRead, MIXED, reveal, VARIATION, withoutEmoji } from "./hidden.ts";
 import { dangerIn } from "./words.ts";
-import { excerptOf, type Told } from "./definition-text.ts";
+import { excerptOf, type DefinitionText } from "./definition-text.ts";
 
 type Rule = readonly [
   kind: Finding["kind"],
@@ -50,7 +50,7 @@ const BLOB = /(?:data:[\w/+.-]*;base64,)?[A-Za-z0-9+/_-]{40,}={0,2}/g;
 const HEX =
   /(?:0x)?(?:[0-9a-f]{2}){20,}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){8,}|(?:&#x?[0-9a-f]+;){4,}/gi;
 
-export function findingsInCharacters(told: Told): Finding[] {
+export function findingsInCharacters(told: DefinitionText): Finding[] {
   const { path, text } = told;
   const searched = withoutEmoji(text);
   const found: Finding[] = [];
@@ -76,7 +76,7 @@ function smuggled(characters: string): string | null {
   return /^[\x20-\x7e]+$/.test(text) ? text.slice(0, 200) : null;
 }
 
-function encodedIn({ path, text }: Told): Finding[] {
+function encodedIn({ path, text }: DefinitionText): Finding[] {
   const found: Finding[] = [];
   for (const match of text.matchAll(BLOB)) {
     const inside = decoded(match[0]);

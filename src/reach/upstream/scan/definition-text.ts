@@ -2,7 +2,7 @@
 import { reveal } from "./hidden.ts";
 
 /** A text of a definition, and where it stands. */
-export interface Told {
+export interface DefinitionText {
   readonly path: string;
   readonly text: string;
   /** A key of an object, such as the name of a parameter. */

@@ -8,8 +8,8 @@ import { describe, expect, it } from "vitest";
 import type { Json } from "../../../contract/call.ts";
 import type { Finding, ForeignDefinition } from "../../../storage/store/store.ts";
 import { boundsFault } from "../definitions/bounds.ts";
-import { definitionOf } from "../definitions/definition.ts";
-import { nameOf } from "../definitions/names.ts";
+import { parseDefinition } from "../definitions/definition.ts";
+import { nameTool } from "../definitions/names.ts";
 import { scan } from "./scan.ts";
 
 function tool(facts: Partial<ForeignDefinition> = {}): ForeignDefinition {
@@ -248,7 +248,7 @@ describe("servers that nobody here wrote", () => {
       );
       const { tools } = await client.listTools().finally(() => client.close());
       const definitions = tools.map((entry) => {
-        const made = definitionOf(entry as unknown as Json);
+        const made = parseDefinition(entry as unknown as Json);
         if ("fault" in made) throw new Error(made.fault);
         return made.definition;
       });
@@ -259,7 +259,7 @@ describe("servers that nobody here wrote", () => {
       );
       expect(definitions.length).toBeGreaterThan(0);
       expect(definitions.map(boundsFault).filter((fault) => fault !== null)).toEqual([]);
-      expect(definitions.filter((one) => "fault" in nameOf("srv", one))).toEqual([]);
+      expect(definitions.filter((one) => "fault" in nameTool("srv", one))).toEqual([]);
       expect(findings.filter(({ severity }) => severity === "danger")).toEqual([]);
     },
   );

@@ -4,7 +4,7 @@ import type { Finding, ForeignDefinition } from "../../../storage/store/store.ts
 import { reveal } from "./hidden.ts";
 import { findingsInCharacters } from "./characters.ts";
 import { findingsInWords } from "./words.ts";
-import { excerptOf, type Told } from "./definition-text.ts";
+import { excerptOf, type DefinitionText } from "./definition-text.ts";
 
 const MAX_FINDINGS = 50;
 const MAX_DEPTH = 64;
@@ -32,7 +32,7 @@ export function scan(
 }
 
 /** The first thing in it that nobody may see without somebody's consent. */
-export function dangerOf(value: Json): Finding | null {
+export function firstDanger(value: Json): Finding | null {
   for (const told of textsIn([["", value]])) {
     const found = [...findingsInCharacters(told), ...findingsInWords(told)];
     const danger = found.find(({ severity }) => severity === "danger");
@@ -41,7 +41,7 @@ export function dangerOf(value: Json): Finding | null {
   return null;
 }
 
-function textsOf(definition: ForeignDefinition): Told[] {
+function textsOf(definition: ForeignDefinition): DefinitionText[] {
   const { name, title, description, inputSchema, outputSchema, annotations, operation } =
     definition;
   return textsIn([
@@ -55,8 +55,8 @@ function textsOf(definition: ForeignDefinition): Told[] {
   ]);
 }
 
-function textsIn(parts: readonly (readonly [path: string, value: Json])[]): Told[] {
-  const texts: Told[] = [];
+function textsIn(parts: readonly (readonly [path: string, value: Json])[]): DefinitionText[] {
+  const texts: DefinitionText[] = [];
   const walk = (value: Json, path: string, depth: number): void => {
     if (texts.length >= MAX_TEXTS || depth > MAX_DEPTH) return;
     if (typeof value === "string") texts.push({ path, text: value, isName: false });
@@ -72,7 +72,7 @@ function textsIn(parts: readonly (readonly [path: string, value: Json])[]): Told
   return texts;
 }
 
-function lengthOf({ path, text, isName }: Told): Finding[] {
+function lengthOf({ path, text, isName }: DefinitionText): Finding[] {
   const limit = path === "/description" ? LONG_DESCRIPTION : LONG_TEXT;
   const found: Finding[] = [];
   if (!isName && text.length > limit)
@@ -120,7 +120,7 @@ function otherNames(
   });
 }
 
-function mentions({ path, text }: Told, others: readonly Other[]): Finding[] {
+function mentions({ path, text }: DefinitionText, others: readonly Other[]): Finding[] {
   const lower = text.toLowerCase();
   const seen = new Map<string, Finding>();
   for (const { spelling, name, isOwn } of others) {

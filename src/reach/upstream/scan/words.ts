@@ -1,7 +1,7 @@
 // Words of a definition that speak to the model: orders, secrecy, other people's secrets, ways out.
 import type { Finding } from "../../../storage/store/store.ts";
 import { asRead, reveal } from "./hidden.ts";
-import { excerptOf, type Told } from "./definition-text.ts";
+import { excerptOf, type DefinitionText } from "./definition-text.ts";
 
 type Order = readonly [severity: "warning" | "danger", pattern: RegExp, message: string];
 
@@ -93,7 +93,7 @@ const ORDERS: readonly Order[] = [
 const CARRYING =
   /^(?:side ?note|conversation(?: history)?|chat(?: history| log)|message history|system prompt|system message|previous messages|prior messages|chain of thought|reasoning trace|tool list|available tools|tools list|model name|model id|user prompt|full prompt|raw prompt|hidden)$/;
 
-export function findingsInWords(told: Told): Finding[] {
+export function findingsInWords(told: DefinitionText): Finding[] {
   const { path, text, isName } = told;
   const read = asRead(isName ? text.replace(/([a-z])([A-Z])/g, "$1 $2") : text);
   const found: Finding[] = [];
@@ -129,7 +129,7 @@ export function dangerIn(text: string): string | null {
 
 const OWN_LINKS = /\/(?:\$schema|\$id|\$ref)$/;
 
-function linksIn({ path, text }: Told): Finding[] {
+function linksIn({ path, text }: DefinitionText): Finding[] {
   if (OWN_LINKS.test(path)) return [];
   const found: Finding[] = [];
   const add = (

@@ -5,7 +5,7 @@ import { JsonFault, parseStrict } from "../../../util/json.ts";
 
 export type RequestId = string | number;
 
-export type Read =
+export type ParsedLine =
   /** answers: the request that it ends; null: nobody asked for it. */
   | {
       readonly kind: "message";
@@ -17,11 +17,11 @@ export type Read =
   /** A banner, a log line: no message at all. */
   | { readonly kind: "noise" };
 
-const NOISE: Read = { kind: "noise" };
+const NOISE: ParsedLine = { kind: "noise" };
 const BRACE = 123;
 const SPACE = 32;
 
-export function readMessage(line: Buffer): Read {
+export function readMessage(line: Buffer): ParsedLine {
   let first = 0;
   while ((line[first] ?? SPACE + 1) <= SPACE) first++;
   if (line[first] !== BRACE) return NOISE;
@@ -51,7 +51,7 @@ export function readMessage(line: Buffer): Read {
 }
 
 /** JSON that two readers could read differently: only whom it was for is taken from it. */
-function ambiguous(line: Buffer, why: string): Read {
+function ambiguous(line: Buffer, why: string): ParsedLine {
   const value = JSON.parse(line.toString("utf8")) as JsonObject;
   if (value["jsonrpc"] !== "2.0") return NOISE;
   return { kind: "fault", id: "method" in value ? null : idOf(value), why };

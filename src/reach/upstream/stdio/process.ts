@@ -75,7 +75,7 @@ export async function startProgram(
   const env = await credential.env();
   if (given.isolation === "none") {
     const { path } = await ownFolder(row, credential.id, p.dataDir, null);
-    const { startDirect } = await import("./unsandboxed.ts");
+    const { startUnsandboxed: startDirect } = await import("./unsandboxed.ts");
     return startDirect(given.argv, env, path);
   }
   for (const folder of given.folders) p.guard.requireApart(folder);

@@ -108,7 +108,7 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     const transport = await openStdio(
       row,
       credential,
-      { said: (line) => said.push(line), notified: () => undefined },
+      { logged: (line) => said.push(line), notified: () => undefined },
       { sandbox, egress, dataDir, guard: OPEN },
     );
     const client = new Client({ name: "ostiary", version: "1" }, { capabilities: {} });
@@ -311,7 +311,7 @@ describe.skipIf(!there)("servers in the sandbox", { timeout: 180_000 }, () => {
     const transport = await openStdio(
       row,
       credential,
-      { said: () => undefined, notified: () => undefined },
+      { logged: () => undefined, notified: () => undefined },
       { sandbox: other, egress, dataDir, guard: OPEN },
     );
     const closed = new Promise<void>((resolve) => (transport.onclose = resolve));

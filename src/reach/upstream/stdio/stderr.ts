@@ -1,14 +1,14 @@
 // What a program says on stderr, for the log tail: short lines, not too many, and nothing of its credentials.
 import type { Readable } from "node:stream";
 import { visible } from "../../../util/visible.ts";
-import { createAllowance } from "../messages/token-bucket.ts";
+import { createTokenBucket } from "../messages/token-bucket.ts";
 import { createLines } from "./lines.ts";
 
-export interface Said {
+export interface StderrLog {
   /** A line of our own. */
   note(text: string): void;
   /** The last thing the program said that tells something: an error, if there is one in its last lines. Empty: nothing. */
-  readonly last: string;
+  readonly lastLine: string;
 }
 
 const MAX_CHARACTERS = 2_000;
@@ -23,16 +23,16 @@ const FOOTER = /^(?:Node\.js v\d|npm notice|\s*[}\])]|\s+at )/;
 /** Shorter values are found in ordinary words. */
 const LEAST_SECRET = 6;
 
-export function listen(
+export function watchStderr(
   stderr: Readable,
   secrets: readonly string[],
   said: (line: string) => void,
   now: () => number,
-): Said {
+): StderrLog {
   const hidden = secrets
     .filter(({ length }) => length >= LEAST_SECRET)
     .sort((a, b) => b.length - a.length);
-  const allowance = createAllowance(BURST, PER_SECOND, now);
+  const allowance = createTokenBucket(BURST, PER_SECOND, now);
   const lines = createLines(MAX_LINE_BYTES);
   let dropped = 0;
   let last: string[] = [];
@@ -69,7 +69,7 @@ export function listen(
   });
   return {
     note: (text) => said(`[ostiary] ${told(text)}`),
-    get last() {
+    get lastLine() {
       const isError = (line: string): boolean => ERROR.test(line);
       return (last.findLast(isError) ?? last.findLast((line) => !FOOTER.test(line)) ?? "").trim();
     },

@@ -95,7 +95,7 @@ describe("a server that is a program", { timeout: 60_000 }, () => {
     const transport = await openStdio(
       row,
       credential,
-      { said: (line) => said.push(line), notified: () => undefined },
+      { logged: (line) => said.push(line), notified: () => undefined },
       {
         sandbox: noSandbox(),
         egress,

@@ -2,12 +2,12 @@
 // that costs its own callers their answers, and nobody else anything.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
-import { createAllowance } from "../messages/token-bucket.ts";
+import { createTokenBucket } from "../messages/token-bucket.ts";
 import { createLines, type Line } from "./lines.ts";
 import { idIn, readMessage, type RequestId } from "./messages.ts";
 import { startProgram, type Program, type StdioPowers } from "./process.ts";
-import { listen, type Said } from "./stderr.ts";
-import { isNotice, UNASKED } from "../messages/unsolicited.ts";
+import { watchStderr, type StderrLog } from "./stderr.ts";
+import { isNotification, UNSOLICITED_LIMIT } from "../messages/unsolicited.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstream.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 
@@ -59,10 +59,10 @@ export async function openStdio(
   const program = await startProgram(row, settings, credential, powers);
   const secrets = secretsIn(settings.env, await credential.env());
   return createTransport(program, {
-    said: listen(
+    said: watchStderr(
       program.stderr,
       secrets,
-      (line) => events.said(line),
+      (line) => events.logged(line),
       () => performance.now(),
     ),
     maxBytes: row.settings.maxResultBytes + SLACK_BYTES,
@@ -81,11 +81,13 @@ function secretsIn(
 
 export function createTransport(
   program: Program,
-  { said, maxBytes }: { readonly said: Said; readonly maxBytes: number },
+  { said, maxBytes }: { readonly said: StderrLog; readonly maxBytes: number },
 ): StdioTransport {
   const { stdin, stdout } = program;
   const lines = createLines(maxBytes);
-  const unasked = createAllowance(UNASKED.burst, UNASKED.perSecond, () => performance.now());
+  const unasked = createTokenBucket(UNSOLICITED_LIMIT.burst, UNSOLICITED_LIMIT.perSecond, () =>
+    performance.now(),
+  );
   const open = new Set<RequestId>();
   let endReason: string | null = null;
   let fault: string | null = null;
@@ -187,7 +189,7 @@ export function createTransport(
       );
     if (line.bytes.length === 0) return;
     // Not worth reading: whatever it says would be dropped.
-    if (unasked.isEmpty && isNotice(line.bytes)) {
+    if (unasked.isEmpty && isNotification(line.bytes)) {
       spent -= 1 - UNREAD_SHARE;
       return drop();
     }
@@ -209,7 +211,7 @@ export function createTransport(
     isFlooding = true;
     if (dropped++ === 0)
       said.note(
-        `it sends more than ${UNASKED.perSecond} messages a second that nobody asked for; the rest is dropped`,
+        `it sends more than ${UNSOLICITED_LIMIT.perSecond} messages a second that nobody asked for; the rest is dropped`,
       );
   }
 
@@ -229,7 +231,7 @@ export function createTransport(
   }
 
   function lastWords(): string {
-    return said.last.slice(0, 300);
+    return said.lastLine.slice(0, 300);
   }
 
   function stop(why: string): void {

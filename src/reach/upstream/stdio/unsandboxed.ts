@@ -11,7 +11,7 @@ const GRACE_MS = 1_000;
 /** What a program that has ended left open is not waited for much longer. */
 const STREAMS_MS = 2_000;
 
-export async function startDirect(
+export async function startUnsandboxed(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd: string,

@@ -141,7 +141,7 @@ export const lookAtServer = endpoint({
   input: named,
   output: tried,
   run: async ({ name }, { caller, doors, signal }) =>
-    triedShown(await doors.servers.look(caller, name, signal)),
+    triedShown(await doors.servers.check(caller, name, signal)),
 });
 
 export const getServerLogs = endpoint({

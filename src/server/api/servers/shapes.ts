@@ -3,7 +3,11 @@ import { z } from "zod";
 import { CODES, type Fault } from "../../../contract/errors.ts";
 import { UPSTREAM_METHODS } from "../../../storage/store/store.ts";
 import { CATEGORIES, EFFECTS, RISK_WORDS, riskOf, RISKS } from "../../../contract/tool.ts";
-import type { ServerToolView, ServerView, Tried } from "../../../reach/upstream/admin/server-admin.ts";
+import type {
+  ServerToolView,
+  ServerView,
+  ServerCheck,
+} from "../../../reach/upstream/admin/server-admin.ts";
 import { fieldFaultShape, iso, isoOrNull, jsonObject, time } from "../shapes.ts";
 
 export const serverName = z
@@ -260,7 +264,7 @@ export function toolShown({
   };
 }
 
-export function triedShown(made: Tried): z.input<typeof tried> {
+export function triedShown(made: ServerCheck): z.input<typeof tried> {
   return {
     server: serverShown(made.server),
     fault: faultShown(made.fault),
