@@ -1,4 +1,4 @@
-// Opens what leads to servers upstream: credentials, connections, the desk for administrators, and the runners.
+// Opens the way to upstream servers: credentials, connections, administration, and the runners of their tools.
 import { createLinking } from "../core/identity/link-tools.ts";
 import type { Call, JsonObject, Json } from "../contract/call.ts";
 import type { Egress } from "../reach/egress/egress.ts";
@@ -99,7 +99,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     ids: p.ids,
     now,
   });
-  const verdicts = createEraCache(now);
+  const eras = createEraCache(now);
   let revision = 0;
   // Nothing of it is loaded before there is a server.
   const connect: Connect = async (row, credential, options) => {
@@ -109,7 +109,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     ]);
     const powers = {
       egress,
-      verdicts,
+      eras,
       openStdio: (...of: [typeof row, typeof credential, typeof options.events]) =>
         openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir, guard: p.guard }),
     };

@@ -123,7 +123,7 @@ function send(
 
 const UNREACHED = new Set(["dns_failed", "tls_failed", "connect_failed"]);
 
-/** Faults of the way there in the words of servers upstream; what the API itself said stays as it is. */
+/** Faults of the way there in the words of upstream servers; what the API itself said stays as it is. */
 function translated(cause: unknown, dispatched: boolean, clean: (text: string) => string): unknown {
   if (!(cause instanceof AppError)) return cause;
   const { code, reason } = cause.fault;

@@ -1,4 +1,4 @@
-// All servers upstream: requests find their connection, are bounded per server, and fail in one known way.
+// All upstream servers: requests find their connection, are bounded per server, and fail in one known way.
 import { AppError } from "../../contract/errors.ts";
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
@@ -23,7 +23,7 @@ export interface UpstreamsPowers {
   readonly cleaned: (value: Json) => Json;
   readonly now: () => number;
   readonly onStatus: (server: string, status: ServerStatus, reason: string | null) => void;
-  /** A look before a call showed another definition than the approved one: the call did not go out. */
+  /** A check before a call showed another definition than the approved one: the call was not sent. */
   readonly onDrift: (server: string) => void;
   readonly report: (fields: object, message: string) => void;
 }
@@ -34,7 +34,7 @@ export interface ServerHandle {
   readonly pool: Pool;
   readonly tail: LogTail;
   readonly resilience: Promise<Resilience>;
-  /** Once it is there. */
+  /** The same once it has been opened, so that a call need not wait. */
   guard: Resilience | null;
 }
 
@@ -42,8 +42,8 @@ const REQUEST_MS = 30_000;
 
 export function openUpstreams(p: UpstreamsPowers): Upstreams {
   const handles = new Map<string, ServerHandle>();
-  const glances = createEarlyChecks();
-  const callPowers = { ...p, glances };
+  const earlyChecks = createEarlyChecks();
+  const callPowers = { ...p, earlyChecks };
   const listeners = new Set<(server: string, method: string, params: JsonObject) => void>();
 
   const open = (row: ServerRow): ServerHandle => {
@@ -86,8 +86,8 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     );
   };
 
-  /** A request outside of any call, still one of those that the server has room for. */
-  async function within<T>(
+  /** Runs a request that is no call, within the limits of the server. */
+  async function withConnection<T>(
     handle: ServerHandle,
     userId: string,
     signal: AbortSignal,
@@ -141,21 +141,27 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     async definitions(name, signal) {
       const handle = known(name);
       if (handle.row.transport.kind === "api") return p.imported(handle.row);
-      return within(handle, handle.row.createdBy, signal, async ({ connection, checks: looks }) => {
-        const found: ForeignDefinition[] = [];
-        const hasTools = connection.capabilities["tools"] !== undefined;
-        for (const entry of hasTools ? (await looks.fresh(0)).entries : []) {
-          const told = parseDefinition(entry);
-          if ("fault" in told) handle.tail.add(`[ostiary] a tool was left out: ${told.fault}`);
-          else found.push(told.definition);
-        }
-        return [...found, ...pseudoDefinitions(connection.capabilities)];
-      });
+      return withConnection(
+        handle,
+        handle.row.createdBy,
+        signal,
+        async ({ connection, checks }) => {
+          const found: ForeignDefinition[] = [];
+          const hasTools = connection.capabilities["tools"] !== undefined;
+          for (const entry of hasTools ? (await checks.fresh(0)).entries : []) {
+            const parsed = parseDefinition(entry);
+            if ("fault" in parsed)
+              handle.tail.add(`[ostiary] a tool was left out: ${parsed.fault}`);
+            else found.push(parsed.definition);
+          }
+          return [...found, ...pseudoDefinitions(connection.capabilities)];
+        },
+      );
     },
     async request(name, userId, method, params, options) {
       const handle = known(name);
       const signal = options.signal ?? AbortSignal.timeout(REQUEST_MS);
-      const result = await within(handle, userId, signal, ({ connection }) =>
+      const result = await withConnection(handle, userId, signal, ({ connection }) =>
         connection.request(method, params, {
           timeoutMs: handle.row.settings.timeoutMs,
           maxResultBytes: handle.row.settings.maxResultBytes,
@@ -170,8 +176,9 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     },
     checkAhead(call) {
       const handle = handles.get(call.tool?.route?.server ?? "");
-      // A server that is left alone is not looked at either.
-      if (handle?.row.enabled && handle.guard?.breaker === "closed") glances.start(call, handle);
+      // While its breaker is open a server is not checked either.
+      if (handle?.row.enabled && handle.guard?.breaker === "closed")
+        earlyChecks.start(call, handle);
     },
     call: (call: Call) => callUpstream(call, known(call.tool?.route?.server ?? ""), callPowers),
     async guarded(name, signal, work) {
@@ -197,7 +204,7 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
   };
 }
 
-/** What a connection depends on; a new description is no reason for a new one. */
+/** Compares what a connection depends on; a new description needs no new connection. */
 function reachedAlike(a: ServerRow, b: ServerRow): boolean {
   const reach = ({ transport, settings, enabled }: ServerRow): string =>
     JSON.stringify([transport, settings, enabled]);

@@ -1,12 +1,12 @@
-// What keeps one server's trouble its own: so many requests at once, a bounded queue, and a breaker.
+// Keeps the trouble of one server away from others: a limit of requests at once, a bounded queue, and a circuit breaker.
 import { AppError } from "../../contract/errors.ts";
 import type { ServerSettings } from "../../storage/store/store.ts";
 import { UpstreamFault, type FaultKind, type ServerHealth } from "./upstream.ts";
 
 export interface Resilience {
-  /** Runs it when there is room. UNAVAILABLE / queue_full or circuit_open when it may not even wait. */
+  /** Runs a call when there is room. Throws UNAVAILABLE / queue_full or circuit_open when it may not wait. */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** The same for what is no call. That it went well does not show that calls do: a server may list its tools and fail them all. */
+  /** The same for a request that is no call: its success does not close the breaker, as calls may still fail. */
   runProbe<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   readonly breaker: ServerHealth["breaker"];
   readonly inFlight: number;
@@ -18,7 +18,7 @@ type Limits = Pick<
   "maxConcurrent" | "maxQueued" | "breakerFailures" | "breakerResetMs"
 >;
 
-/** The server's doing; what it refuses, or what the caller gave up, says nothing about its health. */
+/** Faults of the server. What it refuses, or what the caller gave up, says nothing about its health. */
 const COUNTED: ReadonlySet<FaultKind> = new Set([
   "unreachable",
   "closed",
@@ -41,7 +41,7 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
     BrokenCircuitError,
     BulkheadRejectedError,
   } = await import("cockatiel");
-  const places = bulkhead(limits.maxConcurrent, limits.maxQueued);
+  const slots = bulkhead(limits.maxConcurrent, limits.maxQueued);
   const breaker = circuitBreaker(handleWhen(countsAgainst), {
     halfOpenAfter: limits.breakerResetMs,
     breaker: new ConsecutiveBreaker(limits.breakerFailures),
@@ -77,16 +77,16 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
     [CircuitState.Open]: "open",
     [CircuitState.Isolated]: "open",
   } as const;
-  /** The breaker inside: whoever waited for a place learns at once that it opened meanwhile. */
-  const placed = <T>(judged: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-    places.execute(judged, signal).catch((cause: unknown) => {
+  /** The breaker is inside: a request that waited for a slot fails at once if the breaker opened meanwhile. */
+  const withSlot = <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    slots.execute(work, signal).catch((cause: unknown) => {
       throw refusal(cause);
     });
   const counted = <T>(work: () => Promise<T>): Promise<T> => breaker.execute(work);
   return {
-    run: (work, signal) => placed(() => counted(work), signal),
+    run: (work, signal) => withSlot(() => counted(work), signal),
     runProbe: (work, signal) =>
-      placed(() => {
+      withSlot(() => {
         if (breaker.state !== CircuitState.Closed) return counted(work);
         return work().catch((cause: unknown) => counted(() => Promise.reject(cause as Error)));
       }, signal),
@@ -94,10 +94,10 @@ export async function openResilience(server: string, limits: Limits): Promise<Re
       return states[breaker.state];
     },
     get inFlight() {
-      return limits.maxConcurrent - places.executionSlots;
+      return limits.maxConcurrent - slots.executionSlots;
     },
     get queued() {
-      return limits.maxQueued - places.queueSlots;
+      return limits.maxQueued - slots.queueSlots;
     },
   };
 }

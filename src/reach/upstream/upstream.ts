@@ -1,4 +1,4 @@
-// Servers upstream, as the rest of the program sees them: connections that are kept, and requests that go out over them.
+// Upstream servers as the rest of the program sees them: their connections, and requests over them.
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import type {
   Call,
@@ -10,13 +10,13 @@ import type {
 } from "../../contract/call.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 
-/** What a server is reached with on behalf of somebody. */
+/** What a server is reached with on behalf of a user. */
 export interface Credential {
-  /** Equal: the same credential, so that a connection may be shared. Nothing secret is in it. */
+  /** Credentials with the same id may share a connection. It contains nothing secret. */
   readonly id: string;
   /** Variables of a program, references filled in. */
   env(): Promise<Readonly<Record<string, string>>>;
-  /** Headers of a request, references filled in; at once while nothing has to be fetched. */
+  /** Headers of a request, references filled in; a promise only if something has to be fetched. */
   headers(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** For a server that asks for authorization: the SDK's provider; null where headers are all there is. */
   readonly oauth: OAuthClientProvider | null;
@@ -25,7 +25,7 @@ export interface Credential {
 export interface Credentials {
   /** Never the caller's own token. Throws UNAUTHORIZED / upstream_login when this user has none yet. */
   of(server: ServerRow, userId: string): Promise<Credential>;
-  /** The same without a wait; null: it has to be read. */
+  /** The same without a promise; null: it has to be read. */
   cached(server: ServerRow, userId: string): Credential | null;
 }
 
@@ -46,16 +46,16 @@ export interface Connection {
 
 export interface RequestOptions {
   readonly signal: AbortSignal;
-  /** Without an answer or a progress report. */
+  /** How long the server may take without an answer or a progress report. */
   readonly timeoutMs: number;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** How the server's own questions reach the caller; absent: they are refused. */
+  /** Asks the caller what the server wants to know; absent: its questions are refused. */
   readonly ask?: ((questions: InputQuestions) => Promise<InputAnswers>) | undefined;
   /** Of the modern era: what the caller's client declared. */
   readonly clientCapabilities?: JsonObject | undefined;
   /** The caller wants log messages from this level on; a modern server sends none without it. */
   readonly logLevel?: string | undefined;
-  /** Told of log messages that came with this very request, on its own stream. */
+  /** Called with log messages that came on the stream of this request. */
   readonly onMessage?: ((params: JsonObject) => void) | undefined;
   readonly maxResultBytes?: number | undefined;
 }
@@ -105,7 +105,7 @@ export type ServerStatus = "off" | "connecting" | "up" | "down" | "login_needed"
 
 export interface ServerHealth {
   readonly status: ServerStatus;
-  /** In words: what went wrong last, what is waited for. */
+  /** What went wrong last, or what is waited for. */
   readonly reason: string | null;
   readonly era: Connection["era"] | null;
   readonly protocolVersion: string | null;
@@ -120,7 +120,7 @@ export interface ServerHealth {
 
 /** All servers, connected when they are first needed. */
 export interface Upstreams {
-  /** Takes over rows as they are now: new ones are connected, changed ones anew, absent ones closed. */
+  /** Makes the given rows the current ones: new and changed servers get new connections, absent ones are closed. */
   apply(rows: readonly ServerRow[]): Promise<void>;
   /** Of all servers. */
   names(): readonly string[];
@@ -137,15 +137,15 @@ export interface Upstreams {
     params: JsonObject,
     options: Partial<RequestOptions>,
   ): Promise<JsonObject>;
-  /** A call that has passed the gate will come: its definition is looked at while its start is being recorded. */
+  /** A call that has passed the gate will come: its definition is checked while its start is being recorded. */
   checkAhead(call: Call): void;
   /** A call that has passed the gate; throws UpstreamFault or AppError. */
   call(call: Call): Promise<UpstreamResult>;
-  /** Work towards a server that is no connection here, such as an API: when there is room, while its breaker is closed. */
+  /** Runs work towards a server without a connection, such as an API, within its limits and its breaker. */
   guarded<T>(server: string, signal: AbortSignal, work: (row: ServerRow) => Promise<T>): Promise<T>;
-  /** Facts of the server for those who may know it; null while it has not been reached. */
+  /** What the server says of itself; null while it has not been reached. */
   facts(server: string): ServerFacts | null;
-  /** Told of notifications: `notifications/tools/list_changed` and the like, and `ostiary/connected` once it is reached (again). */
+  /** Called with every notification, and with `ostiary/connected` when a server is reached (again). */
   onNotification(
     listener: (server: string, method: string, params: JsonObject) => void,
   ): () => void;

@@ -34,63 +34,24 @@ const MAX_PER_TENANT = 50;
 const NO_RETRY = { waitsMs: [], disableAfterMs: Infinity };
 
 export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
-  const { webhooks, deliveries, log } = p.store;
+  return { ...createEndpointAdmin(p), ...createDeliveryAdmin(p) };
+}
 
-  const ours = async (actor: Caller, id: string): Promise<WebhookRow> => {
-    const row = await webhooks.get(actor.tenantId, id);
-    if (row !== null) return row;
-    throw notFound(`Webhook '${id}'`, "list those of your tenant: ostiary webhooks list");
-  };
-  /** The operator's own is changed where it was written. */
-  const changeable = async (actor: Caller, id: string): Promise<WebhookRow> => {
-    const row = await ours(actor, id);
-    if (row.origin === "api") return row;
-    throw new AppError(
-      "CONFLICT",
-      "stale",
-      `webhook ${id} comes from the configuration, got a change of it here`,
-      {
-        remedy: "change approvals.webhook in the settings and start again",
-      },
-    );
-  };
+type EndpointAdmin = Pick<Webhooks, "create" | "get" | "list" | "update" | "remove" | "rotate">;
 
-  const checkUrl = async (url: string, signal: AbortSignal): Promise<void> => {
-    try {
-      await p.egress.check(url, {
-        rules: rulesFor({ url, origin: "api" }, p.privateHosts),
-        signal,
-      });
-    } catch (cause) {
-      if (!(cause instanceof AppError)) throw cause;
-      if (cause.fault.reason !== "egress_blocked")
-        throw fieldFault("/url", cause.message, "use an address whose host can be found");
-      throw new AppError("FORBIDDEN", "egress_blocked", cause.message, {
-        cause,
-        remedy:
-          "use a public https address, or have the operator name host:port in webhooks.privateHosts",
-      });
-    }
-  };
-
+function createEndpointAdmin(p: WebhookAdminPowers): EndpointAdmin {
+  const { webhooks, log } = p.store;
   const audit = (
     action: Action,
     actor: Caller,
     row: WebhookRow,
     more: JsonObject = {},
-  ): Promise<void> =>
-    p.note(action, actor, {
-      webhookId: row.id,
-      host: URL.parse(row.url)?.host ?? "",
-      events: row.events,
-      enabled: row.enabled,
-      ...more,
-    });
+  ): Promise<void> => p.note(action, actor, auditFacts(row, more));
 
   return {
     async create(actor, { url, events, description }, signal) {
       checkEvents(events);
-      await checkUrl(url, signal);
+      await checkUrl(url, signal, p);
       const { tenantId, userId } = actor;
       if ((await webhooks.list(tenantId, { limit: MAX_PER_TENANT })).length >= MAX_PER_TENANT)
         throw new AppError(
@@ -116,15 +77,15 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
       return { webhook: viewOf(row), secret };
     },
 
-    get: async (actor, id) => viewOf(await ours(actor, id)),
+    get: async (actor, id) => viewOf(await ownWebhook(webhooks, actor, id)),
     list: async (actor, page) => (await webhooks.list(actor.tenantId, page)).map(viewOf),
 
     async update(actor, id, edit, signal) {
-      const before = await changeable(actor, id);
+      const before = await changeableWebhook(webhooks, actor, id);
       if (edit.events !== undefined) checkEvents(edit.events);
-      if (edit.url !== undefined) await checkUrl(edit.url, signal);
+      if (edit.url !== undefined) await checkUrl(edit.url, signal, p);
       const { enabled } = edit;
-      // Back on, it starts afresh: with what happens from now on.
+      // Switched on again, it gets only events from now on.
       const on = {
         fromSeq: await log.head(),
         failures: 0,
@@ -148,13 +109,13 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
     },
 
     async remove(actor, id) {
-      const row = await changeable(actor, id);
+      const row = await changeableWebhook(webhooks, actor, id);
       if (await webhooks.remove(actor.tenantId, id)) await audit("webhook.removed", actor, row);
       return viewOf(row);
     },
 
     async rotate(actor, id, overlapSeconds) {
-      const { sealed } = await changeable(actor, id);
+      const { sealed } = await changeableWebhook(webhooks, actor, id);
       const secret = newSecret(p.ids.hex);
       const now = p.now();
       const former =
@@ -170,9 +131,16 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
       await audit("webhook.changed", actor, after, { how: "rotated" });
       return { webhook: viewOf(after), secret };
     },
+  };
+}
 
+function createDeliveryAdmin(
+  p: WebhookAdminPowers,
+): Pick<Webhooks, "test" | "deliveries" | "retry"> {
+  const { webhooks, deliveries } = p.store;
+  return {
     async test(actor, id, signal) {
-      const webhook = await ours(actor, id);
+      const webhook = await ownWebhook(webhooks, actor, id);
       const at = p.now();
       const message = { id: p.ids.handle("msg", at), body: testBody(id, at) };
       const answer = await p.attempt(webhook, message, signal);
@@ -191,7 +159,7 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
     },
 
     async deliveries(actor, id, page) {
-      await ours(actor, id);
+      await ownWebhook(webhooks, actor, id);
       return (await deliveries.list(actor.tenantId, id, page)).map(deliveryView);
     },
 
@@ -202,7 +170,7 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
           `Delivery '${deliveryId}'`,
           "list them: ostiary webhooks deliveries <webhook>",
         );
-      const webhook = await ours(actor, row.webhookId);
+      const webhook = await ownWebhook(webhooks, actor, row.webhookId);
       if (!webhook.enabled)
         throw new AppError(
           "CONFLICT",
@@ -223,7 +191,65 @@ export function createWebhookAdmin(p: WebhookAdminPowers): Webhooks {
   };
 }
 
-/** An endpoint to which nothing has happened yet. */
+async function ownWebhook(
+  webhooks: Store["webhooks"],
+  actor: Caller,
+  id: string,
+): Promise<WebhookRow> {
+  const row = await webhooks.get(actor.tenantId, id);
+  if (row !== null) return row;
+  throw notFound(`Webhook '${id}'`, "list those of your tenant: ostiary webhooks list");
+}
+
+/** The endpoint of the settings is changed in the settings. */
+async function changeableWebhook(
+  webhooks: Store["webhooks"],
+  actor: Caller,
+  id: string,
+): Promise<WebhookRow> {
+  const row = await ownWebhook(webhooks, actor, id);
+  if (row.origin === "api") return row;
+  throw new AppError(
+    "CONFLICT",
+    "stale",
+    `webhook ${id} comes from the configuration, got a change of it here`,
+    { remedy: "change approvals.webhook in the settings and start again" },
+  );
+}
+
+async function checkUrl(
+  url: string,
+  signal: AbortSignal,
+  p: Pick<WebhookAdminPowers, "egress" | "privateHosts">,
+): Promise<void> {
+  try {
+    await p.egress.check(url, {
+      rules: rulesFor({ url, origin: "api" }, p.privateHosts),
+      signal,
+    });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    if (cause.fault.reason !== "egress_blocked")
+      throw fieldFault("/url", cause.message, "use an address whose host can be found");
+    throw new AppError("FORBIDDEN", "egress_blocked", cause.message, {
+      cause,
+      remedy:
+        "use a public https address, or have the operator name host:port in webhooks.privateHosts",
+    });
+  }
+}
+
+function auditFacts(row: WebhookRow, more: JsonObject): JsonObject {
+  return {
+    webhookId: row.id,
+    host: URL.parse(row.url)?.host ?? "",
+    events: row.events,
+    enabled: row.enabled,
+    ...more,
+  };
+}
+
+/** The fields of an endpoint to which nothing was sent yet. */
 export function newWebhook(id: string, tenantId: string, createdBy: string, now: number) {
   return {
     id,
@@ -256,7 +282,7 @@ function deliveryView({ body: _, ...shown }: DeliveryRow): DeliveryView {
   return shown;
 }
 
-/** A pattern that no event has would stay silent for ever: a typo, not a wish. */
+/** A pattern that matches no event is a typo: it would never be sent anything. */
 function checkEvents(patterns: readonly string[]): void {
   for (const [index, pattern] of patterns.entries()) {
     if (actionsOf([pattern]).length > 0) continue;

@@ -121,7 +121,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     timer = setTimeout(look, ms);
     timer.unref();
   };
-  const desk = createWebhookAdmin({
+  const admin = createWebhookAdmin({
     store,
     egress: p.egress,
     privateHosts: p.privateHosts,
@@ -132,7 +132,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     note: p.note,
   });
   return {
-    admin: desk,
+    admin,
     start: () => plan(LOOK_EVERY_MS),
     async close() {
       stop.abort();

@@ -26,7 +26,7 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 export interface ConfiguredPowers {
   readonly store: Pick<Store, "servers" | "serverTools">;
   readonly credentials: Pick<OpenedCredentials, "put" | "of">;
-  readonly review: Pick<Review, "placed" | "dropped">;
+  readonly review: Pick<Review, "registerTools" | "unregisterTools">;
   readonly links: Pick<ToolLinks, "unlink">;
   readonly resolveProgram: ResolveProgram;
   readonly removeFolders: (server: string) => Promise<void>;
@@ -81,11 +81,11 @@ export async function applyConfigured(
       before === null
         ? { name, tenantId, ...facts, createdBy: "system", createdAt: at, updatedAt: at }
         : { ...before, ...facts };
-    const isNews = before === null || textOf(before) !== textOf(row);
+    const isChanged = before === null || textOf(before) !== textOf(row);
     if (before === null) await p.store.servers.create(row);
-    else if (isNews) await p.store.servers.update(name, { ...facts, updatedAt: at });
+    else if (isChanged) await p.store.servers.update(name, { ...facts, updatedAt: at });
     await seal(row, values);
-    if (!isNews) return;
+    if (!isChanged) return;
     await p.review.registerTools(row);
     await p.note(
       before === null ? "upstream.added" : "upstream.changed",

@@ -1,4 +1,4 @@
-// Logins at servers upstream, as the doors see them: who may begin one, and who may bring its answer.
+// Logins at upstream servers: who may begin one, and who may finish it.
 import type { Caller, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Action, ServerRow, UpstreamStore } from "../../../storage/store/store.ts";
@@ -24,7 +24,6 @@ export interface LoginAdmin {
   answer(answer: URLSearchParams, by: Caller | null, confirmed: boolean): Promise<LoginResult>;
   /** When the login was made that is used for the actor; null: there is none. */
   since(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<number | null>;
-  /** False: there was none. */
   /** Null: there was no login. */
   logout(actor: Caller, name: string): Promise<LoggedOut | null>;
   /** Who we are, for authorization servers; null: they cannot reach us. */
@@ -55,7 +54,7 @@ export function createLoginAdmin(p: LoginAdminPowers): LoginAdmin {
     sees: () => Promise<boolean>,
   ): Promise<ServerRow> {
     const row = await servers.get(name);
-    // Whoever sees nothing of a server is not told that there is one.
+    // For callers who see none of its tools the server does not exist.
     if (!row || (!isAdmin(actor, row) && !(row.tenantId === actor.tenantId && (await sees()))))
       throw unknown(name);
     if (row.settings.credentials === "shared" && !isAdmin(actor, row))

@@ -1,4 +1,4 @@
-// What administrators do with servers upstream, as the doors see it.
+// What administrators can do with upstream servers.
 import type { Caller } from "../../../contract/call.ts";
 import type { Fault, FieldFault } from "../../../contract/errors.ts";
 import type {
@@ -91,13 +91,13 @@ export interface ServerView {
   readonly tools: Readonly<Record<ServerToolState, number>>;
 }
 
-/** After something was tried that needs the server: what came of it, and what it offers. */
+/** The result of connecting to a server: its state, and what it offers. */
 export interface ServerCheck {
   readonly server: ServerView;
   /** Why it could not be reached or listed; null when it could. */
   readonly fault: Fault | null;
   readonly tools: readonly ServerToolView[];
-  /** What whoever did it should know. */
+  /** Remarks for the administrator. */
   readonly notes: readonly string[];
 }
 
@@ -108,7 +108,7 @@ export interface ServerToolView extends ServerToolRow {
 }
 
 export interface ServerToolDetails extends ServerToolView {
-  /** The whole definition as somebody is to read it. */
+  /** The whole definition as readable text. */
   readonly text: string;
   readonly definition: ForeignDefinition;
   /** Against the approved one; empty when they are equal or none was approved. */
@@ -143,7 +143,7 @@ export interface Approval {
   readonly evenWithFindings?: boolean | undefined;
 }
 
-interface Approved {
+export interface Approved {
   readonly tools: readonly ServerToolView[];
   readonly capsules: readonly string[];
   readonly grant: Grant;
@@ -169,16 +169,16 @@ export interface ImportedEntry {
   readonly ignored: readonly string[];
 }
 
-/** All of the actor's tenant, by administrators alone. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, CONFLICT. */
+/** Only administrators, and only servers of their tenant. Throws NOT_FOUND, BAD_REQUEST, FORBIDDEN or CONFLICT. */
 export interface ServerAdmin {
   add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<ServerCheck>;
   list(actor: Caller): Promise<readonly ServerView[]>;
   get(actor: Caller, name: string): Promise<ServerView>;
   update(actor: Caller, name: string, edit: ServerEdit, signal: AbortSignal): Promise<ServerCheck>;
   remove(actor: Caller, name: string): Promise<ServerView>;
-  /** Connects anew and looks at what it offers. */
+  /** Connects anew and reviews what it offers. */
   restart(actor: Caller, name: string, signal: AbortSignal): Promise<ServerCheck>;
-  /** Looks at what it offers, over the connection there is. */
+  /** Reviews what it offers, over the existing connection. */
   check(actor: Caller, name: string, signal: AbortSignal): Promise<ServerCheck>;
   logs(actor: Caller, name: string): Promise<readonly string[]>;
   tools(actor: Caller, name: string): Promise<readonly ServerToolView[]>;

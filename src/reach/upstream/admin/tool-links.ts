@@ -1,11 +1,11 @@
-// What an approval gives besides the yes: a place in capsules, and relations, so that people can call the tool.
+// Who can call an approved tool: the capsules that hold it, and relations.
 import type { Caller } from "../../../contract/call.ts";
 
-/** members: everybody of the tenant may execute it; none: only its administrators configure it, rights are given one by one. */
+/** members: all users of the tenant may execute it; none: rights are given one by one. */
 export type Grant = "members" | "none";
 
 export interface ToolLinks {
-  /** Ids of the capsules that hold the tools afterwards. Without `capsules`: those with every native tool, and the default one. */
+  /** Returns the capsules that hold the tools. Without `capsules`: the default one, and those with all native tools. */
   link(
     actor: Caller,
     tools: readonly string[],

@@ -1,5 +1,5 @@
-// One call to a server: its definition is looked at first, it goes out once, and is sent again only when nothing can have
-// happened yet or an administrator said that repeating does no harm.
+// One call to a server: its definition is checked first, then it is sent once. It is sent again only if the server cannot have
+// begun with it, or if an administrator marked the tool as idempotent.
 import type { Call, Json, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { ATTR, SPAN } from "../../../telemetry/names.ts";
@@ -15,10 +15,10 @@ type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
   readonly earlyChecks: EarlyChecks;
 };
 
-/** Looks that were begun for a call before it could run. */
+/** Definition checks that were begun for a call before it could run. */
 export interface EarlyChecks {
   start(call: Call, handle: ServerHandle): void;
-  /** What it showed, where it was on this very connection; a second attempt looks anew. */
+  /** Its result if it was made on this connection; a second attempt checks anew. */
   take(call: Call, lease: Lease): Promise<OfferedTools> | null;
 }
 
@@ -28,25 +28,25 @@ interface EarlyCheck {
 }
 
 export function createEarlyChecks(): EarlyChecks {
-  const taken = new WeakMap<Call, { glance: EarlyCheck | null }>();
+  const begun = new WeakMap<Call, { check: EarlyCheck | null }>();
   return {
     start(call, handle) {
       if (call.tool?.route?.method !== "tools/call" || canAnswerQuestions(call)) return;
-      const place: { glance: EarlyCheck | null } = { glance: null };
-      taken.set(call, place);
-      const look = ({ connection, checks: looks, release }: Lease): void => {
-        place.glance = { connection, offered: looks.fresh(handle.row.settings.recheckMs) };
+      const entry: { check: EarlyCheck | null } = { check: null };
+      begun.set(call, entry);
+      const check = ({ connection, checks, release }: Lease): void => {
+        entry.check = { connection, offered: checks.fresh(handle.row.settings.recheckMs) };
         release();
       };
       const lease = handle.pool.lease(call.caller.userId, false);
-      // Whoever makes the call hears of it then.
-      if (lease instanceof Promise) lease.then(look, () => undefined);
-      else look(lease);
+      // A failure is reported when the call itself asks for a connection.
+      if (lease instanceof Promise) lease.then(check, () => undefined);
+      else check(lease);
     },
     take(call, { connection }) {
-      const glance = taken.get(call)?.glance;
-      taken.delete(call);
-      return glance?.connection === connection ? glance.offered : null;
+      const check = begun.get(call)?.check;
+      begun.delete(call);
+      return check?.connection === connection ? check.offered : null;
     },
   };
 }
@@ -79,7 +79,7 @@ function callWithRetry(
   );
 }
 
-/** A connection that broke; anything else would only fail again, or fail more expensively. */
+/** Only a broken connection: any other failure would happen again. */
 function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
   if (!(cause instanceof UpstreamFault)) return false;
   if (cause.kind === "session_lost") return true; // the server says that it does not know the session: it did nothing
@@ -99,13 +99,13 @@ async function callOnce(
   const lease = leased instanceof Promise ? await leased : leased;
   try {
     if (route.method === "tools/call") {
-      let seen: OfferedTools;
+      let offered: OfferedTools;
       try {
-        seen = await (p.earlyChecks.take(call, lease) ?? lease.checks.fresh(settings.recheckMs));
+        offered = await (p.earlyChecks.take(call, lease) ?? lease.checks.fresh(settings.recheckMs));
       } catch (cause) {
         throw checkFailure(cause, lease);
       }
-      assertUnchanged(seen, route, p);
+      assertUnchanged(offered, route, p);
     }
     const name = SPAN.mcp(route.method, call.tool?.name ?? null);
     const labels = { [ATTR.mcpMethod]: route.method, [ATTR.upstream]: route.server };
@@ -135,7 +135,7 @@ async function callOnce(
   }
 }
 
-/** Before anything goes out, so whatever happened here has not happened to the call. */
+/** A failed check: the call itself has not been sent. */
 function checkFailure(cause: unknown, lease: Lease): unknown {
   if (!(cause instanceof UpstreamFault)) return cause;
   if (cause.kind === "session_lost") lease.discard();
@@ -143,8 +143,8 @@ function checkFailure(cause: unknown, lease: Lease): unknown {
   return new UpstreamFault(cause.kind, cause.message, { dispatched: false, rpc: cause.rpc, cause });
 }
 
-function assertUnchanged(seen: OfferedTools, route: Route, { onDrift }: Powers): void {
-  if (seen.pin(route.name) === route.pin) return;
+function assertUnchanged(offered: OfferedTools, route: Route, { onDrift }: Powers): void {
+  if (offered.pin(route.name) === route.pin) return;
   onDrift(route.server);
   throw new AppError(
     "FORBIDDEN",

@@ -1,4 +1,5 @@
 // From a row to a live connection: the switch over the ways a server is reached.
+import type { PriorDiscovery } from "@modelcontextprotocol/client";
 import type { Egress } from "../../egress/egress.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { openConnection } from "./connection.ts";
@@ -66,8 +67,8 @@ async function overHttp(
     sent: (mark: string) => wire.sent(mark),
     failed: (mark: string, fault: UpstreamFault) => wire.failed(mark, fault),
   };
-  const intake = createReadBudget(events.logged, () => performance.now());
-  const http = await openHttp(row, credential, watch, intake, powers.egress);
+  const budget = createReadBudget(events.logged, () => performance.now());
+  const http = await openHttp(row, credential, watch, budget, powers.egress);
   const wire = openWire(http.transport, events, kind);
   const isPlain = !(credential.oauth && "dpop" in credential.oauth && credential.oauth.dpop);
   return openConnection({
@@ -87,7 +88,7 @@ async function overHttp(
               credential,
               pool: http.pool,
               events,
-              budget: intake,
+              budget,
               maxBytes: row.settings.maxResultBytes,
             })
         : null,
@@ -149,10 +150,10 @@ function withLastWords(cause: unknown, program: EndedProgram): UpstreamFault {
   return new UpstreamFault(kind, `${why}${words}`, { dispatched: false, rpc, cause });
 }
 
-function eraMemory(row: ServerRow, { id }: Credential, { eras: verdicts }: ConnectPowers) {
+function eraMemory(row: ServerRow, { id }: Credential, { eras }: ConnectPowers) {
   return {
-    prior: verdicts.get(row, id),
-    keep: (verdict: Parameters<EraCache["set"]>[2]) => verdicts.set(row, id, verdict),
-    drop: () => verdicts.delete(row, id),
+    knownEra: eras.get(row, id),
+    rememberEra: (era: PriorDiscovery) => eras.set(row, id, era),
+    forgetEra: () => eras.delete(row, id),
   };
 }

@@ -70,23 +70,23 @@ export async function listening(server: HttpServer): Promise<string> {
 export interface Opened {
   readonly connection: Connection;
   readonly notified: [string, JsonObject][];
-  readonly said: string[];
+  readonly logged: string[];
 }
 
 export async function opened(
   row: ServerRow,
-  { interactive = false, credential = CREDENTIAL, verdicts = createEraCache(() => 0) } = {},
+  { interactive = false, credential = CREDENTIAL, eras = createEraCache(() => 0) } = {},
 ): Promise<Opened> {
   const notified: [string, JsonObject][] = [];
-  const said: string[] = [];
+  const logged: string[] = [];
   const egress = openEgress();
   const events = {
     notified: (method: string, params: JsonObject) => void notified.push([method, params]),
-    said: (line: string) => void said.push(line),
+    logged: (line: string) => void logged.push(line),
   };
   const powers = {
     egress,
-    verdicts,
+    eras,
     openStdio: () => Promise.reject(new Error("no programs here")),
   };
   const connection = await connect(row, credential, {
@@ -96,7 +96,7 @@ export async function opened(
     signal: new AbortController().signal,
   });
   cleanups.push(() => connection.close());
-  return { connection, notified, said };
+  return { connection, notified, logged };
 }
 
 export const options = (more: Partial<RequestOptions> = {}): RequestOptions => ({

@@ -19,7 +19,7 @@ export interface ConnectionParts {
   readonly handshakeMs?: number;
   /** What is remembered of the server's era. */
   readonly knownEra: PriorDiscovery | null;
-  readonly rememberEra: (verdict: PriorDiscovery) => void;
+  readonly rememberEra: (era: PriorDiscovery) => void;
   readonly forgetEra: () => void;
   /** Of the modern era over HTTP: the fast way. */
   readonly direct: ((version: string) => Direct) | null;
@@ -131,10 +131,10 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
 async function handshake({
   wire,
   interactive,
-  knownEra: prior,
+  knownEra,
   signal,
   close,
-  forgetEra: drop,
+  forgetEra,
   handshakeMs: timeout = HANDSHAKE_MS,
 }: ConnectionParts): Promise<Client> {
   const sdk = await import("@modelcontextprotocol/client");
@@ -152,7 +152,7 @@ async function handshake({
   if (signal.aborted) onAbort();
   try {
     const connecting = client
-      .connect(wire.transport, { timeout, ...(prior ? { prior } : {}) })
+      .connect(wire.transport, { timeout, ...(knownEra ? { prior: knownEra } : {}) })
       .then(() => null);
     connecting.catch(() => undefined);
     const discover = await Promise.race([connecting, given.promise, wire.discovered]);
@@ -165,7 +165,7 @@ async function handshake({
     });
     return second;
   } catch (cause) {
-    drop();
+    forgetEra();
     await client.close().catch(() => undefined);
     await close().catch(() => undefined);
     const fault = toUpstreamFault(cause, false);

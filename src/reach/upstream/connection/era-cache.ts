@@ -4,17 +4,17 @@ import type { ServerRow } from "../../../storage/store/store.ts";
 
 export interface EraCache {
   get(row: ServerRow, credentialId: string): PriorDiscovery | null;
-  set(row: ServerRow, credentialId: string, verdict: PriorDiscovery): void;
+  set(row: ServerRow, credentialId: string, era: PriorDiscovery): void;
   /** It was wrong: the next connection asks. */
   delete(row: ServerRow, credentialId: string): void;
 }
 
-/** A legacy verdict that has become wrong would go on working, and nobody would ever notice. */
+/** A wrong "legacy" entry would go on working, so nobody would notice it. */
 const LIFE_MS = 86_400_000;
 const MAX_ENTRIES = 1_000;
 
 export function createEraCache(now: () => number): EraCache {
-  const entries = new Map<string, { readonly verdict: PriorDiscovery; readonly at: number }>();
+  const entries = new Map<string, { readonly era: PriorDiscovery; readonly at: number }>();
   // Another address or program is another server.
   const keyOf = ({ name, transport }: ServerRow, credentialId: string): string =>
     JSON.stringify([
@@ -26,10 +26,10 @@ export function createEraCache(now: () => number): EraCache {
   return {
     get(row, credentialId) {
       const one = entries.get(keyOf(row, credentialId));
-      return one && now() - one.at < LIFE_MS ? one.verdict : null;
+      return one && now() - one.at < LIFE_MS ? one.era : null;
     },
-    set(row, credentialId, verdict) {
-      entries.set(keyOf(row, credentialId), { verdict, at: now() });
+    set(row, credentialId, era) {
+      entries.set(keyOf(row, credentialId), { era, at: now() });
       if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
     },
     delete: (row, credentialId) => void entries.delete(keyOf(row, credentialId)),

@@ -1,9 +1,11 @@
-// The connections to one server: one per credential, kept and reused; further ones, each for one call at a time, where the
-// server may ask the caller something. A server that is away is tried again, each time after a longer wait.
+// The connections to one server: one per credential, shared by its requests; further ones, each for one call at a time, where
+// a legacy server may ask the caller something. A server that is down is tried again, each time after a longer wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { faultOf } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { createDefinitionChecks, type DefinitionChecks } from "../definitions/checks.ts";
+import { ConnectBackoff, FIRST_WAIT_MS, LAST_WAIT_MS } from "./backoff.ts";
+import { ServerStatusTracker } from "./server-status.ts";
 import {
   UpstreamFault,
   type Connection,
@@ -28,7 +30,7 @@ export interface PoolPowers {
   readonly credentials: Credentials;
   readonly events: ConnectionEvents;
   readonly now: () => number;
-  /** Told when the server is reached, lost, or asks for a login. */
+  /** Called when the server is reached, lost, or asks for a login. */
   readonly onStatus: (status: ServerHealth["status"], reason: string | null) => void;
 }
 
@@ -36,15 +38,15 @@ export interface Lease {
   readonly connection: Connection;
   readonly checks: DefinitionChecks;
   release(): void;
-  /** It is of no use any more: the next one gets a new connection. */
+  /** The connection is of no use any more: the next lease gets a new one. */
   discard(): void;
-  /** Told how a request on it went, null: well. A server without sessions is lost by nothing else. */
+  /** Reports how a request on it ended, null: well. Only this shows that a server without sessions is down. */
   reportResult(cause: unknown): void;
 }
 
 export interface Pool {
-  /** At once while there is a connection. asking: the caller's client can be asked, and the server must know that. */
-  lease(userId: string, asking: boolean): Lease | Promise<Lease>;
+  /** At once while there is a connection. canBeAsked: the caller's client can be asked, and the server must know that. */
+  lease(userId: string, canBeAsked: boolean): Lease | Promise<Lease>;
   readonly state: Pick<ServerHealth, "status" | "reason" | "since" | "restarts">;
   /** The last one that was made, while it lives. */
   readonly newest: Connection | null;
@@ -54,6 +56,7 @@ export interface Pool {
 }
 
 interface PooledConnection {
+  /** The id of its credential. */
   readonly key: string;
   /** One for all requests on it; each counts as busy until it is released. */
   readonly lease: Promise<Lease>;
@@ -67,276 +70,273 @@ const CONNECT_MS = 30_000;
 /** A program may have to load, or be fetched, before it reads its first message. */
 export const START_MS = 120_000;
 const LIST_MS = 30_000;
-const [FIRST_WAIT_MS, LAST_WAIT_MS] = [500, 60_000];
-/** For callers that can be asked, per credential. */
+/** Connections for callers that can be asked, per credential. */
 const MAX_INTERACTIVE = 8;
 /** Connections of single users; the one idle longest makes room. */
 const MAX_CONNECTIONS = 200;
 const IDLE_MS = 600_000;
 
-export function openPool(row: ServerRow, p: PoolPowers): Pool {
-  const kept = new Map<string, PooledConnection>();
-  const asking = new Set<PooledConnection>();
-  const failures = new Map<
-    string,
-    { readonly count: number; readonly until: number; readonly reason: string }
-  >();
-  let state: Pool["state"] = {
-    status: row.enabled ? "connecting" : "off",
-    reason: null,
-    since: p.now(),
-    restarts: 0,
-  };
-  const returning = new Set<string>();
-  let newest: Connection | null = null;
-  let made = 0;
-  let over = new AbortController();
+export const openPool = (row: ServerRow, p: PoolPowers): Pool => new ConnectionPool(row, p);
 
-  const enter = (status: ServerHealth["status"], reason: string | null): void => {
-    if (state.status === status && state.reason === reason) return;
-    const turned = state.status !== status;
-    state = { ...state, status, reason, since: turned ? p.now() : state.since };
-    if (turned) p.onStatus(status, reason);
-  };
+class ConnectionPool implements Pool {
+  readonly #row: ServerRow;
+  readonly #p: PoolPowers;
+  /** By the id of the credential. */
+  readonly #shared = new Map<string, PooledConnection>();
+  readonly #interactive = new Set<PooledConnection>();
+  readonly #status: ServerStatusTracker;
+  readonly #backoff: ConnectBackoff;
+  /** Credentials with which the server is being tried again. */
+  readonly #reconnecting = new Set<string>();
+  #newest: Connection | null = null;
+  #connected = 0;
+  #closing = new AbortController();
 
-  const failed = (key: string, cause: unknown): UpstreamFault => {
-    const login =
-      faultOf(cause).reason === "upstream_login" ||
-      (cause instanceof UpstreamFault && cause.kind === "unauthorized");
-    const reason = cause instanceof UpstreamFault ? cause.message : faultOf(cause).message;
-    const count = (failures.get(key)?.count ?? 0) + 1;
-    const wait = Math.min(LAST_WAIT_MS, FIRST_WAIT_MS * 2 ** (count - 1));
-    // A person has to do something; trying again and again would not help.
-    if (!login) failures.set(key, { count, until: p.now() + wait, reason });
-    enter(login ? "login_needed" : "down", reason);
-    if (!login) bringBack(key);
-    return cause instanceof UpstreamFault
-      ? cause
-      : new UpstreamFault(login ? "unauthorized" : "unreachable", reason, {
-          dispatched: false,
-          cause,
-        });
-  };
-
-  const open = (key: string, credential: Credential, interactive: boolean): PooledConnection => {
-    const { signal } = over;
-    const drop = (): void => {
-      if (kept.get(key) === entry) kept.delete(key);
-      asking.delete(entry);
-    };
-    const connecting = async (): Promise<Lease> => {
-      const known = failures.get(key);
-      if (known && known.until > p.now())
-        throw new UpstreamFault("unreachable", known.reason, { dispatched: false });
-      let connection: Connection;
-      try {
-        const limitMs = row.transport.kind === "stdio" ? START_MS : CONNECT_MS;
-        const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-        connection = await p.connect(row, credential, {
-          events: p.events,
-          interactive,
-          signal: within,
-        });
-      } catch (cause) {
-        throw failed(key, cause);
-      }
-      if (signal.aborted) {
-        await connection.close();
-        throw new UpstreamFault("unreachable", "the server is being restarted", {
-          dispatched: false,
-        });
-      }
-      failures.delete(key);
-      newest = connection;
-      if (made++ > 0 && row.transport.kind === "stdio" && !interactive)
-        state = { ...state, restarts: state.restarts + 1 };
-      // One that was remembered as stateless is taken for reached without having been asked anything.
-      if (connection.era === "legacy" || state.status !== "down") enter("up", null);
-      connection.ended.then(
-        (reason) => lost(entry, connection, reason),
-        () => undefined,
-      );
-      const looks = createDefinitionChecks((cursor) =>
-        connection.request("tools/list", cursor === undefined ? {} : { cursor }, {
-          signal,
-          timeoutMs: LIST_MS,
-          maxResultBytes: row.settings.maxResultBytes,
-        }),
-      );
-      const discard = (): void => {
-        drop();
-        background(connection.close());
-      };
-      return (entry.ready = {
-        connection,
-        checks: looks,
-        release: () => void entry.busy--,
-        discard,
-        reportResult: went,
-      });
-    };
-    const entry: PooledConnection = {
-      key,
-      lease: connecting(),
-      ready: null,
-      busy: 0,
-      usedAt: p.now(),
-    };
-    entry.lease.catch(drop);
-    return entry;
-
-    function lost(of: PooledConnection, connection: Connection, reason: string): void {
-      drop();
-      if (newest === connection) newest = null;
-      if (signal.aborted || interactive) return;
-      enter("down", reason);
-      bringBack(of.key);
-    }
-  };
-
-  const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
-
-  /** Somebody may wait for its tools or its notices: it is tried again without being asked for. */
-  function bringBack(key: string): void {
-    if (returning.has(key) || !(key === "none" || key.startsWith("shared"))) return;
-    returning.add(key);
-    background(comeBack(key).finally(() => returning.delete(key)));
+  constructor(row: ServerRow, p: PoolPowers) {
+    this.#row = row;
+    this.#p = p;
+    this.#status = new ServerStatusTracker(row.enabled ? "connecting" : "off", p.now, p.onStatus);
+    this.#backoff = new ConnectBackoff(p.now);
   }
 
-  async function comeBack(key: string): Promise<void> {
-    const { signal } = over;
-    for (
-      let wait = FIRST_WAIT_MS;
-      state.status === "down";
-      wait = Math.min(LAST_WAIT_MS, wait * 2)
-    ) {
-      await sleep(wait, undefined, { signal, ref: false });
-      const back = await main("", key)
-        .then(({ lease }) => lease)
-        .then(({ connection, checks: looks }) =>
-          connection.capabilities["tools"] === undefined ? null : looks.fresh(0),
-        )
-        .then(
-          () => true,
-          () => false,
-        );
-      if (back) enter("up", null);
-    }
-  }
-
-  /** The connection that everybody with this credential shares. */
-  async function main(userId: string, only?: string): Promise<PooledConnection> {
-    const credential = await p.credentials.of(row, userId).catch((cause: unknown) => {
-      // One user's login says nothing about the others.
-      const { reason, message } = faultOf(cause);
-      if (reason === "upstream_login" && (row.settings.credentials === "shared" || newest === null))
-        enter("login_needed", message);
-      throw cause;
-    });
-    if (only !== undefined && credential.id !== only)
-      throw new UpstreamFault("unreachable", "the credential has changed", { dispatched: false });
-    let entry = kept.get(credential.id);
-    if (!entry) {
-      makeRoom();
-      kept.set(credential.id, (entry = open(credential.id, credential, false)));
-    }
-    entry.usedAt = p.now();
-    return entry;
-  }
-
-  function makeRoom(): void {
-    const idle = [...kept.values()]
-      .filter(({ busy }) => busy === 0)
-      .sort((a, b) => a.usedAt - b.usedAt);
-    for (const entry of idle) {
-      if (
-        kept.size < MAX_CONNECTIONS &&
-        (p.now() - entry.usedAt < IDLE_MS || !entry.key.startsWith("user"))
-      )
-        continue;
-      kept.delete(entry.key);
-      background(entry.lease.then(({ connection }) => connection.close()));
-    }
-  }
-
-  const went = (cause: unknown): void => {
-    if (cause === null) {
-      if (state.status === "down") enter("up", null);
-    } else if (cause instanceof UpstreamFault && cause.kind === "unreachable") {
-      enter("down", cause.message);
-      for (const key of kept.keys()) bringBack(key);
-    }
-  };
-
-  async function leaseOf(entry: PooledConnection): Promise<Lease> {
+  lease(userId: string, canBeAsked: boolean): Lease | Promise<Lease> {
+    const credential = this.#row.enabled ? this.#p.credentials.cached(this.#row, userId) : null;
+    const entry = credential && this.#shared.get(credential.id);
+    if (!entry?.ready || !suits(entry.ready, canBeAsked))
+      return this.#openLease(userId, canBeAsked);
     entry.busy++;
-    try {
-      return await entry.lease;
-    } catch (cause) {
-      entry.busy--;
-      throw cause;
-    }
+    entry.usedAt = this.#p.now();
+    return entry.ready;
   }
 
-  async function leased(userId: string, wantsToAsk: boolean): Promise<Lease> {
-    if (!row.enabled)
+  get state(): Pool["state"] {
+    return this.#status.state;
+  }
+
+  get newest(): Connection | null {
+    return this.#newest;
+  }
+
+  async restart(): Promise<void> {
+    await this.#end("the server is being restarted");
+    this.#closing = new AbortController();
+    this.#backoff.clear();
+    this.#status.set("connecting", null);
+  }
+
+  async close(): Promise<void> {
+    await this.#end("the server was closed");
+    this.#status.set("off", null);
+  }
+
+  async #openLease(userId: string, canBeAsked: boolean): Promise<Lease> {
+    if (!this.#row.enabled)
       throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false });
-    const shared = await main(userId);
+    const shared = await this.#sharedConnection(userId);
     const lease = await leaseOf(shared);
-    if (suits(lease, wantsToAsk)) return lease;
+    if (suits(lease, canBeAsked)) return lease;
     lease.release();
-    const credential = await p.credentials.of(row, userId);
-    const mine = [...asking].filter(({ key }) => key === shared.key);
-    const free = mine.find(({ busy }) => busy === 0);
-    if (!free && mine.length >= MAX_INTERACTIVE)
+    const credential = await this.#p.credentials.of(this.#row, userId);
+    const own = [...this.#interactive].filter(({ key }) => key === shared.key);
+    const free = own.find(({ busy }) => busy === 0);
+    if (!free && own.length >= MAX_INTERACTIVE)
       throw new UpstreamFault(
         "unreachable",
         `${MAX_INTERACTIVE} callers that can be asked use this server already`,
         { dispatched: false },
       );
-    const entry = free ?? open(shared.key, credential, true);
-    asking.add(entry);
-    entry.usedAt = p.now();
+    const entry = free ?? this.#open(shared.key, credential, true);
+    this.#interactive.add(entry);
+    entry.usedAt = this.#p.now();
     return leaseOf(entry);
   }
 
-  return {
-    lease(userId, wantsToAsk) {
-      const credential = row.enabled ? p.credentials.cached(row, userId) : null;
-      const entry = credential && kept.get(credential.id);
-      if (!entry?.ready || !suits(entry.ready, wantsToAsk)) return leased(userId, wantsToAsk);
-      entry.busy++;
-      entry.usedAt = p.now();
-      return entry.ready;
-    },
-    get state() {
-      return state;
-    },
-    get newest() {
-      return newest;
-    },
-    async restart() {
-      await end("the server is being restarted");
-      over = new AbortController();
-      failures.clear();
-      enter("connecting", null);
-    },
-    async close() {
-      await end("the server was closed");
-      enter("off", null);
-    },
+  /** The connection that all users of this credential share. `only`: no other credential will do. */
+  async #sharedConnection(userId: string, only?: string): Promise<PooledConnection> {
+    const row = this.#row;
+    const credential = await this.#p.credentials.of(row, userId).catch((cause: unknown) => {
+      // A missing login of one user says nothing about the others.
+      const { reason, message } = faultOf(cause);
+      const isForAll = row.settings.credentials === "shared" || this.#newest === null;
+      if (reason === "upstream_login" && isForAll) this.#status.set("login_needed", message);
+      throw cause;
+    });
+    if (only !== undefined && credential.id !== only)
+      throw new UpstreamFault("unreachable", "the credential has changed", { dispatched: false });
+    let entry = this.#shared.get(credential.id);
+    if (!entry) {
+      this.#makeRoom();
+      this.#shared.set(credential.id, (entry = this.#open(credential.id, credential, false)));
+    }
+    entry.usedAt = this.#p.now();
+    return entry;
+  }
+
+  #open(key: string, credential: Credential, interactive: boolean): PooledConnection {
+    const { signal } = this.#closing;
+    const drop = (): void => {
+      if (this.#shared.get(key) === entry) this.#shared.delete(key);
+      this.#interactive.delete(entry);
+    };
+    const opening = async (): Promise<Lease> => {
+      const connection = await this.#connect(key, credential, interactive, signal);
+      connection.ended.then(
+        (reason) => {
+          drop();
+          if (this.#newest === connection) this.#newest = null;
+          if (signal.aborted || interactive) return;
+          this.#status.set("down", reason);
+          this.#bringBack(key);
+        },
+        () => undefined,
+      );
+      const discard = (): void => {
+        drop();
+        background(connection.close());
+      };
+      const release = (): void => void entry.busy--;
+      const checks = this.#definitionChecks(connection, signal);
+      const { reportResult } = this;
+      return (entry.ready = { connection, checks, release, discard, reportResult });
+    };
+    const entry: PooledConnection = {
+      key,
+      lease: opening(),
+      ready: null,
+      busy: 0,
+      usedAt: this.#p.now(),
+    };
+    entry.lease.catch(drop);
+    return entry;
+  }
+
+  async #connect(
+    key: string,
+    credential: Credential,
+    interactive: boolean,
+    closing: AbortSignal,
+  ): Promise<Connection> {
+    const known = this.#backoff.waitingFor(key);
+    if (known !== null) throw new UpstreamFault("unreachable", known, { dispatched: false });
+    const isProgram = this.#row.transport.kind === "stdio";
+    let connection: Connection;
+    try {
+      const limit = AbortSignal.timeout(isProgram ? START_MS : CONNECT_MS);
+      const signal = AbortSignal.any([closing, limit]);
+      const { events } = this.#p;
+      connection = await this.#p.connect(this.#row, credential, { events, interactive, signal });
+    } catch (cause) {
+      throw this.#connectFault(key, cause);
+    }
+    if (closing.aborted) {
+      await connection.close();
+      throw new UpstreamFault("unreachable", "the server is being restarted", {
+        dispatched: false,
+      });
+    }
+    this.#backoff.succeeded(key);
+    this.#newest = connection;
+    if (this.#connected++ > 0 && isProgram && !interactive) this.#status.countRestart();
+    // A modern server that is known to be stateless has not been asked anything yet, so it may still be down.
+    if (connection.era === "legacy" || this.#status.status !== "down") this.#status.set("up", null);
+    return connection;
+  }
+
+  #connectFault(key: string, cause: unknown): UpstreamFault {
+    const needsLogin =
+      faultOf(cause).reason === "upstream_login" ||
+      (cause instanceof UpstreamFault && cause.kind === "unauthorized");
+    const reason = cause instanceof UpstreamFault ? cause.message : faultOf(cause).message;
+    // Without a login another attempt would fail, too.
+    if (!needsLogin) this.#backoff.failed(key, reason);
+    this.#status.set(needsLogin ? "login_needed" : "down", reason);
+    if (!needsLogin) this.#bringBack(key);
+    if (cause instanceof UpstreamFault) return cause;
+    const kind = needsLogin ? "unauthorized" : "unreachable";
+    return new UpstreamFault(kind, reason, { dispatched: false, cause });
+  }
+
+  #definitionChecks(connection: Connection, signal: AbortSignal): DefinitionChecks {
+    return createDefinitionChecks((cursor) =>
+      connection.request("tools/list", cursor === undefined ? {} : { cursor }, {
+        signal,
+        timeoutMs: LIST_MS,
+        maxResultBytes: this.#row.settings.maxResultBytes,
+      }),
+    );
+  }
+
+  /** One function for all leases. */
+  readonly reportResult = (cause: unknown): void => {
+    if (cause === null) {
+      if (this.#status.status === "down") this.#status.set("up", null);
+    } else if (cause instanceof UpstreamFault && cause.kind === "unreachable") {
+      this.#status.set("down", cause.message);
+      for (const key of this.#shared.keys()) this.#bringBack(key);
+    }
   };
 
-  async function end(reason: string): Promise<void> {
-    over.abort(new Error(reason));
-    const all = [...kept.values(), ...asking];
-    kept.clear();
-    asking.clear();
-    newest = null;
+  /** Tries again in the background with a shared credential, since its tools and notifications may be waited for. */
+  #bringBack(key: string): void {
+    if (this.#reconnecting.has(key) || !(key === "none" || key.startsWith("shared"))) return;
+    this.#reconnecting.add(key);
+    background(this.#reconnect(key).finally(() => this.#reconnecting.delete(key)));
+  }
+
+  async #reconnect(key: string): Promise<void> {
+    const { signal } = this.#closing;
+    let wait = FIRST_WAIT_MS;
+    while (this.#status.status === "down") {
+      await sleep(wait, undefined, { signal, ref: false });
+      const isBack = await this.#sharedConnection("", key)
+        .then(({ lease }) => lease)
+        .then(({ connection, checks }) =>
+          connection.capabilities["tools"] === undefined ? null : checks.fresh(0),
+        )
+        .then(
+          () => true,
+          () => false,
+        );
+      if (isBack) this.#status.set("up", null);
+      wait = Math.min(LAST_WAIT_MS, wait * 2);
+    }
+  }
+
+  #makeRoom(): void {
+    const now = this.#p.now();
+    const idle = [...this.#shared.values()]
+      .filter(({ busy }) => busy === 0)
+      .sort((a, b) => a.usedAt - b.usedAt);
+    for (const entry of idle) {
+      const isOld = now - entry.usedAt >= IDLE_MS && entry.key.startsWith("user");
+      if (this.#shared.size < MAX_CONNECTIONS && !isOld) continue;
+      this.#shared.delete(entry.key);
+      background(entry.lease.then(({ connection }) => connection.close()));
+    }
+  }
+
+  async #end(reason: string): Promise<void> {
+    this.#closing.abort(new Error(reason));
+    const all = [...this.#shared.values(), ...this.#interactive];
+    this.#shared.clear();
+    this.#interactive.clear();
+    this.#newest = null;
     await Promise.allSettled(all.map(async ({ lease }) => (await lease).connection.close()));
   }
 }
 
-/** A stateless server is told with every request what its caller can be asked. */
-const suits = ({ connection }: Lease, wantsToAsk: boolean): boolean =>
-  !wantsToAsk || connection.era === "modern";
+async function leaseOf(entry: PooledConnection): Promise<Lease> {
+  entry.busy++;
+  try {
+    return await entry.lease;
+  } catch (cause) {
+    entry.busy--;
+    throw cause;
+  }
+}
+
+const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
+
+/** A modern server learns with every request what its caller can be asked. */
+const suits = ({ connection }: Lease, canBeAsked: boolean): boolean =>
+  !canBeAsked || connection.era === "modern";

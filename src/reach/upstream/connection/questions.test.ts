@@ -184,20 +184,20 @@ describe("questions of a legacy server", () => {
 describe("what is remembered of a server's era", () => {
   test("spares the next connection the question, per credential, for a day", async () => {
     let now = 0;
-    const verdicts = createEraCache(() => now);
+    const eras = createEraCache(() => now);
     const { url } = await legacy();
     const row = rowOf(url);
-    expect(verdicts.get(row, "shared test")).toBeNull();
-    await opened(row, { verdicts });
-    expect(verdicts.get(row, "shared test")).toEqual({ kind: "legacy" });
-    expect(verdicts.get(row, "user:other")).toBeNull();
-    expect(verdicts.get(rowOf(`${url}/other`), "shared test")).toBeNull();
+    expect(eras.get(row, "shared test")).toBeNull();
+    await opened(row, { eras });
+    expect(eras.get(row, "shared test")).toEqual({ kind: "legacy" });
+    expect(eras.get(row, "user:other")).toBeNull();
+    expect(eras.get(rowOf(`${url}/other`), "shared test")).toBeNull();
     now = 86_400_000;
-    expect(verdicts.get(row, "shared test")).toBeNull();
+    expect(eras.get(row, "shared test")).toBeNull();
   });
 
   test("a modern verdict that is not true any more ends the connection, and the next one asks", async () => {
-    const verdicts = createEraCache(() => 0);
+    const eras = createEraCache(() => 0);
     let isModern = true;
     const url = await bare("modern", ({ message, res, reply }) => {
       if (isModern) return reply({ resultType: "complete" });
@@ -207,8 +207,8 @@ describe("what is remembered of a server's era", () => {
         .end(JSON.stringify({ jsonrpc: "2.0", id: message["id"], error }));
     });
     const row = rowOf(url);
-    await opened(row, { verdicts });
-    const { connection } = await opened(row, { verdicts });
+    await opened(row, { eras });
+    const { connection } = await opened(row, { eras });
     await connection.request("tools/call", CALL, options());
     isModern = false;
     await expect(connection.request("tools/call", CALL, options())).rejects.toMatchObject({
@@ -216,6 +216,6 @@ describe("what is remembered of a server's era", () => {
       dispatched: false,
     });
     expect(await connection.ended).toContain("another version");
-    expect(verdicts.get(row, "shared test")).toBeNull();
+    expect(eras.get(row, "shared test")).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 // One transport, two users: the SDK's client for handshake and change notices, and our own requests with results as they came.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import type { InputAnswers, JsonObject, Progress } from "../../../contract/call.ts";
+import type { InputAnswers, JsonObject } from "../../../contract/call.ts";
 import { Deadline } from "./deadline.ts";
 import {
   bodyOf,
@@ -12,7 +12,8 @@ import {
   statusOf,
 } from "./faults.ts";
 import { isQuestion, mayAsk } from "./questions.ts";
-import type { RequestId } from "../stdio/messages.ts";
+import { EraProbe, MODERN_VERSION } from "./era-probe.ts";
+import { PendingRequests, type PendingRequest } from "./pending-requests.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "../upstream.ts";
 
 /** Tells our fetch which request a POST belongs to; it never goes out. */
@@ -46,201 +47,96 @@ export interface Wire {
   whenIdle(): Promise<void>;
 }
 
-interface Pending {
-  readonly options: RequestOptions;
-  readonly deadline: Deadline;
-  sent: boolean;
-  lastProgress: number;
-  questions: number;
-  resolve(result: JsonObject): void;
-  reject(fault: UpstreamFault): void;
-}
-
-/** Above what the SDK counts for itself. */
-const FIRST_ID = 1_000_000;
 const MAX_OPEN_QUESTIONS = 8;
-const PROBE = "server/discover";
-/** How the SDK's client names its probes. */
-const PROBE_ID = "server-discover-probe-";
-const MODERN = "2026-07-28";
-const NOBODY = { code: -32_601, message: "nobody can be asked that here" };
+const NOT_SUPPORTED = { code: -32_601, message: "nobody can be asked that here" };
 
-/** What our own transport for programs tells besides. */
+type TransportKind = "stdio" | "http" | "sse";
+
+/** Our own transport for programs reports two things more than the SDK's. */
 type Inner = Transport & {
   readonly endReason?: string | null;
   onfault?: ((id: string | number, fault: UpstreamFault) => void) | undefined;
 };
 
-export function openWire(
-  inner: Inner,
-  events: ConnectionEvents,
-  kind: "stdio" | "http" | "sse",
-): Wire {
-  const pending = new Map<number, Pending>();
-  const ending = Promise.withResolvers<string>();
-  const idle: (() => void)[] = [];
-  let nextId = FIRST_ID;
+export const openWire = (inner: Inner, events: ConnectionEvents, kind: TransportKind): Wire =>
+  new SharedTransport(inner, events, kind);
+
+class SharedTransport implements Wire {
+  readonly #inner: Inner;
+  readonly #events: ConnectionEvents;
+  readonly #kind: TransportKind;
+  readonly #pending = new PendingRequests();
+  readonly #probe = new EraProbe();
+  readonly #ending = Promise.withResolvers<string>();
   /** Of the modern era over HTTP: closing the stream is the cancel. */
-  let isModern = false;
-  const discovering = Promise.withResolvers<JsonObject>();
-  let probe: Wire["probe"] = "none";
-  /** Of the legacy handshake that was begun while the probe had no answer. */
-  let handshakeId: RequestId | null = null;
-  /** Its answer is nobody's any more. */
-  let staleId: RequestId | null = null;
-  let isStarted = false;
-  let current = facade();
+  #isModern = false;
+  #isStarted = false;
+  #current: Transport;
 
-  function start(): Promise<void> {
-    if (isStarted) return Promise.resolve();
-    isStarted = true;
-    inner.onmessage = (message, extra) =>
-      void (claimed(message) || current.onmessage?.(message, extra));
-    inner.onerror = (cause) => {
-      current.onerror?.(cause);
-      // The 2024 transport would come back as another session; what is in flight is lost either way.
-      if (kind === "sse" && cause.constructor.name === "SseError")
-        end("the server's event stream ended");
-      // Its notices do not come any more, and it cannot be reached to have them come again.
-      if (
-        kind === "http" &&
-        cause.message.startsWith("Maximum reconnection attempts") &&
-        pending.size === 0
-      )
-        end("the server's event stream ended");
-    };
-    inner.onclose = () => {
-      end(inner.endReason ?? "the connection was closed");
-      current.onclose?.();
-    };
-    inner.onfault = (id, fault) => pending.get(Number(id))?.reject(fault);
-    return inner.start();
+  constructor(inner: Inner, events: ConnectionEvents, kind: TransportKind) {
+    this.#inner = inner;
+    this.#events = events;
+    this.#kind = kind;
+    this.#current = this.#facade();
   }
 
-  function begun(method: string, id: RequestId): void {
-    if (method === PROBE) probe = "open";
-    // The probe was given up for it.
-    if (method === "initialize" && probe === "open") handshakeId = id;
+  get transport(): Transport {
+    return this.#current;
   }
 
-  function facade(): Transport {
-    const own: Transport = {
-      start,
-      async send(message, options) {
-        if (own !== current) return;
-        if ("method" in message && "id" in message) begun(message.method, message.id);
-        await inner.send(message, options);
-      },
-      close: () => (own === current ? inner.close() : Promise.resolve()),
-      get sessionId() {
-        return inner.sessionId;
-      },
-      get hasPerRequestStream() {
-        return inner.hasPerRequestStream ?? false;
-      },
-      setProtocolVersion(version) {
-        isModern = version >= MODERN;
-        inner.setProtocolVersion?.(version);
-      },
-      setSupportedProtocolVersions: (versions) => inner.setSupportedProtocolVersions?.(versions),
-    };
-    // How the SDK tells programs from servers; a program that does not know its probe may stay silent.
-    if (kind === "stdio") Object.assign(own, { stderr: null, pid: null });
-    return own;
+  renew(): Transport {
+    this.#probe.replaceHandshake();
+    return (this.#current = this.#facade());
   }
 
-  function end(why: string): void {
-    ending.resolve(why);
-    for (const one of [...pending.values()])
-      one.reject(new UpstreamFault("closed", why, { dispatched: one.sent }));
+  get discovered(): Promise<JsonObject> {
+    return this.#probe.discovered;
   }
 
-  /** True: it was for us alone. */
-  function claimed(message: JSONRPCMessage): boolean {
-    if (!("method" in message)) return answered(message as unknown as JsonObject);
-    const params = (message.params ?? {}) as JsonObject;
-    if ("id" in message) {
-      if (!isQuestion(message.method)) return false;
-      asked(message.id, message.method, params).catch(() => undefined);
-      return true;
-    }
-    if (message.method === "notifications/progress") return progressed(params);
-    if (message.method === "notifications/message") events.logged(logLine(params));
-    events.notified(message.method, params);
-    return false;
+  get probe(): Wire["probe"] {
+    return this.#probe.state;
   }
 
-  function answered({ id, result, error }: JsonObject): boolean {
-    if (typeof id === "string" && id.startsWith(PROBE_ID)) {
-      probe = "answered";
-      if (handshakeId !== null && isObject(result) && speaksModern(result))
-        discovering.resolve(result);
-    }
-    if (id === staleId && error !== undefined) {
-      staleId = null;
-      return true;
-    }
-    const one = pending.get(Number(id));
-    if (!one) return typeof id === "number" && id >= FIRST_ID; // late: the request was given up
-    if (error !== undefined) one.reject(rpcFault(error));
-    else if (isObject(result)) one.resolve(result);
-    else one.reject(invalidResponse("it has neither result nor error"));
-    return true;
+  get ended(): Promise<string> {
+    return this.#ending.promise;
   }
 
-  function progressed(params: JsonObject): boolean {
-    const one = pending.get(Number(params["progressToken"]));
-    const progress = parseProgress(params);
-    if (!one || !progress || progress.progress <= one.lastProgress) return true;
-    one.lastProgress = progress.progress;
-    one.deadline.restart();
-    one.options.onProgress?.(progress);
-    return true;
+  sent(mark: string): void {
+    const one = this.#pending.get(mark);
+    if (one) one.sent = true;
   }
 
-  async function asked(id: string | number, method: string, params: JsonObject): Promise<void> {
-    const askers = [...pending.values()].filter(({ options }) => options.ask);
-    const [one] = askers;
-    const send = (rest: object): Promise<void> =>
-      inner.send({ jsonrpc: "2.0", id, ...rest } as JSONRPCMessage);
-    if (
-      !one ||
-      askers.length > 1 ||
-      one.questions >= MAX_OPEN_QUESTIONS ||
-      !mayAsk(one.options.clientCapabilities, method, params)
-    )
-      return send({ error: NOBODY });
-    one.questions++;
-    one.deadline.pause();
-    let answers: InputAnswers | undefined;
-    try {
-      answers = await one.options.ask?.({ question: { method, params } });
-    } catch {
-      return await send({ error: { code: -32_603, message: "the question was not answered" } });
-    } finally {
-      if (--one.questions === 0) one.deadline.resume();
-    }
-    await send(answers?.["question"] ? { result: answers["question"] } : { error: NOBODY });
+  failed(mark: string, fault: UpstreamFault): void {
+    this.#pending.get(mark)?.reject(fault);
   }
 
-  async function exchange({ method, params, options, headers }: Outgoing): Promise<JsonObject> {
-    const id = nextId++;
+  end(why: string): void {
+    this.#ending.resolve(why);
+    this.#pending.rejectAll(why);
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#pending.whenIdle();
+  }
+
+  async exchange({ method, params, options, headers }: Outgoing): Promise<JsonObject> {
+    const id = this.#pending.newId();
     const giveUp = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    const one: Pending = {
+    const one: PendingRequest = {
       options,
       deadline: new Deadline(options.timeoutMs, () =>
         stop("timeout", `no answer within ${options.timeoutMs} ms`),
       ),
-      sent: kind !== "http",
+      sent: this.#kind !== "http",
       lastProgress: -Infinity,
       questions: 0,
       resolve,
       reject,
     };
-    const stop = (why: "timeout" | "cancelled", words: string): void => {
-      reject(new UpstreamFault(why, words, { dispatched: one.sent }));
-      if (!isModern || kind !== "http") tellCancelled(id, words);
+    const stop = (why: "timeout" | "cancelled", message: string): void => {
+      reject(new UpstreamFault(why, message, { dispatched: one.sent }));
+      if (!this.#isModern || this.#kind !== "http") this.#sendCancelled(id, message);
       giveUp.abort();
     };
     const onAbort = (): void => stop("cancelled", "the call was cancelled");
@@ -248,10 +144,10 @@ export function openWire(
       one.deadline.end();
       throw new UpstreamFault("cancelled", "the call was cancelled", { dispatched: false });
     }
-    pending.set(id, one);
+    this.#pending.add(id, one);
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
-      inner
+      this.#inner
         .send(
           {
             jsonrpc: "2.0",
@@ -270,66 +166,148 @@ export function openWire(
             headers: { ...headers, [REQUEST_MARK]: String(id) },
           },
         )
-        .catch((cause: unknown) => reject(refused(cause, one.sent)));
+        .catch((cause: unknown) => reject(this.#sendFault(cause, one.sent)));
       return await promise;
     } catch (cause) {
-      // Others in flight hear the same, each for itself.
+      // Other requests in flight get the same answer, each for itself.
       if (cause instanceof UpstreamFault && cause.kind === "session_lost")
-        ending.resolve(cause.message);
+        this.#ending.resolve(cause.message);
       throw cause;
     } finally {
-      pending.delete(id);
-      if (pending.size === 0) for (const tell of idle.splice(0)) tell();
+      this.#pending.remove(id);
       one.deadline.end();
       options.signal.removeEventListener("abort", onAbort);
     }
   }
 
-  /** An answer that is no success: the server's own error if it sent one, else what the status says. */
-  function refused(cause: unknown, sent: boolean): UpstreamFault {
-    const status = statusOf(cause);
-    if (status === null) return toUpstreamFault(cause, sent);
-    const lost = statusFault(status, bodyOf(cause).slice(0, 300), {
-      hasSession: inner.sessionId !== undefined,
-      cause,
-    });
-    if (lost.kind === "session_lost" || lost.kind === "unauthorized") return lost;
-    return rpcErrorIn(bodyOf(cause)) ?? lost;
+  /** What a client of the SDK holds; only the newest one is connected. */
+  #facade(): Transport {
+    const inner = this.#inner;
+    const isCurrent = (): boolean => own === this.#current;
+    const own: Transport = {
+      start: () => this.#start(),
+      send: async (message, options) => {
+        if (!isCurrent()) return;
+        if ("method" in message && "id" in message)
+          this.#probe.requested(message.method, message.id);
+        await inner.send(message, options);
+      },
+      close: () => (isCurrent() ? inner.close() : Promise.resolve()),
+      get sessionId() {
+        return inner.sessionId;
+      },
+      get hasPerRequestStream() {
+        return inner.hasPerRequestStream ?? false;
+      },
+      setProtocolVersion: (version) => {
+        this.#isModern = version >= MODERN_VERSION;
+        inner.setProtocolVersion?.(version);
+      },
+      setSupportedProtocolVersions: (versions) => inner.setSupportedProtocolVersions?.(versions),
+    };
+    // How the SDK recognises a program, which may stay silent when it does not know the probe.
+    if (this.#kind === "stdio") Object.assign(own, { stderr: null, pid: null });
+    return own;
   }
 
-  function tellCancelled(requestId: number, reason: string): void {
-    inner
+  #start(): Promise<void> {
+    if (this.#isStarted) return Promise.resolve();
+    this.#isStarted = true;
+    const inner = this.#inner;
+    inner.onmessage = (message, extra) =>
+      void (this.#handles(message) || this.#current.onmessage?.(message, extra));
+    inner.onerror = (cause) => {
+      this.#current.onerror?.(cause);
+      if (this.#losesStream(cause)) this.end("the server's event stream ended");
+    };
+    inner.onclose = () => {
+      this.end(inner.endReason ?? "the connection was closed");
+      this.#current.onclose?.();
+    };
+    inner.onfault = (id, fault) => this.#pending.get(id)?.reject(fault);
+    return inner.start();
+  }
+
+  #losesStream(cause: Error): boolean {
+    // The transport of 2024 would come back as another session; what is in flight is lost either way.
+    if (this.#kind === "sse") return cause.constructor.name === "SseError";
+    // No further notifications come, and the server cannot be reached to ask for them again.
+    return (
+      this.#kind === "http" &&
+      cause.message.startsWith("Maximum reconnection attempts") &&
+      this.#pending.size === 0
+    );
+  }
+
+  /** True: the message was for us alone, and the SDK's client must not see it. */
+  #handles(message: JSONRPCMessage): boolean {
+    if (!("method" in message)) return this.#answered(message as unknown as JsonObject);
+    const params = (message.params ?? {}) as JsonObject;
+    if ("id" in message) {
+      if (!isQuestion(message.method)) return false;
+      this.#asked(message.id, message.method, params).catch(() => undefined);
+      return true;
+    }
+    if (message.method === "notifications/progress") {
+      this.#pending.progressed(params);
+      return true;
+    }
+    if (message.method === "notifications/message") this.#events.logged(logLine(params));
+    this.#events.notified(message.method, params);
+    return false;
+  }
+
+  #answered(message: JsonObject): boolean {
+    if (this.#probe.answered(message)) return true;
+    const { id, result, error } = message;
+    const one = this.#pending.get(id);
+    if (!one) return this.#pending.isOurs(id); // late: the request was given up
+    if (error !== undefined) one.reject(rpcFault(error));
+    else if (isObject(result)) one.resolve(result);
+    else one.reject(invalidResponse("it has neither result nor error"));
+    return true;
+  }
+
+  async #asked(id: string | number, method: string, params: JsonObject): Promise<void> {
+    const one = this.#pending.asker();
+    const send = (rest: object): Promise<void> =>
+      this.#inner.send({ jsonrpc: "2.0", id, ...rest } as JSONRPCMessage);
+    if (
+      !one ||
+      one.questions >= MAX_OPEN_QUESTIONS ||
+      !mayAsk(one.options.clientCapabilities, method, params)
+    )
+      return send({ error: NOT_SUPPORTED });
+    one.questions++;
+    one.deadline.pause();
+    let answers: InputAnswers | undefined;
+    try {
+      answers = await one.options.ask?.({ question: { method, params } });
+    } catch {
+      return await send({ error: { code: -32_603, message: "the question was not answered" } });
+    } finally {
+      if (--one.questions === 0) one.deadline.resume();
+    }
+    await send(answers?.["question"] ? { result: answers["question"] } : { error: NOT_SUPPORTED });
+  }
+
+  /** A request that was refused: the server's own error if it sent one, else what the status says. */
+  #sendFault(cause: unknown, sent: boolean): UpstreamFault {
+    const status = statusOf(cause);
+    if (status === null) return toUpstreamFault(cause, sent);
+    const fault = statusFault(status, bodyOf(cause).slice(0, 300), {
+      hasSession: this.#inner.sessionId !== undefined,
+      cause,
+    });
+    if (fault.kind === "session_lost" || fault.kind === "unauthorized") return fault;
+    return rpcErrorIn(bodyOf(cause)) ?? fault;
+  }
+
+  #sendCancelled(requestId: number, reason: string): void {
+    this.#inner
       .send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } })
       .catch(() => undefined);
   }
-
-  return {
-    get transport() {
-      return current;
-    },
-    renew() {
-      staleId = handshakeId;
-      return (current = facade());
-    },
-    discovered: discovering.promise,
-    get probe() {
-      return probe;
-    },
-    exchange,
-    sent(mark) {
-      const one = pending.get(Number(mark));
-      if (one) one.sent = true;
-    },
-    failed: (mark, fault) => pending.get(Number(mark))?.reject(fault),
-    ended: ending.promise,
-    end,
-    whenIdle: () => new Promise((resolve) => (pending.size === 0 ? resolve() : idle.push(resolve))),
-  };
-}
-
-function speaksModern({ supportedVersions }: JsonObject): boolean {
-  const isModern = (version: unknown): boolean => typeof version === "string" && version >= MODERN;
-  return Array.isArray(supportedVersions) && supportedVersions.some(isModern);
 }
 
 /** A JSON-RPC error in the body of an HTTP error. */
@@ -340,15 +318,6 @@ export function rpcErrorIn(body: string): UpstreamFault | null {
   } catch {
     return null;
   }
-}
-
-export function parseProgress({ progress, total, message }: JsonObject): Progress | null {
-  if (typeof progress !== "number") return null;
-  return {
-    progress,
-    ...(typeof total === "number" ? { total } : {}),
-    ...(typeof message === "string" ? { message } : {}),
-  };
 }
 
 function withToken(params: JsonObject, id: number): JsonObject {

@@ -1,95 +1,62 @@
-// Looks at what a server offers, shared by all calls that wait for one: a call goes out only when a look that was begun
-// after it arrived (or not longer ago than allowed) still shows the definition that was approved.
+// Checks of what a server offers, shared by all calls that wait for one. A call goes out only if a check that was begun after
+// it arrived (or not longer ago than allowed) still shows the definition that was approved.
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { parseDefinition, pinOf } from "./definition.ts";
 import { UpstreamFault } from "../upstream.ts";
 
 export interface DefinitionChecks {
-  /** Definitions by the server's own names, from a look that is at most so old. Who does not wait need not hear of its failure. */
+  /** What the server offers, from a check begun at most so long ago. A rejection nobody waits for is not reported. */
   fresh(maxAgeMs: number): Promise<OfferedTools>;
 }
 
 export interface OfferedTools {
   readonly entries: readonly JsonObject[];
-  /** Pin of what is offered under a name; null: nothing, or more than one. */
+  /** Pin of what is offered under a name of the server; null: nothing, or more than one. */
   pin(name: string): string | null;
 }
 
 interface Check {
   readonly begun: number;
-  readonly seen: OfferedTools | null;
+  readonly result: Promise<OfferedTools>;
 }
 
 type List = (cursor: string | undefined) => Promise<JsonObject>;
 
 const MAX_PAGES = 100;
 const MAX_TOOLS = 5_000;
-/** Looks under way; who comes then waits for the first to end. */
+/** Checks under way; the next one waits until one of them has ended. */
 const MAX_PARALLEL = 4;
 
 export function createDefinitionChecks(
   list: List,
   now: () => number = () => performance.now(),
 ): DefinitionChecks {
-  /** Pins by the text of an entry: an unchanged one is not hashed again. */
-  const pins = new Map<string, { readonly text: string; readonly pin: string | null }>();
-  let last: Check | null = null;
+  const pins = new PinCache();
+  let last: { readonly begun: number; readonly offered: OfferedTools } | null = null;
   /** Under way, oldest first. */
-  const current: (Check & { readonly answer: Promise<OfferedTools> })[] = [];
-  /** The one that goes out when this turn of the loop is over: all who come until then share it. */
+  const current: Check[] = [];
+  /** Goes out at the end of this turn of the event loop: all calls that come until then share it. */
   let next: Promise<OfferedTools> | null = null;
+  /** Set while the next check waits for one of the others to end. */
+  let onDone: (() => void) | null = null;
 
-  const pinOfEntry = (name: string, entry: JsonObject): string | null => {
-    const text = JSON.stringify(entry);
-    const known = pins.get(name);
-    if (known?.text === text) return known.pin;
-    const told = parseDefinition(entry);
-    const pin = "fault" in told ? null : pinOf(told.definition);
-    if (pins.size >= MAX_TOOLS) pins.clear();
-    pins.set(name, { text, pin });
-    return pin;
-  };
-
-  const look = (): Promise<OfferedTools> => {
+  const check = (): Promise<OfferedTools> => {
     const begun = now();
-    const answer = listAllTools(list).then((entries): OfferedTools => {
-      let byName: Map<string, JsonObject | null> | null = null;
-      /** Many calls share a look. */
-      const asked = new Map<string, string | null>();
-      const named = (): Map<string, JsonObject | null> => {
-        const map = new Map<string, JsonObject | null>();
-        for (const entry of entries) {
-          const { name } = entry;
-          if (typeof name === "string") map.set(name, map.has(name) ? null : entry);
-        }
-        return map;
-      };
-      return {
-        entries,
-        pin(name) {
-          const known = asked.get(name);
-          if (known !== undefined) return known;
-          const entry = (byName ??= named()).get(name) ?? null;
-          const pin = entry && pinOfEntry(name, entry);
-          asked.set(name, pin);
-          return pin;
-        },
-      };
-    });
-    const mine = { begun, seen: null, answer };
+    const result = listAllTools(list).then((entries): OfferedTools =>
+      createOfferedTools(entries, pins),
+    );
+    const mine = { begun, result };
     current.push(mine);
-    const done = (seen: OfferedTools | null): void => {
+    const done = (offered: OfferedTools | null): void => {
       current.splice(current.indexOf(mine), 1);
-      if (seen && begun >= (last?.begun ?? 0)) last = { begun, seen };
+      if (offered && begun >= (last?.begun ?? 0)) last = { begun, offered };
       onDone?.();
     };
-    answer.then(done, () => done(null));
-    return answer;
+    result.then(done, () => done(null));
+    return result;
   };
 
-  /** Told when a look has ended; somebody waits for room. */
-  let onDone: (() => void) | null = null;
-  const soon = (): Promise<OfferedTools> => {
+  const checkSoon = (): Promise<OfferedTools> => {
     const room = new Promise<void>((resolve) => {
       if (current.length < MAX_PARALLEL) setImmediate(resolve);
       else onDone = resolve;
@@ -97,7 +64,7 @@ export function createDefinitionChecks(
     const coming = room.then(() => {
       next = null;
       onDone = null;
-      return look();
+      return check();
     });
     coming.catch(() => undefined);
     return coming;
@@ -107,13 +74,56 @@ export function createDefinitionChecks(
     fresh(maxAgeMs) {
       if (maxAgeMs > 0) {
         const since = now() - maxAgeMs;
-        if (last?.seen && last.begun >= since) return Promise.resolve(last.seen);
-        const young = current.find(({ begun }) => begun >= since);
-        if (young) return young.answer;
+        if (last && last.begun >= since) return Promise.resolve(last.offered);
+        const recent = current.find(({ begun }) => begun >= since);
+        if (recent) return recent.result;
       }
-      return (next ??= soon());
+      return (next ??= checkSoon());
     },
   };
+}
+
+/** Pins by the text of an entry: an unchanged entry is not hashed again. */
+class PinCache {
+  readonly #byName = new Map<string, { readonly text: string; readonly pin: string | null }>();
+
+  pin(name: string, entry: JsonObject): string | null {
+    const text = JSON.stringify(entry);
+    const known = this.#byName.get(name);
+    if (known?.text === text) return known.pin;
+    const parsed = parseDefinition(entry);
+    const pin = "fault" in parsed ? null : pinOf(parsed.definition);
+    if (this.#byName.size >= MAX_TOOLS) this.#byName.clear();
+    this.#byName.set(name, { text, pin });
+    return pin;
+  }
+}
+
+/** Many calls share it, so each name is looked up once. */
+function createOfferedTools(entries: readonly JsonObject[], cache: PinCache): OfferedTools {
+  let byName: Map<string, JsonObject | null> | null = null;
+  const pins = new Map<string, string | null>();
+  return {
+    entries,
+    pin(name) {
+      const known = pins.get(name);
+      if (known !== undefined) return known;
+      const entry = (byName ??= entriesByName(entries)).get(name) ?? null;
+      const pin = entry && cache.pin(name, entry);
+      pins.set(name, pin);
+      return pin;
+    },
+  };
+}
+
+/** Null: the name is offered more than once. */
+function entriesByName(entries: readonly JsonObject[]): Map<string, JsonObject | null> {
+  const map = new Map<string, JsonObject | null>();
+  for (const entry of entries) {
+    const { name } = entry;
+    if (typeof name === "string") map.set(name, map.has(name) ? null : entry);
+  }
+  return map;
 }
 
 /** All pages, bounded. */

@@ -5,7 +5,7 @@ import { RISKS, type Category, type Effects, type Risk } from "../../../contract
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Whatever else the name says (F22). */
+/** Whatever else the name says. */
 const WRITING = words("write delete execute send create modify update remove");
 /** As a verb; behind one that reads it is a noun: `get_commit`. */
 const CHANGING = words(
@@ -66,7 +66,7 @@ export function proposeTerms(definition: ForeignDefinition): ToolTerms {
   };
 }
 
-/** Two witnesses make it safe, one of them moderate; where there is none it counts as dangerous (R063). */
+/** Two witnesses make it safe, one of them moderate; where there is none it counts as dangerous. */
 function riskOf(
   definition: ForeignDefinition,
   named: readonly string[],

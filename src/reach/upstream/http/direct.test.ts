@@ -93,11 +93,11 @@ describe.each(["modern", "legacy"] as const)("an answer of a %s server", (era) =
       for (let at = 0; at < 100; at++) posted.res.write(block);
       posted.res.end(`data: ${rpc(posted.message["id"], complete)}\n\n`);
     };
-    const { connection, notified, said } = await opened(rowOf(await bare(era, flood)));
+    const { connection, notified, logged } = await opened(rowOf(await bare(era, flood)));
     expect(await connection.request("tools/call", CALL, options())).toEqual(complete);
     expect(notified.length).toBeGreaterThanOrEqual(1_000);
     expect(notified.length).toBeLessThan(5_000);
-    const notes = (): string[] => said.filter((line) => line.startsWith("[ostiary]"));
+    const notes = (): string[] => logged.filter((line) => line.startsWith("[ostiary]"));
     await expect
       .poll(notes)
       .toEqual([

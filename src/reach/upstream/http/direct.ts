@@ -11,7 +11,8 @@ import {
   statusFault,
   responseTooLarge,
 } from "../connection/faults.ts";
-import { rpcErrorIn, parseProgress, type Outgoing } from "../connection/wire.ts";
+import { parseProgress } from "../connection/pending-requests.ts";
+import { rpcErrorIn, type Outgoing } from "../connection/wire.ts";
 import { BlockPool, BodyBuffer } from "./body-buffer.ts";
 import { eventReader } from "./events.ts";
 import { headerValue, MARK } from "./headers.ts";

@@ -1,5 +1,5 @@
-// What a server writes into its streams besides answers: so much is handed on, more is dropped unread, and reading rests, so
-// that it takes a small share of our time however fast it writes.
+// Limits the work that a server's streams cause: messages beyond a rate are dropped unread, and reading pauses, so that a
+// server takes a small share of our time however fast it writes.
 import type { Json } from "../../../contract/call.ts";
 import { parseStrict } from "../../../util/json.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";
@@ -23,15 +23,15 @@ export interface BudgetedStream {
 
 /** What has come of a body or a line is kept in so many pieces; a server may send single bytes. */
 export const MAX_PIECES = 512;
-/** One unit of work is a message that is read and handed on, about a hundredth of a millisecond: nobody waits long for a burst. */
+/** One unit of work is one message, about 0.01 ms: a burst delays others only briefly. */
 const [BURST_UNITS, UNITS_PER_SECOND] = [1_024, 4_096];
 const [PER_UNREAD, PER_PIECE, PER_LINE, PER_BYTE] = [1 / 8, 1 / 8, 1 / 16, 1 / 4_096];
 /** Resting costs too: what waits is copied. */
 const TURN_UNITS = 64;
 
-export function createReadBudget(said: (line: string) => void, now: () => number): ReadBudget {
+export function createReadBudget(log: (line: string) => void, now: () => number): ReadBudget {
   const work = createTokenBucket(BURST_UNITS, UNITS_PER_SECOND, now);
-  let isTold = false;
+  let isLogged = false;
   return {
     stream(cost = 1) {
       const unasked = createTokenBucket(UNSOLICITED_LIMIT.burst, UNSOLICITED_LIMIT.perSecond, now);
@@ -40,11 +40,11 @@ export function createReadBudget(said: (line: string) => void, now: () => number
       let hasAnswer = false;
       const drop = (): undefined => {
         dropped++;
-        if (!isTold)
-          said(
+        if (!isLogged)
+          log(
             `[ostiary] it sends more than ${UNSOLICITED_LIMIT.perSecond} messages a second that nobody asked for; the rest is dropped`,
           );
-        isTold = true;
+        isLogged = true;
       };
       return {
         read(data) {
@@ -67,7 +67,7 @@ export function createReadBudget(said: (line: string) => void, now: () => number
           return work.spend(turn);
         },
         end() {
-          if (dropped > 0) said(`[ostiary] ${dropped} messages were dropped`);
+          if (dropped > 0) log(`[ostiary] ${dropped} messages were dropped`);
           dropped = 0;
         },
       };

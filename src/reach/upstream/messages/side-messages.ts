@@ -1,5 +1,5 @@
-// What a server says besides its answer: progress, log messages, questions to the caller. Somebody else's words like the
-// answer itself, so secrets are masked and texts are bounded here too (T16).
+// What a server sends besides its answer: progress, log messages, questions to the caller. As in the answer itself, secrets are
+// masked and texts are bounded.
 import type {
   Call,
   InputAnswers,
@@ -21,13 +21,13 @@ const NO_OPTIONS: Options = {};
 const MAX_TEXT = 4_000;
 const MAX_QUESTIONS_BYTES = 65_536;
 
-/** How they reach whoever made the call; what nobody wants to hear is not even asked for. */
+/** The options of a request that bring them to the caller. What the caller does not want is not requested. */
 export function sideMessageOptions(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
   if (!client && !onProgress) return NO_OPTIONS;
   return {
     ...(onProgress
-      ? { onProgress: (told: Progress): void => onProgress(cleanProgress(told, clean)) }
+      ? { onProgress: (progress: Progress): void => onProgress(cleanProgress(progress, clean)) }
       : {}),
     ...(client
       ? {

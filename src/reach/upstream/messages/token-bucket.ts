@@ -1,4 +1,4 @@
-// So many things at once, and so many more every second.
+// A token bucket: so many at once, and so many more every second.
 
 export interface TokenBucket {
   /** False: there is none left. */

@@ -1,4 +1,4 @@
-// Messages of a server that nobody asked for: how many are handed on, and how one is told from an answer without reading it.
+// Messages of a server that no request asked for: how many are delivered, and how to recognise one without parsing it.
 
 /** At once, and more every second. */
 export const UNSOLICITED_LIMIT = { burst: 1_000, perSecond: 200 } as const;

@@ -1,4 +1,4 @@
-// What discovery tells is a stranger's word (T9): only addresses that may be asked are taken, and nothing else is done with them.
+// Discovery returns addresses chosen by a foreign server: only those that may be requested are accepted.
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import { quote } from "../../../util/quote.ts";

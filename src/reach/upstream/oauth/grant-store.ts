@@ -1,5 +1,5 @@
-// What an authorization gave, as rows of the vault: grants per owner and issuer, our registrations per server and issuer, and
-// logins that somebody has begun.
+// OAuth data as rows of the vault: grants per owner and issuer, our registrations per server and issuer, and logins
+// under way.
 import type {
   OAuthDiscoveryState,
   StoredOAuthClientInformation,

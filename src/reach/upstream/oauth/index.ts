@@ -1,4 +1,4 @@
-// Authorization at servers upstream: sessions for calls, logins for people, and who we are for those who ask.
+// Authorization at upstream servers: sessions for calls, logins for people, and our own client metadata.
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { OAuthSettings, ServerRow } from "../../../storage/store/store.ts";
@@ -37,7 +37,7 @@ interface OAuth {
 }
 
 export interface LoggedOut {
-  /** The authorization server knows that the tokens are of no use any more. */
+  /** The authorization server has revoked the tokens. */
   readonly revoked: boolean;
 }
 
@@ -50,10 +50,10 @@ export interface BegunLogin {
 }
 
 const LOGIN_MS = 600_000;
-/** What a refusal told is good for so long; then the server is asked again. */
+/** How long a server's challenge is remembered; then it is asked again. */
 const CHALLENGE_MS = 600_000;
 const MAX_CHALLENGES = 1_000;
-/** The first words of any connection, without a credential. */
+/** The first request of a connection, without a credential: the server answers with a challenge. */
 const PROBE_VERSION = "2026-07-28";
 const PROBE_HEADERS = {
   "content-type": "application/json",
@@ -75,8 +75,8 @@ const PROBE = JSON.stringify({
 });
 
 export function openOAuth(p: OAuthPowers): OAuth {
-  const kept = createGrantStore(p.vault, p.now, LOGIN_MS);
-  const logins = createLogins({ ...p, kept, loginMs: LOGIN_MS });
+  const grants = createGrantStore(p.vault, p.now, LOGIN_MS);
+  const logins = createLogins({ ...p, grants, loginMs: LOGIN_MS });
   const challenges = new Map<string, Challenge & { readonly at: number }>();
   const keyOf = ({ server, userId }: Owner): string => JSON.stringify([server.name, userId]);
 
@@ -108,7 +108,7 @@ export function openOAuth(p: OAuthPowers): OAuth {
     };
   };
 
-  /** The server says best itself what it wants: asked without a token, it refuses and tells. */
+  /** A request without a token is refused, and the refusal says what the server wants. */
   const challengeOf = async (owner: FullOwner): Promise<Challenge> => {
     const known = challenges.get(keyOf(owner));
     if (known && known.at > p.now() - CHALLENGE_MS) return known;
@@ -125,10 +125,10 @@ export function openOAuth(p: OAuthPowers): OAuth {
   return {
     async session(owner, onLost) {
       const me = await identityOf(owner.server);
-      const grant = me.redirectUrl === undefined ? null : await kept.grant(owner);
+      const grant = me.redirectUrl === undefined ? null : await grants.grant(owner);
       if (grant === null && me.redirectUrl !== undefined) throw loginNeeded(owner, null);
       return openSession(owner, me, grant, {
-        grants: kept,
+        grants,
         now: p.now,
         authorize: async (provider: OAuthClientProvider) =>
           void (await authorize(provider, { serverUrl: urlOf(owner.server) }, p)),
@@ -175,8 +175,8 @@ export function openOAuth(p: OAuthPowers): OAuth {
     },
     async logout(owner) {
       // One that cannot be read any more is forgotten like any other.
-      const grant = await kept.grant(owner).catch(() => null);
-      if (!(await kept.removeGrant(owner))) return null;
+      const grant = await grants.grant(owner).catch(() => null);
+      if (!(await grants.removeGrant(owner))) return null;
       // It is forgotten here whatever the authorization server says to it.
       const revoked =
         grant === null
@@ -188,12 +188,12 @@ export function openOAuth(p: OAuthPowers): OAuth {
     },
     async since(owner) {
       settingsOf(owner.server);
-      return (await kept.grant(owner))?.loggedInAt ?? null;
+      return (await grants.grant(owner))?.loggedInAt ?? null;
     },
   };
 }
 
-/** The addresses we have for authorization servers; those outside can read ours only where it is a public one with TLS. */
+/** Our addresses for authorization servers; they can read our document only at a public address with TLS. */
 export const addressesAt = (
   baseUrl: () => string,
 ): Pick<OAuthPowers, "redirectUrl" | "documentUrl"> => ({

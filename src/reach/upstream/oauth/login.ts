@@ -11,7 +11,7 @@ import type { Attempt, GrantStore } from "./grant-store.ts";
 import { createProvider, type Identity, type ProviderRole } from "./provider.ts";
 
 interface LoginPowers extends FlowPowers {
-  readonly kept: GrantStore;
+  readonly grants: GrantStore;
   readonly serverSecret: string;
   readonly ids: { hex(bytes: number): string };
   readonly now: () => number;
@@ -55,7 +55,7 @@ const STATE = "state";
 const ID_BYTES = 16;
 
 export function createLogins(p: LoginPowers): Logins {
-  const { kept, now } = p;
+  const { grants, now } = p;
   const sealed = createSealed(sealingKey(p.serverSecret, PURPOSE));
 
   return {
@@ -66,7 +66,7 @@ export function createLogins(p: LoginPowers): Logins {
       let discovery = challenge.discovery;
       let target: URL | null = null;
       const scope = me.scope ?? challenge.scope ?? undefined;
-      const provider = createProvider(owner, me, kept, {
+      const provider = createProvider(owner, me, grants, {
         ...nobody,
         ...(challenge.discovery === null ? {} : { discovery: challenge.discovery }),
         discovered: (state) => void (discovery = state),
@@ -75,7 +75,7 @@ export function createLogins(p: LoginPowers): Logins {
         async send(to, verifier, client) {
           assertWebAddress(to.href, "authorization_endpoint");
           if (discovery === null) throw refused("the authorization server could not be discovered");
-          await kept.putAttempt(owner, id, {
+          await grants.putAttempt(owner, id, {
             startedBy,
             verifier,
             discovery,
@@ -109,20 +109,20 @@ export function createLogins(p: LoginPowers): Logins {
       }
     },
     async attempt(owner, id) {
-      const attempt = await kept.attempt(owner, id);
+      const attempt = await grants.attempt(owner, id);
       if (attempt === null || attempt.expiresAt <= now()) throw unknownLogin();
       return attempt;
     },
     async end(owner, me, id, answer) {
       const attempt = await this.attempt(owner, id);
-      if (!(await kept.takeAttempt(owner, id))) throw unknownLogin();
+      if (!(await grants.takeAttempt(owner, id))) throw unknownLogin();
       const code = answer.get("code");
       const iss = answer.get("iss") ?? undefined;
       const serverUrl = urlOf(owner.server);
       if (code === null || code === "")
         return overGuard(serverUrl, p, () => explain(answer, attempt));
       let issuer = "";
-      const provider = createProvider(owner, { ...me, redirectUrl: attempt.redirectUrl }, kept, {
+      const provider = createProvider(owner, { ...me, redirectUrl: attempt.redirectUrl }, grants, {
         ...nobody,
         discovery: attempt.discovery,
         verifier: attempt.verifier,
@@ -131,7 +131,7 @@ export function createLogins(p: LoginPowers): Logins {
           issuer = by;
           const expiresAt =
             tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
-          await kept.putGrant(owner, { tokens, issuer, client, expiresAt, loggedInAt: now() });
+          await grants.putGrant(owner, { tokens, issuer, client, expiresAt, loggedInAt: now() });
         },
         send: () => Promise.reject(refused("the code was not accepted; begin anew")),
       });

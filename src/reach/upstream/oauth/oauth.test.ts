@@ -16,7 +16,7 @@ import { addressesAt, clientDocument } from "./index.ts";
 
 const LIMIT_MS = 60_000;
 
-describe("a login at a server upstream", { timeout: LIMIT_MS }, () => {
+describe("a login at an upstream server", { timeout: LIMIT_MS }, () => {
   let idp: Idp;
   let house: CredentialHouse;
   let row: ServerRow;

@@ -1,4 +1,4 @@
-// Ourselves as an OAuth client, in the shape the SDK asks for: who we are, what we hold, and where a person would be sent.
+// Our OAuth client in the form that the SDK asks for.
 import type {
   AddClientAuthentication,
   OAuthClientMetadata,
@@ -58,7 +58,7 @@ export const clientMetadata = ({
 export function createProvider(
   owner: Owner,
   me: Identity,
-  kept: GrantStore,
+  grants: GrantStore,
   part: ProviderRole,
 ): OAuthClientProvider {
   const { server } = owner;
@@ -71,16 +71,16 @@ export function createProvider(
       const before = part.client?.();
       return before?.issuer === issuer
         ? before
-        : ((await kept.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ??
+        : ((await grants.registration(server, issuer, me.redirectUrl ?? "", part.scope)) ??
             undefined);
     }
-    // Our own id and secret are for one authorization server, whatever the server upstream says.
-    const bound = me.issuer ?? (await kept.bound(server));
+    // Our own id and secret are for one authorization server, whatever the upstream server says.
+    const bound = me.issuer ?? (await grants.bound(server));
     if (bound !== null && bound !== issuer)
       throw refused(
         `the server names the authorization server ${issuer}, our client id belongs to ${bound}`,
       );
-    if (bound === null) await kept.bind(server, issuer);
+    if (bound === null) await grants.bind(server, issuer);
     return {
       client_id: me.clientId,
       issuer,
@@ -100,7 +100,7 @@ export function createProvider(
     async saveClientInformation(made, ctx) {
       client = made;
       if (me.clientId === undefined)
-        await kept.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", {
+        await grants.putRegistration(server, ctx?.issuer ?? made.issuer ?? "", {
           client: made,
           redirectUrl: me.redirectUrl ?? "",
         });
@@ -118,7 +118,7 @@ export function createProvider(
       if (what === "tokens" || what === "all") await part.lost();
       if (what !== "client" && what !== "all") return;
       const issuer = latest?.authorizationServerMetadata?.issuer;
-      if (issuer !== undefined) await kept.removeRegistration(server, issuer);
+      if (issuer !== undefined) await grants.removeRegistration(server, issuer);
     },
     saveDiscoveryState(found) {
       assertUsable(found, me.redirectUrl !== undefined);

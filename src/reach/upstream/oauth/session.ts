@@ -1,4 +1,4 @@
-// Somebody's grant while calls use it: renewed shortly before it ends, by one at a time; when it is gone a person must log in.
+// A grant while calls use it: renewed shortly before it expires, by one call at a time. When it is lost, a person must log in.
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -38,20 +38,20 @@ export function openSession(
   grant: Grant | null,
   p: SessionPowers,
 ): Session {
-  const { grants: kept, now } = p;
+  const { grants, now } = p;
   const people = me.redirectUrl !== undefined;
   let held = grant;
   let renewing: Promise<Grant> | null = null;
   let found: OAuthDiscoveryState | null = null;
   const turn = createTurn();
 
-  const provider = createProvider(owner, me, kept, {
+  const provider = createProvider(owner, me, grants, {
     client: () => held?.client,
     tokens: () => current(tokensOf),
     async renewable(issuer) {
       await turn.take();
       // Another instance may have renewed it meanwhile: a refresh token counts once.
-      held = (await kept.grant(owner)) ?? held;
+      held = (await grants.grant(owner)) ?? held;
       const mine = held?.issuer === issuer ? held.tokens : undefined;
       if (mine?.refresh_token === undefined) turn.give();
       return mine;
@@ -60,15 +60,16 @@ export function openSession(
       const expiresAt = tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000;
       held = { tokens, issuer, client, expiresAt, loggedInAt: held?.loggedInAt ?? 0 };
       try {
-        if (people) await kept.putGrant(owner, held);
+        if (people) await grants.putGrant(owner, held);
       } finally {
         turn.give();
       }
     },
     async lost() {
       const tried = held?.tokens.refresh_token;
-      const current = people ? await kept.grant(owner) : null;
-      if (current !== null && current.tokens.refresh_token === tried) await kept.removeGrant(owner);
+      const current = people ? await grants.grant(owner) : null;
+      if (current !== null && current.tokens.refresh_token === tried)
+        await grants.removeGrant(owner);
       held = current?.tokens.refresh_token === tried ? null : current;
       turn.give();
       if (held === null && people) p.onLost();
@@ -91,7 +92,7 @@ export function openSession(
   const isOver = (grant: Grant): boolean => grant.expiresAt !== null && grant.expiresAt <= now();
 
   const renew = async (): Promise<Grant> => {
-    if (people) held = await kept.grant(owner);
+    if (people) held = await grants.grant(owner);
     if (held === null && people) throw loginNeeded(owner, null);
     if (held !== null && isGood(held)) return held;
     // Without a refresh token it is used to its last second.
@@ -118,7 +119,7 @@ export function openSession(
 const tokensOf = ({ tokens }: Grant): StoredOAuthTokens => tokens;
 const tokenOf = ({ tokens }: Grant): string => tokens.access_token;
 
-/** Is more wanted than was given? Of a grant that says nothing about it, the server upstream knows better. */
+/** Is more wanted than was given? Of a grant that does not say, the upstream server knows better. */
 const isWider = (wanted: string | null, given: string | undefined): boolean =>
   given === undefined || (wanted ?? "").split(" ").some((one) => !given.split(" ").includes(one));
 
