@@ -1,8 +1,8 @@
-// How many programs run at once, and how many of one owner: the others wait a while, in turn.
+// Limits how many programs run at once, in total and per owner; others wait for a while, in order.
 import { AppError } from "../../contract/errors.ts";
 
 export interface ProgramSlots {
-  /** Resolves with how to leave; throws UNAVAILABLE when no place was free in time, or what the signal says. */
+  /** Resolves with the function that frees the slot; throws UNAVAILABLE if none became free in time, or CANCELLED. */
   acquire(owner: string, signal: AbortSignal): Promise<() => void>;
 }
 

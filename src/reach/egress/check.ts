@@ -82,7 +82,7 @@ async function resolved(
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-/** A resolver that says nothing is a no. */
+/** A resolver that does not answer counts as a failure. */
 function within<T>(
   work: Promise<T>,
   signal: AbortSignal,

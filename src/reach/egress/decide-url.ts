@@ -1,15 +1,15 @@
-// Where a URL leads, by its canonical host: the decision that stage `arguments` and the guard share. It resolves nothing.
+// Whether a URL may be requested, by its canonical host. Shared by the stage `arguments` and the guard; resolves no names.
 import type { EgressRules, RuleSource } from "./egress.ts";
 import { addressOf, isPublicAddress } from "./hosts.ts";
 
-/** A place in canonical form. */
+/** A URL in canonical form. */
 export interface UrlTarget {
   readonly url: URL;
   readonly host: string;
   readonly port: number;
-  /** What the host is, when it is no name. */
+  /** Set if the host is an IP address. */
   readonly address: string | null;
-  /** An operator named it: it need not be public. */
+  /** An operator named it, so it need not be public. */
   readonly excepted: boolean;
 }
 
@@ -87,7 +87,7 @@ export function decideUrl(given: string, rules: EgressRules): UrlDecision {
   return { kind: "ask", place, why, rule };
 }
 
-/** What no honest URL holds, though parsers put up with it. */
+/** What parsers accept and no honest URL contains. */
 function suspiciousPart(given: string, url: URL): string | null {
   if (/[\p{Cc}\s\\]/u.test(given)) return "holds blanks, control characters or backslashes";
   if (url.username !== "" || url.password !== "") return "holds a user or a password";

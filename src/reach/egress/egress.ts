@@ -1,12 +1,12 @@
 // The egress guard: the one way out. Every outbound request of tools, browser, discovery and webhooks passes it.
 import type { Duplex } from "node:stream";
 
-/** Who asks, as far as the rules for hosts care. */
+/** On whose behalf a request is made, and which rules apply. */
 export interface EgressSubject {
   /** Governance of the tool (or of the feature) that asks. */
   readonly rules: EgressRules;
   readonly signal: AbortSignal;
-  /** Told of every host that was reached, for the record. */
+  /** Called with every host that was reached, for the record. */
   readonly onHost?: (host: string) => void;
 }
 
@@ -17,9 +17,9 @@ export interface EgressRules {
   readonly policy: "none" | "list" | "ask_new" | "public";
   isBlocked(host: string): boolean;
   isAllowed(host: string): boolean;
-  /** Exact `host:port` of private places that an operator named. */
+  /** Exact `host:port` of private hosts that an operator named. */
   isExcepted(host: string, port: number): boolean;
-  /** Hosts that the gate judged for this very call: under ask_new a person may have agreed to them. */
+  /** Hosts that the gate allowed for this call: under ask_new a person may have agreed to them. */
   readonly judged: ReadonlySet<string>;
   /** Where a rule is written, for messages. */
   readonly ruleOf?: (what: "schemes" | "ports" | "policy" | "blocked", host: string) => RuleSource;
@@ -31,7 +31,7 @@ export interface RuleSource {
   readonly text: string;
 }
 
-/** A place that may be dialled: the name for Host and SNI, the address that was checked. */
+/** A target that may be connected to: the name for Host and SNI, the address that was checked. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly host: string;
@@ -46,7 +46,7 @@ export interface EgressRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly maxRedirects: number;
-  /** manual: an answer that points elsewhere is the answer. */
+  /** manual: a redirect is returned as the response. */
   readonly redirect?: "follow" | "manual";
   /** After decompression. */
   readonly maxBytes: number;
@@ -74,7 +74,7 @@ export interface Egress {
   request(request: EgressRequest, subject: EgressSubject): Promise<EgressResponse>;
   /** An HTTP proxy (absolute form and CONNECT) spoken on one connection, for what runs in a sandbox. */
   serve(connection: Duplex, subject: EgressSubject): void;
-  /** Connections that are kept, for a server that an administrator named; `rulesOf` judges every place they lead to. */
+  /** Reused connections to a server that an administrator named; `rulesOf` returns the rules for a URL. */
   pooled(rulesOf: (url: URL) => EgressRules): Promise<Pooled>;
   close(): Promise<void>;
 }
@@ -85,27 +85,27 @@ export interface PooledRequest {
   readonly method: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  /** More of them, for many requests: the same list each time, never changed, is looked at once. */
+  /** Further headers. A list that many requests share is validated once; it must never change. */
   readonly common?: readonly string[] | undefined;
   readonly body?: string | Uint8Array | undefined;
-  /** Until the head of the answer is there, and without a byte after it; absent: whoever sends it keeps the time. */
+  /** Until the head of the answer is there, and without a byte after it; absent: the sender limits the time. */
   readonly headersMs?: number | undefined;
   readonly idleMs?: number | undefined;
 }
 
-/** Told of one answer, in this order; `failed` may come at any time and is the last. */
+/** Receives one response, in this order; `failed` may come at any time and is the last call. */
 export interface PooledSink {
   /** From here on the server may have the request. */
   readonly started?: (() => void) | undefined;
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
-  /** The bytes are only lent: whoever keeps them copies them. */
+  /** The buffer is reused after the call: copy what is needed later. */
   data(chunk: Uint8Array): void;
   end(): void;
   failed(cause: unknown): void;
 }
 
 export interface PooledFlow {
-  /** Nothing is told any more, and the server sees the connection close. */
+  /** Nothing more is called, and the connection is closed. */
   abort(): void;
   pause(): void;
   resume(): void;

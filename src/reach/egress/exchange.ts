@@ -1,4 +1,4 @@
-// One request and its answer on a kept connection, with the times it may take.
+// One request and its response on a pooled connection, with its time limits.
 import type { PooledFlow, PooledRequest, PooledSink } from "./egress.ts";
 import { tooSlow } from "./faults.ts";
 import type { PooledConnection } from "./pooled-connection.ts";
@@ -19,9 +19,9 @@ export class Exchange implements PooledFlow {
   readonly #where: string;
   readonly #headersMs: number;
   readonly #idleMs: number;
-  /** Gives up its place among those that wait. */
+  /** Removes it from the exchanges that wait for a connection. */
   readonly #leave: (self: Exchange) => void;
-  #kept: PooledConnection | null = null;
+  #connection: PooledConnection | null = null;
   #isOver = false;
   #timer: NodeJS.Timeout | null = null;
   /** What is waited for, and how long. */
@@ -43,8 +43,8 @@ export class Exchange implements PooledFlow {
     this.#leave = leave;
   }
 
-  began(kept: PooledConnection): void {
-    this.#kept = kept;
+  began(connection: PooledConnection): void {
+    this.#connection = connection;
     this.#wait("the answer", this.#headersMs);
     this.#sink.started?.();
   }
@@ -61,7 +61,7 @@ export class Exchange implements PooledFlow {
 
   end(): void {
     this.#finish();
-    // The connection may be another's by now, who must not hear of what goes wrong here.
+    // The next exchange may use the connection already and must not fail because of this one.
     try {
       this.#sink.end();
     } catch (cause) {
@@ -77,23 +77,23 @@ export class Exchange implements PooledFlow {
 
   abort(): void {
     if (this.#isOver) return;
-    const kept = this.#kept;
+    const connection = this.#connection;
     this.#finish();
-    if (kept) kept.destroy();
+    if (connection) connection.destroy();
     else this.#leave(this);
   }
 
-  /** Who waits for whoever reads is not late. */
+  /** While the reader pauses, the server is not late. */
   pause(): void {
     this.#stopTimer();
-    this.#kept?.pause();
+    this.#connection?.pause();
   }
 
   resume(): void {
-    if (!this.#kept) return;
+    if (!this.#connection) return;
     // A timer that was stopped cannot go on.
     if (!this.#timer) this.#wait(this.#what, this.#ms);
-    this.#kept.resume();
+    this.#connection.resume();
   }
 
   #wait(what: string, ms: number): void {
@@ -104,9 +104,9 @@ export class Exchange implements PooledFlow {
   }
 
   #late(): void {
-    const kept = this.#kept;
+    const connection = this.#connection;
     this.failed(tooSlow(this.#where, this.#what, this.#ms));
-    kept?.destroy();
+    connection?.destroy();
   }
 
   #stopTimer(): void {
@@ -116,7 +116,7 @@ export class Exchange implements PooledFlow {
 
   #finish(): void {
     this.#isOver = true;
-    this.#kept = null;
+    this.#connection = null;
     this.#stopTimer();
   }
 }

@@ -1,4 +1,4 @@
-// Opens the guard: one judge, one dialler, and the two ways to use them.
+// Opens the guard: one check and one way to connect, for single requests and for pools.
 import { checkUrl, systemResolve, type Resolve } from "./check.ts";
 import type { Egress } from "./egress.ts";
 import type { Connect } from "./dial.ts";

@@ -1,4 +1,4 @@
-// Connections that are kept, for servers an administrator named. Each new one is judged, resolved and dialled by the guard.
+// Reused connections to servers that an administrator named. Each new one is checked by the guard like any other request.
 import type { OnReadOpts, Socket } from "node:net";
 import { dial, type Connect } from "./dial.ts";
 import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";
@@ -22,42 +22,42 @@ export interface PoolPowers {
   readonly connect?: Connect | undefined;
 }
 
-/** A server has one; authorization adds a few. */
+/** A server has one origin; its authorization servers add a few. */
 const MAX_ORIGINS = 8;
 const CONNECTIONS_PER_ORIGIN = 128;
 const SWEEP_MS = 1_000;
 
-/** `rulesOf` judges every place that is reached through this pool. */
+/** `rulesOf` returns the rules for a URL that is reached through this pool. */
 export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers): Pooled {
   const { limits } = powers;
   const closing = new AbortController();
   const wireRequest = createWireRequest();
-  const places = new Map<string, OriginPool>();
+  const pools = new Map<string, OriginPool>();
   const sweeping = setInterval(() => {
-    for (const place of places.values()) place.sweep();
+    for (const pool of pools.values()) pool.sweep();
   }, SWEEP_MS).unref();
 
-  const placeOf = (origin: string): OriginPool => {
-    const there = places.get(origin);
+  const poolOf = (origin: string): OriginPool => {
+    const there = pools.get(origin);
     if (there) return there;
-    if (places.size >= MAX_ORIGINS)
+    if (pools.size >= MAX_ORIGINS)
       throw connectFailed(origin, `one server leads to more than ${MAX_ORIGINS} origins`);
-    const place = new OriginPool(new URL(origin), rulesOf, powers, closing.signal);
-    places.set(origin, place);
-    return place;
+    const pool = new OriginPool(new URL(origin), rulesOf, powers, closing.signal);
+    pools.set(origin, pool);
+    return pool;
   };
 
   const pooled: Pooled = {
     send(request, sink) {
-      const place = placeOf(request.origin);
+      const pool = poolOf(request.origin);
       const exchange = new Exchange(
-        place.where,
+        pool.where,
         request,
-        wireRequest(place.where, request),
+        wireRequest(pool.where, request),
         sink,
-        place.leave,
+        pool.leave,
       );
-      place.begin(exchange);
+      pool.begin(exchange);
       return exchange;
     },
     fetch: (url, init, options) =>
@@ -69,14 +69,14 @@ export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers)
     close() {
       clearInterval(sweeping);
       closing.abort(connectFailed("server", "the connection was closed"));
-      for (const place of places.values()) place.close();
+      for (const pool of pools.values()) pool.close();
       return Promise.resolve();
     },
   };
   return pooled;
 }
 
-/** The connections to one origin, and who waits for one. */
+/** The connections to one origin, and the exchanges that wait for one. */
 class OriginPool implements PooledConnectionEvents {
   readonly where: string;
   readonly #url: URL;
@@ -84,7 +84,7 @@ class OriginPool implements PooledConnectionEvents {
   readonly #powers: PoolPowers;
   readonly #closing: AbortSignal;
   readonly #open = new Set<PooledConnection>();
-  /** The one that was freed last is used first: the others grow old and are closed. */
+  /** The one that was freed last is used first, so that surplus connections become idle and are closed. */
   #free: PooledConnection[] = [];
   #waiting: Exchange[] = [];
   #dialling = 0;
@@ -104,9 +104,9 @@ class OriginPool implements PooledConnectionEvents {
 
   begin(exchange: Exchange): void {
     const now = performance.now();
-    for (let kept = this.#free.pop(); kept; kept = this.#free.pop()) {
-      if (kept.isUsable(now)) return kept.begin(exchange);
-      kept.destroy();
+    for (let connection = this.#free.pop(); connection; connection = this.#free.pop()) {
+      if (connection.isUsable(now)) return connection.begin(exchange);
+      connection.destroy();
     }
     this.#waiting.push(exchange);
     this.#dialForWaiting();
@@ -116,25 +116,25 @@ class OriginPool implements PooledConnectionEvents {
     this.#waiting = this.#waiting.filter((one) => one !== exchange);
   };
 
-  free(kept: PooledConnection): void {
+  free(connection: PooledConnection): void {
     const next = this.#waiting.shift();
-    if (next) kept.begin(next);
-    else this.#free.push(kept);
+    if (next) connection.begin(next);
+    else this.#free.push(connection);
   }
 
-  gone(kept: PooledConnection): void {
-    this.#open.delete(kept);
-    this.#free = this.#free.filter((one) => one !== kept);
+  gone(connection: PooledConnection): void {
+    this.#open.delete(connection);
+    this.#free = this.#free.filter((one) => one !== connection);
     this.#dialForWaiting();
   }
 
   sweep(): void {
     const now = performance.now();
-    for (const kept of this.#free) if (!kept.isUsable(now)) kept.destroy();
+    for (const connection of this.#free) if (!connection.isUsable(now)) connection.destroy();
   }
 
   close(): void {
-    for (const kept of this.#open) kept.fail(this.#closing.reason);
+    for (const connection of this.#open) connection.fail(this.#closing.reason);
   }
 
   #dialForWaiting(): void {
@@ -147,17 +147,17 @@ class OriginPool implements PooledConnectionEvents {
     }
   }
 
-  /** Each of those who wait let one be dialled: when it fails, whoever waits longest hears of it. */
+  /** One connection is dialled for each waiting exchange; if it fails, the exchange that waits longest fails. */
   #dial(): void {
-    const kept = new PooledConnection(this.where, this.#powers.limits.headerBytes, this);
-    this.#dialled(kept.onread).then(
+    const connection = new PooledConnection(this.where, this.#powers.limits.headerBytes, this);
+    this.#dialled(connection.onread).then(
       (socket) => {
-        kept.opened(socket);
+        connection.opened(socket);
         this.#dialling--;
-        this.#open.add(kept);
-        // Whoever waits hears of it with the next attempt.
-        if (this.#closing.aborted) kept.destroy();
-        else this.free(kept);
+        this.#open.add(connection);
+        // Waiting exchanges fail with the next attempt to dial.
+        if (this.#closing.aborted) connection.destroy();
+        else this.free(connection);
       },
       (cause: unknown) => {
         this.#dialling--;

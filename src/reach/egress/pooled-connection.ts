@@ -1,18 +1,18 @@
-// One connection that is kept: it carries one request after the other, and reads into the same memory again and again. New
-// memory with each read would lie outside the heap, and much of it makes the runtime stop everything to look for more.
+// One connection that is reused for one request after the other. It always reads into the same buffer: a new buffer for each
+// read lies outside the heap, and many of them cause long garbage collections.
 import type { OnReadOpts, Socket } from "node:net";
 import { InvalidResponse, KEEP_MS, type ResponseHead } from "./response-head.ts";
 import { ResponseReader, type ResponseEvents } from "./response-reader.ts";
 import type { Exchange } from "./exchange.ts";
 import { connectFailed, translated } from "./faults.ts";
 
-/** Told where the connection stands; `gone` once, and last. */
+/** `free`: the next request may begin. `gone`: called once, and last. */
 export interface PooledConnectionEvents {
-  free(kept: PooledConnection): void;
-  gone(kept: PooledConnection): void;
+  free(connection: PooledConnection): void;
+  gone(connection: PooledConnection): void;
 }
 
-/** At once, of an answer. Small, as each connection has its own. */
+/** Size of the read buffer. Small, as each connection has its own. */
 const READ_BYTES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
@@ -25,7 +25,7 @@ export class PooledConnection implements ResponseEvents {
   #head: ResponseHead | null = null;
   #fault: unknown = null;
   #freeUntil = 0;
-  /** What is read came some time ago. */
+  /** While bytes are read that arrived during a pause. */
   #isBehind = false;
 
   constructor(where: string, maxHeadBytes: number, events: PooledConnectionEvents) {
@@ -34,7 +34,7 @@ export class PooledConnection implements ResponseEvents {
     this.#reader = new ResponseReader(maxHeadBytes, this);
   }
 
-  /** For whoever dials. A connection over TLS knows nothing of it, and hands its bytes out as events. */
+  /** For the socket. A TLS socket ignores it and emits its bytes as events. */
   readonly onread: OnReadOpts = {
     buffer: Buffer.allocUnsafeSlow(READ_BYTES),
     callback: (length, buffer) => {
@@ -44,7 +44,7 @@ export class PooledConnection implements ResponseEvents {
   };
 
   opened(socket: Socket): void {
-    // What only waits does not keep the process alive.
+    // An idle connection does not keep the process alive.
     this.#socket = socket.setNoDelay(true).unref();
     this.#freeUntil = performance.now() + KEEP_MS;
     socket.on("error", (cause) => (this.#fault ??= cause));
@@ -85,7 +85,7 @@ export class PooledConnection implements ResponseEvents {
     this.#isBehind = true;
     this.#read(NOTHING);
     this.#isBehind = false;
-    // What was held may have been enough for now.
+    // The reader may have paused again.
     if (!this.#isPaused()) this.#socket?.resume();
   }
 
@@ -108,7 +108,7 @@ export class PooledConnection implements ResponseEvents {
   end(isClean: boolean): void {
     const [exchange, keepMs] = [this.#exchange, this.#head?.keepMs ?? 0];
     this.#exchange = null;
-    // A server may answer before it has read everything, and may have closed what nobody read from.
+    // A server may answer before it has read the whole request; such a connection cannot be reused.
     if (isClean && keepMs > 0 && !this.#isBehind && this.#socket?.writableLength === 0)
       this.#release(keepMs);
     else this.destroy();

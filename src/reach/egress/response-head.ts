@@ -1,4 +1,4 @@
-// The head of an answer over HTTP/1.1, read strictly: what two programs could understand differently is refused.
+// Parses the head of an HTTP/1.1 response strictly: what two programs could understand differently is refused.
 
 export type ResponseHeaders = Readonly<Record<string, string | string[]>>;
 
@@ -12,7 +12,7 @@ export interface ResponseHead {
   readonly keepMs: number;
 }
 
-/** What came is no answer. */
+/** The bytes are no valid response. */
 export class InvalidResponse extends Error {}
 
 const STATUS = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
@@ -20,10 +20,10 @@ const STATUS = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const HEADERS = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*)*$/;
 const SPACE = 32;
 const LENGTH = /^\d{1,15}$/;
-/** Without a word from the server about it; shorter than what servers usually keep. */
+/** If the server does not say; shorter than what servers usually use. */
 export const KEEP_MS = 4_000;
 const MAX_KEEP_MS = 600_000;
-/** The server closes at the time it names: what is sent then would be lost. */
+/** The server closes at the time it names: a request sent then would be lost. */
 const EARLIER_MS = 1_000;
 
 /** `text` without the empty line that ends it, a character per byte. */
@@ -37,7 +37,7 @@ export function parseHead(text: string, method: string): ResponseHead {
   if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"])))
     throw new InvalidResponse("it says that it is at work where that cannot be said");
   const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
-  // One that has a body all the same is not understood, so nothing may come after it.
+  // A body where none is allowed: the connection is not reused.
   const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";
   const isKept =
     minor === "1" && !isOdd && (hasNone || body !== "close") && !isClosing(headers["connection"]);
@@ -49,7 +49,7 @@ export function parseHead(text: string, method: string): ResponseHead {
   };
 }
 
-/** In one look at all of them: one by one would cost more than the rest of an answer. */
+/** One regular expression for all lines: line by line would cost more than the rest of a response. */
 function headersOf(text: string): ResponseHeaders {
   if (!HEADERS.test(text)) throw new InvalidResponse("a line of its head is no header");
   // Without a prototype: a server may choose any name.

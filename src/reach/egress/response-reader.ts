@@ -1,9 +1,9 @@
-// Reads answers from the bytes of a connection, one after the other, and keeps of them only what is cut off in the middle.
+// Parses the responses on a connection, one after the other. Buffers only an incomplete head, chunk size or trailer.
 import { parseHead, InvalidResponse, type ResponseHead } from "./response-head.ts";
 
 export interface ResponseEvents {
   head(head: ResponseHead): void;
-  /** The bytes are only lent: they are others after the call. */
+  /** The buffer is reused after the call. */
   data(bytes: Buffer): void;
   /** isClean: nothing came after it. */
   end(isClean: boolean): void;
@@ -12,19 +12,19 @@ export interface ResponseEvents {
 const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
 const NOTHING = Buffer.alloc(0);
 const LF = 10;
-/** Beyond all there is: nothing more of it is read. */
+/** A position behind all bytes: reading stops. */
 const DONE = Infinity;
-/** With what a server may write besides the size. */
+/** Including chunk extensions. */
 const MAX_SIZE_LINE = 256;
 const WORD = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"';
 const SIZE = new RegExp(`^([0-9A-Fa-f]{1,8})(?:;${WORD}(?:=(?:${WORD}|${QUOTED}))?)*\\r$`);
-/** How long the answer is was said before it. */
+/** Trailers must not change the length of the response. */
 const TRAILER = new RegExp(
   `^(?!(?:content-length|transfer-encoding):)${WORD}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r$`,
   "i",
 );
-/** A server may say that it is at work; not for ever. */
+/** Limit of 1xx responses before the final one. */
 const MAX_INTERIM = 16;
 
 type State =
@@ -41,7 +41,7 @@ export class ResponseReader {
   #left = 0;
   #trailerBytes = 0;
   #interim = 0;
-  /** What comes is held until it is not. */
+  /** While true, bytes are buffered. */
   isPaused = false;
 
   constructor(maxHeadBytes: number, events: ResponseEvents) {
@@ -49,7 +49,7 @@ export class ResponseReader {
     this.#events = events;
   }
 
-  /** A request was sent: its answer comes next. */
+  /** A request was sent: its response comes next. */
   expect(method: string): void {
     this.#method = method;
     this.#interim = 0;
@@ -160,7 +160,7 @@ export class ResponseReader {
     return at + line.length + 1;
   }
 
-  /** What they say is of no use to anybody here. */
+  /** Trailers are validated and dropped. */
   #readTrailer(bytes: Buffer, at: number): number | null {
     const line = this.#lineAt(bytes, at, this.#maxHead - this.#trailerBytes);
     if (line === null) return null;
@@ -179,7 +179,7 @@ export class ResponseReader {
     return end === -1 ? null : bytes.toString("latin1", at, end);
   }
 
-  /** Whoever hears of the end may send the next request at once. */
+  /** The listener may send the next request at once. */
   #end(bytes: Buffer, at: number): number {
     if (this.#state === "over") return DONE;
     this.#state = "idle";

@@ -1,4 +1,4 @@
-// The last lines that a server said, for people who look for what went wrong.
+// The last log lines of a server, for administrators.
 
 export interface LogTail {
   add(line: string): void;
@@ -12,16 +12,16 @@ const MAX_LENGTH = 2_000;
 
 export function createLogTail(masked: (text: string) => string): LogTail {
   const lines: string[] = [];
-  const told = (line: string): string =>
+  const cleaned = (line: string): string =>
     masked(line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line);
   const add = (line: string): void => {
-    lines.push(told(line));
+    lines.push(cleaned(line));
     if (lines.length > MAX_LINES) lines.splice(0, lines.length - MAX_LINES);
   };
   return {
     add,
     addOnce(line) {
-      if (!lines.includes(told(line))) add(line);
+      if (!lines.includes(cleaned(line))) add(line);
     },
     lines: () => [...lines],
   };

@@ -1,4 +1,4 @@
-// Keeps what is known of a server's tools in step with what it offers and with what people decided: rows, versions, registry.
+// Keeps the rows, versions and registered tools of a server in step with what it offers and what administrators decide.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
@@ -32,12 +32,12 @@ interface Who {
 }
 
 export interface Review {
-  /** After a look at what it offers. Answers all that is known of its tools now. */
+  /** Records what a server offers now. Returns all rows of its tools. */
   recordOffer(
     server: ServerRow,
     definitions: readonly ForeignDefinition[],
   ): Promise<readonly ServerToolRow[]>;
-  /** Makes decisions, given the rows as they are then; nobody else changes them meanwhile. */
+  /** Makes decisions about the current rows, which nobody else changes meanwhile. */
   decide(server: ServerRow, decision: Decision): Promise<readonly ServerToolRow[]>;
   /** The server itself changed (switched on or off, other limits): its tools are registered anew. */
   registerTools(server: ServerRow): Promise<void>;
@@ -45,7 +45,7 @@ export interface Review {
   unregisterTools(server: string): Promise<void>;
 }
 
-/** Answers the rows that change, and versions that were approved. */
+/** Returns the rows that change, and versions that were approved. */
 type Decision = (rows: readonly ServerToolRow[]) => Promise<{
   readonly rows: readonly ServerToolRow[];
   readonly versions: readonly ServerToolVersion[];
@@ -55,15 +55,15 @@ type Decision = (rows: readonly ServerToolRow[]) => Promise<{
 const MAX_TOOLS = 1_000;
 const MAX_NOTED = 200;
 const SEEN_EVERY_MS = 3_600_000;
-/** Reading and comparing is work: others get their turn after so long. */
+/** After so long the event loop gets a turn. */
 const TURN_MS = 10;
-const AT_ONCE = 50;
+const BATCH = 50;
 
 export function createReview(p: ReviewPowers): Review {
   const { serverTools } = p.store;
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Of one server one after the other: what one read, another must not have changed when it writes. */
+  /** Runs work on one server one after the other, since each reads rows and then writes them. */
   function serialize<T>(server: string, work: () => Promise<T>): Promise<T> {
     const next = (turns.get(server) ?? Promise.resolve()).then(work);
     const done = (): void => void (turns.get(server) === settled && turns.delete(server));
@@ -72,74 +72,11 @@ export function createReview(p: ReviewPowers): Review {
     return next;
   }
 
-  async function assess(
-    server: ServerRow,
-    definitions: readonly ForeignDefinition[],
-    known: readonly ServerToolRow[],
-  ): Promise<Assessment> {
-    const at = p.now();
-    const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
-    const taken = new TakenNames(
-      p.registry.all().filter(({ route }) => route?.server !== server.name),
-    );
-    for (const row of known) if (row.state !== "refused") taken.add(row);
-    const rows = new Map<string, ServerToolRow>();
-    const versions = new Map<string, ServerToolVersion>();
-    let turn = performance.now();
-    for (const definition of definitions.slice(0, MAX_TOOLS)) {
-      turn = await yieldAfter(turn);
-      const key = keyOf(definition.method, definition.name);
-      const row = assessOffer(
-        { server: server.name, definition, former: former.get(key) ?? null, at },
-        taken,
-      );
-      const first = rows.get(row.name);
-      // Offered twice: nobody could say which of the two a call would reach.
-      if (first && first.upstreamName === row.upstreamName)
-        rows.set(row.name, { ...first, state: "refused", reason: "the server offers it twice" });
-      if (first && first.upstreamName === row.upstreamName) continue;
-      const other =
-        first ??
-        (former.has(key)
-          ? undefined
-          : known.find(({ name, state }) => name === row.name && state !== "refused"));
-      const kept = other
-        ? {
-            ...row,
-            ...refusedName(server.name, definition),
-            state: "refused" as const,
-            reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already`,
-          }
-        : row;
-      rows.set(kept.name, kept);
-      versions.set(kept.name, {
-        server: server.name,
-        name: kept.name,
-        pin: kept.seenPin,
-        definition,
-        firstSeenAt: at,
-        approvedAt: null,
-        approvedBy: null,
-      });
-      if (kept.state !== "refused") taken.add(kept);
-    }
-    for (const row of known) if (!rows.has(row.name)) rows.set(row.name, assessAbsence(row));
-    const before = new Map(known.map((row) => [row.name, row]));
-    const differ = [...rows.values()].filter((row) => hasChanged(before.get(row.name), row));
-    const atHand = new Map([...versions.values()].map(({ pin, definition }) => [pin, definition]));
-    return {
-      changed: differ,
-      versions: differ.flatMap(({ name }) => versions.get(name) ?? []),
-      before,
-      definitions: atHand,
-    };
-  }
-
-  /** The registry as the rows have it. Whatever it refuses becomes a refused row. */
+  /** Brings the registry in line with the rows. */
   async function register(
     server: ServerRow,
     rows: readonly ServerToolRow[],
-    atHand: ReadonlyMap<string, ForeignDefinition> = new Map(),
+    definitions: ReadonlyMap<string, ForeignDefinition> = new Map(),
   ): Promise<void> {
     const next: Tool[] = [];
     let changed = false;
@@ -154,58 +91,38 @@ export function createReview(p: ReviewPowers): Review {
       }
       const pin = row.approvedPin ?? row.seenPin;
       const definition =
-        atHand.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition;
+        definitions.get(pin) ?? (await serverTools.version(server.name, row.name, pin))?.definition;
       if (definition === undefined) continue;
       const tool = createUpstreamTool(server, row, definition, there?.enabled ?? true);
       if (there === null || textOf(there) !== textOf(tool)) next.push(tool);
     }
-    for (let at = 0; at < next.length; at += AT_ONCE) {
-      await put(next.slice(at, at + AT_ONCE));
+    for (let at = 0; at < next.length; at += BATCH) {
+      await putTools(next.slice(at, at + BATCH), p);
       await nextTurn();
     }
     if (changed || next.length > 0) await p.toolsChanged();
-  }
-
-  async function put(tools: readonly Tool[]): Promise<void> {
-    try {
-      await p.registry.put(tools);
-    } catch (cause) {
-      if (!(cause instanceof AppError) || tools.length === 1) throw cause;
-      for (const tool of tools) await putOrRefuse(tool);
-    }
-  }
-
-  async function putOrRefuse(tool: Tool): Promise<void> {
-    try {
-      await p.registry.put([tool]);
-    } catch (cause) {
-      if (!(cause instanceof AppError)) throw cause;
-      const server = tool.route?.server ?? "";
-      const row = await serverTools.get(server, tool.name);
-      if (row) await serverTools.save([{ ...row, state: "refused", reason: cause.message }], []);
-    }
   }
 
   return {
     recordOffer: (server, definitions) =>
       serialize(server.name, async () => {
         const {
-          changed: differ,
+          changed,
           versions,
           before,
-          definitions: atHand,
-        } = await assess(server, definitions, await serverTools.list(server.name));
-        for (let at = 0; at < differ.length; at += AT_ONCE) {
-          const some = differ.slice(at, at + AT_ONCE);
+          definitions: byPin,
+        } = await assessOffers(server, definitions, await serverTools.list(server.name), p);
+        for (let at = 0; at < changed.length; at += BATCH) {
+          const some = changed.slice(at, at + BATCH);
           await serverTools.save(
             some,
             versions.filter(({ name }) => some.some((row) => row.name === name)),
           );
         }
-        // Read again: another instance may have decided meanwhile, and then that holds.
+        // Read again: another instance may have decided meanwhile.
         const rows = await serverTools.list(server.name);
-        await register(server, rows, atHand);
-        const changes = differ.filter(
+        await register(server, rows, byPin);
+        const changes = changed.filter(
           (row) =>
             before.get(row.name)?.state !== row.state ||
             before.get(row.name)?.seenPin !== row.seenPin,
@@ -234,6 +151,94 @@ export function createReview(p: ReviewPowers): Review {
         if (gone.length > 0) await p.toolsChanged();
       }),
   };
+}
+
+/** Compares what is offered with what is known. Yields to other work now and then. */
+async function assessOffers(
+  server: ServerRow,
+  definitions: readonly ForeignDefinition[],
+  known: readonly ServerToolRow[],
+  p: ReviewPowers,
+): Promise<Assessment> {
+  const at = p.now();
+  const former = new Map(known.map((row) => [keyOf(row.method, row.upstreamName), row]));
+  const taken = new TakenNames(
+    p.registry.all().filter(({ route }) => route?.server !== server.name),
+  );
+  for (const row of known) if (row.state !== "refused") taken.add(row);
+  const rows = new Map<string, ServerToolRow>();
+  const versions = new Map<string, ServerToolVersion>();
+  let turn = performance.now();
+  for (const definition of definitions.slice(0, MAX_TOOLS)) {
+    turn = await yieldAfter(turn);
+    const key = keyOf(definition.method, definition.name);
+    const row = assessOffer(
+      { server: server.name, definition, former: former.get(key) ?? null, at },
+      taken,
+    );
+    const first = rows.get(row.name);
+    // Offered twice: it is unknown which of the two a call would reach.
+    if (first && first.upstreamName === row.upstreamName) {
+      rows.set(row.name, { ...first, state: "refused", reason: "the server offers it twice" });
+      continue;
+    }
+    const other =
+      first ??
+      (former.has(key)
+        ? undefined
+        : known.find(({ name, state }) => name === row.name && state !== "refused"));
+    const assessed = other
+      ? {
+          ...row,
+          ...refusedName(server.name, definition),
+          state: "refused" as const,
+          reason: `its name would be ${row.name}, which ${JSON.stringify(other.upstreamName)} has already`,
+        }
+      : row;
+    rows.set(assessed.name, assessed);
+    versions.set(assessed.name, {
+      server: server.name,
+      name: assessed.name,
+      pin: assessed.seenPin,
+      definition,
+      firstSeenAt: at,
+      approvedAt: null,
+      approvedBy: null,
+    });
+    if (assessed.state !== "refused") taken.add(assessed);
+  }
+  for (const row of known) if (!rows.has(row.name)) rows.set(row.name, assessAbsence(row));
+  const before = new Map(known.map((row) => [row.name, row]));
+  const changed = [...rows.values()].filter((row) => hasChanged(before.get(row.name), row));
+  const byPin = new Map([...versions.values()].map(({ pin, definition }) => [pin, definition]));
+  return {
+    changed,
+    versions: changed.flatMap(({ name }) => versions.get(name) ?? []),
+    before,
+    definitions: byPin,
+  };
+}
+
+/** Registers tools; one that the registry refuses becomes a refused row. */
+async function putTools(tools: readonly Tool[], p: ReviewPowers): Promise<void> {
+  try {
+    await p.registry.put(tools);
+  } catch (cause) {
+    if (!(cause instanceof AppError) || tools.length === 1) throw cause;
+    for (const tool of tools) await putOrRefuse(tool, p);
+  }
+}
+
+async function putOrRefuse(tool: Tool, p: ReviewPowers): Promise<void> {
+  try {
+    await p.registry.put([tool]);
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    const server = tool.route?.server ?? "";
+    const row = await p.store.serverTools.get(server, tool.name);
+    if (row)
+      await p.store.serverTools.save([{ ...row, state: "refused", reason: cause.message }], []);
+  }
 }
 
 interface Assessment {

@@ -1,4 +1,4 @@
-// What a program says on stderr, for the log tail: short lines, not too many, and nothing of its credentials.
+// The lines a program writes to stderr, for the log tail: cut, limited in number, and without its credentials.
 import type { Readable } from "node:stream";
 import { visible } from "../../../util/visible.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";
@@ -7,16 +7,16 @@ import { createLines } from "./lines.ts";
 export interface StderrLog {
   /** A line of our own. */
   note(text: string): void;
-  /** The last thing the program said that tells something: an error, if there is one in its last lines. Empty: nothing. */
+  /** The most telling of the last lines: an error message if there is one. Empty: nothing was written. */
   readonly lastLine: string;
 }
 
 const MAX_CHARACTERS = 2_000;
 const MAX_LINE_BYTES = 8_192;
 const [BURST, PER_SECOND] = [200, 20];
-/** How long a program that says too much is left alone, so that reading it takes no time from others. */
+/** How long reading pauses when a program writes too much. */
 const REST_MS = 20;
-/** Looked through for what went wrong: behind it stand the places in the code, and who was running. */
+/** Searched for an error message, which a stack trace follows. */
 const KEPT_LINES = 30;
 const ERROR = /^(?:\w+\.)*\w*(?:Error|Exception)\b.*[:[]/;
 const FOOTER = /^(?:Node\.js v\d|npm notice|\s*[}\])]|\s+at )/;
@@ -26,33 +26,33 @@ const LEAST_SECRET = 6;
 export function watchStderr(
   stderr: Readable,
   secrets: readonly string[],
-  said: (line: string) => void,
+  log: (line: string) => void,
   now: () => number,
 ): StderrLog {
   const hidden = secrets
     .filter(({ length }) => length >= LEAST_SECRET)
     .sort((a, b) => b.length - a.length);
-  const allowance = createTokenBucket(BURST, PER_SECOND, now);
+  const bucket = createTokenBucket(BURST, PER_SECOND, now);
   const lines = createLines(MAX_LINE_BYTES);
   let dropped = 0;
   let last: string[] = [];
-  const told = (text: string): string => {
+  const cleaned = (text: string): string => {
     const masked = hidden.reduce((line, secret) => line.replaceAll(secret, "[masked]"), text);
     const shown = visible(masked.replaceAll("\t", " "));
     return shown.length > MAX_CHARACTERS ? `${shown.slice(0, MAX_CHARACTERS - 1)}…` : shown;
   };
   const take = (text: string): void => {
     if (text.trim() === "") return;
-    if (!allowance.take()) {
+    if (!bucket.take()) {
       if (dropped++ === 0)
-        said(`[ostiary] it says more than ${PER_SECOND} lines a second; the rest is left out`);
+        log(`[ostiary] it says more than ${PER_SECOND} lines a second; the rest is left out`);
       return;
     }
-    if (dropped > 1) said(`[ostiary] ${dropped} lines were left out`);
+    if (dropped > 1) log(`[ostiary] ${dropped} lines were left out`);
     dropped = 0;
-    const line = told(text);
+    const line = cleaned(text);
     last = [...last.slice(1 - KEPT_LINES), line];
-    said(line);
+    log(line);
   };
   stderr.on("data", (chunk: Buffer) => {
     lines.feed(chunk);
@@ -68,7 +68,7 @@ export function watchStderr(
     setTimeout(() => stderr.resume(), REST_MS).unref();
   });
   return {
-    note: (text) => said(`[ostiary] ${told(text)}`),
+    note: (text) => log(`[ostiary] ${cleaned(text)}`),
     get lastLine() {
       const isError = (line: string): boolean => ERROR.test(line);
       return (last.findLast(isError) ?? last.findLast((line) => !FOOTER.test(line)) ?? "").trim();
