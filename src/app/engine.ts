@@ -87,7 +87,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     recordOf: (caller, id) => history.get(caller, id),
     auditedOf: (caller, id) => history.audited(caller, id),
     visibleStamp: () => visibleStamp(base, parts),
-    ahead: upstream.upstreams.ahead,
+    ahead: upstream.upstreams.checkAhead,
     isAway: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
     background,
   });

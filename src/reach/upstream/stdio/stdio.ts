@@ -1,9 +1,9 @@
-// A server that is a program: messages as lines over its stdin and stdout. It may print what it likes, flood, hang or die;
-// that costs its own callers their answers, and nobody else anything.
+// A server that is a program: messages as lines over its stdin and stdout. Whatever it prints, and if it floods, hangs or dies,
+// only its own callers are affected.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";
-import { createLines, type Line } from "./lines.ts";
+import { createLines, type Line, type Lines } from "./lines.ts";
 import { idIn, readMessage, type RequestId } from "./messages.ts";
 import { startProgram, type Program, type StdioPowers } from "./process.ts";
 import { watchStderr, type StderrLog } from "./stderr.ts";
@@ -12,13 +12,13 @@ import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstre
 import type { ServerRow } from "../../../storage/store/store.ts";
 
 export interface StdioTransport extends Transport {
-  /** Why it ended, in words; set before `onclose` is called. */
+  /** Why it ended; set before `onclose` is called. */
   readonly endReason: string | null;
   /** True once the program has ended by itself. */
   readonly hasEnded: boolean;
-  /** What the program said last that tells something; empty: nothing. */
+  /** The most telling of its last lines on stderr; empty: there is none. */
   readonly lastWords: string;
-  /** An answer that came and cannot be used, told before the JSON-RPC error that stands in its place. */
+  /** Called when an answer cannot be used, before the JSON-RPC error that stands in for it. */
   onfault?: ((id: RequestId, fault: UpstreamFault) => void) | undefined;
 }
 
@@ -26,19 +26,19 @@ export interface StdioTransport extends Transport {
 const SLACK_BYTES = 65_536;
 /** Written and not yet read by the program. */
 const MAX_UNREAD_BYTES = 16_777_216;
-/** After so many messages, or bytes, others get their turn. */
+/** After so many messages, or bytes, other work gets a turn. */
 const TURN_MESSAGES = 64;
 const TURN_BYTES = 262_144;
-/** What dropping one costs that was not read. */
+/** What a dropped message counts. */
 const UNREAD_SHARE = 1 / 8;
-/** How long a program is left alone that floods, and one in the middle of a line that is too long. */
+/** How long reading pauses for a program that floods, and within a line that is too long. */
 const REST_MS = 20;
 const SKIPPING_REST_MS = 5;
-/** In a row, without one message between them. */
+/** Lines in a row that are no messages. */
 const MAX_NOISE = 200;
 /** Requests that may be without an answer; the oldest is forgotten first. */
 const MAX_OPEN = 10_000;
-/** For a program to end by itself once its input has. */
+/** How long a program may take to end after its stdin was closed. */
 const GRACE_MS = 1_500;
 const UNUSABLE = -32_603;
 
@@ -59,7 +59,7 @@ export async function openStdio(
   const program = await startProgram(row, settings, credential, powers);
   const secrets = secretsIn(settings.env, await credential.env());
   return createTransport(program, {
-    said: watchStderr(
+    log: watchStderr(
       program.stderr,
       secrets,
       (line) => events.logged(line),
@@ -79,70 +79,97 @@ function secretsIn(
     .map(([, value]) => value);
 }
 
-export function createTransport(
+export const createTransport = (
   program: Program,
-  { said, maxBytes }: { readonly said: StderrLog; readonly maxBytes: number },
-): StdioTransport {
-  const { stdin, stdout } = program;
-  const lines = createLines(maxBytes);
-  const unasked = createTokenBucket(UNSOLICITED_LIMIT.burst, UNSOLICITED_LIMIT.perSecond, () =>
-    performance.now(),
+  options: { readonly log: StderrLog; readonly maxBytes: number },
+): StdioTransport => new ProgramTransport(program, options.log, options.maxBytes);
+
+class ProgramTransport implements StdioTransport {
+  onmessage?: StdioTransport["onmessage"];
+  onerror?: StdioTransport["onerror"];
+  onclose?: StdioTransport["onclose"];
+  onfault?: StdioTransport["onfault"];
+  readonly #program: Program;
+  readonly #log: StderrLog;
+  readonly #maxBytes: number;
+  readonly #lines: Lines;
+  readonly #unsolicited = createTokenBucket(
+    UNSOLICITED_LIMIT.burst,
+    UNSOLICITED_LIMIT.perSecond,
+    () => performance.now(),
   );
-  const open = new Set<RequestId>();
-  let endReason: string | null = null;
-  let fault: string | null = null;
-  let noise = 0;
-  let dropped = 0;
-  let spent = 0;
-  let isResting = false;
-  let isFlooding = false;
-  let isClosing = false;
-  let isOver = false;
+  /** Requests without an answer. */
+  readonly #open = new Set<RequestId>();
+  #endReason: string | null = null;
+  /** Why the program was stopped. */
+  #fault: string | null = null;
+  #noise = 0;
+  #dropped = 0;
+  /** Messages read in this turn, and what counts as such. */
+  #spent = 0;
+  #isPaused = false;
+  #isFlooding = false;
+  #isClosing = false;
+  #isOver = false;
 
-  const transport: StdioTransport = {
-    start() {
-      stdout.on("data", (chunk: Buffer) => {
-        spent += (TURN_MESSAGES * chunk.length) / TURN_BYTES;
-        lines.feed(chunk);
-        read();
+  constructor(program: Program, log: StderrLog, maxBytes: number) {
+    this.#program = program;
+    this.#log = log;
+    this.#maxBytes = maxBytes;
+    this.#lines = createLines(maxBytes);
+  }
+
+  get endReason(): string | null {
+    return this.#endReason;
+  }
+
+  get hasEnded(): boolean {
+    return this.#isOver && !this.#isClosing;
+  }
+
+  get lastWords(): string {
+    return this.#log.lastLine.slice(0, 300);
+  }
+
+  start(): Promise<void> {
+    this.#program.stdout.on("data", (chunk: Buffer) => {
+      this.#spent += (TURN_MESSAGES * chunk.length) / TURN_BYTES;
+      this.#lines.feed(chunk);
+      this.#read();
+    });
+    this.#program.ended.then(
+      (reason) => this.#end(reason),
+      () => this.#end("it failed"),
+    );
+    return Promise.resolve();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stdin } = this.#program;
+    if (this.#isOver || !stdin.writable)
+      throw new UpstreamFault("closed", this.#endReason ?? "the program has ended", {
+        dispatched: false,
       });
-      program.ended.then(end, () => end("it failed"));
-      return Promise.resolve();
-    },
-    async send(message) {
-      if (isOver || !stdin.writable)
-        throw new UpstreamFault("closed", endReason ?? "the program has ended", {
-          dispatched: false,
-        });
-      if (stdin.writableLength > MAX_UNREAD_BYTES)
-        throw new UpstreamFault("unreachable", "the program does not read what it is sent", {
-          dispatched: false,
-        });
-      remember(message);
-      stdin.write(`${JSON.stringify(message)}\n`);
-      return Promise.resolve();
-    },
-    async close() {
-      if (isOver) return;
-      isClosing = true;
-      stdin.end();
-      const timer = setTimeout(() => program.kill(), GRACE_MS);
-      end(await program.ended.finally(() => clearTimeout(timer)));
-    },
-    get endReason() {
-      return endReason;
-    },
-    get hasEnded() {
-      return isOver && !isClosing;
-    },
-    get lastWords() {
-      return lastWords();
-    },
-  };
-  return transport;
+    if (stdin.writableLength > MAX_UNREAD_BYTES)
+      throw new UpstreamFault("unreachable", "the program does not read what it is sent", {
+        dispatched: false,
+      });
+    this.#remember(message);
+    stdin.write(`${JSON.stringify(message)}\n`);
+    return Promise.resolve();
+  }
 
-  function remember(message: JSONRPCMessage): void {
+  async close(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isClosing = true;
+    this.#program.stdin.end();
+    const timer = setTimeout(() => this.#program.kill(), GRACE_MS);
+    this.#end(await this.#program.ended.finally(() => clearTimeout(timer)));
+  }
+
+  #remember(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
+    const open = this.#open;
     if ("id" in message) {
       open.add(message.id);
       const [oldest] = open.size > MAX_OPEN ? open : [];
@@ -152,106 +179,112 @@ export function createTransport(
     }
   }
 
-  /** Takes whole lines until the turn is over; then somebody else's work comes first. */
-  function read(): void {
-    while (spent < TURN_MESSAGES || fault !== null) {
-      const line = lines.next();
+  /** Takes whole lines until its share of this turn is used up; then other work comes first. */
+  #read(): void {
+    const { stdout } = this.#program;
+    while (this.#spent < TURN_MESSAGES || this.#fault !== null) {
+      const line = this.#lines.next();
       if (line === null) {
-        if (isResting) stdout.resume();
-        isResting = false;
+        if (this.#isPaused) stdout.resume();
+        this.#isPaused = false;
         return;
       }
-      if (fault !== null) continue;
-      spent++;
-      take(line);
+      if (this.#fault !== null) continue;
+      this.#spent++;
+      this.#take(line);
     }
-    if (!isResting) stdout.pause();
-    isResting = true;
+    if (!this.#isPaused) stdout.pause();
+    this.#isPaused = true;
     const goOn = (): void => {
-      spent = 0;
-      if (!isOver) read();
+      this.#spent = 0;
+      if (!this.#isOver) this.#read();
     };
-    const rest = isFlooding ? REST_MS : lines.isSkipping ? SKIPPING_REST_MS : 0;
-    if (rest > 0) setTimeout(goOn, rest).unref();
+    const pauseMs = this.#isFlooding ? REST_MS : this.#lines.isSkipping ? SKIPPING_REST_MS : 0;
+    if (pauseMs > 0) setTimeout(goOn, pauseMs).unref();
     else setImmediate(goOn);
-    isFlooding = false;
+    this.#isFlooding = false;
   }
 
-  function take(line: Line): void {
+  #take(line: Line): void {
     if (line.kind === "oversize")
-      return unusable(
+      return this.#unusable(
         idIn(line.head, line.tail),
         new UpstreamFault(
           "too_large",
-          `the server's answer has ${line.length} bytes, more than the ${maxBytes} that are allowed`,
+          `the server's answer has ${line.length} bytes, more than the ${this.#maxBytes} that are allowed`,
           { dispatched: true },
         ),
       );
     if (line.bytes.length === 0) return;
-    // Not worth reading: whatever it says would be dropped.
-    if (unasked.isEmpty && isNotification(line.bytes)) {
-      spent -= 1 - UNREAD_SHARE;
-      return drop();
+    // It would be dropped anyway, so it is not parsed.
+    if (this.#unsolicited.isEmpty && isNotification(line.bytes)) {
+      this.#spent -= 1 - UNREAD_SHARE;
+      return this.#drop();
     }
     const found = readMessage(line.bytes);
-    if (found.kind === "noise") return skip(line.bytes);
-    noise = 0;
+    if (found.kind === "noise") return this.#skip(line.bytes);
+    this.#noise = 0;
     if (found.kind === "fault")
-      return unusable(
+      return this.#unusable(
         found.id,
         new UpstreamFault("protocol", `the server's answer is not valid: ${found.why}`, {
           dispatched: true,
         }),
       );
-    if ((found.answers === null || !open.delete(found.answers)) && !unasked.take()) return drop();
-    transport.onmessage?.(found.message);
+    const isExpected = found.answers !== null && this.#open.delete(found.answers);
+    if (!isExpected && !this.#unsolicited.take()) return this.#drop();
+    this.onmessage?.(found.message);
   }
 
-  function drop(): void {
-    isFlooding = true;
-    if (dropped++ === 0)
-      said.note(
+  #drop(): void {
+    this.#isFlooding = true;
+    if (this.#dropped++ === 0)
+      this.#log.note(
         `it sends more than ${UNSOLICITED_LIMIT.perSecond} messages a second that nobody asked for; the rest is dropped`,
       );
   }
 
-  function skip(bytes: Buffer): void {
-    if (unasked.take()) said.note(`no message, skipped: ${bytes.toString("utf8", 0, 500)}`);
-    else drop();
-    if (++noise > MAX_NOISE) stop(`it printed ${noise} lines in a row that are no messages`);
+  #skip(bytes: Buffer): void {
+    if (this.#unsolicited.take())
+      this.#log.note(`no message, skipped: ${bytes.toString("utf8", 0, 500)}`);
+    else this.#drop();
+    if (++this.#noise > MAX_NOISE)
+      this.#stop(`it printed ${this.#noise} lines in a row that are no messages`);
   }
 
-  function unusable(id: RequestId | null, why: UpstreamFault): void {
-    said.note(why.message);
-    if (id === null) return stop(why.message);
-    // Of a request that was given up.
-    if (!open.delete(id)) return;
-    transport.onfault?.(id, why);
-    transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message: why.message } });
+  #unusable(id: RequestId | null, why: UpstreamFault): void {
+    this.#log.note(why.message);
+    if (id === null) return this.#stop(why.message);
+    // The request was given up.
+    if (!this.#open.delete(id)) return;
+    this.onfault?.(id, why);
+    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message: why.message } });
   }
 
-  function lastWords(): string {
-    return said.lastLine.slice(0, 300);
+  #stop(why: string): void {
+    this.#fault ??= why;
+    this.onerror?.(new UpstreamFault("protocol", why, { dispatched: true }));
+    this.#program.kill();
   }
 
-  function stop(why: string): void {
-    fault ??= why;
-    transport.onerror?.(new UpstreamFault("protocol", why, { dispatched: true }));
-    program.kill();
-  }
-
-  function end(reason: string): void {
-    if (isOver) return;
-    // What it said before it ended still counts.
-    for (let line = lines.next(); line !== null && fault === null; line = lines.next()) take(line);
-    isOver = true;
-    if (dropped > 0) said.note(`${dropped} messages were dropped`);
-    const words =
-      lastWords() === "" || reason === "it was stopped"
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    // What it wrote before it ended still counts.
+    for (
+      let line = this.#lines.next();
+      line !== null && this.#fault === null;
+      line = this.#lines.next()
+    )
+      this.#take(line);
+    this.#isOver = true;
+    if (this.#dropped > 0) this.#log.note(`${this.#dropped} messages were dropped`);
+    const { lastWords } = this;
+    const full =
+      lastWords === "" || reason === "it was stopped"
         ? reason
-        : `${reason}; its last words: ${lastWords()}`;
-    endReason = fault ?? (isClosing ? "the connection was closed" : words);
-    if (!isClosing) said.note(endReason);
-    transport.onclose?.();
+        : `${reason}; its last words: ${lastWords}`;
+    this.#endReason = this.#fault ?? (this.#isClosing ? "the connection was closed" : full);
+    if (!this.#isClosing) this.#log.note(this.#endReason);
+    this.onclose?.();
   }
 }
