@@ -68,7 +68,10 @@ const FORBIDDEN: readonly Rule[] = [
   },
 ];
 
-/** A tool reaches the world only through its powers: this is all that a tool may import besides zod. */
+/**
+ * A tool reaches the world only through its powers: this is all that a tool may import besides zod and the `shared`
+ * folder of its category.
+ */
 const TOOL_IMPORTS = ["contract/tool.ts", "contract/powers/database.ts", "util/"];
 const TOOL_TYPES = ["contract/"];
 const isToolFile = (file: string): boolean => /^tools\/[^/]+\//.test(file);
@@ -150,7 +153,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "policy/rego/jsonschema/schema.ts",
       "governance/relations/embedded/caveat.ts",
       "core/run/powers/files/search-matcher.ts",
-      "util/linear-pattern.ts",
+      "util/schema/linear-pattern.ts",
     ],
     why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas",
   },
@@ -189,8 +192,6 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "storage/store/store.ts",
       "tools/",
       "reach/upstream/config.ts",
-      "util/web-shapes.ts",
-      "util/run-shape.ts",
     ],
     why: "schemas live beside their feature",
   },
@@ -231,7 +232,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "reach/upstream/stdio/process.ts",
     "reach/upstream/stdio/program-folders.ts",
     "reach/upstream/stdio/program.ts",
-    "util/kept-files.ts",
+    "util/files/watched-files.ts",
   ],
   "node:http": ["reach/egress/", "server/"],
   "node:http2": [],
@@ -401,6 +402,8 @@ test("the checks see what they must", () => {
     ["core/gate/level.ts", 'import { createRecorder } from "../record/index.ts";'],
     ["core/run/native.ts", 'import type { Stage } from "../gate/stage.ts";'],
     ["tools/file/read.ts", 'import list from "./list.ts";'],
+    ["tools/file/read.ts", 'import { size } from "../ai/shared/png.ts";'],
+    ["tools/file/shared/glob.ts", 'import list from "../list.ts";'],
     ["tools/file/read.ts", 'import { AppError } from "../../contract/errors.ts";'],
     ["tools/file/read.ts", 'import { readFile } from "node:fs/promises";'],
     ["storage/store/store.ts", 'import { openRegistry } from "../../tools/registry.ts";'],
@@ -408,7 +411,7 @@ test("the checks see what they must", () => {
       "core/identity/index.ts",
       'import { openSqlite } from "../../storage/store/sqlite/sqlite.ts";',
     ],
-    ["util/json.ts", 'import { register } from "../telemetry/tracing.ts";'],
+    ["util/ids.ts", 'import { register } from "../telemetry/tracing.ts";'],
     ["core/engine/engine.ts", "await import(name);"],
     ["core/engine/engine.ts", 'import { z } from "zod";'],
     ["core/engine/engine.ts", 'import x from "left-pad";'],
@@ -472,7 +475,8 @@ function ruleFault({ from, to, kind, typeOnly }: Import): string | null {
 
 function toolFault({ from, to, kind, typeOnly }: Import): string | null {
   if (kind !== "file" || to === null || !isToolFile(from)) return null;
-  const allowed = typeOnly ? [...TOOL_IMPORTS, ...TOOL_TYPES] : TOOL_IMPORTS;
+  const shared = `${from.split("/", 2).join("/")}/shared/`;
+  const allowed = [...TOOL_IMPORTS, shared, ...(typeOnly ? TOOL_TYPES : [])];
   return allowed.some((target) => within(to, target)) ? null : `the tool ${from} imports ${to}`;
 }
 

@@ -3,7 +3,7 @@ import type { Call, Json, JsonObject } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Agents } from "./agents.ts";
-import { bracedPart } from "../util/said-json.ts";
+import { bracedPart } from "../util/json/model-json.ts";
 
 export interface Group {
   readonly groupId: string;

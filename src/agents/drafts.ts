@@ -5,7 +5,7 @@ import { AppError } from "../contract/errors.ts";
 import { AlreadyExists, type Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import { CATEGORIES, freezeTool, type Risk, type Tool } from "../contract/tool.ts";
-import { schemaFault } from "../util/schema-shape.ts";
+import { schemaFault } from "./caller-schema.ts";
 
 export interface Draft {
   readonly name: string;

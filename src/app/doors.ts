@@ -9,7 +9,7 @@ import { connectionLimits, createConnections } from "../server/http/connections.
 import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
 import { createRooms } from "../server/http/rooms.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
-import { mainThread } from "../util/turns.ts";
+import { mainThread } from "../util/async/time-slices.ts";
 import type { Base } from "./base.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { replayer } from "./replay.ts";

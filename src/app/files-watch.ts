@@ -1,15 +1,15 @@
 // Says in the server's log when a file of the data directory is lost, and when it is back, also while nobody calls.
-import { FILES_LOST_REMEDY, type KeptFiles } from "../util/kept-files.ts";
+import { FILES_LOST_REMEDY, type WatchedFiles } from "../util/files/watched-files.ts";
 
 interface Log {
   info(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-export function filesWatch(files: Pick<KeptFiles, "look">, log: Log): () => void {
+export function filesWatch(files: Pick<WatchedFiles, "check">, log: Log): () => void {
   let isLost = false;
   return () => {
-    const lost = files.look();
+    const lost = files.check();
     if ((lost !== null) === isLost) return;
     isLost = lost !== null;
     if (lost)

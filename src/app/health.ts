@@ -4,7 +4,7 @@ import type { Health } from "../server/doors.ts";
 import type { Allowlist } from "../governance/rules/governance.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 import { HistoryBehind, LogUnwritable } from "../storage/store/store.ts";
-import { FilesLost } from "../util/kept-files.ts";
+import { FilesLost } from "../util/files/watched-files.ts";
 import type { Engines } from "./engines.ts";
 
 const PART_LIMIT_MS = 2_000;

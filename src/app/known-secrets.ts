@@ -1,5 +1,5 @@
 // The secrets that the configuration holds: what must never turn up in a record, a log or an answer.
-import { isSecretField } from "../util/mask.ts";
+import { isSecretField } from "../util/secrets/mask.ts";
 
 /** `scheme://user:password@…`. */
 const PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/([^\s:/?#@]*):([^\s/]+)@/i;

@@ -1,5 +1,5 @@
 // The log as people read it on a terminal; everywhere else its lines are JSON.
-import { visible } from "../util/visible.ts";
+import { visible } from "../util/text/visible.ts";
 
 const LEVELS: Readonly<Record<number, string>> = {
   10: "TRACE",

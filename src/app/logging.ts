@@ -5,7 +5,7 @@ import { pino, type Logger } from "pino";
 import { createLogRing, type LogRing } from "../core/run/powers/host/logs.ts";
 import type { CallLogPowers } from "../telemetry/call-log.ts";
 import { lineBatch } from "../telemetry/line-batch.ts";
-import { createMasker, type Masker } from "../util/masker.ts";
+import { createMasker, type Masker } from "../util/secrets/masker.ts";
 import type { Base } from "./base.ts";
 import { secretsOf } from "./known-secrets.ts";
 import { readableLine } from "./log-lines.ts";

@@ -1,6 +1,6 @@
 // A thread that masks long texts: the same rules, the same key and the same known values as the server's own.
 import { parentPort, workerData } from "node:worker_threads";
-import { createMasker } from "../util/masker.ts";
+import { createMasker } from "../util/secrets/masker.ts";
 
 export interface ThreadData {
   readonly key: Uint8Array;
@@ -9,7 +9,7 @@ export interface ThreadData {
 }
 
 export type ToThread =
-  { readonly text: string } | { readonly know: string } | { readonly knowPassing: string };
+  { readonly text: string } | { readonly know: string } | { readonly knowTemporary: string };
 
 /** Null: nothing to mask. */
 export type FromThread = {
@@ -20,11 +20,11 @@ export type FromThread = {
 
 const { key, known, passing } = workerData as ThreadData;
 const masker = createMasker({ key, known });
-for (const secret of passing) masker.knowPassing(secret);
+for (const secret of passing) masker.knowTemporary(secret);
 
 parentPort?.on("message", (message: ToThread) => {
   if ("know" in message) masker.know(message.know);
-  else if ("knowPassing" in message) masker.knowPassing(message.knowPassing);
+  else if ("knowTemporary" in message) masker.knowTemporary(message.knowTemporary);
   else {
     const { text } = message;
     const { answer, recorded, masked } = masker.result(text);

@@ -1,6 +1,6 @@
 // The main thread's side of the threads that mask long texts: started with the first, each masks one text at a time.
 import { Worker } from "node:worker_threads";
-import type { LongTexts, MaskedText } from "../util/masker-large.ts";
+import type { LongTexts, MaskedText } from "../util/secrets/masker-large.ts";
 import type { FromThread, ThreadData, ToThread } from "./mask-thread.ts";
 
 const MAX_THREADS = 2;
@@ -75,11 +75,11 @@ export function maskThreads(key: Uint8Array, first: readonly string[]): MaskThre
       known.add(secret);
       tell({ know: secret });
     },
-    knowPassing(secret) {
+    knowTemporary(secret) {
       passing.delete(secret);
       passing.add(secret);
       if (passing.size > MOST_PASSING) passing.delete(passing.values().next().value ?? "");
-      tell({ knowPassing: secret });
+      tell({ knowTemporary: secret });
     },
     async close() {
       idle.length = 0;

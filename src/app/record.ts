@@ -15,7 +15,7 @@ import { createRefusals, type Refusals } from "../governance/limits/refusals.ts"
 import type { ModeAuthority } from "../governance/modes/mode.ts";
 import type { Ledger } from "../storage/ledger/ledger.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
-import { mainThread } from "../util/turns.ts";
+import { mainThread } from "../util/async/time-slices.ts";
 import { VERSION } from "../util/version.ts";
 import { SYSTEM, type Base, type Note } from "./base.ts";
 import { createEventRelay, type EventRelay } from "./event-relay.ts";

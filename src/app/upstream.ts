@@ -32,7 +32,7 @@ import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
 import { createEraCache } from "../reach/upstream/connection/era-cache.ts";
 import type { Ids } from "../util/ids.ts";
-import type { Masker } from "../util/masker.ts";
+import type { Masker } from "../util/secrets/masker.ts";
 
 export interface UpstreamParts {
   readonly store: Store;
@@ -95,7 +95,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     serverSecret: p.serverSecret,
     masker,
     egress,
-    masked: masker.told,
+    masked: masker.shownText,
     ids: p.ids,
     now,
   });
@@ -120,7 +120,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     credentials,
     tracing: p.tracing,
     imported: ({ transport }) => (transport.kind === "api" ? transport.operations : []),
-    masked: masker.told,
+    masked: masker.shownText,
     cleaned: (value) => masker.result(value).answer,
     now,
     onStatus(server, status, reason) {

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { visible } from "../util/visible.ts";
+import { visible } from "../util/text/visible.ts";
 import { parseArgs } from "./arguments.ts";
 import type { Cli } from "./cli.ts";
 import type { Api } from "./client.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { LEVELS, type Level } from "../contract/call.ts";
-import { unifiedDiff } from "../util/unified-diff.ts";
+import { unifiedDiff } from "../util/text/unified-diff.ts";
 import type { Cli } from "./cli.ts";
 import { openApi, type Api } from "./client.ts";
 import { seenWith, type Seen } from "./connect/check.ts";

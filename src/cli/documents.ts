@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import type { Command } from "commander";
 import { AppError } from "../contract/errors.ts";
-import { diffLines, hunks } from "../util/line-diff.ts";
+import { diffLines, hunks } from "../util/text/line-diff.ts";
 import type { Api } from "./client.ts";
 import type { Cli } from "./cli.ts";
 import { failed, usage } from "./fail.ts";

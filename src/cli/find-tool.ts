@@ -1,5 +1,5 @@
 import type { JsonObject } from "../contract/call.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 import { problemOf, type Api } from "./client.ts";
 import { CliError, refused, type Problem } from "./fail.ts";
 

@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, type Command } from "commander";
 import { MODES, type Mode } from "../contract/call.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 import type { Cli } from "./cli.ts";
 import { parseDuration } from "./duration.ts";
 import { row, table } from "./render.ts";

@@ -1,6 +1,6 @@
 // Reads the command line, loads the one command it names, and turns every failure into words and an exit code.
 import { Command, CommanderError, type Option } from "commander";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 import { VERSION } from "../util/version.ts";
 import type { Cli, GlobalFlags, Streams } from "./cli.ts";
 import { COMMANDS, DEFAULT_COMMAND, type CommandEntry } from "./commands.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 import { usage } from "./fail.ts";
 
 /** For a noun whose verb is missing or mistyped: exit 2, with the verbs or the nearest one. */

@@ -7,7 +7,7 @@ import { ConfigError, fault, refusal, type ConfigFault } from "./faults.ts";
 import { configLayout, parseText, variableOf, type Layout, type Leaf } from "./leaves.ts";
 import { hasReference, resolveReferences, type ReferenceBase } from "./references.ts";
 import { configJsonSchema, configSchema, NOT_AVAILABLE } from "./schema.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 
 export { ConfigError, configJsonSchema };
 export type { ConfigFault };

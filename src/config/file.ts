@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Document, Node } from "yaml";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/text/nearest.ts";
 import { fault, type ConfigFault } from "./faults.ts";
 import type { Layout } from "./leaves.ts";
 

@@ -10,7 +10,7 @@ import {
   type Trace,
 } from "./call.ts";
 import { AppError, type Code, type Fault } from "./errors.ts";
-import { canonicalJson } from "../util/json.ts";
+import { canonicalJson } from "../util/json/json.ts";
 import type { PowerName, ToolPowers } from "./powers.ts";
 
 export const CATEGORIES = [

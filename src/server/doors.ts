@@ -22,8 +22,8 @@ import type { Action, Listing } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
-import type { Masker } from "../util/masker.ts";
-import type { Turns } from "../util/turns.ts";
+import type { Masker } from "../util/secrets/masker.ts";
+import type { TimeSlices } from "../util/async/time-slices.ts";
 import type { ApiAdmin } from "../reach/http-api/admin.ts";
 import type { LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
@@ -77,14 +77,14 @@ export interface Doors {
   readonly requests: Pick<Requests, "count">;
   readonly rooms: Rooms;
   /** Large bodies are parsed one after the other. */
-  readonly turns: Pick<Turns, "next">;
+  readonly turns: Pick<TimeSlices, "next">;
   readonly connections: Connections;
   readonly health: Health;
   readonly tracing: Pick<Tracing, "on" | "request">;
   readonly log: Log;
   readonly ids: Ids;
   /** As the record masks: to compare with what it holds. */
-  readonly masker: Pick<Masker, "valueInTurns">;
+  readonly masker: Pick<Masker, "valueInSlices">;
   readonly now: () => number;
   readonly settings: DoorSettings;
 }

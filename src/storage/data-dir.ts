@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../contract/errors.ts";
-import { keptFiles, type KeptFiles } from "../util/kept-files.ts";
+import { createWatchedFiles, type WatchedFiles } from "../util/files/watched-files.ts";
 
 const LOCK_FILE = "owner.lock";
 
@@ -35,7 +35,7 @@ export interface DataDir {
   /** Stable name of this installation's instance. */
   readonly instanceId: string;
   /** What must stay where it is while this process owns the directory: its lock, and what others add. */
-  readonly files: KeptFiles;
+  readonly files: WatchedFiles;
   /** Tells other processes where this one is reached. */
   announce(url: string | null, socket?: string | null): void;
   /** A place for a socket that only this user can reach; nothing lies there. */
@@ -49,7 +49,7 @@ export interface DataDir {
 export function openDataDir(path: string): DataDir {
   const created = makeFolder(path);
   const lock = takeLock(path);
-  const files = keptFiles();
+  const files = createWatchedFiles();
   files.add(join(path, LOCK_FILE));
   const secretPath = (name: string): string => join(path, name);
   const readSecret = (name: string): string | null => {
@@ -90,7 +90,7 @@ export function openDataDir(path: string): DataDir {
     writeSecret,
     release() {
       // In a directory that took the place of ours it is the address of another process.
-      if (files.look() === null) rmSync(secretPath("owner.json"), { force: true });
+      if (files.check() === null) rmSync(secretPath("owner.json"), { force: true });
       if (place !== null && dirname(place) !== path)
         rmSync(dirname(place), { recursive: true, force: true });
       lock.close();

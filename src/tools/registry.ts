@@ -2,7 +2,7 @@
 import type { Json } from "../contract/call.ts";
 import { AppError, type FieldFault } from "../contract/errors.ts";
 import type { Store, StoredTool } from "../storage/store/store.ts";
-import { canonicalJson } from "../util/json.ts";
+import { canonicalJson } from "../util/json/json.ts";
 import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "../contract/tool.ts";
 
 export interface ToolFilter {

@@ -1,7 +1,7 @@
 // Walks the folder and every tool: what holds for one holds for all.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join, posix, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -27,11 +27,14 @@ import { CATEGORIES, EFFECTS, RISKS } from "../contract/tool.ts";
 import { HAS_BOX } from "../../test/fixtures/programs.ts";
 
 const FOLDER = import.meta.dirname;
-const SOURCES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
+const FILES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
   .filter(
     (entry) => entry.isFile() && entry.parentPath !== FOLDER && !entry.name.endsWith(".test.ts"),
   )
   .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+/** What the tools of one category share; everything else is a tool. */
+const isShared = (file: string): boolean => /^[a-z]+\/shared\//.test(file);
+const SOURCES = FILES.filter((file) => !isShared(file));
 
 /** What answers as another tool does has no schema of its own. */
 const PASSES_ON = ["system/call_tool"];
@@ -109,8 +112,8 @@ test("names, wire names and aliases are all different", () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test.each(SOURCES)("%s uses only the contract, pure helpers and zod", (source) => {
-  expect(reached(readFileSync(join(FOLDER, source), "utf8"))).toEqual([]);
+test.each(FILES)("%s uses only the contract, pure helpers and zod", (file) => {
+  expect(reached(readFileSync(join(FOLDER, file), "utf8"), file)).toEqual([]);
 });
 
 test("the check of the sources sees what it must", () => {
@@ -119,6 +122,8 @@ test("the check of the sources sees what it must", () => {
     'import "../../core/run/powers/files.ts";': "../../core/run/powers/files.ts",
     'import { AppError } from "../../contract/errors.ts";': "../../contract/errors.ts",
     'import { a } from "../../util/../core/run/index.ts";': "../../util/../core/run/index.ts",
+    'import { a } from "../file/shared/a.ts";': "../file/shared/a.ts",
+    'import other from "./other.ts";': "./other.ts",
     'export * from "fs";': "fs",
     'const fs = await import("node:fs");': "import()",
     "const fs = await import(name);": "import()",
@@ -281,8 +286,8 @@ function parts(schema: Json): JsonObject[] {
   return [object, ...Object.values(object).flatMap(parts)];
 }
 
-const ALLOWED_IMPORT = /^(?:zod|\.\.\/\.\.\/contract\/tool\.ts|\.\.\/\.\.\/util\/[a-z-]+\.ts)$/;
-const ALLOWED_TYPES = ["call", "errors", "powers"].map((name) => `../../contract/${name}.ts`);
+const ALLOWED_IMPORT = /^(?:zod|contract\/tool\.ts|util\/(?:[a-z-]+\/)?[a-z-]+\.ts)$/;
+const ALLOWED_TYPES = ["call", "errors", "powers"].map((name) => `contract/${name}.ts`);
 const FORBIDDEN_NAMES = new Set([
   "process",
   "globalThis",
@@ -303,8 +308,21 @@ const FORBIDDEN_NAMES = new Set([
   "setImmediate",
 ]);
 
-/** Everything a source reaches for that is not given to it. */
-function reached(source: string): string[] {
+/** May the file of a tool, or one that tools share, import this? */
+function isAllowed(file: string, specifier: string, typeOnly: boolean): boolean {
+  const target = specifier.startsWith(".")
+    ? posix.join("tools", posix.dirname(file), specifier)
+    : specifier;
+  const shared = `tools/${file.split("/", 1)[0]}/shared/`;
+  return (
+    ALLOWED_IMPORT.test(target) ||
+    target.startsWith(shared) ||
+    (typeOnly && ALLOWED_TYPES.includes(target))
+  );
+}
+
+/** Everything a source reaches for that is not given to it. `file` is its path below the folder of tools. */
+function reached(source: string, file = "system/tool.ts"): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
@@ -315,9 +333,7 @@ function reached(source: string): string[] {
       const typeOnly =
         ts.isImportDeclaration(node) &&
         node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
-      const fine =
-        name === null || ALLOWED_IMPORT.test(name) || (typeOnly && ALLOWED_TYPES.includes(name));
-      if (!fine) found.push(name);
+      if (name !== null && !isAllowed(file, name, typeOnly)) found.push(name);
     }
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       found.push("import()");

@@ -1,6 +1,6 @@
 // Which tools a few words mean: names, tags, parameters and descriptions, weighed by how rare a word is among them.
 import type { JsonObject } from "../contract/call.ts";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "./text/words.ts";
 
 /** The way to the others for clients that cannot take every tool. */
 export const SEARCH_TOOLS: readonly string[] = ["system/find_tools", "system/call_tool"];

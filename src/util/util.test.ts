@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createIds } from "./ids.ts";
-import { maskSecrets } from "./masker.ts";
+import { maskSecrets } from "./secrets/masker.ts";
 
 it("R110 R129: execution ids carry the time, never collide, and sort by it", () => {
   const ids = createIds();

@@ -1,6 +1,6 @@
 // The answer of a web server as a tool gives it: JSON, text or base64, with what the record notes about it.
 import type { Json, JsonObject } from "../contract/call.ts";
-import { isModest } from "./json.ts";
+import { isModest } from "./json/json.ts";
 
 export interface Answered {
   readonly status: number;

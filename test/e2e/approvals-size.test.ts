@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
-import { canonicalJson } from "../../src/util/json.ts";
+import { canonicalJson } from "../../src/util/json/json.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient, until } from "../fixtures/contract.ts";
 

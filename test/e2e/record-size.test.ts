@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
-import { canonicalJson } from "../../src/util/json.ts";
+import { canonicalJson } from "../../src/util/json/json.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 const KEPT = 65_536;

@@ -12,7 +12,12 @@ import {
   type Manifest,
 } from "../../src/storage/ledger/lines.ts";
 import { parseLine, type ParsedLine } from "../../src/storage/ledger/parse.ts";
-import { ledgerHash, ledgerText, withHash, type LedgerEvent } from "../../src/util/ledger-line.ts";
+import {
+  ledgerHash,
+  ledgerText,
+  withHash,
+  type LedgerEvent,
+} from "../../src/util/record/ledger-line.ts";
 
 export interface Means {
   /** 0 ≤ x < 1, with a seed. */

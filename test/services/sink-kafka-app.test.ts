@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../src/storage/store/store.ts";
-import { ledgerHash } from "../../src/util/ledger-line.ts";
+import { ledgerHash } from "../../src/util/record/ledger-line.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { compareWithLog } from "../fixtures/delivered.ts";
 import { ownKafka, readAll, type OwnKafka } from "../fixtures/kafka.ts";

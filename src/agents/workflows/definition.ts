@@ -3,8 +3,8 @@ import type { JsonObject } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { Trigger, WorkflowStep } from "../../storage/store/store.ts";
 import type { Risk, Tool } from "../../contract/tool.ts";
-import { schemaFault } from "../../util/schema-shape.ts";
-import { mainThread } from "../../util/turns.ts";
+import { schemaFault } from "../caller-schema.ts";
+import { mainThread } from "../../util/async/time-slices.ts";
 import { parseCondition, referencesOf } from "./condition.ts";
 import { referencesIn, type Reference } from "./template.ts";
 

@@ -20,7 +20,7 @@ import {
 import type { Explained } from "../../contract/powers.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Ids } from "../../util/ids.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import { nextTimes } from "./cron.ts";
 import { checkDefinition, type Checked, type Draft } from "./definition.ts";
 import { drive, type RunPowers } from "./run.ts";

@@ -1,7 +1,7 @@
 // What connecting one client would change, before anything is.
 import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { nearest } from "../../util/nearest.ts";
+import { nearest } from "../../util/text/nearest.ts";
 import type { Cli } from "../cli.ts";
 import { findDataDir } from "../data-dir.ts";
 import { usage } from "../fail.ts";

@@ -1,4 +1,4 @@
-import type { ComputationName, Computations } from "../../util/computations.ts";
+import type { ComputationName, Computations } from "../../util/computations/computations.ts";
 
 /** Work on foreign text that may take long: at once where there is little, else in a thread that ends with the call. */
 export interface ComputePower {

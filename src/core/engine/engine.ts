@@ -43,7 +43,7 @@ import type { ExecutionRecord } from "../../storage/store/store.ts";
 import type { CallObserver, Observe } from "../../telemetry/observer.ts";
 import type { Registry } from "../../tools/registry.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { Masker } from "../../util/masker.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 
 export type { ActiveView, Explanation, ExplainRequest };
 

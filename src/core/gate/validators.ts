@@ -3,8 +3,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { FieldFault } from "../../contract/errors.ts";
-import { foreignSchema, type Misfit } from "../../util/foreign-schema.ts";
-import { nearest } from "../../util/nearest.ts";
+import { foreignSchema, type Misfit } from "../../util/schema/foreign-schema.ts";
+import { nearest } from "../../util/text/nearest.ts";
 
 export interface Validators {
   /** Null when the value fits; else the first three faults. */

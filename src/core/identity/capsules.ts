@@ -1,6 +1,6 @@
 // What a capsule holds, kept in memory: the capsule stage asks on every call.
 import type { CapsuleRow, Listing, Store } from "../../storage/store/store.ts";
-import { createOnce } from "../../util/once.ts";
+import { createCoalescer } from "../../util/async/coalesce.ts";
 import { SEARCH_TOOLS } from "../../util/tool-search.ts";
 
 export interface CapsuleTools {
@@ -30,7 +30,7 @@ const MAX_KNOWN = 10_000;
 
 export function createCapsules(p: CapsulesPowers): Capsules {
   const known = new Map<string, { tools: CapsuleTools | null; learntAt: number }>();
-  const once = createOnce();
+  const once = createCoalescer();
   let epoch = 0;
 
   const learn = async (id: string): Promise<CapsuleTools | null> => {
@@ -73,7 +73,7 @@ export function createCapsules(p: CapsulesPowers): Capsules {
     find(id) {
       const hit = known.get(id);
       if (hit && (!p.store.shared || p.now() - hit.learntAt < SHARED_LEASE_MS)) return hit.tools;
-      return once.do(id, () => learn(id));
+      return once.run(id, () => learn(id));
     },
     forget() {
       epoch++;

@@ -11,7 +11,7 @@ import {
 } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { KeyRow, SignInRow, Store, UserRow } from "../../storage/store/store.ts";
-import { createOnce } from "../../util/once.ts";
+import { createCoalescer } from "../../util/async/coalesce.ts";
 import { isWellFormed, matches, prefixOf } from "./keys.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
 import type { Stand } from "./standing.ts";
@@ -79,7 +79,7 @@ export function createIdentity(p: IdentityPowers): Identity {
   // The last key of a connection, compared as text: hashing it anew for every request of a busy agent is waste.
   const lastOf = new WeakMap<object, { authorization: string; known: Known }>();
   const uses = new Map<string, number>();
-  const once = createOnce();
+  const once = createCoalescer();
   let epoch = 0;
 
   const fromKey = (
@@ -94,7 +94,7 @@ export function createIdentity(p: IdentityPowers): Identity {
     // The cache holds digests, so that memory never lists keys in the clear.
     const digest = hash("sha256", secret, "base64");
     const hit = known.get(digest);
-    if (!hit || !isFresh(hit, now)) return once.do(digest, () => learn(secret, digest, now));
+    if (!hit || !isFresh(hit, now)) return once.run(digest, () => learn(secret, digest, now));
     if (connection) lastOf.set(connection, { authorization, known: hit });
     return use(hit, now);
   };

@@ -1,7 +1,7 @@
 // The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
 import type { Action, AuditedRecord, EndBody, StartBody } from "../../storage/store/store.ts";
-import { readEnd, readStart } from "../../util/bodies.ts";
-import { unpackGates } from "../../util/gates.ts";
+import { readEnd, readStart } from "../../util/record/event-bodies.ts";
+import { unpackVerdicts } from "../../util/record/packed-verdicts.ts";
 import type { Recorded } from "./index.ts";
 
 export interface Recent {
@@ -104,7 +104,7 @@ function recordOf(id: string, startText: string, endText: string): AuditedRecord
   const { budgetDelta: _settled, ...record } = { ...start, ...end };
   return {
     ...record,
-    gates: unpackGates(start.gates),
+    gates: unpackVerdicts(start.gates),
     metadata: start.metadata,
     id,
     resultMetadata: startText === endText ? null : resultMetadata,

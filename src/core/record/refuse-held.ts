@@ -8,8 +8,8 @@ import type {
   StartBody,
   Store,
 } from "../../storage/store/store.ts";
-import { packGates } from "../../util/gates.ts";
-import type { Masker } from "../../util/masker.ts";
+import { packVerdicts } from "../../util/record/packed-verdicts.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 import type { Recorded } from "./index.ts";
 
 export interface RefuseHeldPowers {
@@ -94,7 +94,7 @@ function startOf(row: ExecutionRecord): StartBody {
     runner,
     entry,
     instanceId,
-    gates: packGates(gates as unknown as readonly Verdict[]),
+    gates: packVerdicts(gates as unknown as readonly Verdict[]),
     approvalId,
     budget,
     reserved,

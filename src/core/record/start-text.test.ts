@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import type { Caller } from "../../contract/call.ts";
 import type { WrittenStart } from "../../storage/store/store.ts";
-import { readStart } from "../../util/bodies.ts";
+import { readStart } from "../../util/record/event-bodies.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { createStartText } from "./start-text.ts";
 

@@ -7,7 +7,7 @@ import type {
   Status,
   TimeLimit,
 } from "../../contract/call.ts";
-import { Passing } from "../../util/passing.ts";
+import { UnorderedSet } from "./unordered-set.ts";
 
 export interface ActiveView {
   readonly id: string;
@@ -46,7 +46,7 @@ export interface Active {
 }
 
 export function createActive(): Active {
-  const entries = new Passing<Entry>();
+  const entries = new UnorderedSet<Entry>();
   // Asked for by people and at a stop, so looking through all of them is cheap enough.
   const find = (id: string): Entry | undefined => entries.find(({ call }) => call.id === id);
 
@@ -86,16 +86,16 @@ export function createActive(): Active {
 /** A class, not closures: one is made for every call. */
 class Entry implements ActiveEntry {
   readonly call: Call;
-  place = -1;
+  index = -1;
   status: "pending" | "running" = "running";
   note: string | null = null;
   readonly outerLimit: TimeLimit | null;
   readonly #controller = new AbortController();
-  readonly #entries: Passing<Entry>;
+  readonly #entries: UnorderedSet<Entry>;
   readonly #client: AbortSignal | undefined;
   #ended: PromiseWithResolvers<void> | null = null;
 
-  constructor(incoming: Omit<Call, "signal">, client: Waiting, entries: Passing<Entry>) {
+  constructor(incoming: Omit<Call, "signal">, client: Waiting, entries: UnorderedSet<Entry>) {
     this.call = { ...incoming, signal: this.#controller.signal };
     this.outerLimit = client.outerLimit ?? null;
     this.#entries = entries;

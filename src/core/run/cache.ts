@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { narrowingOf, type Call } from "../../contract/call.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import type { Runner, Runners, RunResult } from "./index.ts";
 
 export interface CachePowers {

@@ -3,7 +3,7 @@ import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { ApiResponse } from "../../reach/http-api/call.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { Masker } from "../../util/masker.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 import { UpstreamFault } from "../../reach/upstream/upstream.ts";
 import type { Runner, RunResult } from "./index.ts";
 import { faultOfUpstream } from "./mcp.ts";
@@ -16,7 +16,7 @@ export interface ExternalRunnerPowers {
     schema: JsonObject,
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
-  readonly masker: Pick<Masker, "resultInTurns" | "told">;
+  readonly masker: Pick<Masker, "resultInSlices" | "shownText">;
   readonly report: (call: Call, cause: unknown) => void;
 }
 
@@ -51,12 +51,12 @@ async function finish(
       {
         code: "EXECUTION_FAILED",
         reason: "output_invalid",
-        message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`,
+        message: `Execution error: the answer of ${call.tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.shownText(faults[0]?.message ?? "")})`,
         remedy: "an administrator can import the API without the schemas of its answers",
       },
       notes,
     );
-  const { answer, recorded, masked } = await p.masker.resultInTurns(output);
+  const { answer, recorded, masked } = await p.masker.resultInSlices(output);
   return {
     output: answer,
     recorded,
@@ -93,8 +93,8 @@ function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
   const { remedy } = fault;
   return {
     ...fault,
-    message: masker.told(fault.message),
-    ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }),
+    message: masker.shownText(fault.message),
+    ...(remedy === undefined ? {} : { remedy: masker.shownText(remedy) }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { UpstreamFault, type UpstreamResult } from "../../reach/upstream/upstream.ts";
-import type { Masker } from "../../util/masker.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 import {
   isToolError,
   NoResult,
@@ -20,7 +20,7 @@ export interface McpRunnerPowers {
     schema: JsonObject,
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
-  readonly masker: Pick<Masker, "resultInTurns" | "told">;
+  readonly masker: Pick<Masker, "resultInSlices" | "shownText">;
   readonly report: (call: Call, cause: unknown) => void;
 }
 
@@ -58,11 +58,11 @@ async function finish(
     const error = {
       code: "EXECUTION_FAILED",
       reason: "output_invalid",
-      message: `Execution error: the answer of ${tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.told(faults[0]?.message ?? "")})`,
+      message: `Execution error: the answer of ${tool?.name} does not fit the schema it promised (${faults[0]?.path || "/"}: ${p.masker.shownText(faults[0]?.message ?? "")})`,
     } as const;
     return { output: null, error, metadata: notes };
   }
-  const { answer, recorded, masked } = await p.masker.resultInTurns(output);
+  const { answer, recorded, masked } = await p.masker.resultInSlices(output);
   const hides = hidesText(answer);
   const metadata =
     masked === 0 && !hides
@@ -113,7 +113,7 @@ async function caught(
       notes,
     );
   if (cause instanceof AppError)
-    return failure({ ...cause.fault, message: p.masker.told(cause.fault.message) }, notes);
+    return failure({ ...cause.fault, message: p.masker.shownText(cause.fault.message) }, notes);
   if (!(cause instanceof UpstreamFault)) {
     if (!call.signal.aborted) p.report(call, cause);
     return failure(
@@ -128,7 +128,7 @@ async function caught(
   }
   const error = faultOfUpstream(cause, call.tool, p);
   if (!cause.rpc) return failure(error, notes);
-  const { answer, recorded } = await p.masker.resultInTurns(packError(cause.rpc));
+  const { answer, recorded } = await p.masker.resultInSlices(packError(cause.rpc));
   return { output: answer, recorded, error, metadata: notes };
 }
 
@@ -138,12 +138,12 @@ export function faultOfUpstream(
   { masker }: Pick<McpRunnerPowers, "masker">,
 ): Fault {
   const server = tool?.route?.server ?? "the server";
-  const said = masker.told(cause.message);
+  const said = masker.shownText(cause.message);
   if (cause.rpc)
     return {
       code: "EXECUTION_FAILED",
       reason: "upstream_error",
-      message: `${server}: ${masker.told(cause.rpc.message.slice(0, MAX_RPC)).slice(0, MAX_SAID)}`,
+      message: `${server}: ${masker.shownText(cause.rpc.message.slice(0, MAX_RPC)).slice(0, MAX_SAID)}`,
     };
   if (cause.kind === "unauthorized")
     return {

@@ -3,7 +3,7 @@ import { PartialError, type Call, type Json, type JsonObject } from "../../contr
 import { AppError, type Fault, type FieldFault } from "../../contract/errors.ts";
 import type { PowerName, ToolPowers } from "../../contract/powers.ts";
 import type { ToolContext } from "../../contract/tool.ts";
-import type { MaskedResult, Masker } from "../../util/masker.ts";
+import type { MaskedResult, Masker } from "../../util/secrets/masker.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -14,7 +14,7 @@ export interface NativeRunnerPowers {
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
   readonly report: (call: Call, cause: unknown) => void;
-  readonly masker: Pick<Masker, "resultInTurns" | "told">;
+  readonly masker: Pick<Masker, "resultInSlices" | "shownText">;
 }
 
 export function nativeRunner(p: NativeRunnerPowers): Runner {
@@ -61,7 +61,7 @@ function contextOf(
     trace: call.trace,
     progress: ({ message, ...progress }) =>
       onProgress?.(
-        message === undefined ? progress : { ...progress, message: masker.told(message) },
+        message === undefined ? progress : { ...progress, message: masker.shownText(message) },
       ),
     note: (metadata) => void Object.assign(notes, metadata),
   };
@@ -101,7 +101,7 @@ function masked(
     const metadata = count > 0 ? { ...notes, masked: count } : notes;
     return { output: answer, recorded, error: null, metadata };
   };
-  const result = p.masker.resultInTurns(output);
+  const result = p.masker.resultInSlices(output);
   if (!(result instanceof Promise)) return done(result);
   // What could not be masked is not handed on.
   return result.then(done, (cause: unknown) => failed(call, cause, notes, p));
@@ -132,7 +132,7 @@ function withPartial(
     error,
     metadata: notes,
   });
-  const result = p.masker.resultInTurns(cause.partial);
+  const result = p.masker.resultInSlices(cause.partial);
   if (!(result instanceof Promise)) return done(result);
   return result.then(done, (broken: unknown) => failed(call, broken, notes, p));
 }
@@ -159,11 +159,14 @@ function failure(error: Fault, metadata: JsonObject): RunResult {
 /** Texts of other programs end up in messages. */
 function withoutSecrets(fault: Fault, { masker }: NativeRunnerPowers): Fault {
   const { remedy, errors } = fault;
-  const field = (one: FieldFault): FieldFault => ({ ...one, message: masker.told(one.message) });
+  const field = (one: FieldFault): FieldFault => ({
+    ...one,
+    message: masker.shownText(one.message),
+  });
   return {
     ...fault,
-    message: masker.told(fault.message),
-    ...(remedy === undefined ? {} : { remedy: masker.told(remedy) }),
+    message: masker.shownText(fault.message),
+    ...(remedy === undefined ? {} : { remedy: masker.shownText(remedy) }),
     ...(errors === undefined ? {} : { errors: errors.map(field) }),
   };
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 
 export interface Bound {
   readonly tenantId: string;

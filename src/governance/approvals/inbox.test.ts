@@ -10,7 +10,7 @@ import {
 import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { AppError } from "../../contract/errors.ts";
-import { createMasker } from "../../util/masker.ts";
+import { createMasker } from "../../util/secrets/masker.ts";
 import { unmask } from "./unmask.ts";
 
 const desks: Desk[] = [];

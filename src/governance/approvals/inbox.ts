@@ -2,7 +2,7 @@
 import { narrowingOf, type Caller, type JsonObject, type Mandate } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalHead, ApprovalRow, ApprovalVote } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import type { ApprovalDesk, ApprovalView } from "./approval.ts";
 import { bindingOf } from "./binding.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
@@ -106,7 +106,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     const { arguments: args, faults } = unmask(
       wanted,
       call.arguments,
-      await p.masker.valueInTurns(call.arguments),
+      await p.masker.valueInSlices(call.arguments),
       p.masker,
     );
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
@@ -127,7 +127,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
       );
     return {
-      arguments: await p.masker.valueInTurns(args),
+      arguments: await p.masker.valueInSlices(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
       // What has no mandate is over, and was ended before.
       binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),

@@ -1,9 +1,9 @@
 // What a standing rule covers: values by JSON pointer, equal or fitting a glob.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { FieldFault } from "../../contract/errors.ts";
-import { globMatcher } from "../../util/glob.ts";
-import { canonicalJson } from "../../util/json.ts";
-import { holdsMask } from "../../util/mask.ts";
+import { globMatcher } from "../../util/files/glob.ts";
+import { canonicalJson } from "../../util/json/json.ts";
+import { holdsMask } from "../../util/secrets/mask.ts";
 import type { RuleMatch } from "./approval.ts";
 
 const MAX_GLOB = 500;

@@ -8,7 +8,7 @@ import type { Action, ApprovalHead, Cut, Store } from "../../storage/store/store
 import type { Registry } from "../../tools/registry.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Ids } from "../../util/ids.ts";
-import type { Masker } from "../../util/masker.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 
 export interface Who {
   readonly tenantId: string;
@@ -45,7 +45,7 @@ export interface ApprovalPowers {
   readonly ids: Pick<Ids, "handle" | "hex">;
   readonly now: () => number;
   /** What people are shown, and what is kept readable, has its secrets masked. */
-  readonly masker: Pick<Masker, "text" | "valueInTurns" | "secretsIn">;
+  readonly masker: Pick<Masker, "text" | "valueInSlices" | "secretsIn">;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;
   /** Goes on with the held call. Resolves once it was judged; throws when it could not be tried. */

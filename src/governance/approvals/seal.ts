@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { mandateOf, type Call, type JsonObject, type Mandate } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
-import { createSealed, sealingKey } from "../../util/sealed.ts";
+import { createSealed, sealingKey } from "../../util/secrets/sealed.ts";
 
 /** What is needed to go on with a call; what its caller may today is looked up anew. */
 export type WaitingCall = Pick<

@@ -1,8 +1,8 @@
 // An approver edits what was shown, secrets masked: where the mask still stands, the caller's own value goes back in.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { FieldFault } from "../../contract/errors.ts";
-import { holdsMask, isMasked, MASK, replaceMasks } from "../../util/mask.ts";
-import type { Masker } from "../../util/masker.ts";
+import { holdsMask, isMasked, MASK, replaceMasks } from "../../util/secrets/mask.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 
 export interface Unmasked {
   readonly arguments: JsonObject;

@@ -1,7 +1,7 @@
 // Sets of files: their hash, and in a few words how one differs from another.
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../util/json.ts";
-import { diffLines } from "../../util/line-diff.ts";
+import { canonicalJson } from "../../util/json/json.ts";
+import { diffLines } from "../../util/text/line-diff.ts";
 
 type Files = Readonly<Record<string, string>>;
 

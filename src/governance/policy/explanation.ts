@@ -1,6 +1,6 @@
 // Which rule decided, how it reads, and what it looked at: from the evaluator's own account of an evaluation.
 import type { Json } from "../../contract/call.ts";
-import { maskSecrets } from "../../util/masker.ts";
+import { maskSecrets } from "../../util/secrets/masker.ts";
 import type { Location, Module, Rule, Term } from "../../policy/rego/ast.ts";
 import type { Explanation, RuleVisit } from "../../policy/rego/index.ts";
 import { keyText, toJson } from "../../policy/rego/json.ts";

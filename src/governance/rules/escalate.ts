@@ -9,7 +9,7 @@ import {
   type SandboxProfile,
   type Tool,
 } from "../../contract/tool.ts";
-import { canonicalJson, valueAt } from "../../util/json.ts";
+import { canonicalJson, valueAt } from "../../util/json/json.ts";
 
 /** From harmless to grave. */
 const GRAVITY: readonly Effects[] = [

@@ -1,6 +1,6 @@
 // Path patterns of the governance files: a start that says where, plain components or globs, and always all that is below.
 import { sep } from "node:path";
-import { globMatcher } from "../../util/glob.ts";
+import { globMatcher } from "../../util/files/glob.ts";
 
 /** What may stand at the start of a pattern, as a whole component. */
 export const VARIABLES = [

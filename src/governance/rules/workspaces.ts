@@ -1,7 +1,7 @@
 // Which folder is whose: workspaces of tenants and sessions, scratch folders. Names only; the files power makes them.
 import { join } from "node:path";
 import type { Caller } from "../../contract/call.ts";
-import { safeName } from "../../util/safe-name.ts";
+import { safeName } from "../../util/text/safe-name.ts";
 import type { GovernanceOptions } from "./create.ts";
 
 export interface PlacesSettings {

@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError, faultOf } from "../../contract/errors.ts";
-import { parseStrict } from "../../util/json.ts";
+import { parseStrict } from "../../util/json/json.ts";
 import type { FromThread, ProgramLimits, ThreadData, ToThread } from "./messages.ts";
 import { createProgramSlots } from "./slots.ts";
 

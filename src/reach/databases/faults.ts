@@ -1,7 +1,7 @@
 // What can go wrong with a database, in one place, so that both kinds say it alike.
 import { AppError } from "../../contract/errors.ts";
-import { nearest } from "../../util/nearest.ts";
-import { quote } from "../../util/quote.ts";
+import { nearest } from "../../util/text/nearest.ts";
+import { quote } from "../../util/text/quote.ts";
 
 const failed = (reason: string, message: string, remedy: string) =>
   new AppError("EXECUTION_FAILED", reason, message, { remedy });

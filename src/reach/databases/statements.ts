@@ -1,7 +1,7 @@
 // Writing statements from data: names are checked against the catalogue and quoted, values are parameters. Pure.
 import type { Json } from "../../contract/call.ts";
 import { OPERATORS, type Operator, type TableShape } from "../../contract/powers/database.ts";
-import { quote } from "../../util/quote.ts";
+import { quote } from "../../util/text/quote.ts";
 import type { ChangeRequest, InsertRequest, Where } from "./database.ts";
 import { badArguments, columnNotFound, mixedColumns, whereEmpty } from "./faults.ts";
 

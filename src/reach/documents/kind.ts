@@ -1,5 +1,5 @@
 // What a document really is: its own bytes first, then what was declared, then its name.
-import { mimeOf, mimeOfName } from "../../util/mime.ts";
+import { mimeOf, mimeOfName } from "../../util/files/mime.ts";
 import { encrypted, unsupported } from "./fault.ts";
 import { entriesOf } from "./zip.ts";
 

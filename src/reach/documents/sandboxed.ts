@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { AppError } from "../../contract/errors.ts";
 import type { Sandbox, SandboxJob, SandboxResult } from "../sandbox/sandbox.ts";
-import { mimeOf } from "../../util/mime.ts";
+import { mimeOf } from "../../util/files/mime.ts";
 import type { DocumentInput, Documents, ReadDocument } from "./documents.ts";
 
 const MIB = 1_048_576;

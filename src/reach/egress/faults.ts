@@ -1,6 +1,6 @@
 // What can go wrong on the way out, in the words every caller knows.
 import { AppError } from "../../contract/errors.ts";
-import { quote } from "../../util/quote.ts";
+import { quote } from "../../util/text/quote.ts";
 import type { RuleSource } from "./egress.ts";
 
 export function blocked(url: string, why: string, rule: RuleSource, remedy: string): AppError {

@@ -11,7 +11,7 @@ import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts"
 import { freezeTool, type Tool } from "../../contract/tool.ts";
 import { pinOf } from "../upstream/definitions/definition.ts";
 import { openResilience, type Resilience } from "../upstream/resilience.ts";
-import { createMasker } from "../../util/masker.ts";
+import { createMasker } from "../../util/secrets/masker.ts";
 import { apiCaller } from "./call.ts";
 import { apiImporter, type ApiSource } from "./import.ts";
 

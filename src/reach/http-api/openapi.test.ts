@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PET_DOCUMENT, PET_DOCUMENT_YAML } from "../../../test/fixtures/pet-api.ts";
-import { schemaErrors, schemaFault } from "../../util/foreign-schema.ts";
+import { schemaErrors, schemaFault } from "../../util/schema/foreign-schema.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import { importOpenApi, type OpenApiOptions } from "./openapi.ts";
 

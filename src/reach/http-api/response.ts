@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../contract/call.ts";
 import type { EgressResponse } from "../egress/egress.ts";
 import { AppError } from "../../contract/errors.ts";
 import { UpstreamFault } from "../upstream/upstream.ts";
-import { JsonFault, parseStrict } from "../../util/json.ts";
+import { JsonFault, parseStrict } from "../../util/json/json.ts";
 import { mimeOf, textOf } from "../../util/web-answer.ts";
 import { isJson } from "./inputs.ts";
 import type { Operation } from "./operation.ts";

@@ -10,7 +10,7 @@ import {
   type WebhookRow,
 } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
-import { nearest } from "../../util/nearest.ts";
+import { nearest } from "../../util/text/nearest.ts";
 import type { Attempt } from "./attempt.ts";
 import { actionsOf, TEST_EVENT } from "./events.ts";
 import { testBody } from "./message.ts";

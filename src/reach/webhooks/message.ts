@@ -6,7 +6,7 @@ import {
   QUESTION_ACTIONS,
 } from "../../storage/events/announcements.ts";
 import type { Action, LogEvent } from "../../storage/store/store.ts";
-import { readEnd } from "../../util/bodies.ts";
+import { readEnd } from "../../util/record/event-bodies.ts";
 import { TEST_EVENT } from "./events.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Signing as Standard Webhooks ask (standardwebhooks.com): HMAC-SHA-256 over id, time and body, version v1.
 import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../storage/store/store.ts";
-import { createSealed, sealingKey } from "../../util/sealed.ts";
+import { createSealed, sealingKey } from "../../util/secrets/sealed.ts";
 
 export interface Secrets {
   /** For a row's id, as it is kept. */

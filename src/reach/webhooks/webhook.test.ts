@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isGenuine } from "../../../test/fixtures/webhook-receiver.ts";
 import { decideUrl } from "../egress/decide-url.ts";
 import type { Action, LogEvent, WebhookRow } from "../../storage/store/store.ts";
-import { createMasker } from "../../util/masker.ts";
+import { createMasker } from "../../util/secrets/masker.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { newWebhook } from "./admin.ts";
 import { actionsOf, matchesPattern, isSubscribed } from "./events.ts";

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { FieldFault } from "../../contract/errors.ts";
-import { nearest } from "../../util/nearest.ts";
+import { nearest } from "../../util/text/nearest.ts";
 
 const MAX_FAULTS = 10;
 

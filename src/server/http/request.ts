@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { Caller, Json } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { JsonFault, parseStrict } from "../../util/json.ts";
-import { LARGE } from "../../util/turns.ts";
+import { JsonFault, parseStrict } from "../../util/json/json.ts";
+import { LARGE } from "../../util/async/time-slices.ts";
 import type { Credentials } from "../../core/identity/index.ts";
 import type { Doors } from "../doors.ts";
 import { isOwnOrigin, sessionCookie } from "./origin.ts";

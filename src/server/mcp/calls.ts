@@ -13,7 +13,7 @@ import type {
   Outcome,
   Progress,
 } from "../../contract/call.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import type { TraceContext } from "../../util/trace.ts";
 import {
   comesBackTo,

@@ -12,7 +12,7 @@ import type {
   Progress,
 } from "../../contract/call.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
@@ -70,7 +70,7 @@ async function isSame(
     return hash("sha256", canonicalJson(args)) === argumentsCut.sha256;
   const asked =
     approvalId === null ? kept : (await doors.approvals.show(caller, approvalId)).arguments;
-  return sameText(asked, await doors.masker.valueInTurns(args));
+  return sameText(asked, await doors.masker.valueInSlices(args));
 }
 
 const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);

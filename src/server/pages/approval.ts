@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import type { ApprovalView } from "../../governance/approvals/approval.ts";
 import type { Caller, Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { visible } from "../../util/visible.ts";
+import { visible } from "../../util/text/visible.ts";
 import { iso } from "../api/shapes.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "../doors.ts";

@@ -3,7 +3,7 @@
 import { type Context, Hono } from "hono";
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { visible } from "../../util/visible.ts";
+import { visible } from "../../util/text/visible.ts";
 import { refusePage } from "./console.ts";
 import type { Doors } from "../doors.ts";
 import { html, type Html, layout, pageHeaders } from "./html.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Caller } from "../../contract/call.ts";
-import { JsonFault, parseStrict } from "../../util/json.ts";
+import { JsonFault, parseStrict } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { readLines } from "./lines.ts";
 import { ANSWER_MS } from "../mcp/calls.ts";

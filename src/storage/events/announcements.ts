@@ -1,7 +1,7 @@
 // Which events of the record concern whom, and what of them is told. Arguments and results never are.
 import type { Caller } from "../../contract/call.ts";
 import type { Action, LogEvent } from "../store/store.ts";
-import { readEnd } from "../../util/bodies.ts";
+import { readEnd } from "../../util/record/event-bodies.ts";
 
 /** For every listener of every tenant. */
 export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];

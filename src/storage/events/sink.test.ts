@@ -5,7 +5,7 @@ import { kafkaFault } from "./kafka-fault.ts";
 import { sinkSuite } from "./sink.suite.ts";
 import { openSink, sinkConfig } from "./sink.ts";
 import type { LedgerRow } from "../store/store.ts";
-import { ledgerHash, ledgerText, NO_HASH } from "../../util/ledger-line.ts";
+import { ledgerHash, ledgerText, NO_HASH } from "../../util/record/ledger-line.ts";
 
 sinkSuite("none", async () => ({ sink: await openSink("none"), received: null }));
 

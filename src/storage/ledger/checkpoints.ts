@@ -1,7 +1,7 @@
 // Makes checkpoints: after so many events, or so long after the first that none covers, or when somebody asks.
 import { AppError } from "../../contract/errors.ts";
 import type { Store } from "../store/store.ts";
-import { NO_HASH } from "../../util/ledger-line.ts";
+import { NO_HASH } from "../../util/record/ledger-line.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";
 import type { LedgerKey } from "./key.ts";
 import { checkpointText, lineHash, signLine, type NamedHead } from "./lines.ts";

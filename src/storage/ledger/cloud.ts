@@ -1,6 +1,6 @@
 // The same lines as CloudEvents 1.0: every fact is in its attributes, so that the ledger's own line can be made again.
 // Numbers beyond 31 bits are no integers of CloudEvents, so they stand as text.
-import { NO_HASH } from "../../util/ledger-line.ts";
+import { NO_HASH } from "../../util/record/ledger-line.ts";
 import { LineFault, parseLine, textOf, type ParsedLine } from "./parse.ts";
 
 interface CloudEvent {

@@ -2,7 +2,7 @@
 import { AppError } from "../../contract/errors.ts";
 import type { JsonObject } from "../../contract/call.ts";
 import type { Action, Store } from "../store/store.ts";
-import type { KeptFiles } from "../../util/kept-files.ts";
+import type { WatchedFiles } from "../../util/files/watched-files.ts";
 import { archive, type Archived, type ArchiveQuestion } from "./archive.ts";
 import { checkpointFile } from "./checkpoint-file.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -20,7 +20,7 @@ export interface LedgerPowers {
   readonly dataDir: string;
   readonly instanceId: string;
   /** Of the data directory: while one is lost, nothing is written into what lies in its place. */
-  readonly files?: Pick<KeptFiles, "look">;
+  readonly files?: Pick<WatchedFiles, "check">;
   readonly key: LedgerKey;
   readonly now: () => number;
   readonly settings: {
@@ -68,7 +68,7 @@ const READERS = 4;
 export function createLedger(powers: LedgerPowers): Ledger {
   const { store, dataDir, instanceId, key, now, settings, note, report } = powers;
   const assertKept = (): void => {
-    const lost = powers.files?.look();
+    const lost = powers.files?.check();
     if (lost) throw lost;
   };
   const file = checkpointFile(dataDir, assertKept);

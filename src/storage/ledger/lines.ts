@@ -1,6 +1,6 @@
 // The lines of the ledger besides its events: keys in one order, no blanks, the signature last. What is signed is the
 // line without it, as the hash of an event is over the event without it.
-import { ledgerHash, ledgerText, withHash } from "../../util/ledger-line.ts";
+import { ledgerHash, ledgerText, withHash } from "../../util/record/ledger-line.ts";
 import type { LedgerRow } from "../store/store.ts";
 import type { LedgerKey } from "./key.ts";
 

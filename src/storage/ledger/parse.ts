@@ -1,7 +1,7 @@
 // Reads the ledger's lines, strictly: what is read must be, byte for byte, what would be written.
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import { ledgerText, type LedgerEvent } from "../../util/ledger-line.ts";
+import { ledgerText, type LedgerEvent } from "../../util/record/ledger-line.ts";
 import {
   checkpointText,
   FORMATS,

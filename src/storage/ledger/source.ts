@@ -1,7 +1,7 @@
 // The whole log in order, wherever it lies: its beginning in files, the rest in the store.
 import { setImmediate as turn } from "node:timers/promises";
 import type { LedgerRow, Store } from "../store/store.ts";
-import type { LedgerEvent } from "../../util/ledger-line.ts";
+import type { LedgerEvent } from "../../util/record/ledger-line.ts";
 import { eventLine, type OldEvent } from "./lines.ts";
 import { parseLine } from "./parse.ts";
 import type { SegmentFiles } from "./segments.ts";

@@ -1,5 +1,5 @@
 // What is written of an event's body, and what history needs of it. Undefined stands for the usual value.
-import type { USUAL_END, USUAL_START } from "../../util/bodies.ts";
+import type { USUAL_END, USUAL_START } from "../../util/record/event-bodies.ts";
 import type { EndBody, StartBody } from "./store.ts";
 
 type LeftOut<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]?: T[P] | undefined };

@@ -1,6 +1,6 @@
 // The chain that the events of one group are linked to: one per tenant and writing server. Heads are read inside the
 // transaction that moves them, so no writer ever links to a head that another moved.
-import { ledgerHash, ledgerText, NO_HASH } from "../../util/ledger-line.ts";
+import { ledgerHash, ledgerText, NO_HASH } from "../../util/record/ledger-line.ts";
 import type { LogEvent } from "./store.ts";
 
 export interface Head {

@@ -1,7 +1,7 @@
 // Group commit: whatever queues up while one commit is under way becomes the next group. No timer, one call per group.
 // A writer that merges what has arrived may be given several groups ahead: it then works while new calls come in.
 import { AppError } from "../../contract/errors.ts";
-import { FILES_LOST_REMEDY, FilesLost, type KeptFiles } from "../../util/kept-files.ts";
+import { FILES_LOST_REMEDY, FilesLost, type WatchedFiles } from "../../util/files/watched-files.ts";
 import { assertStorable } from "./bind.ts";
 
 /** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
@@ -116,7 +116,7 @@ export function groups(
   pace: Pace = ONE_BY_ONE,
   onCommit: OnCommit = () => undefined,
   /** Nothing is acknowledged while one of them is lost: it may have been written where nobody can read it. */
-  files?: Pick<KeptFiles, "lost">,
+  files?: Pick<WatchedFiles, "lost">,
 ): Groups {
   let waiting: Group = { flat: [], resolve: [], reject: [] };
   /** Groups of the largest size, which go before the one that still grows. */

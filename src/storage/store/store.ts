@@ -11,8 +11,8 @@ import type {
 } from "../../contract/call.ts";
 import type { DocumentKind, DocumentState, DocumentVersion } from "../../contract/document.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { PackedGates } from "../../util/gates.ts";
-import type { KeptFiles } from "../../util/kept-files.ts";
+import type { PackedVerdicts } from "../../util/record/packed-verdicts.ts";
+import type { WatchedFiles } from "../../util/files/watched-files.ts";
 import type { EventFacts } from "./body.ts";
 import type {
   ApprovalHead,
@@ -165,7 +165,7 @@ export interface StartBody {
   readonly entry: string;
   readonly instanceId: string;
   /** As the log keeps them: `unpackGates` gives them back. */
-  readonly gates: PackedGates;
+  readonly gates: PackedVerdicts;
   /** Set when the call waits, or waited, for a person. */
   readonly approvalId: string | null;
   /** What it uses of the tenant's budget, counted when it starts (not when it is held). */
@@ -599,7 +599,7 @@ export interface StoreOptions {
   /** Told of each group of writes that became durable. */
   readonly onCommit?: (size: number, ms: number) => void;
   /** While one of these is lost nothing is acknowledged. The store adds its own. */
-  readonly files?: KeptFiles;
+  readonly files?: WatchedFiles;
 }
 
 /** For those who open a store beside a server, as tests and benchmarks do. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool, toolError } from "../../contract/tool.ts";
-import { bracedPart } from "../../util/said-json.ts";
+import { bracedPart } from "../../util/json/model-json.ts";
 
 const label = z.string().min(1).max(200);
 

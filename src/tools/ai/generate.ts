@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { schemaErrors, schemaFault } from "../../util/foreign-schema.ts";
+import { schemaErrors, schemaFault } from "../../util/schema/foreign-schema.ts";
 import type { Generated, ModelPower } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
-import { withoutFence } from "../../util/said-json.ts";
+import { withoutFence } from "../../util/json/model-json.ts";
 
 export default defineTool({
   name: "ai/generate",

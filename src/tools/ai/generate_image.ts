@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sizeOfPng } from "../../util/png.ts";
+import { sizeOfPng } from "./shared/png.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 const SIZES = ["1024x1024", "1792x1024", "1024x1792"] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { MAX_COMPARED_LINES } from "../../util/compare.ts";
-import { quote } from "../../util/quote.ts";
+import { MAX_COMPARED_LINES } from "../../util/computations/compare.ts";
+import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Edit, Edited } from "../../util/edits.ts";
-import { quote } from "../../util/quote.ts";
+import type { Edit, Edited } from "../../util/computations/edits.ts";
+import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { globFault } from "../../util/glob-fault.ts";
-import { globMatcher } from "../../util/glob.ts";
-import { quote } from "../../util/quote.ts";
+import { globFault } from "./shared/glob-fault.ts";
+import { globMatcher } from "../../util/files/glob.ts";
+import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_ENTRIES = 10_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { globMatcher } from "../../util/glob.ts";
+import { globMatcher } from "../../util/files/glob.ts";
 import type { FileStat } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 

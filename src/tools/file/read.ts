@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mimeOf } from "../../util/mime.ts";
+import { mimeOf } from "../../util/files/mime.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;

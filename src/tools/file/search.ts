@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { globFault } from "../../util/glob-fault.ts";
-import { quote } from "../../util/quote.ts";
+import { globFault } from "./shared/glob-fault.ts";
+import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_FILE_BYTES = 5_242_880;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { mimeOf, mimeOfName } from "../../util/mime.ts";
-import { textOf } from "../../util/text.ts";
+import { mimeOf, mimeOfName } from "../../util/files/mime.ts";
+import { textOf } from "../../util/text/text.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { textOf } from "../../util/text.ts";
+import { textOf } from "../../util/text/text.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_CONTENT = 10_485_760;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { programNotes, programOutput } from "../../util/program-output.ts";
-import { quote } from "../../util/quote.ts";
+import { programNotes, programOutput } from "./shared/program-output.ts";
+import { quote } from "../../util/text/quote.ts";
 import { splitCommand } from "../../util/shell-words.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { git } from "../../../test/fixtures/project.ts";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import { readStatus } from "../../util/git-report.ts";
+import { readStatus } from "../../util/computations/git-report.ts";
 import tool from "./git_status.ts";
 import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { cutToBytes } from "../../util/lines.ts";
-import { quote } from "../../util/quote.ts";
+import { cutToBytes } from "../../util/text/lines.ts";
+import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_DIFF_BYTES = 200_000;

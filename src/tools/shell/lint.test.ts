@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import { readLint } from "../../util/lint-report.ts";
+import { readLint } from "../../util/computations/lint-report.ts";
 import lint from "./lint.ts";
 import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { cutToBytes } from "../../util/lines.ts";
-import type { LinterName } from "../../util/lint-report.ts";
-import { quote } from "../../util/quote.ts";
+import { cutToBytes } from "../../util/text/lines.ts";
+import type { LinterName } from "../../util/computations/lint-report.ts";
+import { quote } from "../../util/text/quote.ts";
 import type { ToolPowers } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 

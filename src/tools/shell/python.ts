@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { programNotes, programOutput } from "../../util/program-output.ts";
+import { programNotes, programOutput } from "./shared/program-output.ts";
 import type { ToolPowers } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 

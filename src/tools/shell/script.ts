@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { programNotes, programOutput } from "../../util/program-output.ts";
+import { programNotes, programOutput } from "./shared/program-output.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const PROGRAMS = { sh: "sh", bash: "bash", node: "node", python: "python3" } as const;

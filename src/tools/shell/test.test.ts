@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBench, type Bench } from "../../../test/fixtures/tool-bench.ts";
-import { readTests } from "../../util/test-report.ts";
+import { readTests } from "../../util/computations/test-report.ts";
 import tool from "./test.ts";
 import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { cutToBytes } from "../../util/lines.ts";
-import { quote } from "../../util/quote.ts";
-import type { RunnerName } from "../../util/test-report.ts";
+import { cutToBytes } from "../../util/text/lines.ts";
+import { quote } from "../../util/text/quote.ts";
+import type { RunnerName } from "../../util/computations/test-report.ts";
 import type { ToolPowers } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 

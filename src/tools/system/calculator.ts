@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { evaluate, FUNCTION_NAMES } from "../../util/expression.ts";
-import { ArithmeticFault, type ArithmeticReason } from "../../util/rational.ts";
+import { evaluate, FUNCTION_NAMES } from "./shared/expression.ts";
+import { ArithmeticFault, type ArithmeticReason } from "./shared/rational.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const OPERATORS = { add: "+", sub: "-", mul: "*", div: "/", mod: "%", pow: "^" } as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
-import { passedOn } from "../../util/passed-on.ts";
+import { innerResult } from "./shared/inner-result.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({
@@ -44,7 +44,7 @@ export default defineTool({
       ...metadata,
     });
     context.note({ innerExecutionId: outcome.executionId });
-    const told = passedOn(outcome);
+    const told = innerResult(outcome);
     if (told.fault === null) return told.output;
     const { reason, message, ...rest } = told.fault;
     throw toolError(reason, message, { ...rest, partial: told.partial });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isSecretName, MASK } from "../../util/mask.ts";
+import { isSecretName, MASK } from "../../util/secrets/mask.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { plainly } from "../../util/passed-on.ts";
+import { plainInnerResult } from "./shared/inner-result.ts";
 import { CATEGORIES, defineTool } from "../../contract/tool.ts";
 
 const found = z.strictObject({
@@ -56,7 +56,7 @@ export default defineTool({
         const outcome = await engine.relay({ name, arguments: given, signal });
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
-        const told = plainly(outcome);
+        const told = plainInnerResult(outcome);
         if (told.fault === null) return { value: told.output };
         const soFar = told.partial === null ? {} : { result: told.partial };
         return { fault: { ...told.fault, executionId, ...soFar } as unknown as JsonObject };

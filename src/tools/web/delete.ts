@@ -7,7 +7,7 @@ import {
   queryInput,
   redirectInputs,
   urlInput,
-} from "../../util/web-shapes.ts";
+} from "./shared/request-shapes.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({

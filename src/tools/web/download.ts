@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { notesOf } from "../../util/web-answer.ts";
-import { headersInput, redirectInputs, urlInput } from "../../util/web-shapes.ts";
+import { headersInput, redirectInputs, urlInput } from "./shared/request-shapes.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 104_857_600;

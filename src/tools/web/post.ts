@@ -7,7 +7,7 @@ import {
   maxBytesInput,
   redirectInputs,
   urlInput,
-} from "../../util/web-shapes.ts";
+} from "./shared/request-shapes.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({

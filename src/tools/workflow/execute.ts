@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
-import { runStatus, stepShape, stepView } from "../../util/run-shape.ts";
+import { runStatus, stepShape, stepView } from "./shared/run-shape.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({

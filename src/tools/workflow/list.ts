@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runStatus } from "../../util/run-shape.ts";
+import { runStatus } from "./shared/run-shape.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { pendingApproval, runStatus, stepShape, stepView } from "../../util/run-shape.ts";
+import { pendingApproval, runStatus, stepShape, stepView } from "./shared/run-shape.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 export default defineTool({

@@ -1,7 +1,7 @@
 // The parts of an interpreted schema: checks over values, and what one run over a value carries along.
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { canonicalJson } from "../json.ts";
-import type { LinearPattern } from "../linear-pattern.ts";
+import { canonicalJson } from "../json/json.ts";
+import type { LinearPattern } from "./linear-pattern.ts";
 
 /** A place where a value does not fit, in the words that ajv uses. */
 export interface Misfit {

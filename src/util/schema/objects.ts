@@ -1,6 +1,6 @@
 // Keywords about objects and lists.
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { linearPattern, type LinearPattern } from "../linear-pattern.ts";
+import { linearPattern, type LinearPattern } from "./linear-pattern.ts";
 import {
   inPlace,
   isList,

@@ -1,7 +1,7 @@
 // Keywords about a value by itself: its type, its choices, numbers and texts.
 import type { Json } from "../../contract/call.ts";
-import { canonicalJson } from "../json.ts";
-import { linearPattern } from "../linear-pattern.ts";
+import { canonicalJson } from "../json/json.ts";
+import { linearPattern } from "./linear-pattern.ts";
 import {
   isList,
   misfit,

@@ -1,6 +1,6 @@
 // Passwords on command lines: `mysql -pSECRET`, `sshpass -p SECRET`, `curl -u user:SECRET`. What an option means depends on
 // the program: `-p` is a password of one, a port of another and a way to make folders of a third.
-import { isPlaceholder, looksMade } from "./look.ts";
+import { isPlaceholder, looksMade } from "./appearance.ts";
 import { see, seenTo, matchAt, type Detector, type Found } from "./scan.ts";
 
 export interface Program {

@@ -6,7 +6,7 @@ import {
   looksGrouped,
   looksLikeCode,
   looksMade,
-} from "./look.ts";
+} from "./appearance.ts";
 import { see, seenTo, matchAt, type Detector, type Found, type Span } from "./scan.ts";
 import { afterQuote, lineAt, untilTag, valueAt, wholeLineAt, wordAt } from "./values.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, JsonObject } from "../../../src/contract/call.ts";
-import { foreignSchema } from "../../../src/util/foreign-schema.ts";
+import { foreignSchema } from "../../../src/util/schema/foreign-schema.ts";
 import { openCount, type Probe } from "../figure.ts";
 import { NotRun } from "../results.ts";
 

@@ -1,6 +1,6 @@
 // The thread that computes: the server must go on meanwhile, and can end it.
 import { parentPort } from "node:worker_threads";
-import { COMPUTATIONS, type ComputationName } from "../../../util/computations.ts";
+import { COMPUTATIONS, type ComputationName } from "../../../util/computations/computations.ts";
 
 export interface Computation {
   readonly name: ComputationName;

@@ -2,7 +2,7 @@
 import type { Call } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { ComputePower } from "../../../contract/powers/compute.ts";
-import { COMPUTATIONS, type ComputationName } from "../../../util/computations.ts";
+import { COMPUTATIONS, type ComputationName } from "../../../util/computations/computations.ts";
 import { beside, openThreads, ThreadOverflow } from "../threads.ts";
 import type { Computation } from "./compute-thread.ts";
 

@@ -3,9 +3,9 @@ import type { Call } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Connection, Databases, Limits } from "../../../reach/databases/database.ts";
 import type { DatabasePower } from "../../../contract/powers/database.ts";
-import { globMatcher } from "../../../util/glob.ts";
-import { nearest } from "../../../util/nearest.ts";
-import { quote } from "../../../util/quote.ts";
+import { globMatcher } from "../../../util/files/glob.ts";
+import { nearest } from "../../../util/text/nearest.ts";
+import { quote } from "../../../util/text/quote.ts";
 
 export interface DatabaseSettings {
   readonly databases: Databases;

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { wordsOf } from "../../../util/words.ts";
+import { wordsOf } from "../../../util/text/words.ts";
 
 export interface Section {
   /** File and heading: `approvals.md#who-decides`. */

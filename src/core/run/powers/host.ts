@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Call } from "../../../contract/call.ts";
 import type { FileRules } from "../../../governance/rules/governance.ts";
 import type { HostPower } from "../../../contract/powers/host.ts";
-import { createOnce } from "../../../util/once.ts";
+import { createCoalescer } from "../../../util/async/coalesce.ts";
 import { diskOf, machineMetrics } from "./host/figures.ts";
 import { gpuFigures } from "./host/gpu.ts";
 import { systemLog, withinQuery, type LogRing } from "./host/logs.ts";
@@ -32,9 +32,9 @@ export interface HostSettings {
 
 export const hostPower = (p: HostSettings) => {
   const machine = p.machine ?? thisMachine();
-  const once = createOnce();
+  const once = createCoalescer();
   // Nobody's signal: whoever gives up must not end it for those who share it.
-  const gpu = () => once.do("gpu", () => gpuFigures(machine, NEVER));
+  const gpu = () => once.run("gpu", () => gpuFigures(machine, NEVER));
   return (call: Call, signal: AbortSignal): HostPower => ({
     info: () => ({
       name: p.name,

@@ -10,7 +10,7 @@ import type { Sandbox, SandboxMount, SandboxResult } from "../../../reach/sandbo
 import type { FilesPower } from "../../../contract/powers/files.ts";
 import type { ProcessJob, ProcessPower, ProcessResult } from "../../../contract/powers/process.ts";
 import type { SandboxProfile, Tool } from "../../../contract/tool.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import { release } from "../../../util/release.ts";
 import type { Packages } from "./process/packages.ts";
 import { textOf, whole, withNote } from "./process/output.ts";

@@ -3,7 +3,7 @@ import type { Call, Json } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Store } from "../../../storage/store/store.ts";
 import type { StorePower } from "../../../contract/powers/store.ts";
-import { parseTextQuery, snippetOf, textOfJson } from "../../../util/words.ts";
+import { parseTextQuery, snippetOf, textOfJson } from "../../../util/text/words.ts";
 import { untilAborted } from "../aborted.ts";
 import type { Documentation } from "./documentation.ts";
 

@@ -1,7 +1,7 @@
 // Judges every program that a command would start: by the file its name leads to, its options, operands and redirections.
 import { basename, isAbsolute, join } from "node:path";
 import type { Json } from "../../../contract/call.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import type { Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import { unexplained } from "./grammar.ts";

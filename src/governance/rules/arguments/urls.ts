@@ -4,7 +4,7 @@ import type { EgressRules } from "../../../reach/egress/egress.ts";
 import { hostMatches } from "../../../reach/egress/hosts.ts";
 import { decideUrl as decide } from "../../../reach/egress/decide-url.ts";
 import type { Effects, Touch } from "../../../contract/tool.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import type { HostOverride, HostRules } from "../files/hosts.ts";
 import { asked, denied, type Judging } from "./finding.ts";
 

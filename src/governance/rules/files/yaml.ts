@@ -1,6 +1,6 @@
 // Reads YAML and keeps the place of everything, so that a fault says file, line and column, and a rule where it is written.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from "yaml";
-import { nearest } from "../../../util/nearest.ts";
+import { nearest } from "../../../util/text/nearest.ts";
 import type { DocumentFault, RuleSource } from "../governance.ts";
 
 const MAX_CHARS = 1_048_576;

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Caller, Json, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Action, ServerRow, ServerTransport, Store } from "../../../storage/store/store.ts";
-import { canonicalJson } from "../../../util/json.ts";
+import { canonicalJson } from "../../../util/json/json.ts";
 import type { ServerConfig } from "../config.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
 import { readTransport, readSettings, type ResolveProgram } from "./input.ts";

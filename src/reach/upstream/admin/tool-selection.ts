@@ -7,7 +7,7 @@ import type {
   ServerToolVersion,
   Store,
 } from "../../../storage/store/store.ts";
-import { nearest } from "../../../util/nearest.ts";
+import { nearest } from "../../../util/text/nearest.ts";
 
 /** A prefix of a pin must be at least so long. */
 export const MIN_PIN = 8;

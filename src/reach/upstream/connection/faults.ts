@@ -1,7 +1,7 @@
 // Whatever the way to a server throws, as an UpstreamFault that says truthfully whether the request had been sent.
 import { AppError } from "../../../contract/errors.ts";
 import type { Json, JsonObject } from "../../../contract/call.ts";
-import { JsonFault } from "../../../util/json.ts";
+import { JsonFault } from "../../../util/json/json.ts";
 import { UpstreamFault, type FaultKind } from "../upstream.ts";
 
 /** Reasons of the guard that mean: no connection came about. */

@@ -135,7 +135,7 @@ test("T49: at rest it is sealed for its row: copied elsewhere it does not open",
   await house.credentials.put(row, "ann", "TOKEN", SECRET);
   for (const file of readdirSync(house.folder))
     expect(readFileSync(join(house.folder, file)).includes(SECRET)).toBe(false);
-  expect(house.masker.told(`it is ${SECRET}`)).not.toContain(SECRET);
+  expect(house.masker.shownText(`it is ${SECRET}`)).not.toContain(SECRET);
   const stored = await house.store.credentials.get("api", "ann", "TOKEN");
   if (stored === null) throw new Error("it is not there");
   const copies = [{ userId: "ben" }, { name: "TOKEN2" }, { server: "other" }] as const;

@@ -1,7 +1,7 @@
 // Secrets that somebody wrote in plain where a reference belongs: they are taken out before anything is stored.
-import { isPlaceholder } from "../../../util/secrets/look.ts";
-import { isSecretField, isSecretName } from "../../../util/mask.ts";
-import { findSecrets } from "../../../util/redact.ts";
+import { isPlaceholder } from "../../../util/secrets/appearance.ts";
+import { isSecretField, isSecretName } from "../../../util/secrets/mask.ts";
+import { findSecrets } from "../../../util/secrets/redact.ts";
 
 export interface WithoutSecrets {
   readonly texts: Readonly<Record<string, string>>;

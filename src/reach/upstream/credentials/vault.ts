@@ -1,13 +1,13 @@
 // Secrets of servers as rows: sealed for their row, readable by this server only, known to the masker before anybody has them.
 import type { CredentialRow, ServerRow, UpstreamStore } from "../../../storage/store/store.ts";
 import { AppError } from "../../../contract/errors.ts";
-import type { Masker } from "../../../util/masker.ts";
-import { createSealed, sealingKey } from "../../../util/sealed.ts";
+import type { Masker } from "../../../util/secrets/masker.ts";
+import { createSealed, sealingKey } from "../../../util/secrets/sealed.ts";
 
 export interface VaultPowers {
   readonly store: Pick<UpstreamStore, "credentials">;
   readonly serverSecret: string;
-  readonly masker: Pick<Masker, "know" | "knowPassing">;
+  readonly masker: Pick<Masker, "know" | "knowTemporary">;
   readonly now: () => number;
 }
 
@@ -41,7 +41,7 @@ export function createVault({ store, serverSecret, masker, now }: VaultPowers): 
   /** What an authorization gave is replaced by the hour. */
   const know = (value: string, secretsIn: SecretsIn | undefined): void => {
     if (secretsIn === undefined) masker.know(value);
-    else for (const secret of secretsIn(value)) masker.knowPassing(secret);
+    else for (const secret of secretsIn(value)) masker.knowTemporary(secret);
   };
   return {
     async get(owner, name, secretsIn) {

@@ -1,7 +1,7 @@
 // How large and how strange a definition may be before it is not taken at all.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
-import { schemaFault } from "../../../util/foreign-schema.ts";
+import { schemaFault } from "../../../util/schema/foreign-schema.ts";
 
 const MAX_DESCRIPTION = 10_000;
 const MAX_TITLE = 500;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
-import { canonicalJson } from "../../../util/json.ts";
+import { canonicalJson } from "../../../util/json/json.ts";
 import { reveal } from "../scan/hidden.ts";
 
 /** Of the JSON as a whole; nothing deeper is walked through, hashed or kept. */

@@ -1,7 +1,7 @@
 // What a server changed about a capability, line by line, for whoever has to agree again.
 import type { Json } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
-import { unifiedDiff } from "../../../util/unified-diff.ts";
+import { unifiedDiff } from "../../../util/text/unified-diff.ts";
 import { reveal } from "../scan/hidden.ts";
 
 const MAX_LINES = 1_000;

@@ -12,7 +12,7 @@ import type {
 } from "../../../storage/store/store.ts";
 import type { Registry } from "../../../tools/registry.ts";
 import type { Tool } from "../../../contract/tool.ts";
-import { canonicalJson } from "../../../util/json.ts";
+import { canonicalJson } from "../../../util/json/json.ts";
 import { TakenNames } from "./names.ts";
 import { assessAbsence, assessOffer, refusedName } from "./assess.ts";
 import { createUpstreamTool } from "./upstream-tool.ts";

@@ -1,7 +1,7 @@
 // The fast call: one POST to a server of the modern era, without the SDK. What it cannot carry it hands back undone.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { Pooled, PooledFlow, PooledSink } from "../../egress/egress.ts";
-import { parseStrict } from "../../../util/json.ts";
+import { parseStrict } from "../../../util/json/json.ts";
 import { Deadline } from "../connection/deadline.ts";
 import {
   toUpstreamFault,

@@ -4,7 +4,7 @@ import type { FetchLike, Transport } from "@modelcontextprotocol/client";
 import type { Egress, Pooled } from "../../egress/egress.ts";
 import { rulesForServer } from "../../egress/operator.ts";
 import type { ServerRow, ServerTransport } from "../../../storage/store/store.ts";
-import { parseStrict } from "../../../util/json.ts";
+import { parseStrict } from "../../../util/json/json.ts";
 import { toUpstreamFault, invalidResponse, responseTooLarge } from "../connection/faults.ts";
 import { REQUEST_MARK } from "../connection/wire.ts";
 import { eventReader } from "./events.ts";

@@ -1,7 +1,7 @@
 // T16: what a server says besides its answer is treated like the answer.
 import { expect, test } from "vitest";
 import type { Call, InputQuestions, JsonObject, Progress } from "../../../contract/call.ts";
-import { createMasker } from "../../../util/masker.ts";
+import { createMasker } from "../../../util/secrets/masker.ts";
 import { sideMessageOptions } from "./side-messages.ts";
 
 const SECRET = "sk-live-0123456789abcdefghij";

@@ -1,7 +1,7 @@
 // Discovery returns addresses chosen by a foreign server: only those that may be requested are accepted.
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 
 const ENDPOINTS = [
   "issuer",

@@ -3,7 +3,7 @@ import type { AuthOptions, OAuthClientProvider } from "@modelcontextprotocol/cli
 import { AppError } from "../../../contract/errors.ts";
 import type { Egress } from "../../egress/egress.ts";
 import { rulesForServer } from "../../egress/operator.ts";
-import { visible } from "../../../util/visible.ts";
+import { visible } from "../../../util/text/visible.ts";
 import { assertWebAddress } from "./endpoints.ts";
 
 export interface FlowPowers {

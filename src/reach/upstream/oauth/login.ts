@@ -3,7 +3,7 @@
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
-import { createSealed, sealingKey } from "../../../util/sealed.ts";
+import { createSealed, sealingKey } from "../../../util/secrets/sealed.ts";
 import type { Owner } from "../credentials/vault.ts";
 import { assertWebAddress, refused } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";

@@ -93,7 +93,7 @@ describe("a login at an upstream server", { timeout: LIMIT_MS }, () => {
     expect(token.length).toBeGreaterThan(20);
     expect(filesWith(house.folder, token)).toEqual([]);
     expect(filesWith(house.folder, "oauth ")).not.toEqual([]);
-    expect(house.masker.told(`it said ${token}`)).not.toContain(token);
+    expect(house.masker.shownText(`it said ${token}`)).not.toContain(token);
     expect(await whoami("bob", house.again())).toBe("alice");
   });
 

@@ -1,5 +1,5 @@
 // Characters that hide: which they are, and how they are written out for somebody who has to agree.
-import { visible } from "../../../util/visible.ts";
+import { visible } from "../../../util/text/visible.ts";
 
 /** Selects a form of the character before it; behind an emoji it is ordinary. */
 export const VARIATION = /[\u180b-\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;

@@ -1,7 +1,7 @@
 // One line of a program as a message, or why it is none. Read as strictly as what comes in by the front door.
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../contract/call.ts";
-import { JsonFault, parseStrict } from "../../../util/json.ts";
+import { JsonFault, parseStrict } from "../../../util/json/json.ts";
 
 export type RequestId = string | number;
 

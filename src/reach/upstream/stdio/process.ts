@@ -6,7 +6,7 @@ import type { Egress } from "../../egress/egress.ts";
 import { rulesForHosts } from "../../egress/operator.ts";
 import type { Sandbox, SandboxLimits, SandboxMount } from "../../sandbox/sandbox.ts";
 import type { ServerRow, ServerTransport } from "../../../storage/store/store.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import { ownFolder, unreachable, type User } from "./folder.ts";
 import type { Credential } from "../upstream.ts";
 

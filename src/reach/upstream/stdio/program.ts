@@ -4,7 +4,7 @@ import { access, open, readFile, realpath, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerTransport } from "../../../storage/store/store.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import { foldersFor } from "./program-folders.ts";
 
 type Stdio = Extract<ServerTransport, { kind: "stdio" }>;

@@ -1,6 +1,6 @@
 // The lines a program writes to stderr, for the log tail: cut, limited in number, and without its credentials.
 import type { Readable } from "node:stream";
-import { visible } from "../../../util/visible.ts";
+import { visible } from "../../../util/text/visible.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";
 import { createLines } from "./lines.ts";
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { homedir, tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../contract/errors.ts";
-import { quote } from "../../../util/quote.ts";
+import { quote } from "../../../util/text/quote.ts";
 import type { Program } from "./process.ts";
 
 /** From the polite signal to the other. */

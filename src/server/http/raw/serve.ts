@@ -2,8 +2,8 @@
 // the same end by the same checks and says it; so nothing is refused here.
 import type { Caller } from "../../../contract/call.ts";
 import { NO_REQUEST_SPAN } from "../../../telemetry/tracing.ts";
-import { parseStrict } from "../../../util/json.ts";
-import { LARGE } from "../../../util/turns.ts";
+import { parseStrict } from "../../../util/json/json.ts";
+import { LARGE } from "../../../util/async/time-slices.ts";
 import { counted } from "../counted.ts";
 import type { Doors } from "../../doors.ts";
 import type { Guard } from "../guard.ts";

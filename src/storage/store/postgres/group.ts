@@ -1,5 +1,5 @@
 // One group of the log as the arguments of `append_group`, the procedure that writes it (migrations/013-append.ts).
-import { ledgerParts } from "../../../util/ledger-line.ts";
+import { ledgerParts } from "../../../util/record/ledger-line.ts";
 import { bucketOf } from "../buckets.ts";
 import type { Flat } from "../group.ts";
 import { readItems } from "../message.ts";

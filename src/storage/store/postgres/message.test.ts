@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ledgerParts, ledgerText } from "../../../util/ledger-line.ts";
+import { ledgerParts, ledgerText } from "../../../util/record/ledger-line.ts";
 import { inOneMessage } from "./message.ts";
 
 test("values become quoted literals, whatever they hold", () => {

@@ -2,8 +2,8 @@
 import { sql, type SelectQueryBuilder } from "kysely";
 import type { CancelReason, Status } from "../../../contract/call.ts";
 import type { Database } from "../database.ts";
-import { unpackGates } from "../../../util/gates.ts";
-import { readEnd, readStart } from "../../../util/bodies.ts";
+import { unpackVerdicts } from "../../../util/record/packed-verdicts.ts";
+import { readEnd, readStart } from "../../../util/record/event-bodies.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, RowKey, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable, Tables } from "../tables/tables.ts";
 import { figures, stats, usage } from "./figures.ts";
@@ -157,7 +157,7 @@ function toRecord(row: RecordRow): AuditedRecord {
     ...pick(start),
     ...(start.audit === undefined
       ? {}
-      : { audit: { ...start.audit, gates: unpackGates(start.audit.gates) } }),
+      : { audit: { ...start.audit, gates: unpackVerdicts(start.audit.gates) } }),
     id: row.id,
     status: row.status,
     endTime: end?.endTime ?? null,
@@ -206,7 +206,7 @@ function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, 
     runner,
     entry,
     instanceId,
-    gates: unpackGates(gates),
+    gates: unpackVerdicts(gates),
     approvalId,
     budget,
     reserved,

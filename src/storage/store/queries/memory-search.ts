@@ -1,7 +1,7 @@
 // Finding, listing and forgetting notes. Only the full-text match itself is said differently per database.
 import { sql, type SqlBool } from "kysely";
 import type { Json } from "../../../contract/call.ts";
-import type { Term, TextQuery } from "../../../util/words.ts";
+import type { Term, TextQuery } from "../../../util/text/words.ts";
 import type { Database } from "../database.ts";
 import type { MemoryFilter, MemoryQueries } from "../store.ts";
 

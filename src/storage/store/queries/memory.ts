@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Json } from "../../../contract/call.ts";
 import type { Database } from "../database.ts";
-import { textOfJson, wordsOf } from "../../../util/words.ts";
+import { textOfJson, wordsOf } from "../../../util/text/words.ts";
 import type { Store } from "../store.ts";
 import { memorySearch } from "./memory-search.ts";
 

@@ -3,7 +3,7 @@
 import type { Json, JsonObject, Mandate } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
 import type { Risk } from "../../../contract/tool.ts";
-import type { TextQuery } from "../../../util/words.ts";
+import type { TextQuery } from "../../../util/text/words.ts";
 
 export interface MemoryRow {
   readonly key: string;

@@ -12,7 +12,7 @@ import { migrationsFor, pending, type Applied } from "../migrations/index.ts";
 import { queries } from "../queries/index.ts";
 import { rebuilding, type Step } from "../rebuild.ts";
 import { HistoryBehind, NO_INSTANCE, type Store, type StoreOptions } from "../store.ts";
-import { keptFiles } from "../../../util/kept-files.ts";
+import { createWatchedFiles } from "../../../util/files/watched-files.ts";
 import type { Tables } from "../tables/tables.ts";
 import { readsHistory } from "./write-group.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
@@ -25,7 +25,7 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
   const file = resolve(options.dataDir, name);
   const reader = openReader(file);
   const instanceId = options.instanceId ?? NO_INSTANCE;
-  const files = options.files ?? keptFiles();
+  const files = options.files ?? createWatchedFiles();
   const own = [file, ...SIDE_FILES.map((end) => `${file}${end}`)];
   for (const one of own) files.add(one);
   const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit, files);

@@ -13,7 +13,7 @@ import {
   type Settled,
 } from "../group.ts";
 import { appender, putBatch, putStep, type Statement } from "../message.ts";
-import type { KeptFiles } from "../../../util/kept-files.ts";
+import type { WatchedFiles } from "../../../util/files/watched-files.ts";
 import type { StepName } from "./rebuild.ts";
 import type { Store } from "../store.ts";
 
@@ -63,7 +63,7 @@ interface InFlight {
 export function openWriter(
   spawn: () => Worker,
   onCommit?: OnCommit,
-  files?: Pick<KeptFiles, "lost">,
+  files?: Pick<WatchedFiles, "lost">,
 ): Writer {
   let worker: Worker | null = null;
   // In the order they were sent, which is the order of the answers.

@@ -1,6 +1,6 @@
 // The chain of the log, and those who follow it: part of the store's suite.
 import { describe, expect, test } from "vitest";
-import { ledgerHash, ledgerText, NO_HASH } from "../../../util/ledger-line.ts";
+import { ledgerHash, ledgerText, NO_HASH } from "../../../util/record/ledger-line.ts";
 import { atOnce, ended, finish, started, T0 } from "./samples.suite.ts";
 import type { LedgerRow, Store } from "../store.ts";
 

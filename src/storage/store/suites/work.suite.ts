@@ -1,7 +1,7 @@
 // Notes, workflows, runs, schedules, plans, agents, questions: part of the store's suite.
 import { describe, expect, test } from "vitest";
 import type { Json, Mandate } from "../../../contract/call.ts";
-import { parseTextQuery, type TextQuery } from "../../../util/words.ts";
+import { parseTextQuery, type TextQuery } from "../../../util/text/words.ts";
 import { atOnce, T0 } from "./samples.suite.ts";
 import {
   AlreadyExists,

@@ -1,6 +1,6 @@
 // What can go wrong with a path, in the words a caller gets.
 import { AppError } from "../../../../contract/errors.ts";
-import { quote } from "../../../../util/quote.ts";
+import { quote } from "../../../../util/text/quote.ts";
 
 export function failed(reason: string, given: string, message: string, remedy: string): AppError {
   return new AppError("EXECUTION_FAILED", reason, `path ${quote(given)}: ${message}`, { remedy });

@@ -1,7 +1,7 @@
 // The .gitignore files that count for a walk: those above its start, and those in the folders it comes through.
 import { open } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { ignoreRules } from "../../../../util/ignore.ts";
+import { ignoreRules } from "./gitignore-rules.ts";
 import { FOLDER_FLAGS, pathOf, READ_FLAGS } from "./descriptor.ts";
 import { withOpened, type Scene } from "./place.ts";
 

@@ -3,7 +3,7 @@ import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Located } from "../../../../governance/rules/governance.ts";
 import type { FilesPower, FileStat } from "../../../../contract/powers/files.ts";
-import { mainThread } from "../../../../util/turns.ts";
+import { mainThread } from "../../../../util/async/time-slices.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { ignoreAbove, ignoreIn, type IgnoreLayer } from "./ignore.ts";
 import { locate, withOpened, type Scene } from "./place.ts";

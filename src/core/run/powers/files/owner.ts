@@ -2,7 +2,7 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { AppError } from "../../../../contract/errors.ts";
-import { quote } from "../../../../util/quote.ts";
+import { quote } from "../../../../util/text/quote.ts";
 
 /** What a server running as root makes in somebody's folder is theirs. */
 export async function giveToOwner(handle: FileHandle, like: BigIntStats): Promise<void> {

@@ -3,7 +3,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
-import { quote } from "../../../../util/quote.ts";
+import { quote } from "../../../../util/text/quote.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { failed } from "./fault.ts";
 import type { Scene } from "./place.ts";

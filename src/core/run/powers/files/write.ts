@@ -5,7 +5,7 @@ import type { BigIntStats } from "node:fs";
 import { link, open, rename, unlink, type FileHandle } from "node:fs/promises";
 import { AppError } from "../../../../contract/errors.ts";
 import type { FilesPower, Written } from "../../../../contract/powers/files.ts";
-import { quote } from "../../../../util/quote.ts";
+import { quote } from "../../../../util/text/quote.ts";
 import { CREATE_FLAGS, READ_FLAGS } from "./descriptor.ts";
 import { changed, conflict, forbidden, sizeExceeded } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";

@@ -3,7 +3,7 @@
 import { lstat, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
-import { isGitName, isRepository } from "../../../../util/git-names.ts";
+import { isGitName, isRepository } from "../../../../util/files/git-names.ts";
 import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
 import { JOURNAL, type Staging } from "./workspace.ts";
 

@@ -8,7 +8,7 @@ import {
   makesRepository,
   REPOSITORY_PARTS,
   repositoryPart,
-} from "../../../../util/git-names.ts";
+} from "../../../../util/files/git-names.ts";
 import { FOLDER_FLAGS, pathOf } from "./tree.ts";
 
 /** Each level keeps a folder open. What lies deeper after a run is brought up and gone through from there. */
