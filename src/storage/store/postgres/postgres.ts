@@ -107,7 +107,7 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
       }
     },
     async ping() {
-      const lost = options.files?.look();
+      const lost = options.files?.check();
       if (lost) throw lost;
       await pool.query(LOOK);
       await log.probe();

@@ -57,7 +57,7 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     // One process owns the data directory.
     alone: (start) => start(),
     async ping() {
-      const lost = files.look();
+      const lost = files.check();
       if (lost) throw lost;
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
