@@ -71,7 +71,7 @@ function webhooksFor(
     ids,
     now,
     note,
-    masked: masker.told,
+    masked: masker.shownText,
     report: (message, fields) => log.warn(fields, message),
     linkTo: (id) => `${settings.baseUrl}/a/${id}`,
     presented: (id) => store.approvals.presented([id], now()),
