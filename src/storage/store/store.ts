@@ -164,7 +164,7 @@ export interface StartBody {
   readonly runner: string | null;
   readonly entry: string;
   readonly instanceId: string;
-  /** As the log keeps them: `unpackGates` gives them back. */
+  /** As the log keeps them: `unpackVerdicts` gives them back. */
   readonly gates: PackedVerdicts;
   /** Set when the call waits, or waited, for a person. */
   readonly approvalId: string | null;
