@@ -240,8 +240,8 @@ test("of an answer only a short, readable, masked beginning is kept", async () =
     throw new Error("reset");
   }
   const token = `ghp_${"a1B2".repeat(9)}`;
-  const { told } = createMasker({ key: Buffer.alloc(32) });
-  const text = await excerptOf(body("bad\r\n\u0007 token ", token, " x".repeat(500)), told);
+  const { shownText } = createMasker({ key: Buffer.alloc(32) });
+  const text = await excerptOf(body("bad\r\n\u0007 token ", token, " x".repeat(500)), shownText);
   expect(text).toMatch(/^bad token \[masked\] x x/);
   expect(text?.length).toBe(200);
   expect(await excerptOf(broken(), told)).toBe("half");
