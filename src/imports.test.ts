@@ -69,8 +69,7 @@ const DIRECTION: Record<string, Rule> = {
   "state/": { may: BASE },
   "telemetry/": { may: BASE },
   "relation/": { may: [...BASE, "store/store.ts"], types: ["governance/governance.ts"] },
-  "policy/": { may: [...BASE, "policy/rego/"], types: ["governance/governance.ts"] },
-  "policy/rego/": {},
+  "policy/": { may: BASE, types: ["governance/governance.ts"] },
   "tools/powers.ts": { types: ["call.ts", "tools/powers/"] },
   "tools/powers/": { types: ["call.ts", "errors.ts", "util/computations.ts"] },
   "tools/index.ts": { may: ["tools/"], types: ["tools/tool.ts"] },
@@ -109,6 +108,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "@modelcontextprotocol/node": { owners: ["entry/mcp/sdk.ts"] },
   "@modelcontextprotocol/server": { owners: ["entry/mcp/sdk.ts", "entry/stdio.ts"], why: "both load it late: the one for HTTP, the other for stdin and stdout" },
   "@opentelemetry/otlp-exporter-base": { owners: ["telemetry/export.ts"] },
+  "@ostiary/rego": { owners: ["policy/", "cli/policy/"], why: "the policy engine, and the policy commands" },
   "@platformatic/kafka": { owners: ["sink/kafka.ts"] },
   "@trpc/server": { owners: ["entry/trpc.ts"] },
   ajv: { owners: ["gate/validators.ts"] },
@@ -131,11 +131,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   pino: { owners: ["app.ts"] },
   "playwright-core": { owners: ["browser/chromium.ts"] },
   "quickjs-emscripten": { owners: ["codemode/code-thread.ts"] },
-  re2js: { owners: ["policy/rego/builtins/regex.ts", "policy/rego/jsonschema/schema.ts", "relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas" },
+  re2js: { owners: ["relation/embedded/caveat.ts", "run/powers/files/search-matcher.ts", "util/linear-pattern.ts"], why: "CEL's matches; file/search; patterns of foreign schemas" },
   unbash: { owners: ["governance/arguments/shell.ts", "util/shell-words.ts"], why: "the judge of commands, and the words of one command; both read them alike" },
   "smol-toml": { owners: ["cli/connect/edit.ts"] },
   unpdf: { owners: ["documents/readers/pdf.ts"] },
-  yaml: { owners: ["config/file.ts", "external/yaml.ts", "governance/yaml.ts", "relation/playground.ts", "policy/rego/annotations.ts", "policy/rego/go/yaml.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins" },
+  yaml: { owners: ["config/file.ts", "external/yaml.ts", "governance/yaml.ts", "relation/playground.ts"], why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files" },
   zod: { owners: ["browser/browser.ts", "config.ts", "config/", "database/database.ts", "egress/secrets.ts", "documents/sandboxed.ts", "entry/api/", "model/model.ts", "policy/policy.ts", "relation/relation.ts", "search/search.ts", "sink/sink.ts", "state/state.ts", "store/store.ts", "tools/", "upstream/config.ts", "util/web-shapes.ts", "util/run-shape.ts"], why: "schemas live beside their feature" },
 }; // prettier-ignore
 
@@ -247,13 +247,6 @@ describe("packages and Node", () => {
   test("each danger has its owner", () => {
     expect(IMPORTS.map(dangerFault).filter((fault) => fault !== null)).toEqual([]);
   });
-
-  test("the Rego interpreter stands alone", () => {
-    const outside = IMPORTS.filter(
-      (one) => one.from.startsWith("policy/rego/") && one.kind !== "file",
-    );
-    expect(new Set(outside.map((one) => one.to))).toEqual(new Set(["re2js", "yaml"]));
-  });
 });
 
 test("no module keeps state: two apps can live in one process", () => {
@@ -287,7 +280,6 @@ test("the checks see what they must", () => {
     ["engine.ts", 'import { z } from "zod";'],
     ["engine.ts", 'import x from "left-pad";'],
     ["engine.ts", 'import { spawn } from "node:child_process";'],
-    ["policy/rego/parse.ts", 'import { AppError } from "../../errors.ts";'],
   ];
   for (const [from, code] of bad)
     expect([code, faults(from, code).length > 0]).toEqual([code, true]);

@@ -1,9 +1,7 @@
 // A policy set as files: which of them are enforced, which test them, and what data they bring along.
 import type { PolicyFiles } from "./policy.ts";
-import { parseJson } from "./rego/go/json.ts";
-import { parseYaml } from "./rego/go/yaml.ts";
-import { keyText } from "./rego/json.ts";
-import { RegoObject, type Value } from "./rego/value.ts";
+import { parseJson, parseYaml } from "@ostiary/rego/documents";
+import { keyText, RegoObject, type Value } from "@ostiary/rego/values";
 
 const MODULE = /\.rego$/;
 const TEST = /_test\.rego$/;

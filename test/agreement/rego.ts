@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { compile, toJsonText } from "../../src/policy/rego/index.ts";
+import { compile, toJsonText } from "@ostiary/rego";
 import { BASE, generatePair } from "./rego-generator.ts";
 
 const url = process.env["OSTIARY_TEST_OPA"];

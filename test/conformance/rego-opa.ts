@@ -3,11 +3,9 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compile, fromJson } from "../../src/policy/rego/index.ts";
-import { parseJson } from "../../src/policy/rego/go/json.ts";
-import { keyText } from "../../src/policy/rego/json.ts";
-import { valueText } from "../../src/policy/rego/text.ts";
-import { equal, isArray, RegoObject, RegoSet, type Value } from "../../src/policy/rego/value.ts";
+import { compile, fromJson, valueText } from "@ostiary/rego";
+import { parseJson } from "@ostiary/rego/documents";
+import { keyText, equal, isArray, RegoObject, RegoSet, type Value } from "@ostiary/rego/values";
 import { BASE, type Pair } from "./rego-generate.ts";
 import { regoPowers } from "./rego-powers.ts";
 

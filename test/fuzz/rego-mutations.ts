@@ -1,5 +1,5 @@
 // Mutated modules: whatever the text, loading it ends in a policy or in errors with positions.
-import { compile } from "../../src/policy/rego/index.ts";
+import { compile } from "@ostiary/rego";
 import { generatePair, Random } from "../agreement/rego-generator.ts";
 
 const SNIPPETS = [
