@@ -1,4 +1,4 @@
-// Reading of arguments, with OPA's words when one has the wrong kind.
+// Reads arguments; the error text for a wrong type is OPA's.
 import { numberText, toBigInt } from "../values/number.ts";
 import { RegoObject, RegoSet, isArray, isNumber, typeName } from "../values/value.ts";
 import type { NumberValue, Value } from "../values/value.ts";

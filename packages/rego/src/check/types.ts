@@ -75,7 +75,7 @@ function branchType(env: TypeEnv, rule: Rule, tail: readonly Term[]): Type {
   return hasNil(type) ? ANY : type;
 }
 
-/** Variables that the body says nothing about may be anything. */
+/** Variables that the body does not restrict may be anything. */
 function argumentType(env: TypeEnv, arg: Term): Type {
   unifyTerm(env, arg, ANY, "keep");
   const type = typeOf(env, arg);

@@ -193,7 +193,7 @@ function flattenRule(names: NameSource, rule: Rule): Rule {
   return { ...rule, body: flattenBody(names, rule.body), otherwise };
 }
 
-/** Makes the code of all rules; again with tracing when somebody wants to see them work. */
+/** Generates the code of all rules; a second time, with tracing, for explanations and coverage. */
 export function generate(program: Program): void {
   program.tree.sortChildren();
   for (const node of program.tree.nodes) {

@@ -40,7 +40,7 @@ export class Scope {
   readonly used = new Set<string>();
 
   readonly isFunction: (term: Term) => boolean;
-  /** What rego.metadata says about the rule that is being read. */
+  /** What rego.metadata gives for the rule that is being read. */
   metadata: Metadata | undefined;
 
   readonly #isBuiltin: (name: string) => boolean;

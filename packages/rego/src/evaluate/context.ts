@@ -85,7 +85,7 @@ export interface SessionOptions {
 
 const NOWHERE: Location = { file: "", line: 0, column: 0 };
 
-/** Handed to built-ins; one object per evaluation, told where each call stands. */
+/** Handed to built-ins; one object per evaluation, with the location of the current call. */
 class QueryBuiltinContext implements BuiltinContext {
   readonly powers: RegoPowers;
   readonly memo: Memo;

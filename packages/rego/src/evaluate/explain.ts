@@ -113,7 +113,7 @@ export class Coverage implements Tracer {
   }
 
   enterRule(): void {
-    // Entering says nothing: the body may fail at once.
+    // Entering a rule covers nothing yet: its body may fail at once.
   }
 
   exitRule(rule: Rule, _path: string, value: Value | undefined): void {

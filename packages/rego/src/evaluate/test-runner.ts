@@ -39,7 +39,7 @@ export function runTests(policy: Policy, options: TestOptions = {}): readonly Te
   return [...eachTest(policy, options)].flat();
 }
 
-/** One test at a time, for whoever has other things to do in between. */
+/** One test at a time, for callers that do other work in between. */
 export function* eachTest(
   policy: Policy,
   options: TestOptions = {},

@@ -1,4 +1,4 @@
-// What an evaluation tells about itself when somebody listens.
+// What an evaluation reports to a tracer.
 import type { Expr, Location, Rule } from "../syntax/ast.ts";
 import type { Value } from "../values/value.ts";
 

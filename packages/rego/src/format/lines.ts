@@ -83,7 +83,7 @@ function place(layout: Layout, index: number): void {
   const { previous } = layout;
   const inside = layout.open.at(-1);
   if (isSign(item, ";") && (inside?.broken || !inside)) {
-    // Between lines a line break says what a semicolon says.
+    // Between lines a line break separates as a semicolon does.
     layout.breakNext = true;
     return;
   }

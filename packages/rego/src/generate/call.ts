@@ -181,7 +181,7 @@ export function callFunction(
   return value;
 }
 
-// Composites are told apart by identity: hashing a large document costs more than it saves.
+// Composites are compared by identity: hashing a large document costs more than it saves.
 function argumentKey(value: Value): unknown {
   return typeof value === "object" && value !== null && !(value instanceof Num)
     ? value

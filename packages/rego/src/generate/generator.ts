@@ -7,7 +7,7 @@ export interface Program {
   readonly tree: RuleTree;
   readonly builtins: ReadonlyMap<string, Builtin>;
   readonly inputs: InputPaths;
-  /** Also tell a tracer about every expression. */
+  /** Also report every expression to a tracer. */
   readonly traced: boolean;
 }
 

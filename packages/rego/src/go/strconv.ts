@@ -158,7 +158,7 @@ function hexadecimal(x: number, style: string, prec: number): string {
 const FLOAT_TEXT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const HEX_FLOAT = /^[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+$/;
 
-/** What is wrong with a text for strconv.ParseFloat, in Go's words. */
+/** What is wrong with a text for strconv.ParseFloat, as Go describes it. */
 export function floatSyntaxError(
   text: string,
 ): "invalid syntax" | "value out of range" | undefined {

@@ -86,7 +86,7 @@ function typeKey(type: Type): string {
   }
 }
 
-// A union that has grown this large says nothing any more.
+// A union of this size carries no information.
 const MAX_UNION = 32;
 
 export function or(a: Type, b: Type): Type {

@@ -12,7 +12,7 @@ export function lookup(value: Value, key: Value): Value | undefined {
   return value instanceof RegoSet ? value.get(key) : undefined;
 }
 
-/** Calls back with each key and value in order until told to stop. */
+/** Calls back with each key and value in order until the callback returns true. */
 export function eachEntry(value: Value, found: (key: Value, item: Value) => boolean): boolean {
   if (Array.isArray(value)) {
     const items = value as readonly Value[];

@@ -1,5 +1,5 @@
 // Numbers as OPA has them: exact decimals. A JS number stands for the decimal that String(n) shows,
-// so 0.1 is one tenth; whatever that cannot say (1.0, 1e1000, 2^53+1) is kept as text in a Num.
+// so 0.1 is one tenth; what that cannot express (1.0, 1e1000, 2^53+1) is kept as text in a Num.
 
 /** Sign, significant digits without zeros at either end, and the power of ten they are scaled by. */
 export interface Decimal {
@@ -28,7 +28,7 @@ function parseDecimal(text: string): Decimal | undefined {
   return { negative: sign === "-", digits, exponent: Number(exponent) - fraction.length + dropped };
 }
 
-/** A number that no JS number says exactly, or whose written form differs from the shortest one. */
+/** A number that no JS number holds exactly, or whose written form differs from the shortest one. */
 export class Num {
   readonly text: string;
   readonly decimal: Decimal;

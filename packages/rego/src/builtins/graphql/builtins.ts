@@ -19,7 +19,7 @@ function describe(error: GraphqlError): string {
   return `${error.message} in GraphQL string at location ${error.at.line}:${error.at.column}`;
 }
 
-/** One error that tells of all: the place of the first, the texts of each. */
+/** One error for all: the location of the first, the texts of each. */
 function joined(errors: readonly GraphqlError[]): GraphqlError | undefined {
   const [first, ...rest] = errors;
   if (first === undefined) return undefined;

@@ -63,7 +63,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   "relative-json-pointer": (text) => RELATIVE_POINTER.test(text),
 };
 
-/** A format nobody knows holds for everything. */
+/** An unknown format accepts every value. */
 export function matchesFormat(format: string, text: string): boolean {
   return Object.hasOwn(FORMATS, format) ? (FORMATS[format]?.(text) ?? true) : true;
 }

@@ -1,5 +1,5 @@
 // Terms of a wanted type: literals, references, operators, comprehensions and calls of built-ins.
-import type { Random } from "./rego-random.ts";
+import type { Random } from "../fixtures/random.ts";
 
 export type Kind = "num" | "str" | "bool" | "arr" | "set" | "obj";
 export const KINDS: readonly Kind[] = ["num", "str", "bool", "arr", "set", "obj"];

@@ -7,7 +7,7 @@ import { compile, fromJson, valueText } from "@ostiary/rego";
 import { parseJson } from "@ostiary/rego/documents";
 import { keyText, equal, isArray, RegoObject, RegoSet, type Value } from "@ostiary/rego/values";
 import { BASE, type Pair } from "./rego-generate.ts";
-import { regoPowers } from "./rego-powers.ts";
+import { regoPowers } from "../conformance/rego-powers.ts";
 
 /** A value, undefined, or the classes of the errors. */
 export type Answer =
