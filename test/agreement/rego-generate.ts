@@ -130,7 +130,10 @@ export function generate(seed: number, name: string, inputs: number): Pair {
 
 function patternRules(seed: number, draft: Draft): string[] {
   const random = new Random(PATTERN_SEEDS + seed);
-  const rules = [...draft.names.keys()];
+  // A lookup in a scalar is refused by both, and hides the rest of the module.
+  const rules = [...draft.names]
+    .filter(([, kind]) => kind === "arr" || kind === "set" || kind === "obj")
+    .map(([name]) => name);
   return random.times(0, 2, () => {
     const name = `pattern${draft.counter++}`;
     return `${patternRule({ ...scopeOf(draft), random }, name, rules)}\n`;

@@ -13,7 +13,7 @@ const COLLECTIONS = [
 ];
 const FIELDS = ["input.user", "input.s", "input.n", "input.o.name", "data.base.owner"];
 
-/** `rules` are the names of rules defined before. */
+/** `rules` are the names of rules defined before that hold a collection. */
 export function patternRule(scope: Scope, name: string, rules: readonly string[]): string {
   const { random } = scope;
   const [a, b] = [scope.fresh(), scope.fresh()];
@@ -43,7 +43,6 @@ function pattern({ random }: Scope, a: string, b: string, rules: readonly string
     `${a} := ${random.pick(FIELDS)}; ${b} = data.base.roles[${a}]`,
     `data.base[${a}][${b}]`,
     `${b} = ${rule}[${a}]`,
-    `${b} = ${rule}[${a}] with data.base.limit as ${scalar}`,
     `[${a}, [${b}, _]] = [${scalar}, ${from()}]`,
     `some ${a}, {"id": ${b}} in ${from()}`,
     `${a} = ${b}; ${b} = ${from()}`,
