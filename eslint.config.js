@@ -31,7 +31,9 @@ const TABLES = [
 ];
 
 export default tseslint.config(
-  { ignores: ["dist/", "coverage/", "node_modules/", ".tmp/", "console/dist/"] },
+  {
+    ignores: ["dist/", "packages/*/dist/", "coverage/", "node_modules/", ".tmp/", "console/dist/"],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
@@ -69,7 +71,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/**/*.ts"],
+    files: ["src/**/*.ts", "packages/*/src/**/*.ts"],
     ignores: ["**/*.test.ts", "**/*.suite.ts", ...REACHING_OUT],
     rules: {
       "no-restricted-globals": [

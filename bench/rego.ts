@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compile } from "../src/policy/rego/index.ts";
+import { compile } from "@ostiary/rego";
 import { ROOT } from "./process.ts";
 import { median, pause, type BenchOptions, type Row } from "./row.ts";
 

@@ -1,4 +1,4 @@
-// Finds what only tests use: exports of src/ that no other code imports and their own file does not use, and methods of
+// Finds what only tests use: exports of src/ and packages/ that no other code imports and their own file does not use, and methods of
 // exported interfaces that no code calls. A promise that nothing calls does not hold, however well it is tested.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -9,12 +9,13 @@ const ROOT = resolve(import.meta.dirname, "..");
 /** `file name`, or `file interface.method`, and why it stays although only tests use it. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/server/trpc.ts AppRouter": "the type that clients of the tRPC door are written against",
-  "src/policy/rego/browser.ts compile": "what the bundle for browsers offers (docs/rego.md)",
-  "src/policy/rego/parse.ts parseTermText": "the conformance suite of Rego gives inputs as terms",
 };
 
 const isTest = (file: string): boolean => /(\.(test|suite|child)|\/testing)\.tsx?$/.test(file);
-const files = globSync("{src,bench,scripts,bin}/**/*.{ts,tsx,js}", { cwd: ROOT })
+const files = globSync(
+  ["{src,bench,scripts,bin}/**/*.{ts,tsx,js}", "packages/*/{src,scripts}/**/*.ts"],
+  { cwd: ROOT },
+)
   .filter((file) => !isTest(file) && !file.endsWith(".d.ts"))
   .sort();
 
@@ -39,6 +40,13 @@ const whole = new Set<string>();
 const read = new Set<string>();
 
 for (const { file, source } of sources) visit(file, source);
+// What a package exports is its promise to others, whether or not this repository uses it.
+for (const manifest of globSync("packages/*/package.json", { cwd: ROOT })) {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, manifest), "utf8")) as {
+    exports: Readonly<Record<string, string>>;
+  };
+  for (const target of Object.values(exports)) whole.add(join(dirname(manifest), target));
+}
 
 function targetOf(file: string, specifier: ts.Node | undefined): string | null {
   if (!specifier || !ts.isStringLiteralLike(specifier) || !specifier.text.startsWith("."))
@@ -97,7 +105,7 @@ function noteRead(node: ts.Node): void {
 const found: string[] = [];
 const seen = new Set<string>();
 for (const { file, source } of sources) {
-  if (!file.startsWith("src/")) continue;
+  if (!/^(src|packages\/[^/]+\/src)\//.test(file)) continue;
   for (const statement of source.statements) {
     if (!isExported(statement)) continue;
     for (const name of namesOf(statement)) checkExport(file, source, name);

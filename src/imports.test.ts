@@ -14,7 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["storage"],
   ["tools"],
   ["reach"],
-  ["governance", "policy"],
+  ["governance"],
   ["core"],
   ["agents"],
   ["server"],
@@ -112,6 +112,10 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
     why: "both load it late: the one for HTTP, the other for stdin and stdout",
   },
   "@opentelemetry/otlp-exporter-base": { owners: ["telemetry/export.ts"] },
+  "@ostiary/rego": {
+    owners: ["cli/policy/", "governance/policy/"],
+    why: "our own evaluator: it decides, and people check and test their policies with it",
+  },
   "@platformatic/kafka": { owners: ["storage/events/kafka.ts"] },
   "@trpc/server": { owners: ["server/trpc.ts"] },
   ajv: { owners: ["core/gate/validators.ts"] },
@@ -149,13 +153,11 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "quickjs-emscripten": { owners: ["reach/code/code-thread.ts"] },
   re2js: {
     owners: [
-      "policy/rego/builtins/regex.ts",
-      "policy/rego/jsonschema/schema.ts",
       "governance/relations/embedded/caveat.ts",
       "core/run/powers/files/search-matcher.ts",
       "util/schema/linear-pattern.ts",
     ],
-    why: "Rego's regex built-ins; patterns of its JSON Schema built-ins; CEL's matches; file/search; patterns of foreign schemas",
+    why: "CEL's matches; file/search; patterns of foreign schemas",
   },
   unbash: {
     owners: ["governance/rules/arguments/shell.ts", "util/shell-words.ts"],
@@ -169,10 +171,8 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "reach/http-api/yaml.ts",
       "governance/rules/files/yaml.ts",
       "governance/relations/playground.ts",
-      "policy/rego/annotations.ts",
-      "policy/rego/go/yaml.ts",
     ],
-    why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files; Rego's metadata; Rego's yaml built-ins",
+    why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files",
   },
   zod: {
     owners: [
@@ -363,13 +363,6 @@ describe("packages and Node", () => {
 
   test("each danger has its owner", () => {
     expect(IMPORTS.map(dangerFault).filter((fault) => fault !== null)).toEqual([]);
-  });
-
-  test("the Rego interpreter stands alone", () => {
-    const outside = IMPORTS.filter(
-      (one) => one.from.startsWith("policy/rego/") && one.kind !== "file",
-    );
-    expect(new Set(outside.map((one) => one.to))).toEqual(new Set(["re2js", "yaml"]));
   });
 });
 

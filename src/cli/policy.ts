@@ -36,7 +36,7 @@ export function define(command: Command, cli: Cli): void {
   verb("check <paths...>", "do these files and folders compile? Every error with its line").action(
     async (paths: string[], options: Common) => {
       const { check } = await import("./policy/check.ts");
-      check(cli, paths, { version: version(options) });
+      await check(cli, paths, { version: version(options) });
     },
   );
   timed(verb("test <paths...>", "run the rules named test_…, as opa test does"))
@@ -44,7 +44,11 @@ export function define(command: Command, cli: Cli): void {
     .option("--run <pattern>", "only tests whose full name matches this regular expression")
     .action(async (paths: string[], options: Common & Timed & TestOptions) => {
       const { test } = await import("./policy/test.ts");
-      test(cli, paths, { ...options, deadlineMs: options.timeout, version: version(options) });
+      await test(cli, paths, {
+        ...options,
+        deadlineMs: options.timeout,
+        version: version(options),
+      });
     });
   timed(verb("eval <query>", "the value of a query"))
     .option("-d, --data <path>", "modules, JSON and YAML: a file or folder; repeatable", append, [])
@@ -52,7 +56,11 @@ export function define(command: Command, cli: Cli): void {
     .option("--explain", "which rules contributed, and where each other one failed")
     .action(async (query: string, options: Common & Timed & EvalOptions) => {
       const { evaluate } = await import("./policy/eval.ts");
-      evaluate(cli, query, { ...options, deadlineMs: options.timeout, version: version(options) });
+      await evaluate(cli, query, {
+        ...options,
+        deadlineMs: options.timeout,
+        version: version(options),
+      });
     });
   verb("fmt <paths...>", "print modules in the canonical layout")
     .option("--check", "only name the files that differ; exit 1 when there are any")

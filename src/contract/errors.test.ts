@@ -269,7 +269,6 @@ function sources(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /^(?!.*\.(test|suite)\.)(.*)\.ts$/.test(entry.name))
     .map((entry) => posix.relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((file) => !file.startsWith("src/policy/rego/"))
     .sort();
 }
 

@@ -1,7 +1,7 @@
 // Random schemas, relationships and questions, from a seed: the same seed gives the same world.
 import type { JsonObject } from "../../src/contract/call.ts";
 import type { CheckRequest, Relationship } from "../../src/governance/relations/relation.ts";
-import { Random } from "../conformance/rego-random.ts";
+import { Random } from "../fixtures/random.ts";
 
 export interface World {
   readonly schema: string;

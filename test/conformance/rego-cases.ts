@@ -2,13 +2,10 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDocument } from "yaml";
-import { compile, fromJson, toJsonText } from "../../src/policy/rego/index.ts";
-import { parseTermText } from "../../src/policy/rego/parse.ts";
-import { constantOf } from "../../src/policy/rego/terms.ts";
-import { RegoObject, RegoSet, compare, equal, isArray } from "../../src/policy/rego/value.ts";
-import { keyText } from "../../src/policy/rego/json.ts";
+import { fromJson, load, toJsonText, type Evaluation, type Value } from "@ostiary/rego";
+import { parseTermText, constantOf } from "@ostiary/rego/syntax";
+import { RegoObject, RegoSet, compare, equal, isArray, keyText } from "@ostiary/rego/values";
 import { regoPowers } from "./rego-powers.ts";
-import type { Evaluation, Value } from "../../src/policy/rego/index.ts";
 
 export interface Case {
   readonly note: string;
@@ -33,10 +30,12 @@ export interface Outcome {
   readonly reason: string;
 }
 
-export function runFolder(folder: string): readonly Outcome[] {
-  return caseFiles(folder).flatMap((file) =>
-    readCases(file).map((each) => ({ file, note: each.note, ...runCase(each, file) })),
-  );
+export async function runFolder(folder: string): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const file of caseFiles(folder))
+    for (const each of readCases(file))
+      outcomes.push({ file, note: each.note, ...(await runCase(each, file)) });
+  return outcomes;
 }
 
 export function caseFiles(folder: string): string[] {
@@ -61,9 +60,9 @@ function failed(reason: string): Verdict {
   return { status: "failed", reason };
 }
 
-function runCase(each: Case, file: string): Verdict {
+async function runCase(each: Case, file: string): Promise<Verdict> {
   try {
-    return judge(each, evaluateCase(each, file));
+    return judge(each, await evaluateCase(each, file));
   } catch (error) {
     return failed(
       error instanceof Error ? (error.stack ?? error.message).slice(0, 600) : String(error),
@@ -71,13 +70,16 @@ function runCase(each: Case, file: string): Verdict {
   }
 }
 
-function evaluateCase(each: Case, file: string): Evaluation | string {
+async function evaluateCase(each: Case, file: string): Promise<Evaluation | string> {
   const sources = (each.modules ?? []).map(
     (source, i) => [`test-${String(i)}.rego`, source] as const,
   );
   // OPA keeps its v0 and v1 cases in folders of these names.
   const version = /[\\/]v0[\\/]/.test(file) ? "v0" : "v1";
-  const compiled = compile(Object.fromEntries(sources), { version });
+  const compiled = await load(Object.fromEntries(sources), {
+    version,
+    queries: [each.query],
+  });
   if (!compiled.ok) {
     return compiled.errors
       .map(({ code, line, message }) => `${String(line)}: ${code}: ${message}`)

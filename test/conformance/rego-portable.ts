@@ -1,10 +1,8 @@
 // OPA's cases in a form that runs in Node and in a browser alike: texts in, texts out.
-import { parseJson } from "../../src/policy/rego/go/json.ts";
-import { parseTermText } from "../../src/policy/rego/parse.ts";
-import { constantOf } from "../../src/policy/rego/terms.ts";
-import { RegoObject, type Value } from "../../src/policy/rego/value.ts";
-import { toJsonText } from "../../src/policy/rego/json.ts";
-import type { compile as Compile, RegoPowers } from "../../src/policy/rego/index.ts";
+import { parseJson } from "@ostiary/rego/documents";
+import { parseTermText, constantOf } from "@ostiary/rego/syntax";
+import { RegoObject, type Value } from "@ostiary/rego/values";
+import { toJsonText, type compile as Compile, type RegoPowers } from "@ostiary/rego";
 
 /** The same everywhere, so that answers can be compared. */
 const POWERS: RegoPowers = {

@@ -1,8 +1,8 @@
 // The powers a test run grants: what node has, and no network.
 import * as crypto from "node:crypto";
 import { isIP } from "node:net";
-import { nodeCrypto } from "../../src/governance/policy/node-crypto.ts";
-import type { RegoPowers } from "../../src/policy/rego/index.ts";
+import { nodeCrypto } from "@ostiary/rego/node-crypto";
+import type { RegoPowers } from "@ostiary/rego";
 
 export function regoPowers(env: Readonly<Record<string, string>>): RegoPowers {
   return {

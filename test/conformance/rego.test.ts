@@ -8,8 +8,8 @@ const isPresent = existsSync(FOLDER);
 describe.skipIf(!isPresent)(
   isPresent ? "OPA's evaluation cases" : `skipped: ${FOLDER} is absent`,
   () => {
-    it("are decided as OPA decides them", () => {
-      const outcomes = runFolder(FOLDER);
+    it("are decided as OPA decides them", async () => {
+      const outcomes = await runFolder(FOLDER);
       expect(outcomes.length).toBeGreaterThan(0);
       const failed = outcomes.filter(({ status }) => status === "failed").map(({ note }) => note);
       // Each failure is named by the conformance run; here the share that must pass is kept.

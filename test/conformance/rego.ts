@@ -9,7 +9,7 @@ if (!existsSync(folder)) {
   process.exit(1);
 }
 
-const outcomes = runFolder(folder);
+const outcomes = await runFolder(folder);
 for (const outcome of outcomes) {
   if (outcome.status === "failed")
     console.log(`FAILED ${outcome.note} (${outcome.file}): ${outcome.reason}`);

@@ -3,10 +3,15 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { BUILTINS } from "../../src/policy/rego/builtins/index.ts";
+import { STANDARD_BUILTINS } from "@ostiary/rego";
+import { GRAPHQL } from "@ostiary/rego/graphql";
+import { JSON_SCHEMA } from "@ostiary/rego/json-schema";
+import { TEMPLATES } from "@ostiary/rego/templates";
+import { X509 } from "@ostiary/rego/x509";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DOC = readFileSync(join(ROOT, "docs/rego.md"), "utf8");
+const BUILTINS = [...STANDARD_BUILTINS, ...GRAPHQL, ...JSON_SCHEMA, ...TEMPLATES, ...X509];
 const MARKS: Record<string, string> = {
   crypto: "ᶜ",
   nowNs: "ᵗ",

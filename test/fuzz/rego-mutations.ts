@@ -1,6 +1,7 @@
 // Mutated modules: whatever the text, loading it ends in a policy or in errors with positions.
-import { compile } from "../../src/policy/rego/index.ts";
-import { generatePair, Random } from "../agreement/rego-generator.ts";
+import { compile } from "@ostiary/rego";
+import { generate } from "../agreement/rego-generate.ts";
+import { Random } from "../fixtures/random.ts";
 
 const SNIPPETS = [
   "{",
@@ -114,16 +115,16 @@ function tryModule(source: string, done: (ok: boolean) => void): string | undefi
 
 function mutated(seed: number): string {
   const r = new Random(seed * 7919);
-  let source = r.chance(0.5) ? r.pick(SEEDS) : generatePair(seed, 0).source;
-  const edits = r.int(6);
+  let source = r.chance(0.5) ? r.pick(SEEDS) : generate(seed, "t", 0).module;
+  const edits = r.below(6);
   for (let i = 0; i < edits; i++) source = edit(r, source);
   return source;
 }
 
 function edit(r: Random, source: string): string {
-  const at = r.int(source.length + 1);
-  const length = r.int(12);
-  switch (r.int(6)) {
+  const at = r.below(source.length + 1);
+  const length = r.below(12);
+  switch (r.below(6)) {
     case 0:
       return source.slice(0, at) + source.slice(at + length);
     case 1:
@@ -131,12 +132,12 @@ function edit(r: Random, source: string): string {
     case 2:
       return source.slice(0, at) + r.pick(SNIPPETS) + source.slice(at + length);
     case 3: {
-      const from = r.int(source.length + 1);
+      const from = r.below(source.length + 1);
       return source.slice(0, at) + source.slice(from, from + length * 4) + source.slice(at);
     }
     case 4:
-      return source.slice(0, at) + r.pick(SNIPPETS).repeat(r.int(60)) + source.slice(at);
+      return source.slice(0, at) + r.pick(SNIPPETS).repeat(r.below(60)) + source.slice(at);
     default:
-      return source.slice(0, at) + String.fromCharCode(r.int(0x3000)) + source.slice(at);
+      return source.slice(0, at) + String.fromCharCode(r.below(0x3000)) + source.slice(at);
   }
 }

@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bundleRego } from "../../scripts/rego-browser.ts";
-import { compile as browserCompile } from "../../src/policy/rego/browser.ts";
-import { compile, fromJson, toJsonText } from "../../src/policy/rego/index.ts";
+import { bundleRego } from "../../packages/rego/scripts/browser-bundle.ts";
+import { compile as browserCompile } from "@ostiary/rego/browser";
+import { compile, fromJson, toJsonText } from "@ostiary/rego";
 import { caseFiles, readCases } from "../conformance/rego-cases.ts";
 import { answerTo } from "../conformance/rego-portable.ts";
 
@@ -39,7 +39,7 @@ function sample(): string[] {
 }
 
 async function inBrowser(bin: string, cases: readonly string[]): Promise<string[]> {
-  const page = await bundleRego("test/fixtures/rego-page.ts");
+  const page = await bundleRego(join(import.meta.dirname, "../fixtures/rego-page.ts"));
   let done: (answers: string[]) => void;
   const answers = new Promise<string[]>((resolve) => (done = resolve));
   const server = createServer((request, response) => {

@@ -1,12 +1,12 @@
-import { compile } from "../../policy/rego/index.ts";
+import { load } from "@ostiary/rego";
 import type { Cli } from "../cli.ts";
 import { readModules } from "./files.ts";
 import { counted, showLoadErrors } from "./show.ts";
 import type { Reading } from "./reading.ts";
 
-export function check(cli: Cli, paths: readonly string[], reading: Reading): void {
+export async function check(cli: Cli, paths: readonly string[], reading: Reading): Promise<void> {
   const modules = readModules(paths);
-  const compiled = compile(modules, reading);
+  const compiled = await load(modules, reading);
   if (!compiled.ok) return showLoadErrors(cli, compiled.errors, modules);
   const files = Object.keys(modules);
   if (cli.flags.json) return cli.term.printJson({ valid: true, files });

@@ -1,12 +1,14 @@
-import { compile, explanationText, LoadFailure } from "../../policy/rego/index.ts";
-import { parseQuery } from "../../policy/rego/parse.ts";
-import type {
-  Evaluation,
-  Explanation,
-  Policy,
-  PreparedQuery,
-  Value,
-} from "../../policy/rego/index.ts";
+import {
+  load,
+  explanationText,
+  LoadFailure,
+  type Evaluation,
+  type Explanation,
+  type Policy,
+  type PreparedQuery,
+  type Value,
+} from "@ostiary/rego";
+import { parseQuery } from "@ostiary/rego/syntax";
 import type { Cli } from "../cli.ts";
 import { failed, type CliError } from "../fail.ts";
 import { readDocument, readSources, readText } from "./files.ts";
@@ -29,9 +31,13 @@ interface Result {
 /** Stands for what the query itself yields; no variable of a user is called like this. */
 const VALUE = "value__";
 
-export function evaluate(cli: Cli, query: string, options: EvalOptions & Reading): void {
+export async function evaluate(
+  cli: Cli,
+  query: string,
+  options: EvalOptions & Reading,
+): Promise<void> {
   const { modules, data } = readSources(options.data);
-  const compiled = compile(modules, { version: options.version });
+  const compiled = await load(modules, { version: options.version, queries: [query] });
   if (!compiled.ok) return showLoadErrors(cli, compiled.errors, modules);
   const policy = compiled.policy.withData(data);
   let prepared: PreparedQuery;

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { DataFault, parseDocument, withDocument as placed } from "../../governance/policy/files.ts";
-import { RegoObject } from "../../policy/rego/value.ts";
-import type { Value } from "../../policy/rego/index.ts";
+import { RegoObject } from "@ostiary/rego/values";
+import type { Value } from "@ostiary/rego";
 import { usage } from "../fail.ts";
 
 const MAX_BYTES = 32 * 1_048_576;

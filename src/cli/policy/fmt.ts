@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { format } from "../../policy/rego/fmt.ts";
-import { LoadFailure, type LoadError } from "../../policy/rego/index.ts";
+import { format } from "@ostiary/rego/format";
+import { LoadFailure, type LoadError } from "@ostiary/rego";
 import type { Cli } from "../cli.ts";
 import { usage } from "../fail.ts";
 import { readModules } from "./files.ts";

@@ -1,7 +1,7 @@
 // How modules are read, and what a policy on the command line may use: this machine's clock and cryptography, no network.
 import { randomBytes } from "node:crypto";
-import { nodeCrypto } from "../../governance/policy/node-crypto.ts";
-import type { RegoPowers } from "../../policy/rego/index.ts";
+import { nodeCrypto } from "@ostiary/rego/node-crypto";
+import type { RegoPowers } from "@ostiary/rego";
 
 export interface Reading {
   /** For modules that do not say so themselves. */

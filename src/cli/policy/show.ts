@@ -1,8 +1,6 @@
 // Errors of policies as people read them, and values as JSON that keeps every digit.
-import { RegoObject, RegoSet } from "../../policy/rego/value.ts";
-import { Num } from "../../policy/rego/number.ts";
-import { keyText } from "../../policy/rego/json.ts";
-import type { LoadError, Value } from "../../policy/rego/index.ts";
+import { RegoObject, RegoSet, Num, keyText } from "@ostiary/rego/values";
+import type { LoadError, Value } from "@ostiary/rego";
 import type { Cli } from "../cli.ts";
 
 interface Place {

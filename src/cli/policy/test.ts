@@ -1,6 +1,5 @@
-import { compile, explanationText } from "../../policy/rego/index.ts";
-import { runTests, type TestResult, type TestStatus } from "../../policy/rego/test-runner.ts";
-import type { CoverageReport } from "../../policy/rego/index.ts";
+import { load, explanationText, type CoverageReport } from "@ostiary/rego";
+import { runTests, type TestResult, type TestStatus } from "@ostiary/rego/test-runner";
 import type { Cli } from "../cli.ts";
 import { failed, usage } from "../fail.ts";
 import { milliseconds, table } from "../render.ts";
@@ -22,10 +21,14 @@ const WORDS: Record<TestStatus, string> = {
   skipped: "SKIPPED",
 };
 
-export function test(cli: Cli, paths: readonly string[], options: TestOptions & Reading): void {
+export async function test(
+  cli: Cli,
+  paths: readonly string[],
+  options: TestOptions & Reading,
+): Promise<void> {
   const pattern = options.run === undefined ? undefined : regExp(options.run);
   const { modules, data } = readSources(paths);
-  const compiled = compile(modules, options);
+  const compiled = await load(modules, options);
   if (!compiled.ok) return showLoadErrors(cli, compiled.errors, modules);
   const results = runTests(compiled.policy.withData(data), {
     powers: powers(() => undefined), // the runner keeps what is printed with its test

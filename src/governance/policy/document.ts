@@ -4,7 +4,7 @@ import type { DocumentFault, DocumentHandler } from "../rules/governance.ts";
 import { compileSet, openPolicySet, regoPowers } from "./policy-set.ts";
 import type { PolicyEngine, PolicyFiles, PolicyInput } from "./policy.ts";
 import type { PolicyPowers } from "./slots.ts";
-import { eachTest, type TestResult } from "../../policy/rego/test-runner.ts";
+import { eachTest, type TestResult } from "@ostiary/rego/test-runner";
 
 export interface PolicyDocumentPowers extends PolicyPowers {
   readonly engine: PolicyEngine;
@@ -19,7 +19,7 @@ const ALL_TESTS_MS = 10_000;
 export function policyDocuments(p: PolicyDocumentPowers): DocumentHandler {
   return {
     async check(files) {
-      const set = openPolicySet(files, { ...p, ...TEST_BOUNDS, version: "draft" });
+      const set = await openPolicySet(files, { ...p, ...TEST_BOUNDS, version: "draft" });
       if ("faults" in set) return set.faults;
       const probed = set.probe();
       if (probed.length > 0) return probed;
@@ -71,7 +71,7 @@ function isSame(a: PolicyFiles, b: PolicyFiles): boolean {
 }
 
 async function testFaults(files: PolicyFiles, now: () => number): Promise<DocumentFault[]> {
-  const compiled = compileSet(files, { withTests: true });
+  const compiled = await compileSet(files, { withTests: true });
   if ("faults" in compiled) return [...compiled.faults];
   const policy = compiled.policy.withData(compiled.data);
   const faults: DocumentFault[] = [];

@@ -178,3 +178,29 @@ reasons contains "no" if {
     "input.arguments.long": "(10001 characters)",
   });
 });
+
+describe("sets with built-ins that are loaded late", () => {
+  const set = (version: string, rule: string) => ({
+    version,
+    files: { "a.rego": `package ostiary.tools\n\ndefault allow := false\n\nallow if ${rule}\n` },
+  });
+  const GRAPHQL = set("1", 'graphql.is_valid(input.user_id, "type Query { ada: Int }")');
+
+  test("the group is there when the set is", async () => {
+    const engine = openEmbedded(POWERS);
+    await engine.load("enforced", GRAPHQL);
+    const allowed = await engine.decide("enforced", { ...ADA, user_id: "{ ada }" }, false);
+    expect(allowed).toMatchObject({ allow: true });
+  });
+
+  test("of two sets the one asked for last is held, though the first takes longer to load", async () => {
+    const engine = openEmbedded(POWERS);
+    const first = engine.load("enforced", GRAPHQL);
+    const broken = engine.load("enforced", set("2", "no_such_function(1)"));
+    const last = engine.load("enforced", set("3", "input.user_id"));
+    await first;
+    await expect(broken).rejects.toThrow("undefined function no_such_function");
+    await last;
+    expect(engine.versionOf("enforced")).toBe("3");
+  });
+});

@@ -6,7 +6,7 @@ export function openEmbedded(powers: PolicyPowers): PolicyEngine {
   const slots = new PolicySlots(powers);
   return {
     engine: "embedded",
-    load: async (slot, set) => void slots.load(slot, set),
+    load: async (slot, set) => slots.hold(slot, await slots.open(slot, set)),
     setTools: (tools) => slots.setTools(tools),
     decide: (slot, input, explain) => slots.of(slot)?.decide(input, explain) ?? null,
     versionOf: (slot) => slots.of(slot)?.version ?? null,

@@ -1,13 +1,16 @@
 // Which rule decided, how it reads, and what it looked at: from the evaluator's own account of an evaluation.
 import type { Json } from "../../contract/call.ts";
 import { maskSecrets } from "../../util/secrets/masker.ts";
-import type { Location, Module, Rule, Term } from "../../policy/rego/ast.ts";
-import type { Explanation, RuleVisit } from "../../policy/rego/index.ts";
-import { keyText, toJson } from "../../policy/rego/json.ts";
-import { pathText } from "../../policy/rego/tree.ts";
-import { RegoObject, RegoSet, type Value } from "../../policy/rego/value.ts";
-import { lookup } from "../../policy/rego/lookup.ts";
-import { walkRule } from "../../policy/rego/walk.ts";
+import {
+  pathText,
+  walkRule,
+  type Location,
+  type Module,
+  type Rule,
+  type Term,
+} from "@ostiary/rego/syntax";
+import { toJson, type Explanation, type RuleVisit } from "@ostiary/rego";
+import { keyText, RegoObject, RegoSet, lookup, type Value } from "@ostiary/rego/values";
 
 /** Rules that refuse by being true. */
 const REFUSING = /^(den(y|ied)|forbid(den)?|block(ed)?|reject(ed)?|refused?|violations?)$/;

@@ -1,9 +1,7 @@
 // A policy set as files: which of them are enforced, which test them, and what data they bring along.
 import type { PolicyFiles } from "./policy.ts";
-import { parseJson } from "../../policy/rego/go/json.ts";
-import { parseYaml } from "../../policy/rego/go/yaml.ts";
-import { keyText } from "../../policy/rego/json.ts";
-import { RegoObject, type Value } from "../../policy/rego/value.ts";
+import { parseJson, parseYaml } from "@ostiary/rego/documents";
+import { keyText, RegoObject, type Value } from "@ostiary/rego/values";
 
 const MODULE = /\.rego$/;
 const TEST = /_test\.rego$/;

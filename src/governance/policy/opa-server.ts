@@ -2,8 +2,9 @@
 import { AppError } from "../../contract/errors.ts";
 import type { PolicySet, Switches } from "./policy-set.ts";
 import type { PolicyInput } from "./policy.ts";
-import { keyText, toJsonText } from "../../policy/rego/json.ts";
-import { pathText } from "../../policy/rego/tree.ts";
+import { keyText } from "@ostiary/rego/values";
+import { toJsonText } from "@ostiary/rego";
+import { pathText } from "@ostiary/rego/syntax";
 
 /** Of the module we write beside the policies: it gives the whole answer in one document, and says whose it is. */
 const ANSWER = "ostiary_enforced";

@@ -4,7 +4,7 @@ import { OpaServer, type OpaAnswer } from "./opa-server.ts";
 import { sentences, type PolicySet } from "./policy-set.ts";
 import { PolicySlots, type PolicyPowers } from "./slots.ts";
 import type { PolicyDecision, PolicyEngine, PolicyInput } from "./policy.ts";
-import { fromJson } from "../../policy/rego/index.ts";
+import { fromJson } from "@ostiary/rego";
 
 /** Within the limit of the gate's stage, so that the answer names this engine. */
 const DECISION_LIMIT_MS = 400;
@@ -37,8 +37,9 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
   return {
     engine: "opa",
     async load(slot, set) {
+      const opened = await slots.open(slot, set);
       const before = slots.of(slot);
-      slots.load(slot, set);
+      slots.hold(slot, opened);
       if (slot === "shadow" || set === null) return;
       try {
         await sync.now();

@@ -3,21 +3,22 @@ import { createHash, randomBytes } from "node:crypto";
 import type { DocumentFault } from "../rules/governance.ts";
 import { allowingRule, partsRead, reasonRule, refusingRule, ruleText } from "./explanation.ts";
 import { partsOf } from "./files.ts";
-import { nodeCrypto } from "./node-crypto.ts";
+import { nodeCrypto } from "@ostiary/rego/node-crypto";
 import type { PolicyDecision, PolicyFiles, PolicyInput } from "./policy.ts";
-import { compile, fromJson, LoadFailure } from "../../policy/rego/index.ts";
-import type {
-  Evaluation,
-  Explanation,
-  Policy,
-  PreparedQuery,
-  RegoPowers,
-  Value,
-} from "../../policy/rego/index.ts";
-import { toJsonText } from "../../policy/rego/json.ts";
-import { headPath, pathText } from "../../policy/rego/tree.ts";
-import { RegoObject, RegoSet, typeName } from "../../policy/rego/value.ts";
-import type { Location, Module } from "../../policy/rego/ast.ts";
+import {
+  load,
+  fromJson,
+  LoadFailure,
+  toJsonText,
+  type Evaluation,
+  type Explanation,
+  type Policy,
+  type PreparedQuery,
+  type RegoPowers,
+  type Value,
+} from "@ostiary/rego";
+import { headPath, pathText, type Location, type Module } from "@ostiary/rego/syntax";
+import { RegoObject, RegoSet, typeName } from "@ostiary/rego/values";
 import { isArgumentless, isTimeless } from "./timeless.ts";
 
 export type Switches = Readonly<Record<string, { readonly enabled: boolean }>>;
@@ -49,12 +50,12 @@ export function regoPowers(now: () => number): RegoPowers {
 }
 
 /** Compiles the modules, with or without their tests; every fault of every file. */
-export function compileSet(
+export async function compileSet(
   files: PolicyFiles,
   { withTests }: { withTests: boolean },
-):
-  | { policy: Policy; data: RegoObject; modules: PolicyFiles }
-  | { faults: readonly DocumentFault[] } {
+): Promise<
+  { policy: Policy; data: RegoObject; modules: PolicyFiles } | { faults: readonly DocumentFault[] }
+> {
   const { modules, tests, data, faults } = partsOf(files);
   const inFile = faults.map(({ file, message }) => ({ file, line: 1, column: 1, message }));
   if (data.has(TOOLS))
@@ -65,7 +66,9 @@ export function compileSet(
       message:
         "data.tools holds which tools are switched on and is kept by the server; use another name",
     });
-  const compiled = compile(withTests ? { ...modules, ...tests } : modules, { granted: GRANTED });
+  const compiled = await load(withTests ? { ...modules, ...tests } : modules, {
+    granted: GRANTED,
+  });
   if (!compiled.ok)
     return {
       faults: [
@@ -91,11 +94,11 @@ export function compileSet(
 }
 
 /** Faults when it does not compile, or when nothing is defined at the path (C32). */
-export function openPolicySet(
+export async function openPolicySet(
   files: PolicyFiles,
   options: SetOptions,
-): PolicySet | { readonly faults: readonly DocumentFault[] } {
-  const compiled = compileSet(files, { withTests: false });
+): Promise<PolicySet | { readonly faults: readonly DocumentFault[] }> {
+  const compiled = await compileSet(files, { withTests: false });
   if ("faults" in compiled) return compiled;
   const path = options.path.split("/");
   const [first] = rulesAt(compiled.policy.modules, path);

@@ -22,6 +22,7 @@ export class PolicySlots {
   readonly #powers: PolicyPowers;
   readonly #sets: Record<Slot, PolicySet | null> = { enforced: null, shadow: null };
   #tools: Switches = {};
+  #opening: Promise<unknown> = Promise.resolve();
   revision = 0;
 
   constructor(powers: PolicyPowers) {
@@ -46,10 +47,16 @@ export class PolicySlots {
     return this.#sets[slot];
   }
 
-  /** Throws BAD_REQUEST with file and line of every fault. */
-  load(slot: Slot, set: { version: string; files: PolicyFiles } | null): void {
-    const opened = set && openChecked(set, { ...this.#powers, ...BOUNDS[slot] });
-    this.hold(slot, opened);
+  /**
+   * Throws BAD_REQUEST with file and line of every fault. One set is opened at a time, in the order of the calls, so
+   * that the last one asked for is the last one held.
+   */
+  open(slot: Slot, set: { version: string; files: PolicyFiles } | null): Promise<PolicySet | null> {
+    const opened = this.#opening.then(
+      () => set && openChecked(set, { ...this.#powers, ...BOUNDS[slot] }),
+    );
+    this.#opening = opened.catch(() => undefined); // reported to its own caller
+    return opened;
   }
 
   /** Takes a set that was checked before. */
@@ -66,11 +73,11 @@ export class PolicySlots {
   }
 }
 
-function openChecked(
+async function openChecked(
   { version, files }: { version: string; files: PolicyFiles },
   options: PolicyPowers & Bounds,
-): PolicySet {
-  const opened = openPolicySet(files, { ...options, version });
+): Promise<PolicySet> {
+  const opened = await openPolicySet(files, { ...options, version });
   const faults = "faults" in opened ? opened.faults : opened.probe();
   if (faults.length === 0) return opened as PolicySet;
   throw invalidSet(faults);

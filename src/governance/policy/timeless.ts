@@ -1,8 +1,13 @@
 // May an answer be remembered? Only when no rule looks at the time, at chance or at anything outside.
-import { BUILTINS } from "../../policy/rego/builtins/index.ts";
-import { operatorName } from "../../policy/rego/terms.ts";
-import { eachCall, walkRule } from "../../policy/rego/walk.ts";
-import type { Module, RefTerm, Term } from "../../policy/rego/ast.ts";
+import { STANDARD_BUILTINS } from "@ostiary/rego";
+import {
+  operatorName,
+  eachCall,
+  walkRule,
+  type Module,
+  type RefTerm,
+  type Term,
+} from "@ostiary/rego/syntax";
 
 /** Compare with the clock without calling it in the policy. */
 const READ_THE_CLOCK = [
@@ -12,7 +17,7 @@ const READ_THE_CLOCK = [
 ];
 
 const CHANGING = new Set([
-  ...BUILTINS.filter(({ nondeterministic }) => nondeterministic).map(({ name }) => name),
+  ...STANDARD_BUILTINS.filter(({ nondeterministic }) => nondeterministic).map(({ name }) => name),
   ...READ_THE_CLOCK,
 ]);
 
