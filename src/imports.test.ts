@@ -209,7 +209,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:dgram": [],
   "node:dns": ["reach/egress/check.ts"],
   "node:fs": [
-    "app/apart.ts",
+    "app/path-separation.ts",
     "app/ledger.ts",
     "reach/browser/",
     "cli/",

@@ -1,14 +1,14 @@
-// What the mode authority and the figures are told of every call.
+// Reports the end of every call to the metrics and to the sensors of the operating mode.
 import type { Call, Outcome } from "../contract/call.ts";
 import type { ModeAuthority } from "../governance/modes/mode.ts";
 import type { Metrics } from "../core/record/metrics.ts";
 
-export const watchEnds =
+export const reportEnds =
   (metrics: Pick<Metrics, "ended" | "held">, mode: Pick<ModeAuthority, "signal">) =>
   (call: Call, outcome: Outcome): void => {
     const dangerous = call.tool?.risk === "dangerous";
     if (outcome.endedAt === null) {
-      // It waits for a person: an attempt, and no verdict yet.
+      // It waits for approval: an attempt without a final verdict.
       metrics.held(outcome);
       if (dangerous) mode.signal({ kind: "denied", caller: call.caller, dangerous, verdict: null });
       return;

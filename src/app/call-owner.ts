@@ -1,5 +1,5 @@
-// On whose behalf a call waits: a run, an agent or another call. What has ended wants nothing any more, and what works on
-// another instance goes on there: should that have died, nothing runs in its name.
+// Finds the owner of a waiting call: a run, an agent or another call. Once the owner has ended, the call must not go
+// on. If the owner works on another instance, only that instance may go on with it.
 import { depthOf, type Call } from "../contract/call.ts";
 import type { Store } from "../storage/store/store.ts";
 
@@ -17,7 +17,7 @@ export function ownerFinder(
 ): OwnerOf {
   const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
   const ownerOf: OwnerOf = async (who, call) => {
-    // What a door was told about itself counts for nothing: only inner calls have an owner.
+    // Only inner calls have an owner: what a client claims in its metadata does not count.
     if (depthOf(call) === 0) return "here";
     const { parentExecutionId, agentId } = call.metadata ?? {};
     const parentId = typeof parentExecutionId === "string" ? parentExecutionId : "";
@@ -36,7 +36,7 @@ export function ownerFinder(
     const parent = await store.executions.get(parentId);
     if (!parent) return { over: "the call it belongs to is gone" };
     if (parent.endTime === null) return at(parent.instanceId);
-    // It answered that this one waits: whoever was told so may still come for it, while they are there themselves.
+    // The parent answered that this call waits, so its own caller may still come for the result.
     const hasAnswered = parent.status === "success" || parent.errorReason === "approval_required";
     if (!hasAnswered)
       return { over: `the call ${parent.id} it belongs to has ended (${parent.status})` };

@@ -1,18 +1,18 @@
-// Where the gauges of `/metrics` come from, and what the figures are told of approvals.
+// Where the gauges of `/metrics` read their values, and how decided approvals are counted.
 import type { ApprovalRow, Store } from "../storage/store/store.ts";
 import type { Metrics, Sources } from "../core/record/metrics.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 
 type Given = "active" | "mode" | "outboxPending" | "upstreams";
 
-export interface FigurePowers extends Pick<Sources, Given> {
+export interface GaugePowers extends Pick<Sources, Given> {
   readonly slots: { readonly running: number; readonly queued: number };
   readonly maxRunning: number;
   readonly approvals: Pick<Store["approvals"], "pending">;
   readonly sandbox: Pick<Sandbox, "probed">;
 }
 
-export function sourcesOf(p: FigurePowers): Sources {
+export function gaugeSources(p: GaugePowers): Sources {
   const { active, mode, outboxPending, upstreams, slots } = p;
   let ready: boolean | null = null;
   let asked: Promise<void> | null = null;
@@ -26,7 +26,7 @@ export function sourcesOf(p: FigurePowers): Sources {
     slots: p.maxRunning,
     approvalsPending: () => p.approvals.pending(),
     sandboxReady() {
-      // Tried once, when somebody first wants to know; nobody waits for it.
+      // Probed once, with the first reading of the page, which does not wait for it.
       asked ??= p.sandbox.probed.then(
         (status) => void (ready = status.ready),
         () => void (ready = false),
@@ -36,8 +36,8 @@ export function sourcesOf(p: FigurePowers): Sources {
   };
 }
 
-/** How long a question was open. A yes that ran out before it was used had been counted when it was given. */
-export function noteDecision(
+/** Counts how long an approval was open. One that expired unused was counted when it was granted. */
+export function countDecision(
   metrics: Pick<Metrics, "decided">,
   row: Pick<ApprovalRow, "state" | "votes" | "needed" | "createdAt" | "decidedAt">,
 ): void {

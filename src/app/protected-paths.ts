@@ -1,6 +1,6 @@
-// What an installation keeps for itself, and where: none of it may be within reach of tools.
+// Paths of the server itself (data directory, database, settings, governance): no tool may reach them.
 import { dirname, join, resolve } from "node:path";
-import { isReachableFrom, requireApart, type Kept } from "./apart.ts";
+import { isReachableFrom, requireApart, type ProtectedPath } from "./path-separation.ts";
 import type { Config } from "../config/config.ts";
 import { AppError } from "../contract/errors.ts";
 import { packagedFolder } from "../governance/rules/files/folder.ts";
@@ -11,17 +11,17 @@ export interface ReadFiles {
   readonly secretFiles?: readonly string[];
 }
 
-/** Throws when something of the server's own lies where a tool may work: a tenant's, a session's or a scratch folder. */
-export function requireOwnApart(config: Config, files: ReadFiles): void {
+/** Throws when a protected path lies where a tool may work: a tenant's, a session's or a scratch folder. */
+export function requireProtectedApart(config: Config, files: ReadFiles): void {
   const { workspace, dataDir } = config;
-  const kept = keptOf(config, files);
+  const paths = protectedPaths(config, files);
   for (const folder of [workspace, join(dataDir, "workspaces"), join(dataDir, SCRATCH_FOLDER)])
-    requireApart(folder, kept);
+    requireApart(folder, paths);
 }
 
 /**
- * For a program that is given a folder of the host. The rules for paths do not hold in it, so nothing of the server's own
- * may lie there, nor the folder among it; the governance folder holds no secrets and may be read.
+ * For a program that is given a folder of the host. Path rules do not apply in it, so no protected path may lie there,
+ * nor may the folder lie in a protected one. The governance folder holds no secrets and may be read.
  */
 export function requireFolderApart(
   config: Config,
@@ -32,8 +32,10 @@ export function requireFolderApart(
   const isOpen = (at: string): boolean => isReachableFrom(join(config.dataDir, at), path);
   const isWithin =
     isReachableFrom(config.dataDir, path) && !["workspace", "workspaces"].some(isOpen);
-  const kept = keptOf(config, files).filter(({ what }) => access === "rw" || what !== GOVERNANCE);
-  const found = isWithin ? kept[0] : kept.find((one) => isReachableFrom(path, one.path));
+  const paths = protectedPaths(config, files).filter(
+    ({ what }) => access === "rw" || what !== GOVERNANCE,
+  );
+  const found = isWithin ? paths[0] : paths.find((one) => isReachableFrom(path, one.path));
   if (!found) return;
   const where = isWithin ? "lies in" : "holds";
   throw new AppError(
@@ -46,12 +48,12 @@ export function requireFolderApart(
 
 const GOVERNANCE = "the governance folder";
 
-function keptOf(
+function protectedPaths(
   { dataDir, store, governance }: Config,
   { configFile, secretFiles = [] }: ReadFiles,
-): readonly Kept[] {
+): readonly ProtectedPath[] {
   const database = /^sqlite:(.*)$/.exec(store)?.[1];
-  // What SQLite writes beside the file has other names: its folder counts.
+  // SQLite writes further files beside the database, so the whole folder is protected.
   const folder = database === undefined ? null : dirname(resolve(dataDir, database));
   const move = "move it elsewhere";
   return [

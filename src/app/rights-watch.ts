@@ -1,33 +1,33 @@
-// What runs or is held open ends with the rights of whoever it is for: calls under way, agents, runs, streams, and the
-// questions that wait on their behalf.
+// Ends what runs or is held open when the rights of its caller end: calls, agents, workflow runs, streams, and the
+// approvals that wait on their behalf.
 import { mandateOf } from "../contract/call.ts";
 import type { Identity } from "../core/identity/index.ts";
 import { createStanding, type Standing } from "../core/identity/standing.ts";
 import type { Active, ActiveEntry } from "../core/run/active.ts";
 
-export interface StandingParts {
+export interface RightsWatchParts {
   readonly identity: Pick<Identity, "standOf">;
   readonly active: Pick<Active, "all">;
-  /** Ends approvals that nobody waits for any more. */
+  /** Closes approvals whose call, run or agent has ended. */
   readonly closeOver: () => Promise<unknown>;
   readonly now: () => number;
   readonly background: (work: Promise<unknown>) => void;
   readonly report: (message: string, fields: object) => void;
 }
 
-export interface OpenedStanding extends Pick<Standing, "watch"> {
-  /** Somebody's rights have changed, here or on another instance. */
+export interface RightsWatch extends Pick<Standing, "watch"> {
+  /** To be called when rights have changed, here or on another instance. */
   changed(): void;
-  /** A run, an agent or a call has ended: what waited on its behalf is over. */
+  /** To be called when a run, an agent or a call has ended: approvals that waited for it are closed. */
   ended(): void;
   close(): void;
 }
 
-/** Most calls are over sooner, and are never looked at. */
+/** Shorter calls are not watched: most have ended before their rights could be checked again. */
 const LASTING_MS = 500;
 const REVOKED = "the key, sign-in or user it ran for is not active any more";
 
-export function openStanding(p: StandingParts): OpenedStanding {
+export function openRightsWatch(p: RightsWatchParts): RightsWatch {
   const standing = createStanding({
     standOf: (mandate) => p.identity.standOf(mandate),
     mandateOf,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRow, ApprovalVote } from "../storage/store/store.ts";
 import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
-import { noteDecision, sourcesOf } from "./figures.ts";
+import { countDecision, gaugeSources } from "./gauges.ts";
 
 const vote = (userId: string, decision: ApprovalVote["decision"]): ApprovalVote => ({
   userId,
@@ -22,7 +22,7 @@ describe("how long a question was open", () => {
       state: "expired",
       ...row,
     } as unknown as ApprovalRow;
-    noteDecision({ decided: (ms) => waited.push(ms) }, asked);
+    countDecision({ decided: (ms) => waited.push(ms) }, asked);
     return waited;
   };
   const both = [vote("ada", "approve"), vote("bob", "approve")];
@@ -43,7 +43,7 @@ describe("how long a question was open", () => {
 
 describe("the box", () => {
   const readyOf = async (probed: Promise<SandboxStatus>): Promise<(boolean | null)[]> => {
-    const sources = sourcesOf({
+    const sources = gaugeSources({
       active: () => 0,
       mode: () => "NORMAL",
       outboxPending: () => 0,

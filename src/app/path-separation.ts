@@ -1,25 +1,25 @@
-// What the server keeps for itself lies apart from where tools work. A rule that names a folder does not hold for long
-// when a program may rename what is above it, so places are compared by where they are on their device.
+// Checks that protected paths lie outside of the folders tools work in. A program may rename parent folders, so a rule
+// by name is not enough: paths are compared by their location on the device.
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { AppError } from "../contract/errors.ts";
 
-/** Something of the server's own. */
-export interface Kept {
-  /** In words, for people. */
+/** A file or folder of the server itself. */
+export interface ProtectedPath {
+  /** For the error message. */
   readonly what: string;
   readonly path: string;
-  /** How it is put elsewhere. */
+  /** How an operator moves it. */
   readonly remedy: string;
   /**
-   * It may lie in a workspace, since the rules for paths name it and every box holds it and all folders above it in place.
-   * That takes one plain name: not through a link, which could be replaced, nor through a mount, which has another name.
+   * It may lie in a workspace: path rules name it, and every sandbox keeps it and its parent folders in place. That
+   * works for a plain path only, not through a link, which could be replaced, nor a mount, which has another name.
    */
   readonly named?: true;
 }
 
-export function requireApart(workspace: string, kept: readonly Kept[]): void {
-  for (const { what, path, remedy, named } of kept) {
+export function requireApart(workspace: string, paths: readonly ProtectedPath[]): void {
+  for (const { what, path, remedy, named } of paths) {
     if (!isReachableFrom(workspace, path)) continue;
     if (named && hasPlainName(workspace, path)) continue;
     const why = named
@@ -40,7 +40,7 @@ function hasPlainName(workspace: string, path: string): boolean {
   return within !== undefined && realOf(name) === join(folder, relative(within, name));
 }
 
-/** A place on a device, whatever name leads there. */
+/** Where a path lies on its device, independent of links and mounts. */
 interface Location {
   readonly device: string;
   readonly path: string;
@@ -95,7 +95,7 @@ function hasAncestor(path: string, identity: string | null): boolean {
 }
 
 function locate(path: string, mounts: readonly Mount[]): Location | null {
-  // Of two mounts at one place the later one is seen.
+  // Of two mounts at the same path the later one hides the earlier.
   const holder = mounts
     .filter(({ at }) => isWithin(path, at))
     .reduce<Mount | null>(
@@ -105,7 +105,7 @@ function locate(path: string, mounts: readonly Mount[]): Location | null {
   return holder && { device: holder.device, path: join(holder.path, relative(holder.at, path)) };
 }
 
-/** None where the system does not tell. */
+/** Empty where the system has no `/proc`. */
 function mountsOfSystem(): Mount[] {
   let text: string;
   try {
