@@ -100,7 +100,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
     why: "caveats and the types of their parameters",
   },
   "@anthropic-ai/sdk": { owners: ["reach/models/anthropic.ts"] },
-  "@clack/prompts": { owners: ["cli/terminal.ts"] },
+  "@clack/prompts": { owners: ["cli/output/terminal.ts"] },
   "@hono/node-server": { owners: ["server/http/web.ts"] },
   "@modelcontextprotocol/client": {
     owners: ["reach/upstream/"],
@@ -147,7 +147,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
     ],
     why: "databases of others, and our own",
   },
-  picocolors: { owners: ["cli/terminal.ts"] },
+  picocolors: { owners: ["cli/output/terminal.ts"] },
   pino: { owners: ["app/logging.ts"] },
   "playwright-core": { owners: ["reach/browser/chromium.ts"] },
   "quickjs-emscripten": { owners: ["reach/code/code-thread.ts"] },
@@ -209,7 +209,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:dgram": [],
   "node:dns": ["reach/egress/check.ts"],
   "node:fs": [
-    "app/apart.ts",
+    "app/path-separation.ts",
     "app/ledger.ts",
     "reach/browser/",
     "cli/",

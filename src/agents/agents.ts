@@ -1,19 +1,13 @@
-// Agents of a caller: spawned narrowed, counted, told, stopped. They live in this process; their rows outlive it.
-import {
-  depthOf,
-  mandateOf,
-  type Call,
-  type Caller,
-  type CallParent,
-  type JsonObject,
-  type Mandate,
-} from "../contract/call.ts";
+// Agents of a caller: spawned, given messages, stopped. They live in this process; their rows outlive it.
+import type { Call, Caller, Mandate } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
 import type { AgentRow, Store } from "../storage/store/store.ts";
 import type { ModelPower } from "../contract/powers/model.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Ids } from "../util/ids.ts";
-import { work, type LoopEngine } from "./loop.ts";
+import type { LiveAgent } from "./live-agent.ts";
+import type { LoopEngine } from "./loop.ts";
+import { requireModel, spawn } from "./spawn.ts";
 
 export interface AgentsEngine extends LoopEngine {
   discover(caller: Caller): Promise<readonly Tool[]>;
@@ -27,10 +21,10 @@ export interface AgentsPowers {
   /** Null: no model is configured that answers. */
   readonly model: () => AgentModel | null;
   readonly instanceId: string;
-  /** Whoever it works for, with what they had then and have now; null when they are gone. */
+  /** The caller it works for, with the rights they had then and still have; null when user or key is gone. */
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
   readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
-  /** Told of each agent that has ended, once that is written. */
+  /** Called for each agent that has ended, once that is written. */
   readonly onEnded: () => void;
   readonly ids: Ids;
   readonly now: () => number;
@@ -67,96 +61,8 @@ export interface Agents {
   close(): Promise<void>;
 }
 
-interface Live {
-  readonly owner: string;
-  readonly parentId: string | null;
-  readonly controller: AbortController;
-  readonly inbox: string[];
-  /** Called with its next words, or null at its end. */
-  readonly listeners: Set<(reply: string | null) => void>;
-  readonly running: { count: number };
-  readonly given: { toolCalls: number; tokens: number };
-  readonly used: { toolCalls: number; tokens: number };
-  readonly budget: AgentRow["budget"];
-  readonly ended: Promise<void>;
-}
-
-const MAX_DEPTH = 3;
-const MAX_PER_CALLER = 20;
-const [DEFAULT_CALLS, DEFAULT_TOKENS] = [20, 50_000];
-const [MOST_CALLS, MOST_TOKENS] = [200, 1_000_000];
-/** Agents that make agents must be asked for by name. */
-const NOT_BY_DEFAULT = ["agent/spawn", "agent/coordinate"];
-
 export function createAgents(p: AgentsPowers): Agents {
-  const live = new Map<string, Live>();
-  const ownerOf = ({ tenantId, userId }: Caller): string => JSON.stringify([tenantId, userId]);
-
-  function requireModel(): AgentModel {
-    const model = p.model();
-    if (model) return model;
-    throw new AppError(
-      "UNAVAILABLE",
-      "provider_not_configured",
-      "agents need a model that answers, and none is configured",
-      { remedy: "configure one under models with the ability generate" },
-    );
-  }
-
-  async function toolsFor(caller: Caller, { tools, capsule }: Task): Promise<readonly Tool[]> {
-    const visible = await p.engine().discover(caller);
-    // Through another capsule it may only lose tools: those of both are left.
-    const inside =
-      capsule === undefined
-        ? visible
-        : await p.engine().discover({ ...caller, capsuleId: capsule });
-    const shared = visible.filter((tool) => inside.some(({ name }) => name === tool.name));
-    if (tools === undefined) return shared.filter(({ name }) => !NOT_BY_DEFAULT.includes(name));
-    const wanted = tools.map(
-      (name) =>
-        [
-          name,
-          shared.find((tool) => [tool.name, tool.wireName, ...tool.aliases].includes(name)),
-        ] as const,
-    );
-    const beyond = wanted.filter(([, tool]) => tool === undefined).map(([name]) => name);
-    if (beyond.length > 0)
-      throw new AppError(
-        "FORBIDDEN",
-        "tools_exceed_caller",
-        `not among your tools${capsule === undefined ? "" : " in that capsule"}: ${beyond.join(", ")}`,
-        { remedy: "give an agent only tools of your own list" },
-      );
-    return wanted.flatMap(([, tool]) => (tool ? [tool] : []));
-  }
-
-  function budgetFor(call: Call, { budget }: Task): AgentRow["budget"] {
-    const parent = live.get(agentOf(call) ?? "");
-    const most = parent
-      ? {
-          toolCalls: parent.budget.toolCalls - parent.used.toolCalls - parent.given.toolCalls,
-          tokens: parent.budget.tokens - parent.used.tokens - parent.given.tokens,
-        }
-      : { toolCalls: MOST_CALLS, tokens: MOST_TOKENS };
-    const wanted = {
-      toolCalls: budget.toolCalls ?? Math.min(DEFAULT_CALLS, most.toolCalls),
-      tokens: budget.tokens ?? Math.min(DEFAULT_TOKENS, most.tokens),
-    };
-    for (const metric of ["toolCalls", "tokens"] as const) {
-      if (wanted[metric] > most[metric] || most[metric] <= 0)
-        throw new AppError(
-          "FORBIDDEN",
-          "budget_exceeds_caller",
-          `${metric}: ${wanted[metric]} asked for, ${Math.max(0, most[metric])} may be given`,
-          { remedy: `ask for at most ${Math.max(0, most[metric])}` },
-        );
-    }
-    if (parent) {
-      parent.given.toolCalls += wanted.toolCalls;
-      parent.given.tokens += wanted.tokens;
-    }
-    return wanted;
-  }
+  const live = new Map<string, LiveAgent>();
 
   async function find(caller: Caller, agentId: string): Promise<AgentRow> {
     const row = await p.agents.get(caller, agentId);
@@ -169,142 +75,9 @@ export function createAgents(p: AgentsPowers): Agents {
     );
   }
 
-  async function spawn(call: Call, task: Task): Promise<AgentRow> {
-    const model = requireModel();
-    const { caller } = call;
-    const depth = agentDepthOf(call) + 1;
-    if (depth > MAX_DEPTH)
-      throw new AppError(
-        "EXECUTION_FAILED",
-        "depth_exceeded",
-        `agents make agents ${MAX_DEPTH} deep at most`,
-        { remedy: "do the work with tools instead" },
-      );
-    const owner = ownerOf(caller);
-    if ([...live.values()].filter((one) => one.owner === owner).length >= MAX_PER_CALLER)
-      throw new AppError(
-        "TOO_MANY_REQUESTS",
-        "concurrency",
-        `${MAX_PER_CALLER} of your agents are at work`,
-        { remedy: "stop one, or wait for it to end", retryAfterSeconds: 10 },
-      );
-    const tools = await toolsFor(caller, task);
-    const budget = budgetFor(call, task);
-    const startedAt = p.now();
-    const lifetimeMs = task.lifetimeSeconds * 1_000;
-    const row: AgentRow = {
-      id: p.ids.handle("agt", startedAt),
-      tenantId: caller.tenantId,
-      userId: caller.userId,
-      parentId: agentOf(call),
-      groupId: task.groupId ?? null,
-      executionId: call.id,
-      instanceId: p.instanceId,
-      depth,
-      objective: task.objective,
-      tools: tools.map(({ name }) => name),
-      budget,
-      status: "running",
-      toolCalls: 0,
-      tokens: 0,
-      lastEvent: "started",
-      result: null,
-      startedAt,
-      endsAt: startedAt + lifetimeMs,
-      endedAt: null,
-    };
-    await p.agents.create(row);
-    const controller = new AbortController();
-    const lifetime = setTimeout(() => controller.abort("timeout"), lifetimeMs);
-    const over = Promise.withResolvers<void>();
-    const one: Live = {
-      owner,
-      parentId: row.parentId,
-      controller,
-      inbox: [],
-      listeners: new Set(),
-      running: { count: 0 },
-      given: { toolCalls: 0, tokens: 0 },
-      used: { toolCalls: 0, tokens: 0 },
-      budget,
-      ended: over.promise,
-    };
-    live.set(row.id, one);
-    const parent: CallParent = {
-      id: call.id,
-      entry: call.entry,
-      sessionId: call.sessionId,
-      ip: call.ip,
-      trace: call.trace,
-      metadata: call.metadata,
-    };
-    const reply = (text: string | null): void => {
-      for (const listener of [...one.listeners]) listener(text);
-    };
-    const mandate = mandateOf({ ...caller, only: row.tools });
-    const unwatch = p.watch({ ...caller, only: row.tools }, (now) =>
-      now === null ? controller.abort("revoked") : undefined,
-    );
-    const atWork = work({
-      id: row.id,
-      depth,
-      objective: task.objective,
-      tools,
-      parent,
-      signal: controller.signal,
-      lifetimeMs,
-      running: one.running,
-      engine: p.engine,
-      caller: () => p.callerAgain(mandate),
-      left: () => ({
-        toolCalls: budget.toolCalls - one.used.toolCalls - one.given.toolCalls,
-        tokens: budget.tokens - one.used.tokens - one.given.tokens,
-      }),
-      spend({ toolCalls = 0, tokens = 0 }) {
-        one.used.toolCalls += toolCalls;
-        one.used.tokens += tokens;
-      },
-      inbox: () => one.inbox.splice(0),
-      async say(text) {
-        await p.agents.say({
-          id: p.ids.handle("msg", p.now()),
-          agentId: row.id,
-          sender: "agent",
-          body: text,
-          at: p.now(),
-        });
-        reply(text);
-      },
-      note: (lastEvent) => p.agents.update(row.id, { ...one.used, lastEvent }),
-      generate: (request) => model(call, controller.signal).generate(request),
-    }).then((end) =>
-      p.agents.update(row.id, {
-        ...one.used,
-        status: end.status,
-        result: end.result === "" ? null : end.result,
-        lastEvent: end.event,
-        endedAt: p.now(),
-      }),
-    );
-    p.background(
-      atWork.finally(() => {
-        unwatch();
-        clearTimeout(lifetime);
-        live.delete(row.id);
-        // Its own agents worked for it alone.
-        for (const child of live.values())
-          if (child.parentId === row.id) child.controller.abort("user");
-        reply(null);
-        over.resolve();
-        p.onEnded();
-      }),
-    );
-    return row;
-  }
-
   return {
-    spawn,
-    requireModel,
+    spawn: (call, task) => spawn(call, task, live, p),
+    requireModel: () => requireModel(p),
     status: find,
     async wait(caller, agentId, ms, signal) {
       await timed(live.get(agentId)?.ended ?? Promise.resolve(), ms, signal);
@@ -364,20 +137,6 @@ export function createAgents(p: AgentsPowers): Agents {
     },
   };
 }
-
-/** What a door was told about agents counts for nothing: only inner calls carry it. */
-function agentOf(call: Pick<Call, "entry" | "metadata">): string | null {
-  const id = metadataOf(call)["agentId"];
-  return typeof id === "string" ? id : null;
-}
-
-function agentDepthOf(call: Pick<Call, "entry" | "metadata">): number {
-  const depth = metadataOf(call)["agentDepth"];
-  return typeof depth === "number" ? depth : 0;
-}
-
-const metadataOf = (call: Pick<Call, "entry" | "metadata">): JsonObject =>
-  depthOf(call) > 0 ? (call.metadata ?? {}) : {};
 
 /** Resolves when the work has, the time is over or the signal fires. */
 export async function timed(

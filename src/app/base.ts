@@ -16,7 +16,7 @@ import { createIds, type Ids } from "../util/ids.ts";
 import { VERSION } from "../util/version.ts";
 import { createLate, type Late } from "./late.ts";
 import type { AppOptions } from "./options.ts";
-import type { OpenedStanding } from "./standing.ts";
+import type { RightsWatch } from "./rights-watch.ts";
 import type { Storage } from "./storage.ts";
 
 /** Who acts when the server does something by itself. */
@@ -49,7 +49,7 @@ export interface Base extends Storage {
 export interface Links {
   readonly policies: Late<Policies>;
   readonly sandbox: Late<Sandbox>;
-  readonly standing: Late<OpenedStanding>;
+  readonly standing: Late<RightsWatch>;
   readonly engine: Late<Engine>;
 }
 

@@ -1,4 +1,4 @@
-// Engines with rules that are only tried out: compiled beside the ones in force, asked a few questions, thrown away.
+// Engines with draft rules: compiled beside the ones in force, asked a few questions, discarded.
 import { AppError } from "../contract/errors.ts";
 import type { Documents, Governance } from "../governance/rules/governance.ts";
 import { openEmbedded } from "../governance/policy/embedded.ts";
@@ -42,7 +42,7 @@ async function draftPolicies(p: DraftPowers, files: Files) {
   return createPolicies(engine);
 }
 
-/** A module takes the place of those of its package, whatever its file is called. */
+/** A draft module replaces the modules of its package, whatever their files are called. */
 function replacing(inForce: Files, draft: Files): Files {
   const packages = new Set(Object.values(draft).map(packageOf));
   const kept = Object.entries(inForce).filter(

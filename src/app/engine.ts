@@ -12,19 +12,19 @@ import { nativeRunner } from "../core/run/native.ts";
 import { createApprovals, type ApprovalParts } from "../governance/approvals/index.ts";
 import { idsOf } from "../telemetry/call-log.ts";
 import type { Base } from "./base.ts";
-import { noteDecision, sourcesOf } from "./figures.ts";
+import { countDecision, gaugeSources } from "./gauges.ts";
 import type { OpenedLimits } from "./limits.ts";
-import { ownerFinder } from "./owner.ts";
+import { ownerFinder } from "./call-owner.ts";
 import type { OpenedReach, ReachParts } from "./reach.ts";
-import { openStanding, type OpenedStanding } from "./standing.ts";
-import { watchEnds } from "./watch.ts";
+import { openRightsWatch, type RightsWatch } from "./rights-watch.ts";
+import { reportEnds } from "./call-ends.ts";
 
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly gate: GatePowers;
   readonly active: Active;
   readonly approvals: ApprovalParts;
-  readonly standing: OpenedStanding;
+  readonly standing: RightsWatch;
 }
 
 export interface EngineParts extends ReachParts {
@@ -43,7 +43,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
   const active = createActive();
   const approvals = approvalsFor(base, parts);
   closing.defer(() => approvals.close());
-  const standing = openStanding({
+  const standing = openRightsWatch({
     identity: identity.identity,
     active,
     closeOver: approvals.closeOver,
@@ -56,7 +56,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
   identity.onRightsChanged(standing.changed);
   const gate = gateFor(base, parts, approvals.approvals);
   metrics.watch(
-    sourcesOf({
+    gaugeSources({
       active: () => active.size,
       slots: limits.slots,
       maxRunning: config.execution.maxRunning,
@@ -78,7 +78,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     active,
     approvals: approvals.approvals,
     metrics,
-    onEnded: watchEnds(metrics, governance.mode),
+    onEnded: reportEnds(metrics, governance.mode),
     observe: telemetry.observe,
     now,
     masker: record.masker,
@@ -120,7 +120,7 @@ function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
     goOn: (id) => links.engine.get().resume(id),
     refuse: refuseHeld({ store, now, onRecorded: recovery.onRecorded, masker }),
     tell(what, row) {
-      if (what === "decided") noteDecision(metrics, row);
+      if (what === "decided") countDecision(metrics, row);
     },
     report: (message, fields) => log.error(fields, message),
     keep,

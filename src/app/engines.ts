@@ -1,5 +1,5 @@
 // Opens what the gate decides with, in the order in which the parts need each other. Fails the start when one cannot.
-import type { Caller, JsonObject } from "../contract/call.ts";
+import type { JsonObject } from "../contract/call.ts";
 import type { Config } from "../config/config.ts";
 import { createGovernanceHolder } from "../governance/documents/rules-document.ts";
 import { createDocuments, type StartedDocuments } from "../governance/documents/documents.ts";
@@ -22,9 +22,10 @@ import type { Relations } from "../governance/relations/relation.ts";
 import { openState } from "../storage/state/open.ts";
 import type { State } from "../storage/state/state.ts";
 import { createFollower, type Follower } from "../storage/store/follow.ts";
-import type { Action, Store } from "../storage/store/store.ts";
+import type { Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { GatePowers } from "../core/gate/index.ts";
+import { SYSTEM, type Note } from "./base.ts";
 import { drafter } from "./draft.ts";
 
 export interface EnginesPowers {
@@ -37,11 +38,7 @@ export interface EnginesPowers {
   readonly now: () => number;
   /** Given in tests only: counters otherwise go by a clock that nobody sets. */
   readonly clock: { readonly now?: () => number };
-  readonly note: (
-    action: Action,
-    who: { tenantId: string; userId: string },
-    body: JsonObject,
-  ) => Promise<void>;
+  readonly note: Note;
   readonly log: Log;
 }
 
@@ -72,165 +69,182 @@ export interface Engines {
   close(): Promise<void>;
 }
 
-const SYSTEM: Pick<Caller, "tenantId" | "userId"> = { tenantId: LOCAL_TENANT, userId: "system" };
-
 export async function openEngines(p: EnginesPowers): Promise<Engines> {
-  const { config, store, registry, now, log } = p;
-  const opened: { close(): void | Promise<void> }[] = [];
-  const opens = <T extends { close(): void | Promise<void> }>(part: T): T => {
-    opened.unshift(part);
-    return part;
-  };
-  const close = async (): Promise<void> => {
-    for (const part of opened.splice(0)) await part.close();
-  };
+  const closing = new AsyncDisposableStack();
   try {
-    const folder = config.governance ?? packagedFolder();
-    const files = readGovernanceFolder(folder);
-    const state = opens(
-      await openState(config.state, {
-        ...p.clock,
-        onError: (err) => log.warn({ err }, "the state engine failed"),
-      }),
-    );
-    const follower = opens(createFollower({ store, state, now }));
-    await follower.ready;
+    const opened = await openParts(p, closing);
+    return { ...opened, close: () => closing.disposeAsync() };
+  } catch (cause) {
+    await closing.disposeAsync().catch(() => undefined);
+    throw cause;
+  }
+}
 
-    // What the store has in force counts; the files are for the first start (C5).
-    const inForce = async (kind: "governance" | "relations") =>
-      (await store.documents.inState(kind, "enforced")) ?? { version: 1, files: files[kind] };
-    const schemaText = async (): Promise<string> =>
-      (await inForce("relations")).files[SCHEMA_FILE] ?? "";
-    const relations = opens(
-      await openRelations(config.relations, { store, now, schema: { load: schemaText }, follower }),
-    );
-    const policyEngine = opens(
-      await openPolicyEngine(config.policy, { path: config.policyPath, now }),
-    );
-    const governed = await inForce("governance");
-    const places = {
-      workspace: config.workspace,
-      home: p.home,
-      dataDir: p.dataDir,
-      configFiles: p.configFiles,
-      governanceDir: folder,
-      ...placesOf({
-        workspace: config.workspace,
-        workspacePerSession: config.workspacePerSession,
-        dataDir: p.dataDir,
-        localTenant: LOCAL_TENANT,
-      }),
-      defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
-      known: {
-        tools: () => registry.all().map((tool) => tool.name),
-        tool: (name: string) => registry.get(name),
-        servers: () => [],
-      },
-    };
-    const { governance, handler } = createGovernanceHolder(
-      governed.files,
-      places,
-      String(governed.version),
-    );
+async function openParts(
+  p: EnginesPowers,
+  closing: AsyncDisposableStack,
+): Promise<Omit<Engines, "close">> {
+  const { config, store, registry, now, log } = p;
+  const folder = config.governance ?? packagedFolder();
+  const files = readGovernanceFolder(folder);
+  const state = await openState(config.state, {
+    ...p.clock,
+    onError: (err) => log.warn({ err }, "the state engine failed"),
+  });
+  closing.defer(() => state.close());
+  const follower = createFollower({ store, state, now });
+  closing.defer(() => follower.close());
+  await follower.ready;
 
-    const handlers = {
-      governance: handler,
-      policy: policyDocuments({
-        engine: policyEngine,
-        starter: readGovernanceFolder(packagedFolder()).policy,
-        path: config.policyPath,
-        now,
-      }),
-      relations: relationsDocument(() => relations, store.documents),
-    };
-    const warn = (fields: object, message: string): void => log.warn(fields, message);
-    await importDocuments(
-      {
-        store,
-        handlers,
-        now,
-        warn,
-        note: (action, body) => p.note(action, SYSTEM, body as JsonObject),
-      },
-      files,
-    );
-    const documents = createDocuments({
-      store,
-      follower,
-      handlers,
-      now,
-      warn,
-      note: (action, actor, body) => p.note(action, actor, body as JsonObject),
-    });
-    await documents.start();
-    if (relations.engine === "spicedb") await ensureSchema(relations, await schemaText());
-    await tellTools(registry, policyEngine);
+  // What the store has in force counts; the files are for the first start.
+  const inForce = async (kind: "governance" | "relations") =>
+    (await store.documents.inState(kind, "enforced")) ?? { version: 1, files: files[kind] };
+  const schemaText = async (): Promise<string> =>
+    (await inForce("relations")).files[SCHEMA_FILE] ?? "";
+  const relations = await openRelations(config.relations, {
+    store,
+    now,
+    schema: { load: schemaText },
+    follower,
+  });
+  closing.defer(() => relations.close());
+  const policyEngine = await openPolicyEngine(config.policy, { path: config.policyPath, now });
+  closing.defer(() => policyEngine.close());
+  const enforced = await inForce("governance");
+  const surroundings = surroundingsOf(p, folder);
+  const { governance, handler } = createGovernanceHolder(
+    enforced.files,
+    surroundings,
+    String(enforced.version),
+  );
+  const documents = await startDocuments(p, { files, handler, policyEngine, relations, follower });
+  if (relations.engine === "spicedb") await ensureSchema(relations, await schemaText());
+  await followRegistry(registry, policyEngine);
 
-    const parts = [
-      { name: "store", ping: () => store.ping() },
-      { name: "relation", ping: () => relations.ping() },
-      { name: "policy", ping: () => policyEngine.ping() },
-      { name: "state", ping: () => state.ping() },
-    ];
-    const mode = opens(
-      await createModeAuthority({
-        store,
-        follower,
-        note: p.note,
-        governance: () => governance,
-        machine: machineSensors({ dataDir: p.dataDir }),
-        selfCheck: () => failing(parts),
-        tenantId: LOCAL_TENANT,
-        now,
-        log,
-      }),
-    );
-    follower.on("tools", () => registry.reload());
-    const draft = drafter({
+  const parts = [
+    { name: "store", ping: () => store.ping() },
+    { name: "relation", ping: () => relations.ping() },
+    { name: "policy", ping: () => policyEngine.ping() },
+    { name: "state", ping: () => state.ping() },
+  ];
+  const mode = await createModeAuthority({
+    store,
+    follower,
+    note: p.note,
+    governance: () => governance,
+    machine: machineSensors({ dataDir: p.dataDir }),
+    selfCheck: () => failing(parts),
+    tenantId: LOCAL_TENANT,
+    now,
+    log,
+  });
+  closing.defer(() => mode.close());
+  follower.on("tools", () => registry.reload());
+  return {
+    draft: drafter({
       store,
       relations,
       registry,
       policyPath: config.policyPath,
       now,
       enforced: documents.enforced,
-      governanceOf: (texts) => createGovernanceHolder(texts, places, "draft").governance,
-    });
-    return {
-      draft,
-      state,
-      follower,
-      relations,
-      policyEngine,
-      policies: createPolicies(policyEngine, () => follower.assertFresh()),
-      governance,
-      documents,
-      mode,
-      parts,
-      close,
-    };
-  } catch (cause) {
-    await close();
-    throw cause;
-  }
+      governanceOf: (texts) => createGovernanceHolder(texts, surroundings, "draft").governance,
+    }),
+    state,
+    follower,
+    relations,
+    policyEngine,
+    policies: createPolicies(policyEngine, () => follower.assertFresh()),
+    governance,
+    documents,
+    mode,
+    parts,
+  };
 }
 
-/** A server that was just set up has no schema yet; one with another schema is brought to ours, or refuses. */
+/** Folders and names of this installation that governance files may refer to. */
+function surroundingsOf(
+  { config, home, dataDir, configFiles, registry }: EnginesPowers,
+  governanceDir: string,
+) {
+  const { workspace, workspacePerSession } = config;
+  return {
+    workspace,
+    home,
+    dataDir,
+    configFiles,
+    governanceDir,
+    ...placesOf({ workspace, workspacePerSession, dataDir, localTenant: LOCAL_TENANT }),
+    defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
+    known: {
+      tools: () => registry.all().map((tool) => tool.name),
+      tool: (name: string) => registry.get(name),
+      servers: () => [],
+    },
+  };
+}
+
+/** Takes over the files at a first start, and applies what is in force. */
+async function startDocuments(
+  { config, store, now, note, log }: EnginesPowers,
+  given: {
+    readonly files: ReturnType<typeof readGovernanceFolder>;
+    readonly handler: ReturnType<typeof createGovernanceHolder>["handler"];
+    readonly policyEngine: PolicyEngine;
+    readonly relations: Relations;
+    readonly follower: Follower;
+  },
+): Promise<StartedDocuments> {
+  const handlers = {
+    governance: given.handler,
+    policy: policyDocuments({
+      engine: given.policyEngine,
+      starter: readGovernanceFolder(packagedFolder()).policy,
+      path: config.policyPath,
+      now,
+    }),
+    relations: relationsDocument(() => given.relations, store.documents),
+  };
+  const warn = (fields: object, message: string): void => log.warn(fields, message);
+  await importDocuments(
+    {
+      store,
+      handlers,
+      now,
+      warn,
+      note: (action, body) => note(action, SYSTEM, body as JsonObject),
+    },
+    given.files,
+  );
+  const documents = createDocuments({
+    store,
+    follower: given.follower,
+    handlers,
+    now,
+    warn,
+    note: (action, actor, body) => note(action, actor, body as JsonObject),
+  });
+  await documents.start();
+  return documents;
+}
+
+/** A new SpiceDB has no schema yet. Another schema is replaced by ours, unless the server refuses. */
 async function ensureSchema(relations: Relations, text: string): Promise<void> {
   const there = await relations.schema().catch(() => "");
   if (there.trim() !== text.trim()) await relations.writeSchema(text);
 }
 
-/** `data.tools` of the policies follows the registry. */
-async function tellTools(registry: Registry, policy: PolicyEngine): Promise<void> {
-  const tell = (): void | Promise<void> =>
+/** Keeps `data.tools` of the policies equal to the registry. */
+async function followRegistry(registry: Registry, policy: PolicyEngine): Promise<void> {
+  const setTools = (): void | Promise<void> =>
     policy.setTools(
       Object.fromEntries(registry.all().map((tool) => [tool.name, { enabled: tool.enabled }])),
     );
-  // Neither engine rejects: one answers at once, the other tries again until its server has it.
-  const told = (): void => void Promise.resolve(tell()).catch(() => undefined);
-  registry.on("toolRegistered", told);
-  registry.on("toolChanged", told);
-  await tell();
+  // Neither engine rejects: the embedded one has it at once, OPA's retries until its server has it.
+  const onChange = (): void => void Promise.resolve(setTools()).catch(() => undefined);
+  registry.on("toolRegistered", onChange);
+  registry.on("toolChanged", onChange);
+  await setTools();
 }
 
 async function failing(parts: Engines["parts"]): Promise<string[]> {

@@ -1,4 +1,4 @@
-// Says in the server's log when a file of the data directory is lost, and when it is back, also while nobody calls.
+// Logs when a file of the data directory is lost and when it is back, also while there are no calls.
 import { FILES_LOST_REMEDY, type WatchedFiles } from "../util/files/watched-files.ts";
 
 interface Log {

@@ -1,4 +1,4 @@
-// Ready means that every part answers which a call needs; each row says which one does not.
+// Readiness: every part that a call needs answers. Each row of the report is one part.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Health } from "../server/doors.ts";
 import type { Allowlist } from "../governance/rules/governance.ts";
@@ -9,12 +9,11 @@ import type { Engines } from "./engines.ts";
 
 const PART_LIMIT_MS = 2_000;
 
-/** The sandbox comes late, since it is opened with the powers. */
 export function healthOf(
   parts: Engines["parts"],
   allowlist: Allowlist,
   sandbox?: () => Pick<Sandbox, "probed" | "status">,
-  /** What there is to tell of the sink, if events are sent on. No call needs it. */
+  /** The state of the event sink, null without one. No call needs it. */
   sink?: () => Promise<string | null>,
 ): Health {
   const look = async ({ name, ping }: Engines["parts"][number]) => {
@@ -34,7 +33,7 @@ export function healthOf(
   return {
     async check() {
       const checks = await Promise.all(parts.map(look));
-      // An allow list that lets everything through is shown: nobody should have it without knowing (C6).
+      // An allow list that lets everything through is shown, so that nobody has it by mistake.
       if (allowlist.state === "on" && allowlist.entries.includes("*"))
         checks.push({
           name: "allowlist",
@@ -42,7 +41,7 @@ export function healthOf(
           ms: 0,
           reason: "TOOL_WHITELIST is *: every tool is on it",
         });
-      // Only tools that start programs need it; they say so themselves, and the house stays open.
+      // Only tools that start programs need the sandbox. They refuse by themselves; the server stays ready.
       const box = sandbox?.();
       if (box !== undefined) {
         await Promise.race([box.probed, sleep(PART_LIMIT_MS, undefined, { ref: false })]);
@@ -56,7 +55,7 @@ export function healthOf(
   };
 }
 
-/** Anybody may look here, so what the database says of it stays in the log. */
+/** The report is public, so details of the database error stay in the log. */
 function reasonOf(name: string, cause: unknown): string {
   if (cause instanceof LogUnwritable) return `the log cannot be written: ${cause.message}`;
   if (cause instanceof FilesLost) return `${cause.message}: calls are refused`;

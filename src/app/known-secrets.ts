@@ -1,10 +1,10 @@
-// The secrets that the configuration holds: what must never turn up in a record, a log or an answer.
+// Finds the secrets in the configuration, which must never appear in a record, a log or an answer.
 import { isSecretField } from "../util/secrets/mask.ts";
 
 /** `scheme://user:password@…`. */
 const PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/([^\s:/?#@]*):([^\s/]+)@/i;
 
-/** Values of fields whose name tells, of `secrets`, and passwords in addresses. */
+/** Values of fields with a secret's name, values of `secrets`, and passwords in addresses. */
 export function secretsOf(config: object): string[] {
   const found = new Set<string>();
   const visit = (value: unknown, isSecret: boolean): void => {
@@ -32,7 +32,7 @@ function headersOf(config: object): string[] {
   return pairs.flatMap((pair) => spellingsOf(pair.slice(pair.indexOf("=") + 1).trim()));
 }
 
-/** A password that is the user's name hides nothing, and would hide the name. */
+/** A password equal to the user's name is no secret, and masking it would mask the name. */
 function passwordsOf(address: string): string[] {
   const [, user = "", password = ""] = PASSWORD.exec(address) ?? [];
   if (password === "" || password === user) return [];

@@ -1,4 +1,4 @@
-// The ledger with its key, opened before the first event and closed after the last.
+// Opens the ledger with its key, and verifies the ledger of a stopped server.
 import type { JsonObject } from "../contract/call.ts";
 import type { Config } from "../config/config.ts";
 import { existsSync } from "node:fs";

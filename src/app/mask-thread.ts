@@ -1,4 +1,4 @@
-// A thread that masks long texts: the same rules, the same key and the same known values as the server's own.
+// Worker thread that masks long texts with the rules, the key and the known secrets of the main thread.
 import { parentPort, workerData } from "node:worker_threads";
 import { createMasker } from "../util/secrets/masker.ts";
 

@@ -1,11 +1,11 @@
-// The main thread's side of the threads that mask long texts: started with the first, each masks one text at a time.
+// Masks long texts in worker threads. They are started on demand; each masks one text at a time.
 import { Worker } from "node:worker_threads";
 import type { LongTexts, MaskedText } from "../util/secrets/masker-large.ts";
 import type { FromThread, ThreadData, ToThread } from "./mask-thread.ts";
 
 const MAX_THREADS = 2;
 const MAX_OLD_SPACE_MB = 512;
-/** Far more than the longest text takes. A text that is not masked by then is not handed on. */
+/** Far more than the longest text takes. A text that is not masked by then is not recorded or answered. */
 const LONGEST_MS = 60_000;
 const MOST_PASSING = 512;
 
@@ -34,7 +34,7 @@ export function maskThreads(key: Uint8Array, first: readonly string[]): MaskThre
       resourceLimits: { maxOldGenerationSizeMb: MAX_OLD_SPACE_MB },
     });
     all.add(worker);
-    // One that ends while nobody asks it is not asked again.
+    // An idle worker that ends is not used again.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
       all.delete(worker);
@@ -58,7 +58,7 @@ export function maskThreads(key: Uint8Array, first: readonly string[]): MaskThre
       idle.push(worker);
       return answer ?? { answer: text, recorded: text, masked: 0 };
     } catch (cause) {
-      // It owes an answer, or is gone.
+      // A late answer would be taken for that of the next text.
       all.delete(worker);
       await worker.terminate();
       throw cause;

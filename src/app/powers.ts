@@ -1,4 +1,4 @@
-// Opens what native tools reach the world with. One section per power; the rules live in run/powers/.
+// Opens the powers of native tools. The rules of each power live in core/run/powers/.
 import { join } from "node:path";
 import { fill } from "../reach/browser/fill.ts";
 import { matchesSchema } from "../reach/browser/matches-schema.ts";
@@ -53,11 +53,11 @@ export interface PowersParts {
   readonly governance: Governance;
   readonly registry: Pick<Registry, "get" | "all" | "register">;
   readonly dataDir: string;
-  /** The one way out; whoever opened it closes it. */
+  /** The one way out; closed by the part that opened it. */
   readonly egress: Egress;
   /** The operating mode at the moment. */
   readonly mode: () => string;
-  /** Given late, since the engine runs the tools. */
+  /** A function, since the engine is opened after the tools it runs. */
   readonly engine: () => EngineSettings;
   /** What `/readyz` asks. */
   readonly health: HostSettings["health"];
@@ -84,79 +84,38 @@ export interface OpenedPowers {
   close(): Promise<void>;
 }
 
+/** Most that a program may leave behind in a workspace that it does not work in directly. */
+const STAGED_LIMITS = { files: 50_000, bytes: 1_073_741_824, inPlace: 200_000 };
+
 export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
-  const opened: { close(): void | Promise<void> }[] = [];
-  const sandbox = openSandbox({
-    folder: join(p.dataDir, "sandbox"),
-    path: process.env["PATH"] ?? "",
-    limits: {
-      diskBytes: p.config.sandbox.diskMb * 1_048_576,
-      diskEntries: p.config.sandbox.diskEntries,
-    },
-  });
-  opened.push(sandbox);
-  const documents = sandboxedDocuments(sandbox);
-  const clock = clockPower(p.now);
-  const rulesFor: HostSettings["rulesFor"] = (call) => p.governance.filesFor(call);
+  const closing = new AsyncDisposableStack();
+  try {
+    const opened = await openParts(p, closing);
+    return { ...opened, close: () => closing.disposeAsync() };
+  } catch (cause) {
+    await closing.disposeAsync().catch(() => undefined);
+    throw cause;
+  }
+}
+
+async function openParts(
+  p: PowersParts,
+  closing: AsyncDisposableStack,
+): Promise<Omit<OpenedPowers, "close">> {
+  const machine = await openMachine(p, closing);
+  const { model, answers } = modelFor(p);
+  const web = openWeb(p, closing, machine, answers ? model : null);
   const databases = await openDatabases({
     connections: p.config.databases,
     store: p.config.store,
     dataDir: p.dataDir,
     workspace: p.config.workspace,
   });
-  opened.push(databases);
-  await sweepScratch(join(p.dataDir, SCRATCH_FOLDER), p.now());
-  const threads = searchThreads();
-  opened.push(threads);
-  const files = filesPower({ rulesFor, threads, sandbox });
+  closing.defer(() => databases.close());
   const compute = openCompute();
-  opened.push(compute);
-  const disarmed = await recoverRuns(p.dataDir);
-  if (disarmed.length > 0)
-    p.log.warn(
-      { paths: disarmed },
-      "a run that was cut off had made git repositories: they were renamed",
-    );
-  const staging = openStaging(p.dataDir);
-  opened.unshift(staging); // closed last: what still runs has its folders there
-  const programs = processPower({
-    sandbox,
-    egress: p.egress,
-    rulesFor,
-    files,
-    staging,
-    hostsFor: (call) => p.governance.hostsFor(call),
-    isVariableDenied: (name) => p.governance.isVariableDenied(name),
-    packages: tenantPackages(p.dataDir, staging, p.config.packages),
-    limits: { files: 50_000, bytes: 1_073_741_824, inPlace: 200_000 },
-    node: process.execPath,
-  });
+  closing.defer(() => compute.close());
   const snippets = createPrograms();
-  opened.push(snippets);
-  const browsers = openBrowsers({
-    config: p.config.browser,
-    sandbox,
-    egress: p.egress,
-    path: process.env["PATH"] ?? "",
-    newId: () => `browser_${p.ids.hex(16)}`,
-    report: (cause) => p.log.warn({ err: cause }, "a browser misbehaved"),
-  });
-  opened.push(browsers);
-  const vault = openVault(p.config.secrets);
-  const search = searchPower({
-    egress: p.egress,
-    provider: () => openSearch(p.config.search),
-    rulesFor: rulesForOperator,
-  });
-  const model = modelPower({
-    models: openModels(p.config.models),
-    egress: p.egress,
-    rulesFor: rulesForOperator,
-    tracing: p.tracing,
-  });
-  const answers = Object.values(p.config.models).some(({ abilities }) =>
-    abilities.includes("generate"),
-  );
+  closing.defer(() => snippets.close());
   const work = await openWork({
     ...p.work,
     configured: answers ? model : null,
@@ -167,33 +126,16 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     now: p.now,
     log: p.log,
   });
-  opened.push(work);
+  closing.defer(() => work.close());
+  const clock = clockPower(p.now);
   const powersFor = nativePowers({
     ...work.sources,
-    fetch: fetchPower({
-      egress: p.egress,
-      rulesFor: (call) => p.governance.hostsFor(call),
-      vault,
-      search,
-      documents,
-      hostMatches,
-    }),
-    secrets: () => vault.power,
-    browser: browserPower({
-      browsers,
-      files,
-      documents,
-      fill,
-      fits: matchesSchema,
-      now: p.now,
-      ...(answers && { model }),
-      rulesFor: (call) => p.governance.hostsFor(call),
-    }),
-    process: programs,
+    ...web,
+    files: machine.files,
+    process: machine.process,
+    documents: documentsPower(machine.documents),
     model,
     database: databasePower({ databases }),
-    documents: documentsPower(documents),
-    files,
     store: storePower({
       memory: p.store.memory,
       documentation: createDocumentation(packagedDocs()),
@@ -202,27 +144,126 @@ export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
     engine: enginePower(p.engine, p.now),
     code: codePower(snippets),
     compute: compute.power,
-    host: hostPower({
-      name: "ostiary",
-      version: VERSION,
-      mode: p.mode,
-      health: p.health,
-      rulesFor,
-      dataDir: p.dataDir,
-      log: p.logRing,
-      visibleEnv: p.config.tools.visibleEnv,
-      now: p.now,
-      machine: p.machine,
-    }),
+    host: hostFor(p),
     clock: () => clock,
   });
-  return {
-    powersFor,
-    questions: work.questions,
-    sandbox,
-    holdFolder: (path) => holdFolder(path, staging),
-    async close() {
-      for (const part of opened.splice(0).reverse()) await part.close();
+  const { sandbox, holdFolder: hold } = machine;
+  return { powersFor, questions: work.questions, sandbox, holdFolder: hold };
+}
+
+/** Files and programs: the sandbox, the folders that runs are staged in, and who may touch what. */
+async function openMachine(p: PowersParts, closing: AsyncDisposableStack) {
+  const disarmed = await recoverRuns(p.dataDir);
+  if (disarmed.length > 0)
+    p.log.warn(
+      { paths: disarmed },
+      "a run that was cut off had made git repositories: they were renamed",
+    );
+  // Opened first and so closed last: what still runs has its folders there.
+  const staging = openStaging(p.dataDir);
+  closing.defer(() => staging.close());
+  const sandbox = openSandbox({
+    folder: join(p.dataDir, "sandbox"),
+    path: process.env["PATH"] ?? "",
+    limits: {
+      diskBytes: p.config.sandbox.diskMb * 1_048_576,
+      diskEntries: p.config.sandbox.diskEntries,
     },
+  });
+  closing.defer(() => sandbox.close());
+  await sweepScratch(join(p.dataDir, SCRATCH_FOLDER), p.now());
+  const threads = searchThreads();
+  closing.defer(() => threads.close());
+  const rulesFor = fileRules(p);
+  const files = filesPower({ rulesFor, threads, sandbox });
+  const programs = processPower({
+    sandbox,
+    egress: p.egress,
+    rulesFor,
+    files,
+    staging,
+    hostsFor: (call) => p.governance.hostsFor(call),
+    isVariableDenied: (name) => p.governance.isVariableDenied(name),
+    packages: tenantPackages(p.dataDir, staging, p.config.packages),
+    limits: STAGED_LIMITS,
+    node: process.execPath,
+  });
+  return {
+    sandbox,
+    files,
+    process: programs,
+    documents: sandboxedDocuments(sandbox),
+    holdFolder: (path: string): Promise<HeldFolder> => holdFolder(path, staging),
   };
 }
+
+const fileRules =
+  (p: PowersParts): HostSettings["rulesFor"] =>
+  (call) =>
+    p.governance.filesFor(call);
+
+function modelFor(p: PowersParts) {
+  const model = modelPower({
+    models: openModels(p.config.models),
+    egress: p.egress,
+    rulesFor: rulesForOperator,
+    tracing: p.tracing,
+  });
+  const answers = Object.values(p.config.models).some(({ abilities }) =>
+    abilities.includes("generate"),
+  );
+  return { model, answers };
+}
+
+/** What leads to the web: requests, searches, the browser, and the secrets they may send. */
+function openWeb(
+  p: PowersParts,
+  closing: AsyncDisposableStack,
+  { sandbox, files, documents }: Awaited<ReturnType<typeof openMachine>>,
+  model: ReturnType<typeof modelPower> | null,
+) {
+  const browsers = openBrowsers({
+    config: p.config.browser,
+    sandbox,
+    egress: p.egress,
+    path: process.env["PATH"] ?? "",
+    newId: () => `browser_${p.ids.hex(16)}`,
+    report: (cause) => p.log.warn({ err: cause }, "a browser misbehaved"),
+  });
+  closing.defer(() => browsers.close());
+  const vault = openVault(p.config.secrets);
+  const search = searchPower({
+    egress: p.egress,
+    provider: () => openSearch(p.config.search),
+    rulesFor: rulesForOperator,
+  });
+  const rulesFor = (call: Parameters<Governance["hostsFor"]>[0]) => p.governance.hostsFor(call);
+  return {
+    secrets: () => vault.power,
+    fetch: fetchPower({ egress: p.egress, rulesFor, vault, search, documents, hostMatches }),
+    browser: browserPower({
+      browsers,
+      files,
+      documents,
+      fill,
+      fits: matchesSchema,
+      now: p.now,
+      ...(model && { model }),
+      rulesFor,
+    }),
+  };
+}
+
+const hostFor = (p: PowersParts) =>
+  hostPower({
+    name: "ostiary",
+    version: VERSION,
+    mode: p.mode,
+    health: p.health,
+    rulesFor: fileRules(p),
+    dataDir: p.dataDir,
+    log: p.logRing,
+    visibleEnv: p.config.tools.visibleEnv,
+    now: p.now,
+    machine: p.machine,
+  });

@@ -11,7 +11,7 @@ import type { Base } from "./base.ts";
 import type { OpenedGovernance } from "./governance.ts";
 import { healthOf } from "./health.ts";
 import type { OpenedIdentity } from "./identity.ts";
-import { requireFolderApart } from "./kept.ts";
+import { requireFolderApart } from "./protected-paths.ts";
 import { openPowers, type OpenedPowers } from "./powers.ts";
 import type { OpenedRecord } from "./record.ts";
 import type { Telemetry } from "./telemetry.ts";

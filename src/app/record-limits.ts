@@ -1,9 +1,9 @@
-// How much is kept of each call (C54).
+// How many bytes of each call are recorded.
 import type { Config } from "../config/config.ts";
 import type { RecordLimits } from "../core/record/index.ts";
 
 const UNKNOWN_TOOL_BYTES = 2_048;
-/** Nobody fills the room of all. */
+/** The share of the total that one user may fill. */
 const SHARE_OF_ONE = 1 / 8;
 
 export function recordLimits(settings: Config["record"]): RecordLimits {

@@ -1,4 +1,4 @@
-// Recorded calls of a tenant, newest first, asked again under rules that are only tried out.
+// Judges recorded calls of a tenant again, newest first, under draft rules.
 import type { Doors } from "../server/doors.ts";
 import { replay } from "../core/engine/replay.ts";
 import type { GatePowers } from "../core/gate/index.ts";
@@ -23,7 +23,7 @@ export const replayer =
     return replay(newest(p, caller.tenantId, { from, last }), p.registry, p.gate, draft);
   };
 
-/** A page at a time: all of them may be large. */
+/** Read in pages, since records may be large. */
 async function* newest(
   { executions }: ReplayPowers,
   tenantId: string,

@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from "../core/record/metrics.ts";
 import { openDataDir, type DataDir } from "../storage/data-dir.ts";
 import { openStore, type Store } from "../storage/store/store.ts";
 import { VERSION } from "../util/version.ts";
-import { requireOwnApart } from "./kept.ts";
+import { requireProtectedApart } from "./protected-paths.ts";
 import type { AppOptions } from "./options.ts";
 
 export interface Storage {
@@ -19,11 +19,11 @@ export async function openStorage(
   options: AppOptions,
   closing: AsyncDisposableStack,
 ): Promise<Storage> {
-  requireOwnApart(config, options);
+  requireProtectedApart(config, options);
   const dataDir = openDataDir(config.dataDir);
   closing.defer(() => dataDir.release());
   // Again, now that the directory exists: a link may have been put in its place.
-  requireOwnApart(config, options);
+  requireProtectedApart(config, options);
   const metrics = createMetrics({
     version: VERSION,
     identityLabels: config.metrics.identityLabels,

@@ -1,4 +1,4 @@
-// Opens the way to upstream servers: credentials, connections, administration, and the runners of their tools.
+// Opens what leads to upstream servers: credentials, connections, their administration, and the runners.
 import { createLinking } from "../core/identity/link-tools.ts";
 import type { Call, JsonObject, Json } from "../contract/call.ts";
 import type { Egress } from "../reach/egress/egress.ts";
@@ -12,7 +12,7 @@ import type { Runners } from "../core/run/index.ts";
 import { mcpRunner } from "../core/run/mcp.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 import type { Follower } from "../storage/store/follow.ts";
-import type { Action, Store } from "../storage/store/store.ts";
+import type { Store } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import {
@@ -33,6 +33,8 @@ import type { Upstreams } from "../reach/upstream/upstream.ts";
 import { createEraCache } from "../reach/upstream/connection/era-cache.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
+import type { Note } from "./base.ts";
+import { createLate } from "./late.ts";
 
 export interface UpstreamParts {
   readonly store: Store;
@@ -48,7 +50,7 @@ export interface UpstreamParts {
   readonly dataDir: string;
   readonly guard: FolderGuard;
   readonly baseUrl: () => string;
-  /** Told when a server is reached or lost: callers see other tools then. */
+  /** Called when a server is reached or lost: callers see other tools then. */
   readonly onStatus: () => void;
   readonly tenantId: string;
   /** `mcpServers` of the settings, and the folder they lie in. */
@@ -59,11 +61,7 @@ export interface UpstreamParts {
   ) => readonly { path: string; message: string }[] | null;
   readonly ids: Ids;
   readonly now: () => number;
-  readonly note: (
-    action: Action,
-    who: { tenantId: string; userId: string },
-    body: JsonObject,
-  ) => Promise<void>;
+  readonly note: Note;
   readonly report: (call: Call, cause: unknown) => void;
   readonly background: (work: Promise<unknown>) => void;
   readonly log: { warn(fields: object, message: string): void };
@@ -81,13 +79,13 @@ export interface OpenedUpstream {
   isAway(server: string): boolean;
   /** Rises whenever that changes for one of them. */
   revision(): number;
-  /** Takes over the servers there are and connects to them, without anybody having to wait. */
+  /** Takes over the servers there are; connecting to them happens in the background. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openUpstream(p: UpstreamParts): OpenedUpstream {
-  const { store, registry, egress, masker, now, note } = p;
+  const { store, egress, masker, now, note } = p;
   const addresses = addressesAt(p.baseUrl);
   const credentials = openCredentials({
     ...addresses,
@@ -99,24 +97,11 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
     ids: p.ids,
     now,
   });
-  const eras = createEraCache(now);
   let revision = 0;
-  // Nothing of it is loaded before there is a server.
-  const connect: Connect = async (row, credential, options) => {
-    const [{ connect: open }, { openStdio }] = await Promise.all([
-      import("../reach/upstream/connection/connect.ts"),
-      import("../reach/upstream/stdio/stdio.ts"),
-    ]);
-    const powers = {
-      egress,
-      eras,
-      openStdio: (...of: [typeof row, typeof credential, typeof options.events]) =>
-        openStdio(...of, { sandbox: p.sandbox, egress, dataDir: p.dataDir, guard: p.guard }),
-    };
-    return open(row, credential, { ...options, powers });
-  };
+  // Reviews what a server offers; known once administration is open, and no server is asked before `start`.
+  const reviewer = createLate<{ readonly checkSoon: (server: string) => void }>("server review");
   const upstreams = openUpstreams({
-    connect,
+    connect: lazyConnect(p),
     credentials,
     tracing: p.tracing,
     imported: ({ transport }) => (transport.kind === "api" ? transport.operations : []),
@@ -134,40 +119,18 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
         ),
       );
       // What it offers may have changed while it was away.
-      if (status === "up") opened.checkSoon(server);
+      if (status === "up") reviewer.get().checkSoon(server);
     },
-    onDrift: (server) => opened.checkSoon(server),
+    onDrift: (server) => reviewer.get().checkSoon(server),
     report: (fields, message) => p.log.warn(fields, message),
   });
-  const review = createReview({
-    store,
-    registry,
-    now,
-    note,
-    toolsChanged: () => p.follower.changed("tools"),
-  });
-  const opened = openServerAdmin({
-    store,
-    upstreams,
-    credentials,
-    review,
-    links: createLinking(p),
-    follower: p.follower,
-    now,
-    note,
-    configured: { ...p.configured, tenantId: p.tenantId },
-    removeFolders: async (server) =>
-      (await import("../reach/upstream/stdio/folder.ts")).removeFolders(server, p.dataDir),
-    resolveProgram: async (...of) =>
-      (await import("../reach/upstream/stdio/program.ts")).resolveProgram(...of),
-    report: (fields, message) => p.log.warn(fields, message),
-  });
-  const common = { masker, checkOutput: p.checkOutput, report: p.report };
+  const admin = adminFor(p, upstreams, credentials);
+  reviewer.set(admin);
   return {
     upstreams,
-    admin: opened.admin,
+    admin: admin.admin,
     apis: createApiAdmin({
-      servers: opened.admin,
+      servers: admin.admin,
       importApi: async (source, signal) =>
         (await import("../reach/http-api/import.ts")).apiImporter({ egress })(source, signal),
     }),
@@ -177,29 +140,87 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
       logins: credentials.logins,
       addresses,
       note,
-      checkSoon: opened.checkSoon,
+      checkSoon: admin.checkSoon,
     }),
-    runners: {
-      mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
-      external: externalRunner({
-        ...common,
-        call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }),
-      }),
-    },
-    figures: () =>
-      upstreams.names().map((name) => {
-        const health = upstreams.health(name);
-        return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
-      }),
+    runners: runnersFor(p, upstreams, credentials),
+    figures: () => upstreams.names().map((name) => figureOf(name, upstreams)),
     isAway: (server) => upstreams.health(server)?.status === "down",
     revision: () => revision,
     async start() {
-      await opened.start();
-      for (const row of await store.servers.list()) if (row.enabled) opened.checkSoon(row.name);
+      await admin.start();
+      for (const row of await store.servers.list()) if (row.enabled) admin.checkSoon(row.name);
     },
     async close() {
-      opened.close();
+      admin.close();
       await upstreams.close();
     },
   };
+}
+
+/** Loads the MCP client with the first server: an installation without one does not pay for it. */
+function lazyConnect({ sandbox, egress, dataDir, guard, now }: UpstreamParts): Connect {
+  const eras = createEraCache(now);
+  return async (row, credential, options) => {
+    const [{ connect }, { openStdio }] = await Promise.all([
+      import("../reach/upstream/connection/connect.ts"),
+      import("../reach/upstream/stdio/stdio.ts"),
+    ]);
+    const powers = {
+      egress,
+      eras,
+      openStdio: (...of: [typeof row, typeof credential, typeof options.events]) =>
+        openStdio(...of, { sandbox, egress, dataDir, guard }),
+    };
+    return connect(row, credential, { ...options, powers });
+  };
+}
+
+function adminFor(
+  p: UpstreamParts,
+  upstreams: Upstreams,
+  credentials: OpenedCredentials,
+): ReturnType<typeof openServerAdmin> {
+  const { store, registry, follower, now, note } = p;
+  return openServerAdmin({
+    store,
+    upstreams,
+    credentials,
+    review: createReview({
+      store,
+      registry,
+      now,
+      note,
+      toolsChanged: () => follower.changed("tools"),
+    }),
+    links: createLinking(p),
+    follower,
+    now,
+    note,
+    configured: { ...p.configured, tenantId: p.tenantId },
+    removeFolders: async (server) =>
+      (await import("../reach/upstream/stdio/folder.ts")).removeFolders(server, p.dataDir),
+    resolveProgram: async (...of) =>
+      (await import("../reach/upstream/stdio/program.ts")).resolveProgram(...of),
+    report: (fields, message) => p.log.warn(fields, message),
+  });
+}
+
+function runnersFor(
+  { masker, checkOutput, report, egress }: UpstreamParts,
+  upstreams: Upstreams,
+  credentials: OpenedCredentials,
+): OpenedUpstream["runners"] {
+  const common = { masker, checkOutput, report };
+  return {
+    mcp: mcpRunner({ ...common, call: (call) => upstreams.call(call) }),
+    external: externalRunner({
+      ...common,
+      call: apiCaller({ egress, credentials, guarded: upstreams.guarded, pinOf }),
+    }),
+  };
+}
+
+function figureOf(name: string, upstreams: Upstreams): UpstreamFigure {
+  const health = upstreams.health(name);
+  return { name, up: health?.status === "up", breaker: health?.breaker ?? "closed" };
 }

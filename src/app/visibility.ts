@@ -1,9 +1,9 @@
-// Everything but the registry that decides which tools somebody sees: one place to hear that it has changed.
+// One change signal for what decides, besides the registry, which tools a caller sees: rights, rules, mode, servers.
 import type { Doors } from "../server/doors.ts";
 
 export interface Visibility {
   readonly on: Doors["visibility"]["on"];
-  /** Somebody may see other tools than before. */
+  /** To be called when callers may see other tools than before. */
   changed(): void;
 }
 

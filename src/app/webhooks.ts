@@ -1,4 +1,4 @@
-// Webhooks as the settings have them, and the one event that only they made worth recording.
+// Opens webhooks with their settings, and records `budget.low`, the event that exists for them.
 import type { Config } from "../config/config.ts";
 import type { LowBudget } from "../governance/limits/budgets.ts";
 import type { Action, Store } from "../storage/store/store.ts";
@@ -23,7 +23,7 @@ export function webhooksOf(config: Config, p: Given): Promise<OpenedWebhooks> {
   });
 }
 
-/** The schema has let nothing else through. */
+/** The schema of the settings allows no other form. */
 function msOf(wait: string): number {
   const [, amount, unit] = /^(\d+)(ms|s|m|h)$/.exec(wait) ?? [];
   return Number(amount) * UNITS[unit as keyof typeof UNITS];
@@ -39,7 +39,7 @@ export interface LowPowers {
   ) => Promise<void>;
 }
 
-/** Once per owner, month and metric, however many servers notice it and however often they start. */
+/** Records it once per owner, month and metric, over all instances and restarts. */
 export const lowNoter =
   (p: LowPowers) =>
   async ({ tenantId, ...low }: LowBudget): Promise<void> => {

@@ -1,4 +1,4 @@
-// What works for callers beyond a single call: workflow runs, the clock that starts them, plans, agents, questions.
+// Opens what works for callers beyond a single call: workflow runs, their scheduler, plans, agents, questions.
 import { createAgents, type AgentModel } from "../agents/agents.ts";
 import { coordinate } from "../agents/coordinate.ts";
 import { createDrafts } from "../agents/drafts.ts";
@@ -18,18 +18,18 @@ import { createWorkflows } from "../agents/workflows/workflows.ts";
 /** What only the composition root can give. */
 export interface WorkParts {
   readonly instanceId: string;
-  /** Whoever left something behind, with what they had then and have today; null when they are gone. */
+  /** The caller of stored work, with the rights they had then and still have; null when user or key is gone. */
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
-  /** Tells when somebody's rights have changed, and (null) that they stand no more. */
+  /** Reports when the rights of a caller have changed, and (null) that they have ended. */
   readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
-  /** A run or an agent has ended: what waits on its behalf is over. */
+  /** Called when a run or an agent has ended: approvals that wait on its behalf are closed. */
   readonly onEnded: () => void;
-  /** A caller's own schema: null when the value fits. Nothing of it is kept. */
+  /** For a caller's own schema, which is not cached; null when the value fits. */
   readonly validate: (
     schema: JsonObject,
     value: unknown,
   ) => readonly { path: string; message: string }[] | null;
-  /** Durable, and told to whoever listens. */
+  /** Durable when it resolves. */
   readonly note: (
     action: Action,
     who: Pick<Caller, "tenantId" | "userId">,
@@ -60,7 +60,7 @@ export interface Work {
 }
 
 const SWEEP_EVERY_MS = 60_000;
-/** An entry that has just expired keeps its version for whoever still holds it. */
+/** An expired entry keeps its version this long, for clients that still hold it. */
 const KEPT_AFTER_EXPIRY_MS = 86_400_000;
 const SWEPT_AT_ONCE = 1_000;
 

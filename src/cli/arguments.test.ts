@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../contract/call.ts";
 import { needsSchema, parseArgs, parsePairs } from "./arguments.ts";
 import { parseDuration, parseMoment } from "./duration.ts";
-import { CliError } from "./fail.ts";
+import { CliError } from "./client/fail.ts";
 
 const schema: JsonObject = {
   type: "object",

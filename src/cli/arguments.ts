@@ -1,7 +1,7 @@
 // `k=v` words become the arguments of a call, each value in the type the tool's schema asks for.
 import { readFileSync } from "node:fs";
 import type { Json, JsonObject } from "../contract/call.ts";
-import { usage } from "./fail.ts";
+import { usage } from "./client/fail.ts";
 
 interface SchemaNode {
   readonly type?: string | readonly string[];

@@ -1,7 +1,7 @@
 // What every command is given: streams, environment, global flags, and the way to the server.
 import type { Command } from "commander";
-import type { Api, Need } from "./client.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Api, Need } from "./client/client.ts";
+import type { Terminal } from "./output/terminal.ts";
 
 export interface Streams {
   readonly env: NodeJS.ProcessEnv;

@@ -4,12 +4,12 @@ import { dirname, isAbsolute, join, normalize } from "node:path";
 import type { Command } from "commander";
 import { AppError } from "../contract/errors.ts";
 import { diffLines, hunks } from "../util/text/line-diff.ts";
-import type { Api } from "./client.ts";
+import type { Api } from "./client/client.ts";
 import type { Cli } from "./cli.ts";
-import { failed, usage } from "./fail.ts";
+import { failed, usage } from "./client/fail.ts";
 import { counted, plain } from "./policy/show.ts";
-import { fields } from "./render.ts";
-import { printTable } from "./table.ts";
+import { fields } from "./output/render.ts";
+import { printTable } from "./output/table.ts";
 
 export interface DocumentVerbs {
   /** Below /api/v1/. */

@@ -2,10 +2,10 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { parseMoment } from "./duration.ts";
-import type { Execution } from "./follow.ts";
-import { milliseconds } from "./render.ts";
+import type { Execution } from "./client/follow.ts";
+import { milliseconds } from "./output/render.ts";
 import { statusOf } from "./status.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "./output/table.ts";
 
 export interface FilterOptions {
   tool?: string;

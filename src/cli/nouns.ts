@@ -1,8 +1,8 @@
 // What users, keys and capsules have in common on the command line: pages, one record, only the fields that were given.
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { fields, oneLine } from "./render.ts";
-import { printTable } from "./table.ts";
+import { fields, oneLine } from "./output/render.ts";
+import { printTable } from "./output/table.ts";
 
 export type Row = Record<string, unknown> & { id: string };
 

@@ -5,8 +5,8 @@ import { VERSION } from "../util/version.ts";
 import type { Cli, GlobalFlags, Streams } from "./cli.ts";
 import { COMMANDS, DEFAULT_COMMAND, type CommandEntry } from "./commands.ts";
 import { examplesOf } from "./examples.ts";
-import { CliError, failed, fromFault, usage } from "./fail.ts";
-import { openTerminal } from "./terminal.ts";
+import { CliError, failed, fromFault, usage } from "./client/fail.ts";
+import { openTerminal } from "./output/terminal.ts";
 
 const FOOTER = `
 Exit codes: 0 success · 1 failed · 2 usage · 3 denied · 4 approval pending · 5 rate limit or budget
@@ -38,7 +38,7 @@ function openCli(argv: string[], streams: Streams): Cli {
       return openTerminal(streams, cli.flags);
     },
     async connect(need = "caller") {
-      const { connect } = await import("./client.ts");
+      const { connect } = await import("./client/client.ts");
       return connect(cli, need);
     },
     async tree() {
@@ -146,7 +146,7 @@ async function report(cause: unknown, cli: Cli): Promise<number> {
   if (error.problem.reason === "unexpected") term.trace((cause as Error).stack ?? "");
   if (cli.flags.json) term.printJson(error.problem);
   else {
-    const { problemLines } = await import("./render.ts");
+    const { problemLines } = await import("./output/render.ts");
     for (const line of problemLines(error.problem, term.err, error.hint)) term.warn(line);
   }
   return error.exit;

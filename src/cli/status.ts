@@ -1,4 +1,4 @@
-import type { Execution } from "./follow.ts";
+import type { Execution } from "./client/follow.ts";
 
 /** As people call it: what the gate refused never ran, so it did not fail. */
 export function statusOf(execution: Pick<Execution, "status" | "gates" | "errorCode">): string {

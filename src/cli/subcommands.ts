@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { nearest } from "../util/text/nearest.ts";
-import { usage } from "./fail.ts";
+import { usage } from "./client/fail.ts";
 
 /** For a noun whose verb is missing or mistyped: exit 2, with the verbs or the nearest one. */
 export function needsVerb(noun: Command): void {

@@ -1,16 +1,13 @@
-// Workflows of a caller: kept in versions, run in this process, by hand or by the clock.
+// Workflows of a caller: stored in versions, run in this process, by hand or by the clock.
 import { createHash } from "node:crypto";
 import {
-  limitWithin,
   mandateOf,
-  narrowed,
   type Call,
   type Caller,
-  type CallParent,
   type JsonObject,
   type Mandate,
 } from "../../contract/call.ts";
-import { AppError, type Fault } from "../../contract/errors.ts";
+import { AppError } from "../../contract/errors.ts";
 import {
   AlreadyExists,
   type RunRow,
@@ -23,8 +20,10 @@ import type { Ids } from "../../util/ids.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 import { nextTimes } from "./cron.ts";
 import { checkDefinition, type Checked, type Draft } from "./definition.ts";
-import { drive, type RunPowers } from "./run.ts";
-import { NothingThere, referencesIn, render } from "./template.ts";
+import { dryRun, type DryStep } from "./dry-run.ts";
+import { findWorkflow, notFound, requireInput, runAs } from "./lookup.ts";
+import type { RunPowers } from "./run.ts";
+import { recoverRuns, startRun, type OpenRuns } from "./start-run.ts";
 
 export interface WorkflowEngine extends ReturnType<RunPowers["engine"]> {
   explain(
@@ -38,9 +37,9 @@ export interface WorkflowsPowers {
   readonly store: Pick<Store, "workflows" | "runs" | "schedules">;
   readonly engine: () => WorkflowEngine;
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
-  /** Ends when whoever it runs for stands no more; the answer stops watching. */
+  /** Reports (null) that the rights of the caller have ended; the returned function stops watching. */
   readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
-  /** Told of each run that has ended, once that is written. */
+  /** Called for each run that has ended, once that is written. */
   readonly onEnded: () => void;
   /** Null when the value fits the schema. */
   readonly validate: (
@@ -54,7 +53,6 @@ export interface WorkflowsPowers {
   readonly background: (work: Promise<unknown>) => void;
 }
 
-/** A run as its owner is told. */
 export interface Workflows {
   create(
     caller: Caller,
@@ -93,70 +91,12 @@ export interface Workflows {
   close(): Promise<void>;
 }
 
-export interface DryStep {
-  readonly id: string;
-  readonly tool: string;
-  readonly verdict: Explained["verdict"] | "depends";
-  readonly summary: string;
-}
-
-const MAX_OPEN_PER_CALLER = 20;
 const SHOWN_TIMES = 3;
 
 export function createWorkflows(p: WorkflowsPowers): Workflows {
-  const open = new Map<
-    string,
-    { owner: string; controller: AbortController; ended: Promise<RunRow> }
-  >();
-  const runPowers: RunPowers = {
-    runs: p.store.runs,
-    engine: p.engine,
-    now: p.now,
-    callerAgain: (caller) => p.callerAgain(mandateOf(caller)),
-  };
-
-  /** Whoever runs it, with no more than its author had and has: a definition must not borrow somebody else's rights. */
-  async function runAs(caller: Caller, workflow: WorkflowRow): Promise<Caller> {
-    const author = workflow.author && (await p.callerAgain(workflow.author));
-    if (author) return narrowed(caller, mandateOf(author));
-    const why = workflow.author
-      ? "the user or key that defined it is not active any more"
-      : "it does not say who defined it (it is of an earlier release)";
-    throw new AppError(
-      "FORBIDDEN",
-      "definition_orphaned",
-      `version ${workflow.version} of the workflow ${JSON.stringify(workflow.name)} does not run: ${why}`,
-      { remedy: "read it, then define it again: workflow/create with the same name" },
-    );
-  }
-
-  async function find(
-    caller: Caller,
-    idOrName: string,
-    version: number | null = null,
-  ): Promise<WorkflowRow> {
-    const byId = await p.store.workflows.get(caller, idOrName, version);
-    if (byId) return byId;
-    const named = await p.store.workflows.named(caller, idOrName);
-    const found =
-      named && (version === null ? named : await p.store.workflows.get(caller, named.id, version));
-    if (found) return found;
-    throw notFound(
-      `workflow ${JSON.stringify(idOrName)}${version === null ? "" : ` with version ${version}`}`,
-    );
-  }
-
-  function requireInput({ inputSchema }: WorkflowRow, input: JsonObject): void {
-    const faults = inputSchema === null ? null : p.validate(inputSchema, input);
-    if (faults === null) return;
-    const errors = faults.map(({ path, message }) => ({ path: `/input${path}`, message }));
-    throw new AppError(
-      "BAD_REQUEST",
-      "invalid_arguments",
-      `the input does not fit the workflow: ${errors.map((one) => `${one.path} ${one.message}`).join("; ")}`,
-      { errors, remedy: "send an input that fits the workflow's inputSchema" },
-    );
-  }
+  const open: OpenRuns = new Map();
+  const find = (caller: Caller, idOrName: string, version?: number): Promise<WorkflowRow> =>
+    findWorkflow(p.store.workflows, caller, idOrName, version ?? null);
 
   return {
     async create(caller, draft) {
@@ -194,107 +134,21 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     async execute(call, signal, { workflowId, input, version }, waitMs) {
       if (signal.aborted)
         throw new AppError("CANCELLED", "user", "the call was cancelled before the run began");
-      const workflow = await find(call.caller, workflowId, version ?? null);
-      requireInput(workflow, input);
-      const caller = await runAs(call.caller, workflow);
-      const owner = JSON.stringify([caller.tenantId, caller.userId]);
-      if ([...open.values()].filter((one) => one.owner === owner).length >= MAX_OPEN_PER_CALLER)
-        throw tooMany();
-      const row: RunRow = {
-        id: p.ids.handle("run", p.now()),
-        tenantId: caller.tenantId,
-        userId: caller.userId,
-        workflowId: workflow.id,
-        version: workflow.version,
-        executionId: call.id,
-        instanceId: p.instanceId,
-        status: "running",
-        input,
-        steps: workflow.steps.map(({ id }) => ({
-          id,
-          executionId: null,
-          status: "waiting",
-          ms: 0,
-        })),
-        output: null,
-        error: null,
-        startedAt: p.now(),
-        endedAt: null,
-      };
-      await p.store.runs.create(row);
-      let latest = row;
-      /** It waits for a person, or nobody waits for it any more. */
-      const held = Promise.withResolvers<void>();
-      const controller = new AbortController();
-      const changed = (run: RunRow): void => {
-        latest = run;
-        if (run.status === "pending") held.resolve();
-      };
-      const parent: CallParent = {
-        id: call.id,
-        entry: call.entry,
-        sessionId: call.sessionId,
-        ip: call.ip,
-        trace: call.trace,
-        metadata: call.metadata,
-      };
-      const unwatch = p.watch(caller, (now) =>
-        now === null ? controller.abort("revoked") : undefined,
-      );
-      const ended = drive(
-        row,
-        {
-          workflow,
-          parent,
-          caller,
-          signal: controller.signal,
-          outerLimit: limitWithin(call),
-          changed,
-        },
-        runPowers,
-      ).finally(() => {
-        unwatch();
-        open.delete(row.id);
-        p.onEnded();
-      });
-      open.set(row.id, { owner, controller, ended });
-      p.background(ended);
-      // Whoever cancels the call while it waits cancels the run; once it was answered, the run stands alone.
-      const onAbort = (): void => {
-        controller.abort(signal.reason);
-        held.resolve();
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, waitMs)));
-      try {
-        await Promise.race([ended, held.promise, late]);
-      } finally {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-      }
-      return latest;
+      const workflow = await find(call.caller, workflowId, version);
+      requireInput(workflow, input, p.validate);
+      const caller = await runAs(call.caller, workflow, p.callerAgain);
+      return startRun(call, { workflow, input, caller }, { signal, waitMs }, open, p);
     },
 
     async dryRun(caller, { workflowId, input, version }) {
-      const workflow = await find(caller, workflowId, version ?? null);
-      requireInput(workflow, input);
-      const as = await runAs(caller, workflow);
-      const steps: DryStep[] = [];
-      for (const step of workflow.steps) {
-        const open = referencesIn(step.input).some(
-          (one) => typeof one !== "string" && one.from === "step",
-        );
-        const args = open ? step.input : rendered(step.input, input);
-        const explained = await p.engine().explain(as, { name: step.tool, arguments: args });
-        steps.push({ id: step.id, tool: step.tool, ...verdictOf(explained, open) });
-      }
-      return steps;
+      const workflow = await find(caller, workflowId, version);
+      requireInput(workflow, input, p.validate);
+      return dryRun(workflow, input, await runAs(caller, workflow, p.callerAgain), p.engine());
     },
 
     async schedule(caller, { workflowId, cron, timezone, enabled, input }) {
       const workflow = await find(caller, workflowId);
-      requireInput(workflow, input);
+      requireInput(workflow, input, p.validate);
       const next = nextTimes(cron, timezone, p.now(), SHOWN_TIMES);
       const { tenantId, userId, keyId } = caller;
       const saved = await p.store.schedules.save({
@@ -334,26 +188,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
 
     list: (caller, search, page) => p.store.workflows.list(caller, search, page),
 
-    async recover() {
-      const left = await p.store.runs.open({ instanceId: p.instanceId });
-      for (const run of left.filter(({ id }) => !open.has(id))) {
-        const steps = run.steps.map((step) =>
-          step.status === "running" || step.status === "pending"
-            ? { ...step, status: "failed" as const, error: CRASHED }
-            : step.status === "waiting"
-              ? { ...step, status: "skipped" as const }
-              : step,
-        );
-        await p.store.runs.update(run.id, {
-          ...run,
-          status: "failed",
-          steps,
-          error: CRASHED,
-          endedAt: p.now(),
-        });
-      }
-      return left.length;
-    },
+    recover: () => recoverRuns(open, p),
 
     async close() {
       for (const { controller } of open.values()) controller.abort("shutdown");
@@ -368,55 +203,4 @@ export function pinOf({ id, version, steps, inputSchema, author }: WorkflowRow):
     JSON.parse(JSON.stringify({ id, version, steps, inputSchema, author })) as JsonObject,
   );
   return createHash("sha256").update(text).digest("hex");
-}
-
-const CRASHED: Fault = {
-  code: "OUTCOME_UNKNOWN",
-  reason: "crashed",
-  message: "the server stopped while it ran; it is not known how far it came",
-  remedy: "look at the executions of its steps before you run it again",
-};
-
-function rendered(value: JsonObject, input: JsonObject): JsonObject {
-  try {
-    return render(value, { input, outputs: new Map() }) as JsonObject;
-  } catch (cause) {
-    if (cause instanceof NothingThere) return value;
-    throw cause;
-  }
-}
-
-/** Arguments that an earlier step will fill cannot be judged yet. */
-function verdictOf(
-  explained: Explained | null,
-  open: boolean,
-): Pick<DryStep, "verdict" | "summary"> {
-  if (explained === null)
-    return { verdict: "deny", summary: "there is no such tool for you any more" };
-  const refusing = explained.gates.filter(({ verdict }) => verdict !== "allow");
-  const unsure =
-    open &&
-    refusing.length > 0 &&
-    refusing.every(({ stage }) => stage === "input" || stage === "arguments");
-  return unsure
-    ? {
-        verdict: "depends",
-        summary: "its arguments come from an earlier step and are judged when it runs",
-      }
-    : { verdict: explained.verdict, summary: explained.summary };
-}
-
-function notFound(what: string): AppError {
-  return new AppError("NOT_FOUND", "workflow_not_found", `${what} not found`, {
-    remedy: "list your workflows with workflow/list",
-  });
-}
-
-function tooMany(): AppError {
-  return new AppError(
-    "TOO_MANY_REQUESTS",
-    "concurrency",
-    `${MAX_OPEN_PER_CALLER} of your workflow runs are under way`,
-    { remedy: "wait for one of them to end", retryAfterSeconds: 5 },
-  );
 }

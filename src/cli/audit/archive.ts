@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { parseMoment } from "../duration.ts";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 
 interface Answer {
   from: number | null;

@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { failed } from "../fail.ts";
-import { fields } from "../render.ts";
+import { failed } from "../client/fail.ts";
+import { fields } from "../output/render.ts";
 
 export function checkpointVerb(command: Command, cli: Cli): void {
   command

@@ -4,9 +4,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option, type Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { problemOf } from "../client.ts";
+import { problemOf } from "../client/client.ts";
 import { parseMoment } from "../duration.ts";
-import { failed } from "../fail.ts";
+import { failed } from "../client/fail.ts";
 
 interface Options {
   from?: string;

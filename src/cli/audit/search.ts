@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import type { Api } from "../client.ts";
+import type { Api } from "../client/client.ts";
 import { parseMoment } from "../duration.ts";
-import { oneLine, short, table } from "../render.ts";
-import { printTable } from "../table.ts";
+import { oneLine, short, table } from "../output/render.ts";
+import { printTable } from "../output/table.ts";
 
 interface Event {
   seq: number;

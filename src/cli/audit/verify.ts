@@ -3,8 +3,8 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import type { Checkpoint, Signed } from "../../storage/ledger/lines.ts";
 import type { Cli } from "../cli.ts";
-import { findDataDir, liveOwner } from "../data-dir.ts";
-import { CliError, failed, usage } from "../fail.ts";
+import { findDataDir, liveOwner } from "../client/data-dir.ts";
+import { CliError, failed, usage } from "../client/fail.ts";
 
 interface Options {
   file?: string;

@@ -1,7 +1,7 @@
 // Whether a client with this key would be served, and what it would see: asked as a client asks.
 import { VERSION } from "../../util/version.ts";
-import type { Api } from "../client.ts";
-import { failed } from "../fail.ts";
+import type { Api } from "../client/client.ts";
+import { failed } from "../client/fail.ts";
 
 const PROTOCOL = "2026-07-28";
 const MAX_PAGES = 100;

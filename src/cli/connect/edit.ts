@@ -11,7 +11,7 @@ import {
   type ParseError,
 } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
-import { failed } from "../fail.ts";
+import { failed } from "../client/fail.ts";
 import type { Client } from "./clients.ts";
 
 type Tree = Record<string, unknown>;

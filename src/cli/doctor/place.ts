@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { Owner } from "../../storage/data-dir.ts";
 import type { Cli } from "../cli.ts";
-import { findDataDir, liveOwner } from "../data-dir.ts";
+import { findDataDir, liveOwner } from "../client/data-dir.ts";
 
 /** What the checks look at. */
 export interface Place {

@@ -10,7 +10,7 @@ import {
 } from "@ostiary/rego";
 import { parseQuery } from "@ostiary/rego/syntax";
 import type { Cli } from "../cli.ts";
-import { failed, type CliError } from "../fail.ts";
+import { failed, type CliError } from "../client/fail.ts";
 import { readDocument, readSources, readText } from "./files.ts";
 import { powers, type Reading } from "./reading.ts";
 import { exactJson, placeText, plain, showLoadErrors } from "./show.ts";

@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 import { DataFault, parseDocument, withDocument as placed } from "../../governance/policy/files.ts";
 import { RegoObject } from "@ostiary/rego/values";
 import type { Value } from "@ostiary/rego";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 
 const MAX_BYTES = 32 * 1_048_576;
 const MODULE = /\.rego$/;

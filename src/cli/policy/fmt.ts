@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { format } from "@ostiary/rego/format";
 import { LoadFailure, type LoadError } from "@ostiary/rego";
 import type { Cli } from "../cli.ts";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 import { readModules } from "./files.ts";
 import { showLoadErrors } from "./show.ts";
 import type { Reading } from "./reading.ts";

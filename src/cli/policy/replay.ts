@@ -4,10 +4,10 @@ import { basename } from "node:path";
 import type { Cli } from "../cli.ts";
 import { parseMoment } from "../duration.ts";
 import { orUsage } from "../documents.ts";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 import { counted } from "./show.ts";
 import { readFolder } from "../../governance/rules/files/folder.ts";
-import { printTable } from "../table.ts";
+import { printTable } from "../output/table.ts";
 
 export interface ReplayOptions {
   readonly since?: string;

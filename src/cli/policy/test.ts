@@ -1,8 +1,8 @@
 import { load, explanationText, type CoverageReport } from "@ostiary/rego";
 import { runTests, type TestResult, type TestStatus } from "@ostiary/rego/test-runner";
 import type { Cli } from "../cli.ts";
-import { failed, usage } from "../fail.ts";
-import { milliseconds, table } from "../render.ts";
+import { failed, usage } from "../client/fail.ts";
+import { milliseconds, table } from "../output/render.ts";
 import { readSources } from "./files.ts";
 import { powers, type Reading } from "./reading.ts";
 import { placeText, plain, showLoadErrors } from "./show.ts";

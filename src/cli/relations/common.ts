@@ -1,6 +1,6 @@
 // What the verbs of `ostiary relations` share.
 import { AppError } from "../../contract/errors.ts";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 import { readText } from "../policy/files.ts";
 
 export interface RelationshipPage {

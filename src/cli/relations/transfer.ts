@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { parsePlayground, playgroundText } from "../../governance/relations/playground.ts";
 import { parseRelationship, relationshipText } from "../../governance/relations/text.ts";
 import type { Cli } from "../cli.ts";
-import type { Api } from "../client.ts";
-import { fields } from "../render.ts";
+import type { Api } from "../client/client.ts";
+import { fields } from "../output/render.ts";
 import { asUsage, readInput, type RelationshipPage, type Written } from "./common.ts";
 
 /** As many as one request takes; a larger file is not one change. */

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import type { Api } from "../client.ts";
-import { usage } from "../fail.ts";
+import type { Api } from "../client/client.ts";
+import { usage } from "../client/fail.ts";
 import { given } from "../nouns.ts";
 import { approveAll } from "./decide.ts";
 import { pathOf, tellTried, printTools, type TriedItem } from "./shapes.ts";

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { credentialValues } from "./secret.ts";
 import { pathOf } from "./shapes.ts";
-import { printTable } from "../table.ts";
+import { printTable } from "../output/table.ts";
 
 interface Options {
   mine?: boolean;

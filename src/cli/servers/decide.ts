@@ -1,7 +1,7 @@
 // Agreeing to tools of a server, turning them down, and going back.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import type { Api } from "../client.ts";
+import type { Api } from "../client/client.ts";
 import { given } from "../nouns.ts";
 import {
   pathOf,

@@ -1,9 +1,9 @@
 // Looking at servers, changing and removing them.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { usage } from "../fail.ts";
+import { usage } from "../client/fail.ts";
 import { given } from "../nouns.ts";
-import { fields, short } from "../render.ts";
+import { fields, short } from "../output/render.ts";
 import {
   countsOf,
   pathOf,
@@ -14,7 +14,7 @@ import {
   type ToolItem,
   type TriedItem,
 } from "./shapes.ts";
-import { printTable } from "../table.ts";
+import { printTable } from "../output/table.ts";
 
 interface SetOptions {
   description?: string;

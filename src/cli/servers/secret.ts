@@ -1,8 +1,8 @@
 // Secrets come from a question that does not show them, from stdin, or by reference; never from the command line.
 import { readFileSync } from "node:fs";
 import type { Cli } from "../cli.ts";
-import { byReference } from "../client.ts";
-import { usage } from "../fail.ts";
+import { byReference } from "../client/client.ts";
+import { usage } from "../client/fail.ts";
 
 /** `NAME`, or `NAME=env:VARIABLE` and `NAME=file:PATH`. */
 export async function credentialValues(

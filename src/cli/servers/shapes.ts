@@ -1,7 +1,7 @@
 // What the API says of servers, as far as the command line shows it, and how it shows it.
 import type { Cli } from "../cli.ts";
-import { row, short } from "../render.ts";
-import { printTable } from "../table.ts";
+import { row, short } from "../output/render.ts";
+import { printTable } from "../output/table.ts";
 
 export interface ServerItem {
   readonly name: string;

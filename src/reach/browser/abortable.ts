@@ -1,4 +1,4 @@
-// Waiting that ends when the call ends.
+// Waiting that ends when the call is cancelled.
 import { cancelled } from "./faults.ts";
 
 /** The promise, or a rejection as soon as the signal fires. What comes later is dropped. */

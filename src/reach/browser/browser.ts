@@ -1,4 +1,4 @@
-// The browser port: Chromium sessions, each in a box of its own, owned by whoever opened it.
+// The browser port: Chromium sessions, each in its own sandbox, owned by the caller who opened it.
 import { z } from "zod";
 import type { EgressRules } from "../egress/egress.ts";
 import type { BrowserPower, BrowserSession } from "../../contract/powers/browser.ts";

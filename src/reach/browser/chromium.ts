@@ -96,7 +96,7 @@ export async function startChromium(
       timeout: START_MS,
     });
     const browser = await abortable(starting, signal).catch((cause: unknown) => {
-      // Whoever gave up does not wait for what still comes.
+      // A cancelled start does not wait for the rest.
       starting
         .then(
           (late) => late.close(),
@@ -173,7 +173,7 @@ function ownUser(): User | null {
 
 async function loadPlaywright(): Promise<{ readonly chromium: BrowserType }> {
   try {
-    // Nearly a second of loading: only for whoever uses a browser.
+    // Takes nearly a second to load, so it is loaded with the first browser.
     return await import("playwright-core");
   } catch {
     throw browserMissing(

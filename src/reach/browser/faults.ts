@@ -11,7 +11,7 @@ export const browserMissing = (message: string, remedy: string): AppError =>
 export const egressBlocked = (message: string, remedy: string): AppError =>
   new AppError("FORBIDDEN", "egress_blocked", message, { remedy });
 
-/** The same words for a session of somebody else and for one that never was. */
+/** The same text for another caller's session and for one that never existed. */
 export const noSession = (sessionId: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `no browser session ${quoted(sessionId)}`, {
     remedy: "open one with browser/open",

@@ -13,7 +13,7 @@ export interface Guard {
   check(url: string, signal: AbortSignal): Promise<void>;
   watch(context: BrowserContext): Promise<void>;
   watchPage(page: Page): Promise<void>;
-  /** Why the last top-level navigation was refused; told once. */
+  /** Why the last top-level navigation was refused; returned once. */
   takeRefusal(): AppError | null;
 }
 

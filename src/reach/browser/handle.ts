@@ -28,7 +28,7 @@ export function handleOf(session: LiveSession, use: Use, touched: () => void): B
     navigate: (target, waitUntil) =>
       turn(
         async (page) => {
-          // Whoever goes elsewhere does not want to answer.
+          // Navigating away dismisses the dialog.
           await session.dialog.current?.dismiss().catch(() => undefined);
           session.dialog.current = null;
           return navigate(session, page, target, waitUntil, signal);

@@ -85,7 +85,7 @@ export function pageHeight(): number {
   return document.scrollingElement.scrollHeight;
 }
 
-/** Text as somebody sees it. */
+/** Visible text. */
 export function textOf(elements: Node[], most: number): string {
   return elements
     .map((element) => element.innerText ?? element.textContent ?? "")

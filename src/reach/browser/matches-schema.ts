@@ -1,4 +1,4 @@
-// Whether data has the shape that the schema of an extraction asks for: the same keywords that `fill` understands.
+// Whether data matches the schema of an extraction, for the keywords that `fill` supports.
 import type { Json, JsonObject } from "../../contract/call.ts";
 
 export function matchesSchema(schema: JsonObject, data: Json): boolean {

@@ -106,14 +106,14 @@ export async function openSession(
 
 interface DialogWatch {
   current: Dialog | null;
-  /** Told when one opens. */
+  /** Called when a dialog opens. */
   onOpen: ((dialog: Dialog) => void) | null;
 }
 
 function watchDialogs(context: BrowserContext): DialogWatch {
   const watch: DialogWatch = { current: null, onOpen: null };
   context.on("dialog", (dialog) => {
-    // Whoever leaves a page has asked for it.
+    // Leaving the page was requested.
     if (dialog.type() === "beforeunload") {
       dialog.accept().catch(() => undefined);
       return;

@@ -87,7 +87,7 @@ function valueOf(
 function threw(error: QuickJSHandle, describe?: QuickJSHandle): void {
   const told = overworked() || !describe ? null : vm.callFunction(describe, vm.undefined, error);
   if (overworked()) return fail("work", "");
-  // Where there is no memory left, not even an error can be made or told.
+  // Without memory not even an error can be created.
   if (!told || told.error || isNull(error)) return fail("memory", "");
   const message = vm.getString(told.value);
   fail(message.startsWith("InternalError: out of memory") ? "memory" : "threw", message);

@@ -8,10 +8,10 @@ import { createProgramSlots } from "./slots.ts";
 
 export interface Program {
   readonly source: string;
-  /** Whoever it runs for: nobody takes all places. */
+  /** The owner of the program; each owner has a limited number of slots. */
   readonly owner: string;
   readonly signal: AbortSignal;
-  /** A call of its own through the whole gate. Told in words: `{ value }` or `{ fault }`. */
+  /** Runs a call through the whole gate. Resolves with `{ value }` or `{ fault }`. */
   call(name: string, given: JsonObject, signal: AbortSignal): Promise<ProgramAnswer>;
   find(query: string, options: JsonObject): Promise<ProgramAnswer>;
 }
@@ -44,7 +44,7 @@ const MAX_OF_ONE_OWNER = 2;
 const MAX_WAIT_MS = 10_000;
 /** Calls of one program that are under way at the same time. */
 const CALLS_AT_ONCE = 4;
-/** Characters; a longer answer of a tool is told as a fault. */
+/** Characters; a longer answer of a tool becomes a fault. */
 const MAX_ANSWER = 4_000_000;
 /** An interpreter that works longer than it may is ended from outside, should it not notice. */
 const WORK_GRACE_MS = 25_000;
@@ -160,7 +160,7 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
   }
 }
 
-/** Never rejects: whatever goes wrong is told to the program. */
+/** Never rejects: faults are returned to the program. */
 async function answered(
   { kind, name, json }: Extract<FromThread, { kind: "call" | "find" }>,
   program: Program,

@@ -1,4 +1,4 @@
-// The documents port: foreign files become text. Whoever implements it parses inside the sandbox, never in this process.
+// The documents port: foreign files become text. Implementations parse inside the sandbox, never in this process.
 
 export interface DocumentInput {
   readonly bytes: Uint8Array;

@@ -52,7 +52,7 @@ export function limitedBody(
   return { chunks: releasing(read(), release), truncated: () => truncated };
 }
 
-/** A generator that never began knows no `finally`: whoever leaves the body unread must not keep the connection. */
+/** A generator that never started runs no `finally`: an unread body must not hold its connection. */
 function releasing(
   chunks: AsyncGenerator<Uint8Array>,
   release: () => void,

@@ -28,14 +28,14 @@ export async function checkUrl(
   options: CheckOptions,
 ): Promise<CheckedTarget> {
   signal.throwIfAborted();
-  const verdict = decideUrl(given, rules);
-  if (verdict.kind === "deny") throw blocked(given, verdict.why, verdict.rule, verdict.remedy);
-  const { place } = verdict;
-  if (verdict.kind === "ask" && !rules.judged.has(place.host))
+  const decision = decideUrl(given, rules);
+  if (decision.kind === "deny") throw blocked(given, decision.why, decision.rule, decision.remedy);
+  const { place } = decision;
+  if (decision.kind === "ask" && !rules.judged.has(place.host))
     throw blocked(
       given,
-      verdict.why,
-      verdict.rule,
+      decision.why,
+      decision.rule,
       "call the tool with this address itself, so that a person can be asked about it",
     );
   const addresses =

@@ -103,7 +103,7 @@ function settled<S extends Socket>(
       socket.removeListener("error", finish);
       socket.removeListener("close", onClose);
       socket.removeListener(event, done);
-      // Nobody hears an error of a socket that was given up, or that breaks before whoever asked for it has it.
+      // Without a listener an error of an abandoned socket would crash the process.
       socket.on("error", () => undefined);
       if (cause === undefined) return resolve(socket);
       socket.destroy();

@@ -5,7 +5,7 @@ import { bodyTooLarge, translated } from "./faults.ts";
 /** What is said of these all the same is read past. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 const DEFAULT_MAX_BYTES = 1_048_576;
-/** Read ahead of whoever reads it. It goes on when half of that is used, not with every piece. */
+/** Bytes buffered ahead of the reader. Reading resumes when half of them are used, not with every chunk. */
 const AHEAD_BYTES = 65_536;
 
 export function fetchOver(

@@ -179,7 +179,7 @@ async function exchange(
         reject(connectFailed(where(target), "the answer switches to another protocol")),
       );
       sent.once("close", () => clearTimeout(timer));
-      // Also after the head: whoever reads the body hears of it there.
+      // Also after the head: then reading the body fails.
       sent.on("error", reject);
       sent.end(body);
     });

@@ -19,7 +19,7 @@ interface Lines {
 
 const NO_LINES: Lines = { text: "", isPlain: true };
 
-/** With what it has looked at already. */
+/** Remembers which header lists were validated. */
 export function createWireRequest(): (host: string, request: PooledRequest) => WireRequest {
   const seen = new WeakMap<readonly string[], Lines>();
   const commonOf = (headers: readonly string[]): Lines => {

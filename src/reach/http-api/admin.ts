@@ -133,7 +133,7 @@ function apiOf({ name, transport }: ServerView): Api {
   );
 }
 
-/** Nothing is reached because a document says so: somebody has to name the host. */
+/** A document alone does not decide which host is reached: an administrator has to name it. */
 function agreedUrl({ url, openapi }: ApiSource, found: ApiImport): string {
   if (found.url === null)
     throw refused(

@@ -14,7 +14,7 @@ export interface Choosable {
 const KINDS = ["tag", "method", "path", "id"] as const;
 const MAX_TERMS = 1_000;
 
-/** Those that were chosen, in their own order. A term that fits nothing is a slip of the pen, and told. */
+/** The chosen operations, in the order of the document. A term that matches nothing is an error. */
 export function chooseOperations<T extends Choosable>(
   all: readonly T[],
   terms: readonly string[],

@@ -1,4 +1,4 @@
-// Single endpoints, written by hand: an address with placeholders, and as much more as somebody cares to say.
+// Single endpoints, written by hand: an address with placeholders, and optional details.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
 import { refused, type Note } from "./document.ts";

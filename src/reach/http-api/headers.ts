@@ -1,4 +1,4 @@
-// Which headers a caller's arguments may fill: none that steer the connection, and none that prove who somebody is.
+// Which headers a caller's arguments may fill: none that control the connection, and none that authenticate.
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const STEERING =
   /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*|x-real-ip|x-http-method.*|x-method-override|x-original-.*|x-rewrite-.*)$/i;

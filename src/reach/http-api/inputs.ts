@@ -41,7 +41,7 @@ export function inputsOf(
   const parameters: Parameter[] = [];
   const body = bodyOf(operation, document, conversion);
   const names = argumentNames(body ? [BODY] : []);
-  for (const given of gathered(document, operation, shared, sharedAt)) {
+  for (const given of collectParameters(document, operation, shared, sharedAt)) {
     const parameter = parameterOf(given, names, notes);
     if (parameter === null) continue;
     parameters.push(parameter);
@@ -73,7 +73,7 @@ export function inputsOf(
 }
 
 /** Those of the path and those of the operation, which win where both name one. */
-function gathered(
+function collectParameters(
   document: ApiDocument,
   operation: Given,
   shared: Json | undefined,
@@ -207,7 +207,7 @@ const isText = (mediaType: string): boolean =>
     essence(mediaType),
   );
 
-/** Thrown for the one operation, and caught by whoever goes through all of them. */
+/** Excludes one operation; the import goes on with the others. */
 export class OperationFault extends Error {
   readonly note: Note;
   constructor(note: Note) {

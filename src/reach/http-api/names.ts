@@ -32,7 +32,7 @@ function namesWithin(maxChars: number, reserved: readonly string[]): Names {
 /** Names that differ only so would be taken for each other. */
 const folded = (name: string): string => name.toLowerCase().replaceAll("-", "_");
 
-/** Of a name that somebody else chose; what is longer is cut anyway. */
+/** Limit for foreign names; longer ones are cut. */
 const MAX_WISH = 1_000;
 const plainly = (wish: string): string =>
   wish

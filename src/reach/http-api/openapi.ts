@@ -106,7 +106,7 @@ export async function importOpenApi(
         `the operations take more than ${MAX_CHARS} characters`,
         "choose those that are needed, e.g. tag:pets",
       );
-    // What is told in the end is few; a document may be wrong in a million places.
+    // Only a few notes are shown, while a document may have a million faults.
     if (notes.length > MAX_NOTES)
       notes.splice(0, notes.length, ...distinct(notes).slice(0, MAX_NOTES));
   }
@@ -129,7 +129,7 @@ export async function importOpenApi(
   };
 }
 
-/** A schema that many operations use is told of once. */
+/** A schema that many operations use is reported once. */
 const distinct = (notes: readonly Note[]): Note[] => [
   ...new Map(notes.map((note) => [JSON.stringify([note.path, note.message]), note])).values(),
 ];
@@ -180,7 +180,7 @@ function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
   return found;
 }
 
-/** What no template may hold, so that a path stays the path that somebody agreed to. */
+/** What a template must not contain, so that a path stays the one that was approved. */
 export function pathFault(path: string): string | null {
   if (!path.startsWith("/")) return "expected a path that begins with /";
   if (/[\s?#\\\p{Cc}]/u.test(path)) return "a path holds no blanks, ?, # or \\";

@@ -12,7 +12,7 @@ import { shaped } from "./select.ts";
 /** Takes the server's own secrets out of a text, should the API echo them. */
 export type Clean = (text: string) => string;
 
-/** An answer that says the server is in trouble: it counts against it, and is told as what it is. */
+/** A response that reports trouble of the server: it counts against its breaker. */
 export class StatusFault extends UpstreamFault {
   readonly told: AppError;
   constructor(told: AppError) {

@@ -12,7 +12,7 @@ export interface Proof {
   readonly value: string;
 }
 
-/** By the names of the document; what cannot be had is told. */
+/** By the names of the document; unsupported schemes are reported in the notes. */
 export function proofsOf(document: ApiDocument, notes: Note[]): Map<string, Proof> {
   const { components } = document.root;
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;

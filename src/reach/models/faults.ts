@@ -5,7 +5,7 @@ const TOO_LONG =
   /context[ _-]?(length|window)|maximum context|too many tokens|prompt is too long|too long/i;
 const REFUSED = /content[ _-]?(filter|policy|management)|safety|moderation|refus/i;
 
-/** Of an answer that is not a success. The provider's text is told in one line; it may be from outside. */
+/** The fault for an error response. The provider's text is foreign, so it is cut to one line. */
 export function providerFault(name: string, status: number, text: string): AppError {
   const said = saidBy(text);
   const fault = (

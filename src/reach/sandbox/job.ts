@@ -20,7 +20,7 @@ const KEPT = [
   "/sys",
   "/usr",
 ];
-/** On the host: what no box may see, whoever asks. */
+/** Paths of the host that no box may see. */
 const NEVER = ["/dev", "/proc", "/run", "/sys", "/var/run"];
 
 type Checked = Pick<

@@ -117,7 +117,7 @@ export interface SandboxStatus {
   readonly ready: boolean;
   /** Why not, in a line. */
   readonly reason: string | null;
-  /** What somebody can do about it. */
+  /** What an operator can do about it. */
   readonly fix: string | null;
   /** `weak`: no cgroup could be had, limits come from prlimit alone. */
   readonly limits: "cgroup-v1" | "cgroup-v2" | "weak";
@@ -134,7 +134,7 @@ export interface Sandbox {
   run(job: SandboxJob): Promise<SandboxResult>;
   /**
    * A program that goes on running, spoken to over its streams, in the same box as `run` builds. It dies with the server,
-   * with `close` and with the job's signal. Nothing caps what it writes: whoever reads it must.
+   * with `close` and with the job's signal. What it writes is not limited here; the reader must limit it.
    */
   open(job: Omit<SandboxJob, "stdin" | "onOutput">): Promise<SandboxProcess>;
   /**

@@ -10,7 +10,13 @@ import { openPool, type Connect, type Lease, type Pool } from "./connection/pool
 import { pseudoDefinitions } from "./definitions/pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
 import { createLogTail, type LogTail } from "./connection/log-tail.ts";
-import type { Credentials, ServerFacts, ServerStatus, Upstreams } from "./upstream.ts";
+import type {
+  Credentials,
+  ServerFacts,
+  ServerHealth,
+  ServerStatus,
+  Upstreams,
+} from "./upstream.ts";
 
 export interface UpstreamsPowers {
   readonly connect: Connect;
@@ -44,35 +50,9 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
   const handles = new Map<string, ServerHandle>();
   const earlyChecks = createEarlyChecks();
   const callPowers = { ...p, earlyChecks };
-  const listeners = new Set<(server: string, method: string, params: JsonObject) => void>();
-
-  const open = (row: ServerRow): ServerHandle => {
-    const tail = createLogTail(p.masked);
-    const pool = openPool(row, {
-      connect: p.connect,
-      credentials: p.credentials,
-      now: p.now,
-      events: {
-        notified(method, params) {
-          for (const listener of listeners) listener(row.name, method, params);
-        },
-        logged: tail.add,
-      },
-      onStatus(status, reason) {
-        tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
-        p.onStatus(row.name, status, reason === null ? null : p.masked(reason));
-        if (status === "up")
-          for (const listener of listeners) listener(row.name, "ostiary/connected", {});
-      },
-    });
-    const resilience = openResilience(row.name, row.settings);
-    const handle: ServerHandle = { row, pool, tail, resilience, guard: null };
-    resilience
-      .then((guard) => (handle.guard = guard))
-      .catch((cause: unknown) =>
-        p.report({ err: cause }, "the breaker of a server could not be made"),
-      );
-    return handle;
+  const listeners = new Set<Notify>();
+  const notify: Notify = (server, method, params) => {
+    for (const listener of listeners) listener(server, method, params);
   };
 
   const known = (name: string): ServerHandle => {
@@ -86,24 +66,6 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
     );
   };
 
-  /** Runs a request that is no call, within the limits of the server. */
-  async function withConnection<T>(
-    handle: ServerHandle,
-    userId: string,
-    signal: AbortSignal,
-    work: (lease: Lease) => Promise<T>,
-  ): Promise<T> {
-    const guard = await handle.resilience;
-    return guard.runProbe(async () => {
-      const lease = await handle.pool.lease(userId, false);
-      try {
-        return await work(lease);
-      } finally {
-        lease.release();
-      }
-    }, signal);
-  }
-
   return {
     async apply(rows) {
       const next = new Map(rows.map((row) => [row.name, row]));
@@ -114,48 +76,22 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
         handles.delete(name);
         ended.push(handle.pool.close());
       }
-      for (const row of next.values()) if (!handles.has(row.name)) handles.set(row.name, open(row));
+      for (const row of next.values())
+        if (!handles.has(row.name)) handles.set(row.name, openHandle(row, p, notify));
       await Promise.all(ended);
     },
     names: () => [...handles.keys()],
     health(name) {
       const handle = handles.get(name);
-      if (!handle) return null;
-      const { newest, state } = handle.pool;
-      const { guard, row } = handle;
-      return {
-        ...state,
-        ...(row.transport.kind === "api" && row.enabled
-          ? { status: "up" as const, reason: null }
-          : {}),
-        era: newest?.era ?? null,
-        protocolVersion: newest?.protocolVersion ?? null,
-        serverInfo: newest?.serverInfo ?? null,
-        breaker: guard?.breaker ?? "closed",
-        inFlight: guard?.inFlight ?? 0,
-        queued: guard?.queued ?? 0,
-      };
+      return handle ? healthOf(handle) : null;
     },
     logs: (name) => handles.get(name)?.tail.lines() ?? [],
     restart: async (name) => known(name).pool.restart(),
     async definitions(name, signal) {
       const handle = known(name);
       if (handle.row.transport.kind === "api") return p.imported(handle.row);
-      return withConnection(
-        handle,
-        handle.row.createdBy,
-        signal,
-        async ({ connection, checks }) => {
-          const found: ForeignDefinition[] = [];
-          const hasTools = connection.capabilities["tools"] !== undefined;
-          for (const entry of hasTools ? (await checks.fresh(0)).entries : []) {
-            const parsed = parseDefinition(entry);
-            if ("fault" in parsed)
-              handle.tail.add(`[ostiary] a tool was left out: ${parsed.fault}`);
-            else found.push(parsed.definition);
-          }
-          return [...found, ...pseudoDefinitions(connection.capabilities)];
-        },
+      return withConnection(handle, handle.row.createdBy, signal, (lease) =>
+        listDefinitions(lease, handle.tail),
       );
     },
     async request(name, userId, method, params, options) {
@@ -202,6 +138,80 @@ export function openUpstreams(p: UpstreamsPowers): Upstreams {
       await Promise.allSettled(all.map(({ pool }) => pool.close()));
     },
   };
+}
+
+type Notify = (server: string, method: string, params: JsonObject) => void;
+
+function openHandle(row: ServerRow, p: UpstreamsPowers, notify: Notify): ServerHandle {
+  const tail = createLogTail(p.masked);
+  const pool = openPool(row, {
+    connect: p.connect,
+    credentials: p.credentials,
+    now: p.now,
+    events: {
+      notified: (method, params) => notify(row.name, method, params),
+      logged: tail.add,
+    },
+    onStatus(status, reason) {
+      tail.add(`[ostiary] ${status}${reason === null ? "" : `: ${reason}`}`);
+      p.onStatus(row.name, status, reason === null ? null : p.masked(reason));
+      if (status === "up") notify(row.name, "ostiary/connected", {});
+    },
+  });
+  const resilience = openResilience(row.name, row.settings);
+  const handle: ServerHandle = { row, pool, tail, resilience, guard: null };
+  resilience
+    .then((guard) => (handle.guard = guard))
+    .catch((cause: unknown) =>
+      p.report({ err: cause }, "the breaker of a server could not be made"),
+    );
+  return handle;
+}
+
+function healthOf({ row, pool, guard }: ServerHandle): ServerHealth {
+  const { newest, state } = pool;
+  return {
+    ...state,
+    ...(row.transport.kind === "api" && row.enabled ? { status: "up" as const, reason: null } : {}),
+    era: newest?.era ?? null,
+    protocolVersion: newest?.protocolVersion ?? null,
+    serverInfo: newest?.serverInfo ?? null,
+    breaker: guard?.breaker ?? "closed",
+    inFlight: guard?.inFlight ?? 0,
+    queued: guard?.queued ?? 0,
+  };
+}
+
+/** Runs a request that is no call, within the limits of the server. */
+async function withConnection<T>(
+  handle: ServerHandle,
+  userId: string,
+  signal: AbortSignal,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T> {
+  const guard = await handle.resilience;
+  return guard.runProbe(async () => {
+    const lease = await handle.pool.lease(userId, false);
+    try {
+      return await work(lease);
+    } finally {
+      lease.release();
+    }
+  }, signal);
+}
+
+async function listDefinitions(
+  { connection, checks }: Lease,
+  tail: LogTail,
+): Promise<ForeignDefinition[]> {
+  const found: ForeignDefinition[] = [];
+  const hasTools = connection.capabilities["tools"] !== undefined;
+  for (const entry of hasTools ? (await checks.fresh(0)).entries : []) {
+    const parsed = parseDefinition(entry);
+    if ("fault" in parsed) tail.add(`[ostiary] a tool was left out: ${parsed.fault}`);
+    else found.push(parsed.definition);
+  }
+  return [...found, ...pseudoDefinitions(connection.capabilities)];
 }
 
 /** Compares what a connection depends on; a new description needs no new connection. */

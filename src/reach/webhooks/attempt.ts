@@ -1,4 +1,4 @@
-// One attempt to hand a message over: signed, through the guard, not followed anywhere. Never throws.
+// One attempt to deliver a message: signed, through the egress guard, without redirects. Never throws.
 import type { Egress, EgressResponse } from "../egress/egress.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { DeliveryRow, WebhookRow } from "../../storage/store/store.ts";
@@ -77,7 +77,7 @@ export function createAttempt(p: AttemptPowers): Attempt {
 export const isAccepted = (status: number | null): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Addresses may hold tokens, so they are not repeated; of what is not ours nothing is told. */
+/** URLs may contain tokens, so they are not repeated; unexpected errors are not shown. */
 function errorText(cause: unknown): string {
   if (!(cause instanceof AppError)) return "the message could not be sent";
   const { reason, message } = cause.fault;

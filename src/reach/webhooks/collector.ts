@@ -1,4 +1,4 @@
-// Follows the log and turns each event that somebody asked for into a message that waits. One server at a time does.
+// Follows the log and queues a message for each event that an endpoint subscribed to. One instance at a time does.
 import type { DeliveryRow, LogEvent, Store, WebhookRow } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
 import { actionsOf, isSubscribed } from "./events.ts";
@@ -13,11 +13,11 @@ export interface CollectorPowers extends MessagePowers {
 }
 
 export interface Collector {
-  /** Towards the present end of the log, a stretch at a time, so that sending has its turn too. */
+  /** Goes towards the end of the log, a limited part at a time, so that sending gets its turn. */
   collect(signal: AbortSignal): Promise<void>;
-  /** Where nobody asks for anything, nothing is held back for them: the archive waits for whoever follows. */
+  /** Moves the cursor to the end if there is no endpoint, since archiving waits for the cursor. */
   skip(): Promise<void>;
-  /** Lets another server follow at once. */
+  /** Lets another instance take over at once. */
   release(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a message after an attempt.
+// What an attempt means for a message and its endpoint.
 import type { DeliveryChange, WebhookDisabled, WebhookRow } from "../../storage/store/store.ts";
 import { isAccepted, type AttemptResult } from "./attempt.ts";
 

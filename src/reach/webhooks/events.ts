@@ -2,7 +2,7 @@
 import { ACTIONS, type Action, type LogEvent, type WebhookRow } from "../../storage/store/store.ts";
 import { HOUSE_ACTIONS } from "../../storage/events/announcements.ts";
 
-/** Sent only when somebody asks for it. */
+/** Sent only on request. */
 export const TEST_EVENT = "webhook.test";
 
 /** `*` is everything, `approval.*` whatever begins with `approval.`, anything else itself. */

@@ -1,4 +1,4 @@
-// The beginning of a refusal, for whoever looks into it: short, readable, secrets masked before it is cut.
+// The beginning of an error response, for administrators. Secrets are masked before it is cut.
 
 const MAX_CHARACTERS = 200;
 

@@ -1,4 +1,4 @@
-// What an endpoint is told of an event: ids, names, states. Arguments, results and texts of errors never are.
+// The message about an event: ids, names, states; never arguments, results or error texts.
 import {
   APPROVAL_ACTIONS,
   dataOf,
@@ -11,7 +11,7 @@ import { TEST_EVENT } from "./events.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of all other events these fields alone are told, and only where they are plain. */
+/** Of all other events only these fields are sent, and only if their values are plain. */
 const PLAIN = [
   "approvalId",
   "ruleId",

@@ -1,4 +1,4 @@
-// Hands out what is due, some at a time: of each endpoint few, so that a slow one delays nobody but itself.
+// Sends messages that are due, few at a time per endpoint, so that a slow endpoint delays only itself.
 import type {
   Action,
   DeliveryRow,
@@ -17,7 +17,7 @@ export interface SenderPowers {
   readonly now: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** A question reached somebody outside. */
+  /** A request for approval was delivered. */
   readonly presented: (approvalId: string) => Promise<void>;
   readonly note: (
     action: Action,
@@ -35,7 +35,7 @@ export interface Sender {
 }
 
 const PER_WEBHOOK = 4;
-/** Whoever takes nothing gets one message at a time. */
+/** After so many failures an endpoint gets one message at a time. */
 const FAILING_AFTER = 3;
 const MAX_UNDER_WAY = 64;
 
@@ -56,7 +56,7 @@ export function createSender(p: SenderPowers): Sender {
     );
   };
 
-  /** False when its endpoint is to be left alone. */
+  /** False: nothing more is sent to this endpoint in this round. */
   const deliver = async (row: DeliveryRow, until: number): Promise<boolean> => {
     // As it is now: address, secret or switch may have changed while this waited.
     const webhook = await webhooks.get(row.tenantId, row.webhookId);

@@ -37,7 +37,7 @@ const CLOSED = new Set([
   "pg_config",
 ]);
 
-/** `started` is told once the parser is loaded: from then on the time of the statement counts. */
+/** `started` is called when the parser is loaded: from then on the time of the statement counts. */
 export async function inspect(
   sql: string,
   started: () => void = () => undefined,

@@ -41,7 +41,7 @@ export function statementsOf(sql: string): string[][] {
   return statements;
 }
 
-/** SQLite takes a missing value for NULL; whoever forgot one wants to hear of it. */
+/** SQLite takes a missing value for NULL; here it is an error. */
 export function requireParameters(sql: string, given: number): void {
   let wanted = 0;
   for (let at = 0; at < sql.length;) {

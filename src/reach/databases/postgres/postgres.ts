@@ -1,4 +1,4 @@
-// A PostgreSQL database of somebody else: every statement in a transaction of its own, with limits and a role.
+// A foreign PostgreSQL database: every statement in its own transaction, with limits and a role.
 import pg from "pg";
 import type { Json } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";

@@ -1,4 +1,4 @@
-// A SQLite file of somebody else. Everything happens in a process of its own, see children.ts.
+// A foreign SQLite file. All work happens in a process of its own, see children.ts.
 import { realpathSync, statSync, type BigIntStats } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Children } from "../children.ts";

@@ -13,7 +13,7 @@ export interface BoxOrder {
   readonly programs: { readonly bwrap: string; readonly prlimit: string };
   readonly argv: readonly string[];
   readonly plan: Omit<BoxPlan, "fds" | "files">;
-  /** Who the launcher is on the host; null: whoever the server is. */
+  /** Who the launcher is on the host; null: the user the server runs as. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
   readonly cage: Cage | null;
   readonly seccompFd: number;

@@ -119,7 +119,7 @@ function isWorthLooking(before: Signs, now: Signs, { bytes, entries }: DiskOrder
   });
 }
 
-/** The box stands still meanwhile, so that it cannot run away from whoever counts. */
+/** The box is paused meanwhile, so that the count is exact. */
 async function growthOf(order: DiskOrder, since: number, isOver: () => boolean): Promise<Growth> {
   const paused = await order.members();
   for (const pid of paused) signal(pid, "SIGSTOP");

@@ -45,7 +45,7 @@ export async function openLauncher(shop: Workshop, job: LauncherJob): Promise<Sa
   const at = (name: string): string => join(folder, name);
   await promisify(execFile)("mkfifo", ["-m", "600", ...PIPES.map(at)]);
   writeFileSync(path, script(folder), { mode: 0o700 });
-  // Both ends at once: whoever opens one later does not have to wait for the other.
+  // Both ends at once, so that opening one of them later does not wait for the other.
   const both = new Map<Pipe, number>(
     PIPES.map((name) => [name, openSync(at(name), constants.O_RDWR | constants.O_NONBLOCK)]),
   );

@@ -22,7 +22,7 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
   const { child } = box;
   const stdout = child.stdout as Readable;
   const first = keepFirst();
-  // Its errors are the end of the program, which is told by other means.
+  // Its errors mean that the program ended, which is reported elsewhere.
   const stderr = pipeline(child.stderr as Readable, first.stream, () => undefined);
   let stopped = false;
   const kill = (): void => {

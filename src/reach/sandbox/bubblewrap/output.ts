@@ -1,4 +1,4 @@
-// What a program writes, gathered in one piece of memory that grows.
+// What a program writes, collected in one growing buffer.
 import { release } from "../../../util/release.ts";
 
 const FIRST_BYTES = 65_536;

@@ -45,7 +45,7 @@ export function createGhosts(): Ghosts {
   };
 }
 
-/** What has something in it by now is somebody's. */
+/** A folder that is no longer empty belongs to someone. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);

@@ -39,136 +39,145 @@ export interface ConfiguredPowers {
   readonly report: (fields: object, message: string) => void;
 }
 
-export async function applyConfigured(
-  { servers, folder, tenantId }: Configured,
+export async function applyConfigured(configured: Configured, p: ConfiguredPowers): Promise<void> {
+  const { servers } = configured;
+  const known = new Map((await p.store.servers.list()).map((row) => [row.name, row]));
+  for (const [name, config] of Object.entries(servers))
+    await applyServer(name, config, known.get(name) ?? null, configured, p);
+  for (const row of known.values())
+    if (row.origin === "configuration" && !Object.hasOwn(servers, row.name))
+      await removeServer(row, p);
+}
+
+async function applyServer(
+  name: string,
+  config: DeepReadonly<ServerConfig>,
+  before: ServerRow | null,
+  { folder, tenantId }: Configured,
   p: ConfiguredPowers,
 ): Promise<void> {
-  const known = new Map((await p.store.servers.list()).map((row) => [row.name, row]));
-  for (const [name, config] of Object.entries(servers)) await applyOne(name, config);
-  for (const row of known.values())
-    if (row.origin === "configuration" && !Object.hasOwn(servers, row.name)) await removed(row);
-
-  async function applyOne(name: string, config: DeepReadonly<ServerConfig>): Promise<void> {
-    if (!isServerName(name))
-      throw new AppError(
-        "BAD_REQUEST",
-        "invalid_input",
-        `mcpServers.${name}: a server cannot be called as a category of tools`,
-        { remedy: "give it another name" },
-      );
-    const { transport, values } = await reach(name, config);
-    const before = known.get(name) ?? null;
-    if (before !== null && before.tenantId !== tenantId)
-      throw new AppError(
-        "CONFLICT",
-        "already_exists",
-        `mcpServers.${name}: another tenant has a server of this name`,
-        { remedy: "give it another name" },
-      );
-    const at = p.now();
-    const settings = readSettings(
-      { timeoutMs: config.timeout * 1000, credentials: config.credentials },
-      before?.settings,
+  if (!isServerName(name))
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `mcpServers.${name}: a server cannot be called as a category of tools`,
+      { remedy: "give it another name" },
     );
-    const facts = {
-      description: config.description,
-      transport,
-      settings,
-      enabled: !config.disabled,
-      origin: "configuration" as const,
-    };
-    const row: ServerRow =
-      before === null
-        ? { name, tenantId, ...facts, createdBy: "system", createdAt: at, updatedAt: at }
-        : { ...before, ...facts };
-    const isChanged = before === null || textOf(before) !== textOf(row);
-    if (before === null) await p.store.servers.create(row);
-    else if (isChanged) await p.store.servers.update(name, { ...facts, updatedAt: at });
-    await seal(row, values);
-    if (!isChanged) return;
-    await p.review.registerTools(row);
-    await p.note(
-      before === null ? "upstream.added" : "upstream.changed",
-      { tenantId, userId: "system" },
-      { server: name, kind: transport.kind, origin: "configuration", enabled: row.enabled },
+  const { transport, values } = await transportOf(name, config, folder, p);
+  if (before !== null && before.tenantId !== tenantId)
+    throw new AppError(
+      "CONFLICT",
+      "already_exists",
+      `mcpServers.${name}: another tenant has a server of this name`,
+      { remedy: "give it another name" },
     );
-  }
+  const at = p.now();
+  const settings = readSettings(
+    { timeoutMs: config.timeout * 1000, credentials: config.credentials },
+    before?.settings,
+  );
+  const facts = {
+    description: config.description,
+    transport,
+    settings,
+    enabled: !config.disabled,
+    origin: "configuration" as const,
+  };
+  const row: ServerRow =
+    before === null
+      ? { name, tenantId, ...facts, createdBy: "system", createdAt: at, updatedAt: at }
+      : { ...before, ...facts };
+  const isChanged = before === null || textOf(before) !== textOf(row);
+  if (before === null) await p.store.servers.create(row);
+  else if (isChanged) await p.store.servers.update(name, { ...facts, updatedAt: at });
+  await seal(row, values, p);
+  if (!isChanged) return;
+  await p.review.registerTools(row);
+  await p.note(
+    before === null ? "upstream.added" : "upstream.changed",
+    { tenantId, userId: "system" },
+    { server: name, kind: transport.kind, origin: "configuration", enabled: row.enabled },
+  );
+}
 
-  /** A program that is not there is that server's trouble: it is shown as down, and all others start. */
-  async function reach(
-    name: string,
-    config: DeepReadonly<ServerConfig>,
-  ): Promise<{ transport: ServerTransport; values: Record<string, string> }> {
-    const { input, values } = inputOf(config, folder);
-    const resolveProgram: ResolveProgram = async (argv, cwd, options) => {
-      try {
-        return await p.resolveProgram(argv, cwd, options);
-      } catch (cause) {
-        if (!(cause instanceof AppError)) throw cause;
-        p.report(
-          { server: name, fault: cause.fault },
-          "a server of the settings cannot be started",
-        );
-        return { argv, folders: [] };
-      }
-    };
-    return { transport: (await readTransport(input, resolveProgram)).transport, values };
-  }
-
-  /** Only what differs is sealed again: another credential means other connections. */
-  async function seal(row: ServerRow, values: Readonly<Record<string, string>>): Promise<void> {
-    if (Object.keys(values).length === 0 || (await isSealed(row, values))) return;
-    for (const [name, value] of Object.entries(values))
-      await p.credentials.put(row, "", name, value);
-  }
-  async function isSealed(
-    row: ServerRow,
-    values: Readonly<Record<string, string>>,
-  ): Promise<boolean> {
+/** A missing program affects its own server only, which is shown as down. */
+async function transportOf(
+  name: string,
+  config: DeepReadonly<ServerConfig>,
+  folder: string,
+  p: ConfiguredPowers,
+): Promise<{ transport: ServerTransport; values: Record<string, string> }> {
+  const { input, values } = inputOf(config, folder);
+  const resolveProgram: ResolveProgram = async (argv, cwd, options) => {
     try {
-      const credential = await p.credentials.of(
-        { ...row, settings: { ...row.settings, credentials: "shared" } },
-        "",
-      );
-      const texts =
-        row.transport.kind === "stdio" ? await credential.env() : await credential.headers();
-      return (
-        canonicalJson(Object.values(texts).sort()) === canonicalJson(Object.values(values).sort())
-      );
-    } catch {
-      // Not there, or not readable: stored anew.
-      return false;
+      return await p.resolveProgram(argv, cwd, options);
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      p.report({ server: name, fault: cause.fault }, "a server of the settings cannot be started");
+      return { argv, folders: [] };
     }
-  }
+  };
+  return { transport: (await readTransport(input, resolveProgram)).transport, values };
+}
 
-  async function removed(row: ServerRow): Promise<void> {
-    const tools = await p.store.serverTools.list(row.name);
-    await p.review.unregisterTools(row.name);
-    await p.links.unlink(
-      operator(row.tenantId),
-      tools.map(({ name }) => name),
+/** Only changed values are sealed again, since another credential means other connections. */
+async function seal(
+  row: ServerRow,
+  values: Readonly<Record<string, string>>,
+  p: ConfiguredPowers,
+): Promise<void> {
+  if (Object.keys(values).length === 0 || (await isSealed(row, values, p))) return;
+  for (const [name, value] of Object.entries(values)) await p.credentials.put(row, "", name, value);
+}
+
+async function isSealed(
+  row: ServerRow,
+  values: Readonly<Record<string, string>>,
+  p: ConfiguredPowers,
+): Promise<boolean> {
+  try {
+    const credential = await p.credentials.of(
+      { ...row, settings: { ...row.settings, credentials: "shared" } },
+      "",
     );
-    await p.store.servers.remove(row.name);
-    // What stays behind on the disk is no reason not to start.
-    if (row.transport.kind === "stdio")
-      await p
-        .removeFolders(row.name)
-        .catch((cause: unknown) =>
-          p.report({ err: cause, server: row.name }, "the folder of a server could not be removed"),
-        );
-    await p.note(
-      "upstream.removed",
-      { tenantId: row.tenantId, userId: "system" },
-      { server: row.name, origin: "configuration" },
+    const texts =
+      row.transport.kind === "stdio" ? await credential.env() : await credential.headers();
+    return (
+      canonicalJson(Object.values(texts).sort()) === canonicalJson(Object.values(values).sort())
     );
+  } catch {
+    // Not there, or not readable: stored anew.
+    return false;
   }
+}
+
+async function removeServer(row: ServerRow, p: ConfiguredPowers): Promise<void> {
+  const tools = await p.store.serverTools.list(row.name);
+  await p.review.unregisterTools(row.name);
+  await p.links.unlink(
+    operator(row.tenantId),
+    tools.map(({ name }) => name),
+  );
+  await p.store.servers.remove(row.name);
+  // Files that cannot be removed do not prevent the start.
+  if (row.transport.kind === "stdio")
+    await p
+      .removeFolders(row.name)
+      .catch((cause: unknown) =>
+        p.report({ err: cause, server: row.name }, "the folder of a server could not be removed"),
+      );
+  await p.note(
+    "upstream.removed",
+    { tenantId: row.tenantId, userId: "system" },
+    { server: row.name, origin: "configuration" },
+  );
 }
 
 function textOf({ updatedAt: _, ...row }: ServerRow): string {
   return canonicalJson(row as unknown as Json);
 }
 
-/** Every value is a credential: whether `${env:…}` stood there can no longer be told. */
+/** Every value is treated as a credential: it may have come from `${env:…}`. */
 function inputOf(
   config: DeepReadonly<ServerConfig>,
   folder: string,
@@ -218,7 +227,7 @@ function absolute(path: string, folder: string): string {
     : resolve(folder, path);
 }
 
-/** Whoever wrote the settings, for what administrators do through the directory. */
+/** The operator who wrote the settings, as a caller. */
 const operator = (tenantId: string): Caller => ({
   tenantId,
   userId: "system",

@@ -18,7 +18,7 @@ type LoginResult =
     };
 
 export interface LoginAdmin {
-  /** Everybody's login is begun by administrators, one's own by whoever may see the server's tools. */
+  /** A shared login is begun by administrators, an own one by users who see the server's tools. */
   begin(actor: Caller, name: string, sees: () => Promise<boolean>): Promise<URL>;
   /** `by`: who is signed in where the answer came from; `confirmed`: nobody is, and the person has agreed. */
   answer(answer: URLSearchParams, by: Caller | null, confirmed: boolean): Promise<LoginResult>;

@@ -137,7 +137,7 @@ export interface Approval {
   /** Capsules that get them; absent: those with every native tool, and the default one; empty: none. */
   readonly capsules?: readonly string[] | undefined;
   readonly grant?: Grant | undefined;
-  /** By name: refuses when something else is offered by now than was looked at. */
+  /** By name: the approval fails if the server offers another definition by now. */
   readonly expectedPins?: Readonly<Record<string, string>> | undefined;
   /** Also where a finding is a danger. */
   readonly evenWithFindings?: boolean | undefined;

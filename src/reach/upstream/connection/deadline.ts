@@ -1,4 +1,4 @@
-// How long a request may go without a sign: progress begins the time anew, a question to a person stops it.
+// The time limit of a request: progress restarts it, a question to a person pauses it.
 
 /** However often it reports progress. */
 const MAX_TOTAL_MS = 300_000;
@@ -18,14 +18,14 @@ export class Deadline {
     this.#timer = setTimeout(late, timeoutMs);
   }
 
-  /** The server gave a sign. */
+  /** The server reported progress. */
   restart(): void {
     if (this.#pausedAt !== null) return;
     const total = Math.max(this.#timeoutMs, MAX_TOTAL_MS);
     if (performance.now() - this.#began - this.#pausedFor < total) this.#timer.refresh();
   }
 
-  /** Somebody was asked: how long they take is not the server's doing. */
+  /** A person was asked; the time they take does not count. */
   pause(): void {
     if (this.#pausedAt !== null) return;
     this.#pausedAt = performance.now();

@@ -1,4 +1,4 @@
-// What becomes of one capability when a server is looked at. Pure: what was decided before, and what is offered now.
+// The new row of one capability, from what was decided before and what is offered now. Pure.
 import { createHash } from "node:crypto";
 import type {
   ForeignDefinition,
@@ -19,20 +19,20 @@ export interface Offer {
   readonly at: number;
 }
 
-/** `taken` are names of other servers and of this house, and of what was judged before it in the same look. */
+/** `taken` are the names of native tools, of other servers' tools, and of those assessed before in the same check. */
 export function assessOffer(
   { server, definition, former, at }: Offer,
   taken: TakenNames,
 ): ServerToolRow {
   const pin = pinOf(definition);
-  // Judged before, in exactly this form: what was said then still holds.
+  // Assessed before in exactly this form.
   if (former !== null && former.seenPin === pin && former.state !== "refused")
     return { ...former, state: stateOf(former, pin), seenAt: at };
   const named = nameTool(server, definition);
   const names = "fault" in named ? refusedName(server, definition) : named;
   const fault =
     "fault" in named ? named.fault : (twinFault(named, taken) ?? boundsFault(definition));
-  // Terms that somebody decided stay with what they were decided for.
+  // Terms that an administrator decided stay.
   const kept =
     former !== null && former.approvedPin !== null ? former.terms : proposeTerms(definition);
   return {
@@ -67,7 +67,7 @@ function stateOf(former: ServerToolRow | null, pin: string): ServerToolState {
   if (former.approvedPin === pin) return "approved";
   const same = former.seenPin === pin;
   if (same && former.state === "rejected") return "rejected";
-  // Decided without ever having been approved: somebody said no, and it went away for a while.
+  // It was rejected, disappeared, and is offered again.
   if (
     same &&
     former.state === "removed" &&

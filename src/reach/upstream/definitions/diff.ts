@@ -1,4 +1,4 @@
-// What a server changed about a capability, line by line, for whoever has to agree again.
+// What a server changed in a definition, line by line, for the administrator who has to approve it again.
 import type { Json } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
 import { unifiedDiff } from "../../../util/text/unified-diff.ts";
@@ -19,7 +19,7 @@ export function diffDefinitions(
   return diff === "" ? [] : diff.split("\n");
 }
 
-/** The whole text as somebody is to read it. */
+/** The whole definition as readable text. */
 export function definitionText(definition: ForeignDefinition): string {
   const { method, name, title, description, inputSchema, outputSchema, annotations, operation } =
     definition;

@@ -1,4 +1,4 @@
-// A first guess at what a tool is, for whoever rates it. What a server says of itself can make it graver, never alone safe.
+// Proposes risk and effects of a tool. What a server says of itself can raise the risk, but alone cannot lower it.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition, ToolTerms } from "../../../storage/store/store.ts";
 import { RISKS, type Category, type Effects, type Risk } from "../../../contract/tool.ts";
@@ -127,7 +127,7 @@ function categoryOf(named: readonly string[], { description }: ForeignDefinition
   const byName = CATEGORY_WORDS.find(([, known]) => named.some((word) => known.has(word)));
   if (byName) return byName[0];
   const told = wordsOf(description.slice(0, 300));
-  // What is named nowhere is most often somebody's service on the web.
+  // An unknown tool is most often a service on the web.
   return CATEGORY_WORDS.find(([, known]) => told.some((word) => known.has(word)))?.[0] ?? "web";
 }
 

@@ -8,7 +8,7 @@ const PIN_SHOWN = 12;
 const MIN_TIMEOUT_MS = 1_000;
 const MAX_TIMEOUT_MS = 300_000;
 
-/** It can be called only while somebody has approved exactly this definition, the server still offers it and is switched on. */
+/** It can be called only while exactly this definition is approved and offered, and the server is switched on. */
 export function createUpstreamTool(
   server: ServerRow,
   row: ServerToolRow,

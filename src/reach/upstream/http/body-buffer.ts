@@ -31,7 +31,7 @@ export class BodyBuffer {
   #first: Buffer = NOTHING;
   #blocks: Buffer[] = [];
   #length = 0;
-  /** All of it, once somebody asked. */
+  /** The whole body, once it was read. */
   #whole: Buffer | null = null;
   /** How often something was added. */
   pieces = 0;

@@ -14,7 +14,7 @@ import { type Credential } from "../upstream.ts";
 
 export type HttpTransport = Extract<ServerTransport, { kind: "http" | "sse" }>;
 
-/** Told of single requests, by their mark. */
+/** Reports on single requests, by their mark. */
 export interface HttpWatch {
   sent(mark: string): void;
   failed(mark: string, fault: UpstreamFault): void;
@@ -32,14 +32,14 @@ const STREAM_SLACK = 16_777_216;
 /** Of pages that explain an error. */
 const ERROR_BYTES = 65_536;
 const GOODBYE_MS = 2_000;
-/** It looks at each message several times. */
+/** The SDK reads each message several times. */
 const SDK_COST = 4;
 
 export async function openHttp(
   row: ServerRow & { readonly transport: HttpTransport },
   credential: Credential,
   watch: HttpWatch,
-  intake: ReadBudget,
+  budget: ReadBudget,
   egress: Egress,
 ): Promise<OpenedHttp> {
   const { transport: given, settings } = row;
@@ -51,7 +51,7 @@ export async function openHttp(
     kind: given.kind,
     credential,
     watch,
-    intake,
+    budget,
     pool,
     maxBytes: settings.maxResultBytes,
   });
@@ -82,12 +82,12 @@ interface FetchParts {
   readonly kind: HttpTransport["kind"];
   readonly credential: Credential;
   readonly watch: HttpWatch;
-  readonly intake: ReadBudget;
+  readonly budget: ReadBudget;
   readonly pool: Pooled;
   readonly maxBytes: number;
 }
 
-function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: FetchParts): FetchLike {
+function fetchFor({ url, kind, credential, watch, budget, pool, maxBytes }: FetchParts): FetchLike {
   return async (given, init = {}) => {
     const target = new URL(given);
     const headers = new Headers(init.headers);
@@ -111,7 +111,7 @@ function fetchFor({ url, kind, credential, watch, intake, pool, maxBytes }: Fetc
       );
       return await checkedResponse(
         response,
-        { maxBytes, intake, isStanding: init.method === "GET" },
+        { maxBytes, budget, isStanding: init.method === "GET" },
         (fault) => mark !== null && watch.failed(mark, fault),
       );
     } catch (cause) {
@@ -133,7 +133,7 @@ function isForServer(
   // A redirect may have led to another path.
   if (isMarked || (target.pathname === server.pathname && target.search === server.search))
     return true;
-  // The transport of 2024 is told by the server where to post.
+  // In the transport of 2024 the server names the address to post to.
   return (
     kind === "sse" &&
     init.method === "POST" &&
@@ -143,7 +143,7 @@ function isForServer(
 
 interface StreamLimits {
   readonly maxBytes: number;
-  readonly intake: ReadBudget;
+  readonly budget: ReadBudget;
   /** It lives as long as the connection. */
   readonly isStanding: boolean;
 }
@@ -155,7 +155,7 @@ async function checkedResponse(
   onFault: (fault: UpstreamFault) => void,
 ): Promise<Response> {
   const { status, headers, body } = response;
-  const { intake } = limits;
+  const { budget } = limits;
   if (body === null) return response;
   if (headers.has("content-encoding") && headers.get("content-encoding") !== "identity") {
     await body.cancel();
@@ -163,7 +163,7 @@ async function checkedResponse(
   }
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (!response.ok)
-    return new Response(await readWhole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+    return new Response(await readWhole(body, { budget, maxBytes: ERROR_BYTES }, "cut"), {
       status,
       headers,
     });
@@ -173,7 +173,7 @@ async function checkedResponse(
     return new Response(bytes, { status, headers });
   }
   if (type !== "text/event-stream")
-    return new Response(await readWhole(body, { intake, maxBytes: ERROR_BYTES }, "cut"), {
+    return new Response(await readWhole(body, { budget, maxBytes: ERROR_BYTES }, "cut"), {
       status,
       headers,
     });
@@ -182,10 +182,10 @@ async function checkedResponse(
 
 /** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
 function checkedEvents(
-  { maxBytes, intake, isStanding }: StreamLimits,
+  { maxBytes, budget, isStanding }: StreamLimits,
   onFault: (fault: UpstreamFault) => void,
 ): TransformStream<Uint8Array, Uint8Array> {
-  const stream = intake.stream(SDK_COST);
+  const stream = budget.stream(SDK_COST);
   let passed: Buffer[] = [];
   const read = eventReader(maxBytes, (data, lines) => {
     // `endpoint` of the transport of 2024 is a path.
@@ -226,10 +226,10 @@ const LETTER_H = 104;
 
 async function readWhole(
   body: ReadableStream<Uint8Array>,
-  { intake, maxBytes }: Pick<StreamLimits, "intake" | "maxBytes">,
+  { budget, maxBytes }: Pick<StreamLimits, "budget" | "maxBytes">,
   beyond: "cut" | "refuse",
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = intake.stream();
+  const stream = budget.stream();
   let chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

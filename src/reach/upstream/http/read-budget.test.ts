@@ -9,11 +9,11 @@ const BROKEN = '{"jsonrpc":"2.0","method":"notifications/message","params":';
 function opened() {
   const clock = { now: 0 };
   const said: string[] = [];
-  const intake = createReadBudget(
+  const budget = createReadBudget(
     (line) => void said.push(line),
     () => clock.now,
   );
-  return { clock, said, intake };
+  return { clock, said, budget };
 }
 
 const read = (stream: BudgetedStream, text: string): unknown => stream.read(Buffer.from(text));
@@ -23,17 +23,17 @@ const handedOn = (stream: BudgetedStream, text: string, count: number): number =
 
 describe("what a stream brings besides the answer", () => {
   test("is handed on within the allowance, then dropped, and again later", () => {
-    const { clock, intake } = opened();
-    const stream = intake.stream();
+    const { clock, budget } = opened();
+    const stream = budget.stream();
     expect(handedOn(stream, NOTICE, 5_000)).toBe(1_000);
     clock.now += 500;
     expect(handedOn(stream, NOTICE, 5_000)).toBe(100);
     // Another call is not to blame.
-    expect(handedOn(intake.stream(), NOTICE, 10)).toBe(10);
+    expect(handedOn(budget.stream(), NOTICE, 10)).toBe(10);
   });
 
   test("is not even read beyond it, in either order of its members", () => {
-    const stream = opened().intake.stream();
+    const stream = opened().budget.stream();
     expect(() => read(stream, BROKEN)).toThrow();
     handedOn(stream, NOTICE, 1_000);
     expect(read(stream, BROKEN)).toBeUndefined();
@@ -54,21 +54,21 @@ describe("what a stream brings besides the answer", () => {
     ],
     ["an answer of no known shape", `[${NOTICE}]`],
   ])("never takes %s with it", (_, text) => {
-    const stream = opened().intake.stream();
+    const stream = opened().budget.stream();
     handedOn(stream, NOTICE, 3_000);
     expect(read(stream, text)).toEqual(JSON.parse(text));
   });
 
   test("is read where it could be an answer, and dropped when it is none", () => {
-    const stream = opened().intake.stream();
+    const stream = opened().budget.stream();
     const odd = '{"params":{},"method":"notifications/message","jsonrpc":"2.0"}';
     expect(handedOn(stream, odd, 3_000)).toBe(1_000);
     expect(() => read(stream, odd.slice(0, -1))).toThrow();
   });
 
   test("is told once when it begins to be dropped, and counted at the end of each stream", () => {
-    const { said, intake } = opened();
-    const [first, second, quiet] = [intake.stream(), intake.stream(), intake.stream()];
+    const { said, budget } = opened();
+    const [first, second, quiet] = [budget.stream(), budget.stream(), budget.stream()];
     handedOn(first, NOTICE, 1_700);
     handedOn(second, NOTICE, 1_001);
     handedOn(quiet, NOTICE, 50);
@@ -89,8 +89,8 @@ describe("the share of our time that a server gets", () => {
     streams: number,
     step: (stream: BudgetedStream) => number,
   ): number {
-    const { clock, intake } = opened();
-    const all = Array.from({ length: streams }, () => ({ stream: intake.stream(), until: 0 }));
+    const { clock, budget } = opened();
+    const all = Array.from({ length: streams }, () => ({ stream: budget.stream(), until: 0 }));
     let steps = 0;
     for (; clock.now < seconds * 1_000; clock.now++)
       for (const one of all)
@@ -110,8 +110,8 @@ describe("the share of our time that a server gets", () => {
   });
 
   test("is the smaller, the more it costs to hand one on", () => {
-    const { clock, intake } = opened();
-    const stream = intake.stream(4);
+    const { clock, budget } = opened();
+    const stream = budget.stream(4);
     let count = 0;
     for (; notice(stream) === 0; count++) clock.now += 0.001;
     expect(count).toBeLessThan(1_000);
@@ -126,10 +126,10 @@ describe("the share of our time that a server gets", () => {
   });
 
   test("does not count what was asked for: large answers are never held up", () => {
-    const { intake } = opened();
+    const { budget } = opened();
     const large = `{"jsonrpc":"2.0","id":1,"result":{"text":"${"x".repeat(1_000_000)}"}}`;
     const rests = Array.from({ length: 1_000 }, () => {
-      const stream = intake.stream();
+      const stream = budget.stream();
       read(stream, large);
       return stream.pauseMs(4);
     });

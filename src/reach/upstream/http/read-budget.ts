@@ -34,7 +34,11 @@ export function createReadBudget(log: (line: string) => void, now: () => number)
   let isLogged = false;
   return {
     stream(cost = 1) {
-      const unasked = createTokenBucket(UNSOLICITED_LIMIT.burst, UNSOLICITED_LIMIT.perSecond, now);
+      const unsolicited = createTokenBucket(
+        UNSOLICITED_LIMIT.burst,
+        UNSOLICITED_LIMIT.perSecond,
+        now,
+      );
       let dropped = 0;
       let spent = 0;
       let hasAnswer = false;
@@ -48,14 +52,14 @@ export function createReadBudget(log: (line: string) => void, now: () => number)
       };
       return {
         read(data) {
-          if (unasked.isEmpty && isNotification(data)) {
+          if (unsolicited.isEmpty && isNotification(data)) {
             spent += PER_UNREAD + data.length * PER_BYTE;
             return drop();
           }
           const message = parseStrict(data);
           // One answer is what was asked for.
           if (!isResponse(message) || hasAnswer) spent += cost + data.length * PER_BYTE;
-          if (!isResponse(message)) return unasked.take() ? message : drop();
+          if (!isResponse(message)) return unsolicited.take() ? message : drop();
           hasAnswer = true;
           return message;
         },

@@ -21,7 +21,7 @@ export function assertWebAddress(address: string, what: string): void {
     throw refused(`${what} holds a name or a password`);
 }
 
-/** The whole of what was discovered, before anybody is sent anywhere or told anything. */
+/** Checks the whole discovery result before any address in it is used. */
 export function assertUsable(found: OAuthDiscoveryState, people: boolean): void {
   assertWebAddress(found.authorizationServerUrl, "the authorization server");
   const metadata = found.authorizationServerMetadata as Record<string, unknown> | undefined;

@@ -18,7 +18,7 @@ interface LoginPowers extends FlowPowers {
   readonly loginMs: number;
 }
 
-/** What a refusal upstream has told of the login that is needed. */
+/** What the server's refusal says about the login it needs. */
 export interface Challenge {
   readonly scope: string | null;
   readonly discovery: OAuthDiscoveryState | null;
@@ -145,7 +145,7 @@ export function createLogins(p: LoginPowers): Logins {
   };
 }
 
-/** No grant is read or lost while somebody logs in: the one they have stays until there is another. */
+/** A login does not touch the existing grant; it stays until there is a new one. */
 const nobody: Omit<ProviderRole, "send"> = {
   tokens: () => undefined,
   renewable: () => Promise.resolve(undefined),

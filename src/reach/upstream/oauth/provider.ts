@@ -30,7 +30,7 @@ export interface ProviderRole {
   readonly scope?: string | undefined;
   /** For the next request. */
   tokens(): StoredOAuthTokens | undefined | Promise<StoredOAuthTokens | undefined>;
-  /** With what the authorization server holds at this moment; whoever asks may go on to renew it. */
+  /** The newest tokens of this issuer; the SDK may renew them next. */
   renewable(issuer: string): Promise<StoredOAuthTokens | undefined>;
   save(tokens: StoredOAuthTokens, issuer: string, client: Client): Promise<void>;
   lost(): Promise<void>;

@@ -1,4 +1,4 @@
-// A login that is given up: the authorization server is told that its tokens are of no use any more (RFC 7009).
+// Revokes the tokens of a login at its authorization server (RFC 7009).
 import type { Grant } from "./grant-store.ts";
 import { assertWebAddress } from "./endpoints.ts";
 import { overGuard, type FlowPowers } from "./flow.ts";

@@ -29,7 +29,7 @@ interface SessionPowers {
 
 /** Renewed so long before the end. */
 const EARLY_MS = 60_000;
-/** Whoever renews has to be done by then, or the next one tries. */
+/** A renewal that takes longer no longer blocks the next one. */
 const TURN_MS = 30_000;
 
 export function openSession(

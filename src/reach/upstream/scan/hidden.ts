@@ -1,4 +1,4 @@
-// Characters that hide: which they are, and how they are written out for somebody who has to agree.
+// Invisible and misleading characters, and how they are written out for the administrator.
 import { visible } from "../../../util/text/visible.ts";
 
 /** Selects a form of the character before it; behind an emoji it is ordinary. */

@@ -13,7 +13,7 @@ const LONG_DESCRIPTION = 4_000;
 const LONG_TEXT = 1_500;
 
 /**
- * All that whoever approves it should see, the gravest first. `known` are the names of other tools; those of the same
+ * All findings for the administrator who approves it, the gravest first. `known` are the names of other tools; those of the same
  * server, when it is given, may be spoken of.
  */
 export function scan(
@@ -31,7 +31,7 @@ export function scan(
   return findings.sort((a, b) => rank[a.severity] - rank[b.severity]).slice(0, MAX_FINDINGS);
 }
 
-/** The first thing in it that nobody may see without somebody's consent. */
+/** The first dangerous finding; such a text is not shown without approval. */
 export function firstDanger(value: Json): Finding | null {
   for (const told of textsIn([["", value]])) {
     const found = [...findingsInCharacters(told), ...findingsInWords(told)];

@@ -13,7 +13,7 @@ export interface User {
 
 export interface OwnFolder {
   readonly path: string;
-  /** Who the box runs as on the host; null: whoever Ostiary is. */
+  /** Who the box runs as on the host; null: the user Ostiary runs as. */
   readonly user: User | null;
 }
 

@@ -12,7 +12,7 @@ export type ParsedLine =
       readonly message: JSONRPCMessage;
       readonly answers: RequestId | null;
     }
-  /** Meant as a message, and not to be relied on; id: the request it was for, where that can be told. */
+  /** An invalid message; id: the request it answers, if known. */
   | { readonly kind: "fault"; readonly id: RequestId | null; readonly why: string }
   /** A banner, a log line: no message at all. */
   | { readonly kind: "noise" };
@@ -67,7 +67,7 @@ const HEAD = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${
 /** The last brace closes the message, so that the member before it is the message's own. */
 const TAIL = new RegExp(String.raw`[,{]\s*${ID}(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`);
 
-/** The id of an answer of which only both ends are known; null: it is a request, or cannot be told. */
+/** The id of an answer of which only both ends are known; null: it is a request, or unknown. */
 export function idIn(head: string, tail: string): RequestId | null {
   const found = HEAD.exec(head)?.[1] ?? TAIL.exec(tail)?.[1];
   if (found === undefined || /^[^{]*\{[^{[]*"method"/.test(head)) return null;

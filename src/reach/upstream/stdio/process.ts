@@ -37,7 +37,7 @@ export interface Program {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Why it ended, in words; never rejects. */
+  /** Why it ended; never rejects. */
   readonly ended: Promise<string>;
   /** At once, with all that it started. */
   kill(): void;
@@ -91,7 +91,7 @@ export async function startProgram(
     .open({
       argv: [program === "node" ? NODE : program, ...rest],
       cwd: HOME,
-      // Node's own fetch uses a proxy only when told to.
+      // Node's own fetch uses a proxy only with this variable.
       env: { ...(subject && { NODE_USE_ENV_PROXY: "1" }), ...env },
       mounts: [
         { host: own.path, at: HOME, access: "rw" },
@@ -133,7 +133,7 @@ async function holdAll(folders: StdioSettings["folders"], guard: FolderGuard): P
   }
 }
 
-/** What cannot be looked at is told, and looked at again at the next start. */
+/** A folder that cannot be checked is reported, and checked again at the next start. */
 async function releaseAll(held: Held): Promise<string[]> {
   const found = await Promise.allSettled([...held.values()].map((one) => one.release()));
   return found.flatMap((one) =>

@@ -1,4 +1,4 @@
-// From what somebody would type to what a box can start: absolute paths, our own Node, and the folders that must be seen.
+// Turns a command line into what a sandbox can start: absolute paths, our own Node, and the folders it needs.
 import { constants } from "node:fs";
 import { access, open, readFile, realpath, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";

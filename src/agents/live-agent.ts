@@ -1,0 +1,23 @@
+// Agents at work in this process.
+import type { AgentRow } from "../storage/store/store.ts";
+
+export interface LiveAgent {
+  readonly owner: string;
+  readonly parentId: string | null;
+  readonly controller: AbortController;
+  readonly inbox: string[];
+  /** Called with its next words, or null at its end. */
+  readonly listeners: Set<(reply: string | null) => void>;
+  readonly running: { count: number };
+  /** What it gave to agents of its own. */
+  readonly given: { toolCalls: number; tokens: number };
+  readonly used: { toolCalls: number; tokens: number };
+  readonly budget: AgentRow["budget"];
+  readonly ended: Promise<void>;
+}
+
+/** What is left of its budget for itself and for further agents. */
+export const leftOf = ({ budget, used, given }: LiveAgent): AgentRow["budget"] => ({
+  toolCalls: budget.toolCalls - used.toolCalls - given.toolCalls,
+  tokens: budget.tokens - used.tokens - given.tokens,
+});

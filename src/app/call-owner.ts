@@ -1,0 +1,46 @@
+// Finds the owner of a waiting call: a run, an agent or another call. Once the owner has ended, the call must not go
+// on. If the owner works on another instance, only that instance may go on with it.
+import { depthOf, type Call } from "../contract/call.ts";
+import type { Store } from "../storage/store/store.ts";
+
+/** here: may go on with it; elsewhere: its own instance does; over: why nobody does. */
+export type Owner = "here" | "elsewhere" | { readonly over: string };
+
+export type OwnerOf = (
+  who: { readonly tenantId: string; readonly userId: string },
+  call: Pick<Call, "entry" | "metadata">,
+) => Promise<Owner>;
+
+export function ownerFinder(
+  store: Pick<Store, "runs" | "agents" | "executions">,
+  instanceId: string,
+): OwnerOf {
+  const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
+  const ownerOf: OwnerOf = async (who, call) => {
+    // Only inner calls have an owner: what a client claims in its metadata does not count.
+    if (depthOf(call) === 0) return "here";
+    const { parentExecutionId, agentId } = call.metadata ?? {};
+    const parentId = typeof parentExecutionId === "string" ? parentExecutionId : "";
+    const run = call.entry === "workflow" ? await store.runs.ofExecution(who, parentId) : null;
+    if (run)
+      return run.endedAt === null
+        ? at(run.instanceId)
+        : { over: `the workflow run ${run.id} it belongs to has ended (${run.status})` };
+    if (call.entry === "agent" && typeof agentId === "string") {
+      const agent = await store.agents.get(who, agentId);
+      if (!agent) return { over: `the agent ${agentId} that asked is gone` };
+      return agent.endedAt === null
+        ? at(agent.instanceId)
+        : { over: `the agent ${agentId} that asked has ended (${agent.status})` };
+    }
+    const parent = await store.executions.get(parentId);
+    if (!parent) return { over: "the call it belongs to is gone" };
+    if (parent.endTime === null) return at(parent.instanceId);
+    // The parent answered that this call waits, so its own caller may still come for the result.
+    const hasAnswered = parent.status === "success" || parent.errorReason === "approval_required";
+    if (!hasAnswered)
+      return { over: `the call ${parent.id} it belongs to has ended (${parent.status})` };
+    return ownerOf(who, parent as Pick<Call, "entry" | "metadata">);
+  };
+  return ownerOf;
+}
