@@ -4,12 +4,12 @@ import { AppError, CODES } from "../../contract/errors.ts";
 import type { RequestSpan } from "../../telemetry/tracing.ts";
 import type { Doors } from "../doors.ts";
 import { rateHeaders } from "../http/problem.ts";
-import { fastAnswer, fastFailure, type FastAnswer, type FastCall } from "./fast.ts";
+import { fastResponse, fastFailure, type FastResponse, type FastCall } from "./fast.ts";
 import { isUnknown } from "./result.ts";
-import { tellOutcome } from "./span.ts";
+import { recordOutcome } from "./span.ts";
 import type { Views } from "./views.ts";
 
-export interface FastReply extends FastAnswer {
+export interface FastHttpResponse extends FastResponse {
   /** Name and value in turn. */
   readonly headers: string[];
   /** One byte a character means plain ASCII, which travels without being encoded. */
@@ -30,14 +30,14 @@ export type FastRun = (
   fast: FastCall,
   caller: Caller,
   facts: FastFacts,
-) => Promise<FastReply | string>;
+) => Promise<FastHttpResponse | string>;
 
 export function createFastRun(doors: Doors, views: Views): FastRun {
   return async (fast, caller, { requestId, server, span, ip, whenGone }) => {
     const { id, request } = fast;
     doors.metrics.mcpPath("fast");
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
-    let answer: FastAnswer;
+    let answer: FastResponse;
     try {
       const outcome = await doors.engine.execute(caller, {
         ...request,
@@ -45,14 +45,14 @@ export function createFastRun(doors: Doors, views: Views): FastRun {
         ip,
         whenGone,
       });
-      if (doors.tracing.on) tellOutcome(span, outcome);
+      if (doors.tracing.on) recordOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
       if (outcome.rate.length > 0)
         headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       // Whoever sees nothing of a server learns nothing of it: its face is as absent as any other.
       if (server !== null && isUnknown(outcome) && !(await views.of(caller)).servers.has(server))
         throw noSuchServer();
-      answer = fastAnswer(fast, outcome, doors.settings.version, server);
+      answer = fastResponse(fast, outcome, doors.settings.version, server);
     } catch (cause) {
       if (cause instanceof NoSuchServer) throw cause;
       doors.log.error({ err: cause, tool: request.name, requestId }, "execution was not recorded");

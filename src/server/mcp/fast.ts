@@ -11,7 +11,7 @@ import {
   statusOf,
   toolResult,
 } from "./result.ts";
-import type { Names } from "./views.ts";
+import type { ToolNames } from "./views.ts";
 
 const VERSION = "2026-07-28";
 const PREFIX = "io.modelcontextprotocol/";
@@ -27,10 +27,10 @@ export interface FastCall {
 }
 
 /** Null: not plain enough, the SDK answers. `body` has been parsed strictly. */
-export function fastCall(
+export function plainCall(
   req: Pick<IncomingMessage, "headers">,
   body: Json,
-  names: Names,
+  names: ToolNames,
   server: string | null,
 ): FastCall | null {
   const { headers } = req;
@@ -65,7 +65,7 @@ export function fastCall(
     id,
     nameAsSent: name,
     request: {
-      name: names.asked(server, name),
+      name: names.engineName(server, name),
       arguments: args,
       entry: "mcp",
       ...(typeof traceparent === "string" ? { traceparent } : {}),
@@ -134,18 +134,18 @@ function isJson(contentType: string | undefined): boolean {
 export const fastFailure = (id: string | number, cause: unknown): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: notRecorded(cause) });
 
-export interface FastAnswer {
+export interface FastResponse {
   readonly status: number;
   readonly text: string;
 }
 
 /** The answer; the same result the SDK path would send. */
-export function fastAnswer(
+export function fastResponse(
   { id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">,
   outcome: Outcome,
   version: string,
   server: string | null,
-): FastAnswer {
+): FastResponse {
   const error = rpcErrorOf(outcome, nameAsSent);
   if (error)
     return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };

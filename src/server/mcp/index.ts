@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
 import type { Exchange } from "./server.ts";
-import type { Names, Views } from "./views.ts";
+import type { ToolNames, Views } from "./views.ts";
 
 export interface McpDoor {
   /**
@@ -22,11 +22,11 @@ export interface McpDoor {
   close(): Promise<void>;
 }
 
-export function createMcpDoor(doors: Doors, names: Names, views: Views): McpDoor {
+export function createMcpDoor(doors: Doors, names: ToolNames, views: Views): McpDoor {
   let legs: Promise<McpDoor> | undefined;
   const open = (): Promise<McpDoor> =>
-    (legs ??= import("./legs.ts")
-      .then(({ openLegs }) => openLegs(doors, names, views))
+    (legs ??= import("./sdk-door.ts")
+      .then(({ openSdkDoor: openLegs }) => openLegs(doors, names, views))
       .catch((cause: unknown) => {
         legs = undefined; // the next request tries again
         throw cause;

@@ -1,15 +1,15 @@
 // One listener of the modern era: the SDK's stream asks a bus for changes, and this bus knows who listens.
 import type { ServerEvent, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Caller, Json } from "../../contract/call.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { resourceOf } from "./content.ts";
-import type { Member, Notices } from "./notices.ts";
-import type { Face } from "./server.ts";
+import type { SignalReceiver, ChangeSignals } from "./change-signals.ts";
+import type { McpEndpoint } from "./server.ts";
 
 export interface ListenerParts {
-  readonly face: Face;
+  readonly endpoint: McpEndpoint;
   readonly caller: Caller;
-  readonly notices: Notices;
+  readonly notices: ChangeSignals;
   readonly body: Json | undefined;
   readonly onerror: (cause: unknown) => void;
   /** Ends the stream. */
@@ -25,21 +25,21 @@ export interface ListenerBus extends ServerEventBus {
 
 export function listenerBus(p: ListenerParts): ListenerBus {
   let state: ListenerBus["state"] = "new";
-  let member: Member | null = null;
+  let member: SignalReceiver | null = null;
   return {
     get state() {
       return state;
     },
     publish: () => undefined, // nobody but the hub below knows of changes
     subscribe(listener) {
-      const { caller, face } = p;
+      const { caller, endpoint } = p;
       const tell = (event: ServerEvent): void => listener(event);
-      member = p.notices.join({ caller, server: face.server, tell, end: p.end });
+      member = p.notices.join({ caller, server: endpoint.server, send: tell, end: p.end });
       state = member ? "open" : "full";
       for (const uri of urisOf(p.body)) watch(p, member, uri).catch(p.onerror);
       return () => {
         state = "ended";
-        member?.leave();
+        member?.unsubscribeAll();
         p.left();
       };
     },
@@ -47,11 +47,11 @@ export function listenerBus(p: ListenerParts): ListenerBus {
 }
 
 async function watch(
-  { face, caller }: ListenerParts,
-  member: Member | null,
+  { endpoint, caller }: ListenerParts,
+  member: SignalReceiver | null,
   uri: string,
 ): Promise<void> {
-  await resourceOf(face, caller, uri); // what the caller may not see is not watched
+  await resourceOf(endpoint, caller, uri); // what the caller may not see is not watched
   await member?.subscribe(uri);
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
   "elicitation/create": "elicitation",
@@ -11,7 +11,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Of what a client declared, the part that servers upstream may know. */
-export function askable(declared: JsonObject | undefined): JsonObject {
+export function askableCapabilities(declared: JsonObject | undefined): JsonObject {
   const known = Object.entries(declared ?? {}).filter(([kind]) =>
     Object.values(KINDS).includes(kind),
   );
@@ -24,7 +24,7 @@ export const cannotAsk = (why: string): AppError =>
   });
 
 /** The questions as the client is shown them; throws when one is of a kind that it did not declare. */
-export function presented(
+export function questionsForClient(
   questions: InputQuestions,
   server: string,
   capabilities: JsonObject,
@@ -34,7 +34,7 @@ export function presented(
       throw cannotAsk(
         `the server ${server} asks ${JSON.stringify(method)} of a client that did not declare it`,
       );
-    return [key, { method, params: signed(method, params, server) }] as const;
+    return [key, { method, params: withServerName(method, params, server) }] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -48,7 +48,7 @@ function isDeclared(method: string, params: JsonObject, capabilities: JsonObject
 }
 
 /** Whoever answers must know who asks. */
-function signed(method: string, params: JsonObject, server: string): JsonObject {
+function withServerName(method: string, params: JsonObject, server: string): JsonObject {
   const { message, _meta, ...rest } = params;
   const meta = { ...(isObject(_meta) ? _meta : {}), "ostiary/server": server };
   const told = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};

@@ -69,11 +69,11 @@ export function toolResult(outcome: Outcome, route: string | null = null): ToolR
   const result = resultOf(outcome);
   const { server } = outcome.metadata;
   if (route !== null || typeof server !== "string") return result;
-  return { ...result, content: result.content.map((block) => inUnion(block, server)) };
+  return { ...result, content: result.content.map((block) => withPrefixedUris(block, server)) };
 }
 
 /** Whoever follows a link must find it. */
-function inUnion(block: ContentBlock, server: string): ContentBlock {
+function withPrefixedUris(block: ContentBlock, server: string): ContentBlock {
   if (block.type === "resource_link") return { ...block, uri: prefixed(server, block.uri) };
   if (block.type !== "resource") return block;
   return { ...block, resource: { ...block.resource, uri: prefixed(server, block.resource.uri) } };
@@ -88,13 +88,13 @@ function resultOf(outcome: Outcome): ToolResult {
     meta[METADATA_KEY] = outcome.metadata;
     break;
   }
-  if (outcome.success) return shown(outcome.output, meta);
+  if (outcome.success) return resultFrom(outcome.output, meta);
   // Who got what they asked for finds the verdicts under the execution's id; a refusal shows them at once.
   if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
   const error = faultOfOutcome(outcome);
   meta["ostiary/error"] = { code: error.code, reason: error.reason };
   // What a tool upstream says of its own failure is for the model, as it was said.
-  if (isToolError(outcome.output)) return { ...shown(outcome.output, meta), isError: true };
+  if (isToolError(outcome.output)) return { ...resultFrom(outcome.output, meta), isError: true };
   const { executionId, status } = outcome;
   const structuredContent = { error: error as unknown as JsonObject, executionId, status };
   const text = faultText(error, executionId);
@@ -113,7 +113,7 @@ function resultOf(outcome: Outcome): ToolResult {
 /** The model reads the blocks one after the other. */
 const SO_FAR = "What the tool had so far follows.";
 
-function shown(output: Json, meta: JsonObject): ToolResult {
+function resultFrom(output: Json, meta: JsonObject): ToolResult {
   const { content, structuredContent, rest } = unpackResult(output);
   const _meta = rest._meta ? { ...rest._meta, ...meta } : meta;
   return structuredContent === undefined

@@ -4,7 +4,7 @@ import type {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Caller } from "../../contract/call.ts";
-import type { Member } from "./notices.ts";
+import type { SignalReceiver } from "./change-signals.ts";
 
 export interface Session {
   readonly caller: Caller;
@@ -13,7 +13,7 @@ export interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
   /** How it hears of changes. */
-  readonly member: Pick<Member, "leave"> | null;
+  readonly member: Pick<SignalReceiver, "unsubscribeAll"> | null;
   /** Responses being written; a session with one is not idle. */
   open: number;
   idleSince: number;
@@ -49,7 +49,7 @@ export function createSessions(p: SessionPowers): Sessions {
     const session = sessions.get(id);
     if (!session) return;
     sessions.delete(id);
-    session.member?.leave();
+    session.member?.unsubscribeAll();
     session.server.close().catch(p.onError);
   };
 
@@ -99,7 +99,7 @@ export function createSessions(p: SessionPowers): Sessions {
     },
     async close() {
       clearInterval(sweep);
-      for (const { member } of sessions.values()) member?.leave();
+      for (const { member } of sessions.values()) member?.unsubscribeAll();
       const closing = [...sessions.values()].map((session) => session.server.close());
       sessions.clear();
       await Promise.allSettled(closing);

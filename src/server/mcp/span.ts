@@ -11,7 +11,7 @@ import {
 } from "../../telemetry/tracing.ts";
 import { parentOf, type TraceContext } from "../../util/trace.ts";
 import type { Doors } from "../doors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { isUnknown, unknownTool } from "./result.ts";
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
@@ -86,7 +86,7 @@ export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFact
 }
 
 /** How the call went; a tool that is unknown to the caller is an error of the protocol. */
-export function tellOutcome(span: RequestSpan, outcome: Outcome): void {
+export function recordOutcome(span: RequestSpan, outcome: Outcome): void {
   span.outcome(outcome);
   if (isUnknown(outcome)) span.failed(unknownTool("").code);
 }

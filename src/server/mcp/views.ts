@@ -57,7 +57,7 @@ export function viewOf(visible: readonly Tool[]): View {
           name,
           tools: tools
             .filter(isListed)
-            .sort((a, b) => (nameOf(a, name) < nameOf(b, name) ? -1 : 1)),
+            .sort((a, b) => (nameOnRoute(a, name) < nameOnRoute(b, name) ? -1 : 1)),
           resources: kind(tools, "resources/read"),
           prompts: kind(tools, "prompts/get"),
           completions: kind(tools, "completion/complete"),
@@ -72,24 +72,24 @@ const isListed = ({ route }: Tool): boolean =>
   route === null || route.method === "tools/call" || route.method === "http";
 
 /** As a route calls it: the union of all by its wire name, a server's own by the server's. */
-export const nameOf = (tool: Tool, server: string | null): string =>
+export const nameOnRoute = (tool: Tool, server: string | null): string =>
   server === null || tool.route === null ? tool.wireName : tool.route.name;
 
 /** The face of one server: its tools under their own names. */
-export function serverIn(path: string): string | null {
+export function serverOfPath(path: string): string | null {
   return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
 }
 
-export const isMcp = (path: string): boolean => path === "/mcp" || serverIn(path) !== null;
+export const isMcpPath = (path: string): boolean => path === "/mcp" || serverOfPath(path) !== null;
 
-export interface Names {
+export interface ToolNames {
   /** The tool that a route knows by this name, whoever asks. */
   tool(server: string | null, name: string): Tool | null;
   /** What the engine is told: a name that a server's own route does not know is nobody's. */
-  asked(server: string | null, name: string): string;
+  engineName(server: string | null, name: string): string;
 }
 
-export function createNames(registry: Pick<Registry, "all" | "get" | "revision">): Names {
+export function createToolNames(registry: Pick<Registry, "all" | "get" | "revision">): ToolNames {
   let revision = -1;
   let table = new Map<string, Map<string, Tool>>();
   const tableOf = (server: string): ReadonlyMap<string, Tool> | undefined => {
@@ -108,7 +108,7 @@ export function createNames(registry: Pick<Registry, "all" | "get" | "revision">
     server === null ? registry.get(name) : (tableOf(server)?.get(name) ?? null);
   return {
     tool,
-    asked: (server, name) =>
+    engineName: (server, name) =>
       server === null ? name : (tool(server, name)?.name ?? `${server}//${name}`.slice(0, 200)),
   };
 }

@@ -6,13 +6,13 @@ import type { Caller } from "../../contract/call.ts";
 import { JsonFault, parseStrict } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { readLines } from "./lines.ts";
-import { ANSWER_MS } from "../mcp/calls.ts";
-import { told } from "../mcp/legacy.ts";
-import { openNotices, type Notice } from "../mcp/notices.ts";
-import { createParking } from "../mcp/ongoing.ts";
+import { ANSWER_MS } from "../mcp/engine-call.ts";
+import { sendSignal } from "../mcp/legacy-sessions.ts";
+import { openChangeSignals, type ChangeSignal } from "../mcp/change-signals.ts";
+import { createResumableCalls } from "../mcp/resumable-call.ts";
 import { loadSdk } from "../mcp/sdk.ts";
-import { buildServer, NOTHING, offerOf, type Face } from "../mcp/server.ts";
-import { createNames, createViews } from "../mcp/views.ts";
+import { buildServer, NOTHING, offerOf, type McpEndpoint } from "../mcp/server.ts";
+import { createToolNames, createViews } from "../mcp/views.ts";
 
 export interface StdioStreams {
   readonly input: Readable;
@@ -35,19 +35,19 @@ export async function serveStdioDoor(
   const onerror = (cause: unknown): void =>
     doors.log.debug({ err: cause }, "stdio message refused");
   const views = createViews(doors.engine);
-  const parking = createParking({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
-  const face: Face = {
+  const parking = createResumableCalls({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
+  const endpoint: McpEndpoint = {
     doors,
     sdk,
     entry: "stdio",
     cursorKey: randomBytes(32),
     server: null,
     views,
-    names: createNames(doors.registry),
-    parking,
+    names: createToolNames(doors.registry),
+    resumableCalls: parking,
     exchangeOf: () => ({ caller }),
   };
-  const notices = openNotices(doors, views);
+  const notices = openChangeSignals(doors, views);
   const transport = new LineTransport(
     streams,
     doors.settings.maxBodyBytes,
@@ -55,13 +55,18 @@ export async function serveStdioDoor(
   );
   const handle = serveStdio(
     async () => {
-      const { server, talk } = buildServer(
-        face,
-        (await offerOf(face, caller).catch(() => null)) ?? NOTHING,
+      const { server, conversation } = buildServer(
+        endpoint,
+        (await offerOf(endpoint, caller).catch(() => null)) ?? NOTHING,
       );
-      const tell = (notice: Notice): void => void told(server, notice).catch(onerror);
-      talk.member = notices.join({ caller, server: null, tell, end: () => transport.stop() });
-      server.onclose = () => talk.member?.leave();
+      const tell = (notice: ChangeSignal): void => void sendSignal(server, notice).catch(onerror);
+      conversation.signals = notices.join({
+        caller,
+        server: null,
+        send: tell,
+        end: () => transport.stop(),
+      });
+      server.onclose = () => conversation.signals?.unsubscribeAll();
       return server;
     },
     { legacy: "serve", transport, onerror },

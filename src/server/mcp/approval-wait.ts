@@ -16,7 +16,7 @@ import { canonicalJson } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
-import type { Exchange, Face } from "./server.ts";
+import type { Exchange, McpEndpoint } from "./server.ts";
 
 /** What travels through the client and back: a name, not a right. Of a call that waits for a person, or for its client. */
 export type CallState =
@@ -27,20 +27,20 @@ const PROGRESS_EVERY_MS = 5_000;
 const LATEST_START_MS = 60_000;
 
 /** Bound to method and caller: the state of somebody else's call does not verify. */
-export function stateCodec(face: Face, ttlSeconds?: number) {
-  return face.sdk.server.createRequestStateCodec<CallState>({
-    key: face.doors.settings.stateKey,
+export function stateCodec(endpoint: McpEndpoint, ttlSeconds?: number) {
+  return endpoint.sdk.server.createRequestStateCodec<CallState>({
+    key: endpoint.doors.settings.stateKey,
     ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
     bind: (ctx) => {
-      const { tenantId, userId, keyId } = face.exchangeOf(ctx).caller;
+      const { tenantId, userId, keyId } = endpoint.exchangeOf(ctx).caller;
       return [ctx.mcpReq.method, tenantId, userId, keyId].join("\0");
     },
   });
 }
 
 /** The execution this request comes back to; null for a first call. What names another call than it repeats is refused. */
-export async function comesBackTo(
-  face: Face,
+export async function executionToResume(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   { name, arguments: args = {} }: CallRequest,
 ): Promise<string | null> {
@@ -48,8 +48,8 @@ export async function comesBackTo(
   const state = ctx.mcpReq.requestState<CallState>();
   const id = state && "executionId" in state ? state.executionId : named;
   if (id === undefined) return null;
-  const { doors } = face;
-  const { caller } = face.exchangeOf(ctx);
+  const { doors } = endpoint;
+  const { caller } = endpoint.exchangeOf(ctx);
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
   if (record?.toolName === tool && (await isSame(doors, caller, record, args))) return record.id;
@@ -77,7 +77,7 @@ const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJs
 
 /** Waits for a person up to the hold limit, telling a client that asked for progress; then for what runs, to its end. */
 export async function waitForEnd(
-  face: Face,
+  endpoint: McpEndpoint,
   { caller }: Exchange,
   open: Outcome,
   report: ((progress: Progress) => void) | undefined,
@@ -85,7 +85,7 @@ export async function waitForEnd(
 ): Promise<Outcome> {
   const { executionId, timeoutMs } = open;
   const follow = (ms: number) =>
-    face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
+    endpoint.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
   const held =
     open.approval?.state === "pending"
       ? await holdOpen(follow, open.approval.holdSeconds, report)
@@ -113,37 +113,37 @@ async function holdOpen(
 }
 
 /** Can this client open a link for its user? Only then may it be asked: else the model would see a protocol error. */
-export function opensLinks(
-  face: Face,
+export function canOpenLinks(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   legacy: JsonObject | undefined,
 ): boolean {
-  const { CLIENT_CAPABILITIES_META_KEY } = face.sdk.server;
+  const { CLIENT_CAPABILITIES_META_KEY } = endpoint.sdk.server;
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
   // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
   const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
-  return elicitation?.["url"] !== undefined && hasPages(face);
+  return elicitation?.["url"] !== undefined && hasPages(endpoint);
 }
 
 /** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
 export async function linkToApproval(
-  face: Face,
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   outcome: Outcome,
   approval: ApprovalNotice,
 ): Promise<InputRequiredResult> {
-  const { inputRequired } = face.sdk.server;
-  const secondsLeft = Math.max(1, Math.ceil((approval.expiresAt - face.doors.now()) / 1000));
+  const { inputRequired } = endpoint.sdk.server;
+  const secondsLeft = Math.max(1, Math.ceil((approval.expiresAt - endpoint.doors.now()) / 1000));
   return inputRequired({
     inputRequests: {
       approval: inputRequired.elicitUrl({
         message: `${outcome.toolName} waits for the approval of a person; nothing has run yet.`,
-        url: urlOf(face, approval),
+        url: urlOf(endpoint, approval),
       }),
     },
-    requestState: await stateCodec(face, secondsLeft).mint(
+    requestState: await stateCodec(endpoint, secondsLeft).mint(
       { executionId: outcome.executionId },
       ctx,
     ),
@@ -151,11 +151,11 @@ export async function linkToApproval(
 }
 
 /** The last word of a door that cannot wait longer. */
-export function notEnded(face: Face, outcome: Outcome) {
+export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
   const lines = waits
-    ? pendingLines(face, waits)
+    ? pendingLines(endpoint, waits)
     : [
         `${status.toUpperCase()}: it has not ended yet.`,
         `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
@@ -164,7 +164,7 @@ export function notEnded(face: Face, outcome: Outcome) {
     id: waits.id,
     state: waits.state,
     expiresAt: new Date(waits.expiresAt).toISOString(),
-    ...(hasPages(face) && { url: urlOf(face, waits) }),
+    ...(hasPages(endpoint) && { url: urlOf(endpoint, waits) }),
   };
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
@@ -174,10 +174,10 @@ export function notEnded(face: Face, outcome: Outcome) {
   };
 }
 
-function pendingLines(face: Face, approval: ApprovalNotice): string[] {
+function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[] {
   const until = new Date(approval.expiresAt).toISOString();
-  const where = hasPages(face)
-    ? `A person can decide it at ${urlOf(face, approval)} until ${until}.`
+  const where = hasPages(endpoint)
+    ? `A person can decide it at ${urlOf(endpoint, approval)} until ${until}.`
     : `A person can decide it until ${until}, once this process has ended: ostiary serve, then ostiary approvals approve ${approval.id}.`;
   return [
     `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
@@ -187,7 +187,7 @@ function pendingLines(face: Face, approval: ApprovalNotice): string[] {
 }
 
 /** False on stdin and stdout without a server: there is no page to show. */
-const hasPages = (face: Face): boolean => face.doors.settings.baseUrl !== "";
+const hasPages = (endpoint: McpEndpoint): boolean => endpoint.doors.settings.baseUrl !== "";
 
-const urlOf = (face: Face, approval: ApprovalNotice): string =>
-  `${face.doors.settings.baseUrl}/a/${approval.id}`;
+const urlOf = (endpoint: McpEndpoint, approval: ApprovalNotice): string =>
+  `${endpoint.doors.settings.baseUrl}/a/${approval.id}`;

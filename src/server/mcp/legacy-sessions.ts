@@ -3,21 +3,21 @@ import { randomUUID } from "node:crypto";
 import type { McpHandlerRequestOptions, Server } from "@modelcontextprotocol/server";
 import type { Json } from "../../contract/call.ts";
 import { CODES } from "../../contract/errors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { exchangeOf, type HttpExchange } from "./exchange.ts";
 import type { Doors } from "../doors.ts";
-import type { Notice, Notices } from "./notices.ts";
+import type { ChangeSignal, ChangeSignals } from "./change-signals.ts";
 import type { Sdk } from "./sdk.ts";
-import { buildServer, type Face, type Offer } from "./server.ts";
+import { buildServer, type McpEndpoint, type Offer } from "./server.ts";
 import { createSessions } from "./sessions.ts";
 
 const SESSIONS_PER_CALLER = 32;
 const SESSIONS_IN_TOTAL = 10_000;
 
-export interface LegacyLeg {
+export interface LegacySessions {
   /** Null: the request belongs to no session and opens none. */
   answer(
-    face: Face,
+    endpoint: McpEndpoint,
     offer: Offer,
     request: Request,
     options: McpHandlerRequestOptions,
@@ -25,13 +25,13 @@ export interface LegacyLeg {
   close(): Promise<void>;
 }
 
-export function openLegacyLeg(
+export function openLegacySessions(
   doors: Doors,
   sdk: Sdk,
-  notices: Notices,
+  notices: ChangeSignals,
   keepAliveMs: number,
   onError: (cause: unknown) => void,
-): LegacyLeg {
+): LegacySessions {
   const sessions = createSessions({
     idleMs: doors.settings.mcpSessionTimeoutMs,
     perCaller: SESSIONS_PER_CALLER,
@@ -41,7 +41,7 @@ export function openLegacyLeg(
   });
 
   async function initialize(
-    face: Face,
+    endpoint: McpEndpoint,
     offer: Offer,
     request: Request,
     options: McpHandlerRequestOptions,
@@ -52,21 +52,21 @@ export function openLegacyLeg(
       const { http, rpc } = CODES.TOO_MANY_REQUESTS;
       return rpcError(http, rpc, "Too many open sessions: end one first");
     }
-    const { server, talk } = buildServer(face, offer);
+    const { server, conversation } = buildServer(endpoint, offer);
     const transport = new sdk.server.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => {
         const member = notices.join({
           caller,
-          server: face.server,
-          tell: (notice) => void told(server, notice).catch(onError),
+          server: endpoint.server,
+          send: (notice) => void sendSignal(server, notice).catch(onError),
           end: () => sessions.remove(id),
         });
-        talk.member = member;
+        conversation.signals = member;
         const session = {
           caller,
-          route: face.server,
+          route: endpoint.server,
           transport,
           server,
           member,
@@ -85,13 +85,13 @@ export function openLegacyLeg(
   }
 
   return {
-    async answer(face, offer, request, options) {
+    async answer(endpoint, offer, request, options) {
       const exchange = exchangeOf(options.authInfo);
       if (isInitialize(options.parsedBody as Json))
-        return initialize(face, offer, request, options, exchange);
+        return initialize(endpoint, offer, request, options, exchange);
       const id = request.headers.get("mcp-session-id");
       if (id === null) return null;
-      const session = sessions.get(id, exchange.caller, face.server);
+      const session = sessions.get(id, exchange.caller, endpoint.server);
       if (!session) return rpcError(404, -32001, "Session not found");
       exchange.release = sessions.hold(session);
       exchange.unanswered = (requestId) => session.transport.closeSSEStream(requestId);
@@ -102,7 +102,7 @@ export function openLegacyLeg(
 }
 
 /** The SDK refuses notices of what was not declared when the session began. */
-export async function told(server: Server, notice: Notice): Promise<void> {
+export async function sendSignal(server: Server, notice: ChangeSignal): Promise<void> {
   switch (notice.kind) {
     case "tools_list_changed":
       return server.sendToolListChanged();

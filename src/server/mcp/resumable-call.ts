@@ -12,7 +12,7 @@ import type {
 import { cannotAsk } from "./questions.ts";
 
 /** What becomes of it next. */
-export type Next =
+export type NextStep =
   | { readonly kind: "ended"; readonly outcome: Outcome }
   | { readonly kind: "asks"; readonly questions: InputQuestions };
 
@@ -28,26 +28,26 @@ interface Question {
   readonly answered: PromiseWithResolvers<InputAnswers>;
 }
 
-export interface Parking {
+export interface ResumableCalls {
   /** Begins one; `start` is called at once. */
   begin(
-    facts: Pick<Ongoing, "caller" | "fingerprint">,
-    start: (ongoing: Ongoing) => Promise<Outcome>,
-  ): Ongoing;
+    facts: Pick<ResumableCall, "caller" | "fingerprint">,
+    start: (ongoing: ResumableCall) => Promise<Outcome>,
+  ): ResumableCall;
   /** The one that waits for an answer under this id and in this round, and for the very same request. */
-  find(id: string, round: number, fingerprint: string): Ongoing | null;
+  find(id: string, round: number, fingerprint: string): ResumableCall | null;
   close(): void;
 }
 
-export interface ParkingLimits {
+export interface ResumableCallLimits {
   readonly perCaller: number;
   readonly total: number;
   readonly waitMs: number;
 }
 
-export function createParking(limits: ParkingLimits): Parking {
-  const waiting = new Map<string, Ongoing>();
-  const enter = (ongoing: Ongoing): (() => void) => {
+export function createResumableCalls(limits: ResumableCallLimits): ResumableCalls {
+  const waiting = new Map<string, ResumableCall>();
+  const enter = (ongoing: ResumableCall): (() => void) => {
     const mine = [...waiting.values()].filter((one) => isSame(one.caller, ongoing.caller)).length;
     if (mine >= limits.perCaller || waiting.size >= limits.total)
       throw cannotAsk("too many calls wait for an answer of their client already");
@@ -56,7 +56,7 @@ export function createParking(limits: ParkingLimits): Parking {
   };
   return {
     begin(facts, start) {
-      const ongoing = new Ongoing(facts, { enter, waitMs: limits.waitMs });
+      const ongoing = new ResumableCall(facts, { enter, waitMs: limits.waitMs });
       ongoing.run(start(ongoing));
       return ongoing;
     },
@@ -73,29 +73,29 @@ export function createParking(limits: ParkingLimits): Parking {
 const isSame = (a: Caller, b: Caller): boolean =>
   a.tenantId === b.tenantId && a.userId === b.userId && a.keyId === b.keyId;
 
-interface OngoingPowers {
-  readonly enter: (ongoing: Ongoing) => () => void;
+interface ResumableCallPowers {
+  readonly enter: (ongoing: ResumableCall) => () => void;
   readonly waitMs: number;
 }
 
-export class Ongoing {
+export class ResumableCall {
   readonly id = randomUUID();
   readonly caller: Caller;
   /** Of the request: what comes back with other words is another request. */
   readonly fingerprint: string;
   /** Rises with every question. */
   round = 0;
-  readonly #powers: OngoingPowers;
+  readonly #powers: ResumableCallPowers;
   readonly #controller = new AbortController();
-  #ended: Promise<Next> = new Promise(() => undefined);
-  #asked = Promise.withResolvers<Next>();
+  #ended: Promise<NextStep> = new Promise(() => undefined);
+  #asked = Promise.withResolvers<NextStep>();
   #question: Question | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #waiter: Waiter | null = null;
 
   constructor(
-    { caller, fingerprint }: Pick<Ongoing, "caller" | "fingerprint">,
-    powers: OngoingPowers,
+    { caller, fingerprint }: Pick<ResumableCall, "caller" | "fingerprint">,
+    powers: ResumableCallPowers,
   ) {
     this.caller = caller;
     this.fingerprint = fingerprint;
@@ -125,7 +125,7 @@ export class Ongoing {
   }
 
   /** Waits for its end or its next question. A client that goes meanwhile cancels it. */
-  async next(waiter: Waiter): Promise<Next> {
+  async next(waiter: Waiter): Promise<NextStep> {
     const onGone = (): void => this.cancel("user");
     if (waiter.signal.aborted) onGone();
     waiter.signal.addEventListener("abort", onGone, { once: true });

@@ -2,13 +2,13 @@
 // may see it at that moment. One subscription upstream stands for all that watch the same resource.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
-import { lasting, type Lasting } from "../http/lasting.ts";
-import { watchTools } from "./changes.ts";
+import { watchCaller, type CallerWatch } from "../http/long-lived.ts";
+import { watchTools } from "./watch-tools.ts";
 import { prefixed } from "./result.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 import type { ServerView, Views } from "./views.ts";
 
-export type Notice =
+export type ChangeSignal =
   | { readonly kind: "tools_list_changed" | "prompts_list_changed" | "resources_list_changed" }
   | { readonly kind: "resource_updated"; readonly uri: string };
 
@@ -17,27 +17,27 @@ interface Listener {
   readonly caller: Caller;
   /** The server whose own face it looks at; null: the union. */
   readonly server: string | null;
-  tell(notice: Notice): void;
+  send(notice: ChangeSignal): void;
   /** Called when whoever listens stands no more. */
   end(): void;
 }
 
-export interface Member {
+export interface SignalReceiver {
   /** By the name that its route gives the resource; the caller may see it. */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
-  leave(): void;
+  unsubscribeAll(): void;
 }
 
-export interface Notices {
+export interface ChangeSignals {
   /** Null: too many listen already. */
-  join(listener: Listener): Member | null;
+  join(listener: Listener): SignalReceiver | null;
   close(): void;
 }
 
-interface Entry extends Member {
+interface Entry extends SignalReceiver {
   readonly listener: Listener;
-  readonly stands: Lasting;
+  readonly stands: CallerWatch;
   readonly uris: Map<string, { readonly server: string; readonly uri: string }>;
 }
 
@@ -50,7 +50,7 @@ const KINDS: Readonly<
   Record<
     string,
     {
-      readonly kind: Exclude<Notice["kind"], "resource_updated">;
+      readonly kind: Exclude<ChangeSignal["kind"], "resource_updated">;
       readonly sees: (view: ServerView) => boolean;
     }
   >
@@ -66,7 +66,7 @@ const KINDS: Readonly<
   },
 };
 
-export function openNotices(doors: Doors, views: Views): Notices {
+export function openChangeSignals(doors: Doors, views: Views): ChangeSignals {
   const entries = new Set<Entry>();
   const subscriptions = createSubscriptions(doors);
 
@@ -87,11 +87,11 @@ export function openNotices(doors: Doors, views: Views): Notices {
     const { uri } = params;
     for (const entry of [...entries]) {
       if (changed) {
-        if (await mayHear(entry, server, changed.sees)) entry.listener.tell({ kind: changed.kind });
+        if (await mayHear(entry, server, changed.sees)) entry.listener.send({ kind: changed.kind });
       } else if (method === UPDATED && typeof uri === "string") {
         const known = [...entry.uris].find(([, one]) => one.server === server && one.uri === uri);
         if (known && (await mayHear(entry, server, ({ resources }) => resources !== null)))
-          entry.listener.tell({ kind: "resource_updated", uri: known[0] });
+          entry.listener.send({ kind: "resource_updated", uri: known[0] });
       }
     }
   };
@@ -111,7 +111,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
 
   const off = [
     watchTools(doors, () => {
-      for (const { listener } of entries) listener.tell({ kind: "tools_list_changed" });
+      for (const { listener } of entries) listener.send({ kind: "tools_list_changed" });
     }),
     ...(doors.upstreams ? [doors.upstreams.onNotification(later)] : []),
   ];
@@ -124,7 +124,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
       if (mine.length >= PER_CALLER || entries.size >= IN_TOTAL) return null;
       const uris: Entry["uris"] = new Map();
       const { caller, server } = listener;
-      const stands = lasting(doors, caller);
+      const stands = watchCaller(doors, caller);
       const entry: Entry = {
         listener,
         stands,
@@ -145,7 +145,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
           uris.delete(name);
           if (one) await subscriptions.remove(one.server, one.uri);
         },
-        leave() {
+        unsubscribeAll() {
           entries.delete(entry);
           stands.end();
           for (const { server: of, uri } of uris.values())
@@ -155,7 +155,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
       };
       entries.add(entry);
       stands.signal.addEventListener("abort", () => {
-        entry.leave();
+        entry.unsubscribeAll();
         listener.end();
       });
       return entry;
@@ -163,7 +163,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
     close() {
       for (const stop of off) stop();
       for (const timer of soon.values()) clearTimeout(timer);
-      for (const entry of [...entries]) entry.leave();
+      for (const entry of [...entries]) entry.unsubscribeAll();
     },
   };
 }
