@@ -1,4 +1,5 @@
-// One request of a client as a call of the engine: its progress, its questions, its wait for a person, its coming back.
+// One MCP request as a call of the engine: progress, questions to the client, waiting for an approval, and coming back to a
+// call that waits.
 import type {
   InputRequests,
   InputRequiredResult,
@@ -16,21 +17,27 @@ import type {
 import { canonicalJson } from "../../util/json/json.ts";
 import type { TraceContext } from "../../util/trace.ts";
 import {
+  canOpenLinks,
   executionToResume,
   linkToApproval,
-  canOpenLinks,
   stateCodec,
   waitForEnd,
   type CallState,
 } from "./approval-wait.ts";
-import type { ResumableCall, Waiter } from "./resumable-call.ts";
+import {
+  createProgressSink,
+  logLevelOf,
+  sendLogMessage,
+  type ProgressSink,
+} from "./client-messages.ts";
 import { answersTo, askableCapabilities, questionsForClient } from "./questions.ts";
 import { Refusal } from "./refusal.ts";
+import type { ResumableCall, Waiter } from "./resumable-call.ts";
 import { notRecorded } from "./result.ts";
 import type { Conversation, Exchange, McpEndpoint } from "./server.ts";
 import { metaContext, recordOutcome } from "./span.ts";
 
-/** What a request asks for, in the words of the engine. */
+/** Tool and arguments as the engine knows them. */
 export interface EngineCall {
   readonly name: string;
   readonly arguments: JsonObject;
@@ -39,45 +46,53 @@ export interface EngineCall {
 /** How long a question waits for the client's answer. */
 export const ANSWER_MS = 600_000;
 
-/** Its outcome, ended or not; or what the client must be asked first. */
+/** The request that is being answered, and its ways to the client. */
+interface ClientRequest {
+  readonly endpoint: McpEndpoint;
+  readonly ctx: ServerContext;
+  readonly conversation: Conversation;
+  readonly exchange: Exchange;
+  readonly progress: ProgressSink | null;
+  readonly waiter: Waiter;
+}
+
+/** The outcome, ended or not; or what the client must be asked first. */
 export async function callEngine(
   endpoint: McpEndpoint,
   ctx: ServerContext,
   conversation: Conversation,
   exchange: Exchange,
-  asked: EngineCall,
+  call: EngineCall,
 ): Promise<Outcome | InputRequiredResult> {
-  const progress = progressSink(endpoint, ctx);
+  const progress = createProgressSink(endpoint, ctx);
   const waiter: Waiter = {
     signal: signalOf(ctx),
     report: progress?.report ?? null,
     message: (params) => sendLogMessage(endpoint, ctx, conversation, params),
   };
-  const parked = callWaitingFor(endpoint, ctx, asked);
-  if (parked) {
-    const again = giveAnswers(parked, ctx);
-    if (again) return inputRequired(endpoint, ctx, parked, again);
-    return awaitNextStep(endpoint, ctx, conversation, exchange, progress, waiter, parked);
+  const client: ClientRequest = { endpoint, ctx, conversation, exchange, progress, waiter };
+  const waiting = callWaitingFor(endpoint, ctx, call);
+  if (waiting) {
+    const unanswered = giveAnswers(waiting, ctx);
+    if (unanswered) return inputRequired(endpoint, ctx, waiting, unanswered);
+    return awaitNextStep(client, waiting);
   }
-  const request = requestOf(endpoint, ctx, exchange, asked);
-  const back = await executionToResume(endpoint, ctx, request);
-  const open = back ?? exchange.held ?? null;
-  if (open !== null) {
-    const outcome = await endpoint.doors.engine.follow(exchange.caller, open, { ms: 0 });
-    return awaitApproval(
-      endpoint,
-      ctx,
-      conversation,
-      exchange,
-      progress,
-      waiter.signal,
-      outcome,
-      back !== null,
-    );
+  const request = requestOf(endpoint, ctx, exchange, call);
+  const resumed = await executionToResume(endpoint, ctx, request);
+  const executionId = resumed ?? exchange.held ?? null;
+  if (executionId !== null) {
+    const outcome = await endpoint.doors.engine.follow(exchange.caller, executionId, { ms: 0 });
+    return awaitApproval(client, outcome, resumed !== null);
   }
-  const fingerprint = fingerprintOf(endpoint, ctx, asked);
-  const ongoing = endpoint.resumableCalls.begin({ caller: exchange.caller, fingerprint }, (self) =>
-    execute(endpoint, exchange.caller, {
+  return awaitNextStep(client, beginCall(client, call, request));
+}
+
+function beginCall(client: ClientRequest, call: EngineCall, request: CallRequest): ResumableCall {
+  const { endpoint, ctx, conversation, exchange, progress } = client;
+  const { caller } = exchange;
+  const fingerprint = fingerprintOf(endpoint, ctx, call);
+  return endpoint.resumableCalls.begin({ caller, fingerprint }, (self) =>
+    execute(endpoint, caller, {
       ...request,
       signal: self.signal,
       outerLimit: { ms: ANSWER_MS, whose: "the client did not answer the server's question" },
@@ -85,76 +100,55 @@ export async function callEngine(
       ...(progress && { onProgress: (report: Progress) => self.report(report) }),
     }),
   );
-  return awaitNextStep(endpoint, ctx, conversation, exchange, progress, waiter, ongoing);
 }
 
 async function awaitNextStep(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-  conversation: Conversation,
-  exchange: Exchange,
-  progress: ProgressSink | null,
-  waiter: Waiter,
-  ongoing: ResumableCall,
+  client: ClientRequest,
+  call: ResumableCall,
 ): Promise<Outcome | InputRequiredResult> {
-  const next = await ongoing.next(waiter).catch((cause: unknown) => {
-    if (cause instanceof NotRecorded) exchange.notRecorded?.();
+  const next = await call.next(client.waiter).catch((cause: unknown) => {
+    if (cause instanceof NotRecorded) client.exchange.notRecorded?.();
     throw cause;
   });
-  if (next.kind === "ended")
-    return awaitApproval(
-      endpoint,
-      ctx,
-      conversation,
-      exchange,
-      progress,
-      waiter.signal,
-      next.outcome,
-      false,
-    );
-  await progress?.end();
-  return inputRequired(endpoint, ctx, ongoing, next.questions);
+  if (next.kind === "ended") return awaitApproval(client, next.outcome, false);
+  await client.progress?.end();
+  return inputRequired(client.endpoint, client.ctx, call, next.questions);
 }
 
 /** The record could not be written. */
 class NotRecorded extends Refusal {}
 
-/** Of one that waits for a person: kept waiting as long as the client can be, or shown the way. */
+/** A call that waits for an approval: the client gets a link to it at once, or its request is kept open. */
 async function awaitApproval(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-  conversation: Conversation,
-  exchange: Exchange,
-  progress: ProgressSink | null,
-  signal: AbortSignal,
+  { endpoint, ctx, conversation, exchange, progress, waiter }: ClientRequest,
   first: Outcome,
-  isBack: boolean,
+  isResumed: boolean,
 ): Promise<Outcome | InputRequiredResult> {
   let outcome = first;
-  const link = canOpenLinks(endpoint, ctx, conversation.capabilities());
-  // A link is shown at once; whoever comes back, or can show none, is kept waiting.
-  const asked = link && !isBack && outcome.approval?.state === "pending";
-  if (outcome.endedAt === null && !asked)
-    outcome = await waitForEnd(endpoint, exchange, outcome, progress?.report, signal);
+  const canLink = canOpenLinks(endpoint, ctx, conversation.capabilities());
+  // The first request gets the link; a request that comes back, or whose client can open none, is kept open.
+  const isLinked = canLink && !isResumed && outcome.approval?.state === "pending";
+  if (outcome.endedAt === null && !isLinked)
+    outcome = await waitForEnd(endpoint, exchange, outcome, progress?.report, waiter.signal);
   exchange.rated?.(outcome.rate);
   if (exchange.span) recordOutcome(exchange.span, outcome);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   const { approval } = outcome;
   if (outcome.endedAt !== null || !approval) return outcome;
-  // Without a hold to slow them down, rounds of links would be over in a moment.
-  const again = asked || (link && approval.state === "pending" && approval.holdSeconds > 0);
-  return again ? linkToApproval(endpoint, ctx, outcome, approval) : outcome;
+  // Without a hold time the client would come back with the link at once, again and again.
+  const linkAgain = canLink && approval.state === "pending" && approval.holdSeconds > 0;
+  return isLinked || linkAgain ? linkToApproval(endpoint, ctx, outcome, approval) : outcome;
 }
 
 function requestOf(
   endpoint: McpEndpoint,
   ctx: ServerContext,
   exchange: Exchange,
-  asked: EngineCall,
+  call: EngineCall,
 ): CallRequest {
   return {
-    ...asked,
+    ...call,
     entry: endpoint.entry,
     ...(exchange.ip === undefined ? {} : { ip: exchange.ip }),
     ...traceOf(ctx, exchange),
@@ -162,19 +156,19 @@ function requestOf(
 }
 
 async function execute(
-  endpoint: McpEndpoint,
+  { doors }: McpEndpoint,
   caller: Caller,
   request: CallRequest,
 ): Promise<Outcome> {
   try {
-    return await endpoint.doors.engine.execute(caller, request);
+    return await doors.engine.execute(caller, request);
   } catch (cause) {
-    endpoint.doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
+    doors.log.error({ err: cause, tool: request.name }, "execution was not recorded");
     throw new NotRecorded(notRecorded(cause));
   }
 }
 
-/** Of the modern era when the request says what its client can do; else what the session, or stdin, began with. */
+/** What a client of the modern era declares with each request; null in the older era, where the session declared it. */
 function modernCapabilities(endpoint: McpEndpoint, ctx: ServerContext): JsonObject | null {
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   return envelope?.[endpoint.sdk.server.CLIENT_CAPABILITIES_META_KEY] ?? null;
@@ -184,54 +178,55 @@ function clientSide(
   endpoint: McpEndpoint,
   ctx: ServerContext,
   conversation: Conversation,
-  ongoing: ResumableCall,
+  call: ResumableCall,
 ): ClientSide {
   const modern = modernCapabilities(endpoint, ctx);
   const capabilities = askableCapabilities(modern ?? conversation.capabilities());
   let given: unknown = ctx.mcpReq.inputResponses;
   return {
     capabilities,
-    logLevel: levelOf(endpoint, ctx, conversation),
+    logLevel: logLevelOf(endpoint, ctx, conversation),
     notify: (method, params) =>
-      method === "notifications/message" ? ongoing.message(params) : undefined,
+      method === "notifications/message" ? call.message(params) : undefined,
     async ask(questions, { server, signal }) {
-      const shown = questionsForClient(questions, server, capabilities);
-      if (modern === null) return askLegacyClient(ctx, shown, signal);
-      // A client may know beforehand what it will be asked.
-      const known = answersTo(shown, given);
+      const asked = questionsForClient(questions, server, capabilities);
+      if (modern === null) return askLegacyClient(ctx, asked, signal);
+      // A client may send the answers with its first request.
+      const answers = answersTo(asked, given);
       given = undefined;
-      return known ?? ongoing.ask(shown, signal);
+      return answers ?? call.ask(asked, signal);
     },
   };
 }
 
-/** The older era: requests of the server on the stream of this very call. */
-async function askLegacyClient(ctx: ServerContext, questions: InputQuestions, signal: AbortSignal) {
-  const one = async ([key, { method, params }]: [string, InputQuestions[string]]) => {
+/** The older era: the server sends requests on the stream of this call. */
+async function askLegacyClient(
+  ctx: ServerContext,
+  questions: InputQuestions,
+  signal: AbortSignal,
+) {
+  const askOne = async ([key, { method, params }]: [string, InputQuestions[string]]) => {
     const request = { method: method as "elicitation/create", params: { ...params } };
     const answer = await ctx.mcpReq.send(request, { timeout: ANSWER_MS, signal });
     return [key, answer as unknown as JsonObject] as const; // parsed JSON
   };
-  return Object.fromEntries(await Promise.all(Object.entries(questions).map(one)));
+  return Object.fromEntries(await Promise.all(Object.entries(questions).map(askOne)));
 }
 
-function fingerprintOf(endpoint: McpEndpoint, ctx: ServerContext, asked: EngineCall): string {
-  return canonicalJson([ctx.mcpReq.method, endpoint.server, asked.name, asked.arguments]);
+function fingerprintOf(endpoint: McpEndpoint, ctx: ServerContext, call: EngineCall): string {
+  return canonicalJson([ctx.mcpReq.method, endpoint.server, call.name, call.arguments]);
 }
 
-/** The call that this request brings an answer to; null: it brings none. What fits no waiting call is refused. */
+/** The call whose questions this request answers; null: it answers none. Throws where no such call waits. */
 function callWaitingFor(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  asked: EngineCall,
+  call: EngineCall,
 ): ResumableCall | null {
   const state = ctx.mcpReq.requestState<CallState>();
   if (state === undefined || !("ongoing" in state)) return null;
-  const found = endpoint.resumableCalls.find(
-    state.ongoing,
-    state.round,
-    fingerprintOf(endpoint, ctx, asked),
-  );
+  const fingerprint = fingerprintOf(endpoint, ctx, call);
+  const found = endpoint.resumableCalls.find(state.ongoing, state.round, fingerprint);
   if (found?.questions) return found;
   throw new Refusal({
     code: -32602,
@@ -240,31 +235,28 @@ function callWaitingFor(
   });
 }
 
-/** Goes on with the answers; else what has still to be answered. */
-function giveAnswers(ongoing: ResumableCall, ctx: ServerContext): InputQuestions | null {
-  const { questions } = ongoing;
+/** Resumes the call and returns null; or returns the questions, where not all are answered. */
+function giveAnswers(call: ResumableCall, ctx: ServerContext): InputQuestions | null {
+  const { questions } = call;
   const answers = questions && answersTo(questions, ctx.mcpReq.inputResponses);
   if (!answers) return questions ?? {};
-  ongoing.answer(answers);
+  call.answer(answers);
   return null;
 }
 
 async function inputRequired(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  ongoing: ResumableCall,
+  { id, round }: ResumableCall,
   questions: InputQuestions,
 ): Promise<InputRequiredResult> {
-  const { id, round } = ongoing;
-  const requestState = await stateCodec(endpoint, ANSWER_MS / 1000).mint(
-    { ongoing: id, round },
-    ctx,
-  );
-  const inputRequests = questions as unknown as InputRequests; // as the server upstream wrote them
+  const codec = stateCodec(endpoint, ANSWER_MS / 1000);
+  const requestState = await codec.mint({ ongoing: id, round }, ctx);
+  const inputRequests = questions as unknown as InputRequests; // as the upstream server wrote them
   return { resultType: "input_required", inputRequests, requestState };
 }
 
-/** The client's cancel, and the end of its connection: streams are not resumed, so nobody would get the answer. */
+/** The client's cancel, or the end of its connection: streams are not resumed, so the result could not be delivered. */
 function signalOf(ctx: ServerContext): AbortSignal {
   const gone = ctx.http?.req?.signal;
   return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;
@@ -278,65 +270,4 @@ function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: Exchange
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tracestate === undefined ? {} : { tracestate }),
   };
-}
-
-const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-/** From which level on the client wants log messages: of this request, or of its session. */
-function levelOf(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-  conversation: Conversation,
-): string | undefined {
-  const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
-  const level =
-    envelope === undefined ? conversation.level : envelope[endpoint.sdk.server.LOG_LEVEL_META_KEY];
-  return typeof level === "string" && LEVELS.includes(level) ? level : undefined;
-}
-
-function sendLogMessage(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-  conversation: Conversation,
-  params: JsonObject,
-): void {
-  const wanted = levelOf(endpoint, ctx, conversation);
-  const { level, data, logger } = params;
-  if (wanted === undefined || typeof level !== "string" || data === undefined) return;
-  if (LEVELS.indexOf(level) < LEVELS.indexOf(wanted)) return;
-  const told = { level, data, ...(typeof logger === "string" ? { logger } : {}) };
-  ctx.mcpReq
-    .notify({ method: "notifications/message", params: told })
-    .catch((cause: unknown) =>
-      endpoint.doors.log.debug({ err: cause }, "log message not delivered"),
-    );
-}
-
-interface ProgressSink {
-  report(progress: Progress): void;
-  end(): Promise<void>;
-}
-
-/** Reports only to a client that asked, only rising values, nothing after the result. */
-function progressSink(endpoint: McpEndpoint, ctx: ServerContext): ProgressSink | null {
-  const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return null;
-  let highest = -Infinity;
-  let ended = false;
-  let sent = Promise.resolve();
-  const report = (progress: Progress): void => {
-    if (ended || !(progress.progress > highest)) return;
-    highest = progress.progress;
-    const params = { progressToken, ...progress };
-    sent = sent
-      .then(() => ctx.mcpReq.notify({ method: "notifications/progress", params }))
-      .catch((cause: unknown) =>
-        endpoint.doors.log.debug({ err: cause }, "progress not delivered"),
-      );
-  };
-  const end = (): Promise<void> => {
-    ended = true;
-    return sent;
-  };
-  return { report, end };
 }
