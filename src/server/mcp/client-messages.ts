@@ -13,9 +13,7 @@ export function logLevelOf(
 ): string | undefined {
   const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
   const level =
-    envelope === undefined
-      ? conversation.level
-      : envelope[endpoint.sdk.server.LOG_LEVEL_META_KEY];
+    envelope === undefined ? conversation.level : envelope[endpoint.sdk.server.LOG_LEVEL_META_KEY];
   return typeof level === "string" && LEVELS.includes(level) ? level : undefined;
 }
 
@@ -44,10 +42,7 @@ export interface ProgressSink {
 }
 
 /** Null: the client did not ask for progress. Only rising values are reported, as MCP demands. */
-export function createProgressSink(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-): ProgressSink | null {
+export function createProgressSink(endpoint: McpEndpoint, ctx: ServerContext): ProgressSink | null {
   const progressToken = ctx.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return null;
   let highest = -Infinity;

@@ -200,11 +200,7 @@ function clientSide(
 }
 
 /** The older era: the server sends requests on the stream of this call. */
-async function askLegacyClient(
-  ctx: ServerContext,
-  questions: InputQuestions,
-  signal: AbortSignal,
-) {
+async function askLegacyClient(ctx: ServerContext, questions: InputQuestions, signal: AbortSignal) {
   const askOne = async ([key, { method, params }]: [string, InputQuestions[string]]) => {
     const request = { method: method as "elicitation/create", params: { ...params } };
     const answer = await ctx.mcpReq.send(request, { timeout: ANSWER_MS, signal });
