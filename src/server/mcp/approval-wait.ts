@@ -1,5 +1,4 @@
-// A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
-// arrives here can turn it to approved, it only shows the way to whoever may.
+// How an MCP client waits for an approval. Nothing here can approve: the client only gets a link to the approval's page.
 import { hash } from "node:crypto";
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type {
@@ -18,15 +17,15 @@ import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
 import type { Exchange, McpEndpoint } from "./server.ts";
 
-/** What travels through the client and back: a name, not a right. Of a call that waits for a person, or for its client. */
+/** Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client (`ongoing`). */
 export type CallState =
   { readonly executionId: string } | { readonly ongoing: string; readonly round: number };
 
 const PROGRESS_EVERY_MS = 5_000;
-/** What was agreed to may still wait for its turn. */
+/** An approved call may still wait for a free slot. */
 const LATEST_START_MS = 60_000;
 
-/** Bound to method and caller: the state of somebody else's call does not verify. */
+/** Bound to method and caller: the state of another caller's call does not verify. */
 export function stateCodec(endpoint: McpEndpoint, ttlSeconds?: number) {
   return endpoint.sdk.server.createRequestStateCodec<CallState>({
     key: endpoint.doors.settings.stateKey,
@@ -38,7 +37,7 @@ export function stateCodec(endpoint: McpEndpoint, ttlSeconds?: number) {
   });
 }
 
-/** The execution this request comes back to; null for a first call. What names another call than it repeats is refused. */
+/** The execution that this request continues; null for a first call. Throws if it names an execution of a different call. */
 export async function executionToResume(
   endpoint: McpEndpoint,
   ctx: ServerContext,
@@ -59,23 +58,23 @@ export async function executionToResume(
   });
 }
 
-/** The arguments as the caller gave them: an approver may have had others run. */
+/** Compares with the arguments that the caller gave: an approver may have changed those that run. */
 async function isSame(
   doors: Doors,
   caller: Caller,
-  { approvalId, arguments: kept, argumentsCut }: ExecutionRecord,
+  { approvalId, arguments: recorded, argumentsCut }: ExecutionRecord,
   args: JsonObject,
 ): Promise<boolean> {
   if (approvalId === null && argumentsCut !== null)
     return hash("sha256", canonicalJson(args)) === argumentsCut.sha256;
   const asked =
-    approvalId === null ? kept : (await doors.approvals.show(caller, approvalId)).arguments;
+    approvalId === null ? recorded : (await doors.approvals.show(caller, approvalId)).arguments;
   return sameText(asked, await doors.masker.valueInSlices(args));
 }
 
 const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);
 
-/** Waits for a person up to the hold limit, telling a client that asked for progress; then for what runs, to its end. */
+/** Waits for the decision up to the hold limit, reporting progress; then for the end of what runs. */
 export async function waitForEnd(
   endpoint: McpEndpoint,
   { caller }: Exchange,
@@ -100,11 +99,11 @@ async function holdOpen(
   report: ((progress: Progress) => void) | undefined,
 ): Promise<Outcome> {
   const began = performance.now();
-  const passed = (): number => Math.round((performance.now() - began) / 1000);
-  const tell = (): void =>
-    report?.({ progress: passed(), total: seconds, message: "waiting for approval" });
-  tell();
-  const timer = setInterval(tell, PROGRESS_EVERY_MS);
+  const elapsedSeconds = (): number => Math.round((performance.now() - began) / 1000);
+  const reportWaiting = (): void =>
+    report?.({ progress: elapsedSeconds(), total: seconds, message: "waiting for approval" });
+  reportWaiting();
+  const timer = setInterval(reportWaiting, PROGRESS_EVERY_MS);
   try {
     return await follow(seconds * 1000);
   } finally {
@@ -112,7 +111,7 @@ async function holdOpen(
   }
 }
 
-/** Can this client open a link for its user? Only then may it be asked: else the model would see a protocol error. */
+/** True if the client can open a link for its user. Others must not be asked: the model would see a protocol error. */
 export function canOpenLinks(
   endpoint: McpEndpoint,
   ctx: ServerContext,
@@ -121,13 +120,13 @@ export function canOpenLinks(
   const { CLIENT_CAPABILITIES_META_KEY } = endpoint.sdk.server;
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
-  // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
+  // Without an envelope it is the older era: the client declared its capabilities at the start.
   const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
   return elicitation?.["url"] !== undefined && hasPages(endpoint);
 }
 
-/** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
+/** Asks the client to show the approval's page. Any answer only makes the client repeat the call. */
 export async function linkToApproval(
   endpoint: McpEndpoint,
   ctx: ServerContext,
@@ -150,7 +149,7 @@ export async function linkToApproval(
   });
 }
 
-/** The last word of a door that cannot wait longer. */
+/** The result of a call that has not ended when the request cannot wait longer. */
 export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
@@ -160,7 +159,7 @@ export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
         `${status.toUpperCase()}: it has not ended yet.`,
         `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
       ];
-  const told = waits && {
+  const notice = waits && {
     id: waits.id,
     state: waits.state,
     expiresAt: new Date(waits.expiresAt).toISOString(),
@@ -168,7 +167,7 @@ export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   };
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
-    structuredContent: { executionId, status, ...(told && { approval: told }) },
+    structuredContent: { executionId, status, ...(notice && { approval: notice }) },
     isError: true as const,
     _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
   };
@@ -186,7 +185,7 @@ function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[]
   ];
 }
 
-/** False on stdin and stdout without a server: there is no page to show. */
+/** False on stdio without an HTTP server: there are no pages. */
 const hasPages = (endpoint: McpEndpoint): boolean => endpoint.doors.settings.baseUrl !== "";
 
 const urlOf = (endpoint: McpEndpoint, approval: ApprovalNotice): string =>

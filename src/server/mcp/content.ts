@@ -1,5 +1,5 @@
-// Resources, prompts and completions of servers upstream. What is read, prompted or completed is a call of the engine,
-// judged and recorded; lists and subscriptions go to the server after a look at what the caller may see.
+// Resources, prompts and completions of upstream servers. Reads, prompts and completions are calls of the engine; lists and
+// subscriptions go to the servers that the caller may see.
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Caller, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
@@ -150,7 +150,7 @@ const noResource = (uri: string): RpcError => ({
 });
 const noPrompt = (name: string): RpcError => ({ code: -32602, message: `Unknown prompt: ${name}` });
 
-/** The servers whose part of a list this caller may see on this route. */
+/** The servers of this route whose resources, prompts or completions this caller may see. */
 async function visibleServers(
   endpoint: McpEndpoint,
   caller: Caller,
@@ -182,10 +182,13 @@ async function listPage(
   );
   if (endpoint.server !== null && away.length > 0)
     throw new Refusal({ code: -32603, message: `The server ${endpoint.server} does not answer` });
-  const named = entries.map((found) => renamed(endpoint, found));
+  const renamedEntries = entries.map((found) => prefixedEntry(endpoint, found));
   const part = cutPage(
     caller,
-    { entries: named, versions: () => named.map((entry) => JSON.stringify(entry)) },
+    {
+      entries: renamedEntries,
+      versions: () => renamedEntries.map((entry) => JSON.stringify(entry)),
+    },
     cursor,
     endpoint.cursorKey,
   );
@@ -194,8 +197,8 @@ async function listPage(
   return { ...part, ...(away.length > 0 ? { _meta: { "ostiary/unavailable": away } } : {}) };
 }
 
-/** Under the names of the union: what they are called there is looked up again when it is asked for. */
-function renamed({ server: own }: McpEndpoint, { server, entry }: UpstreamEntry): JsonObject {
+/** On `/mcp` names get the prefix of their server. */
+function prefixedEntry({ server: own }: McpEndpoint, { server, entry }: UpstreamEntry): JsonObject {
   if (own !== null) return entry;
   const { uri, uriTemplate, name } = entry;
   if (typeof uri === "string") return { ...entry, uri: prefixed(server, uri) };
@@ -204,7 +207,7 @@ function renamed({ server: own }: McpEndpoint, { server, entry }: UpstreamEntry)
   return typeof name === "string" ? { ...entry, name: `${server}_${name}` } : entry;
 }
 
-/** In the union, what stands before the first plus is a server, or the address is nobody's. */
+/** On `/mcp` the part before the first plus names the server. */
 export async function resourceOf(
   endpoint: McpEndpoint,
   caller: Caller,
@@ -218,7 +221,7 @@ export async function resourceOf(
   return { of, uri: uri.slice(plus + 1) };
 }
 
-/** In the union a name may fit more than one server: then the servers' own lists tell whose it is. */
+/** On `/mcp` a name may fit more than one server prefix: then the servers' lists decide. */
 async function promptOf(endpoint: McpEndpoint, ctx: ServerContext, caller: Caller, name: string) {
   const servers = await visibleServers(endpoint, caller, "prompts");
   if (endpoint.server !== null && servers[0]) return { of: servers[0], name };
@@ -231,7 +234,7 @@ async function promptOf(endpoint: McpEndpoint, ctx: ServerContext, caller: Calle
       "prompts/list",
       ctx.mcpReq.signal,
     );
-    const owners = entries.filter((found) => renamed(endpoint, found)["name"] === name);
+    const owners = entries.filter((found) => prefixedEntry(endpoint, found)["name"] === name);
     fitting = fitting.filter((view) => owners.some(({ server }) => server === view.name));
   }
   const [of] = fitting;
@@ -255,7 +258,7 @@ async function resolveReference(
   return { of, ref: { type: given.type, uri }, absent: noResource(given.uri) };
 }
 
-/** Through gate and record, as a call of the capability that stands for the method. */
+/** Calls the registry entry that stands for the MCP method, through gate and record. */
 async function callCapability(
   endpoint: McpEndpoint,
   ctx: ServerContext,
@@ -280,7 +283,7 @@ async function callCapability(
       message: `The answer of the server ${tool.route?.server} is no valid one`,
     });
   return endpoint.server === null && tool.route
-    ? inUnion(result, tool.route.server)
+    ? withPrefixedUris(result, tool.route.server)
     : { ...result };
 }
 
@@ -289,7 +292,7 @@ function waiting(endpoint: McpEndpoint, outcome: Outcome): RpcError {
   return { code: 202, message: content[0]?.text ?? "waiting", data: structuredContent };
 }
 
-/** As much as clients rely on. */
+/** Checks the fields that clients rely on. */
 function isValidResult(method: string, { contents, messages, completion }: JsonObject): boolean {
   const objects = (list: Json | undefined): boolean =>
     Array.isArray(list) && (list as readonly Json[]).every((one) => isObject(one));
@@ -304,7 +307,7 @@ function isValidResult(method: string, { contents, messages, completion }: JsonO
   return isObject(completion) && Array.isArray(completion["values"]);
 }
 
-function inUnion(result: JsonObject, server: string): JsonObject {
+function withPrefixedUris(result: JsonObject, server: string): JsonObject {
   const { contents } = result;
   if (!Array.isArray(contents)) return { ...result };
   const named = (contents as readonly JsonObject[]).map(({ uri, ...one }) => ({

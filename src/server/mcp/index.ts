@@ -1,4 +1,4 @@
-// The MCP door beyond the fast path: everything the SDK answers, in both eras. Loaded with the first request that needs it.
+// MCP requests that the SDK answers, in both eras. The SDK is loaded with the first request that needs it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
@@ -7,8 +7,8 @@ import type { ToolNames, Views } from "./views.ts";
 
 export interface McpDoor {
   /**
-   * Answers one request to `/mcp`, or to the face of one server, completely. Host, Origin, body and caller have been
-   * checked; `body` is absent for GET and DELETE. False: the route is nobody's for this caller, and nothing was answered.
+   * Answers one request to `/mcp`, or to `/mcp/<server>`. Host, Origin, body and caller have been checked; `body` is absent
+   * for GET and DELETE. False: this caller sees no such server, and nothing was answered.
    */
   handle(
     req: IncomingMessage,
@@ -23,16 +23,16 @@ export interface McpDoor {
 }
 
 export function createMcpDoor(doors: Doors, names: ToolNames, views: Views): McpDoor {
-  let legs: Promise<McpDoor> | undefined;
+  let sdkDoor: Promise<McpDoor> | undefined;
   const open = (): Promise<McpDoor> =>
-    (legs ??= import("./sdk-door.ts")
+    (sdkDoor ??= import("./sdk-door.ts")
       .then(({ openSdkDoor: openLegs }) => openLegs(doors, names, views))
       .catch((cause: unknown) => {
-        legs = undefined; // the next request tries again
+        sdkDoor = undefined; // the next request tries again
         throw cause;
       }));
   return {
     handle: async (...request) => (await open()).handle(...request),
-    close: async () => (await legs)?.close(),
+    close: async () => (await sdkDoor)?.close(),
   };
 }

@@ -1,4 +1,4 @@
-// The legacy leg with sessions (protocol.md §2.2). What has no session goes to the stateless leg.
+// Legacy requests with a session. Requests without one are answered stateless by the SDK.
 import { randomUUID } from "node:crypto";
 import type { McpHandlerRequestOptions, Server } from "@modelcontextprotocol/server";
 import type { Json } from "../../contract/call.ts";
@@ -28,7 +28,7 @@ export interface LegacySessions {
 export function openLegacySessions(
   doors: Doors,
   sdk: Sdk,
-  notices: ChangeSignals,
+  changes: ChangeSignals,
   keepAliveMs: number,
   onError: (cause: unknown) => void,
 ): LegacySessions {
@@ -48,7 +48,7 @@ export function openLegacySessions(
     exchange: HttpExchange,
   ): Promise<Response> {
     const { caller } = exchange;
-    if (!sessions.room(caller)) {
+    if (!sessions.makeRoom(caller)) {
       const { http, rpc } = CODES.TOO_MANY_REQUESTS;
       return rpcError(http, rpc, "Too many open sessions: end one first");
     }
@@ -57,19 +57,19 @@ export function openLegacySessions(
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => {
-        const member = notices.join({
+        const receiver = changes.join({
           caller,
           server: endpoint.server,
-          send: (notice) => void sendSignal(server, notice).catch(onError),
+          send: (signal) => void sendSignal(server, signal).catch(onError),
           end: () => sessions.remove(id),
         });
-        conversation.signals = member;
+        conversation.signals = receiver;
         const session = {
           caller,
           route: endpoint.server,
           transport,
           server,
-          member,
+          receiver,
           open: 0,
           idleSince: doors.now(),
         };
@@ -101,9 +101,9 @@ export function openLegacySessions(
   };
 }
 
-/** The SDK refuses notices of what was not declared when the session began. */
-export async function sendSignal(server: Server, notice: ChangeSignal): Promise<void> {
-  switch (notice.kind) {
+/** The SDK refuses signals of capabilities that were not declared when the session began. */
+export async function sendSignal(server: Server, signal: ChangeSignal): Promise<void> {
+  switch (signal.kind) {
     case "tools_list_changed":
       return server.sendToolListChanged();
     case "prompts_list_changed":
@@ -111,7 +111,7 @@ export async function sendSignal(server: Server, notice: ChangeSignal): Promise<
     case "resources_list_changed":
       return server.sendResourceListChanged();
     case "resource_updated":
-      return server.sendResourceUpdated({ uri: notice.uri });
+      return server.sendResourceUpdated({ uri: signal.uri });
   }
 }
 

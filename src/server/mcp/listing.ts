@@ -29,7 +29,7 @@ export interface Page {
   readonly nextCursor?: string;
 }
 
-/** Deprecated tools still answer, but nobody new should find them. A search is shown instead of the tools, never beside them. */
+/** Deprecated tools still run but are not listed. With listing `search` only the search tools are listed. */
 export const listable = (tools: readonly Tool[], listing: Listing = "full"): Tool[] =>
   tools.filter(
     ({ deprecated, name }) =>
@@ -47,7 +47,7 @@ export function listedTool(tool: Tool, server: string | null = null): ListedTool
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: readOnly,
-      // What calls others can do whatever they do.
+      // A tool that calls other tools can do what they do.
       destructiveHint:
         !readOnly &&
         (tool.risk === "dangerous" ||
@@ -80,7 +80,7 @@ function wrapOutput(schema: JsonObject | null): ListedTool["outputSchema"] | und
   };
 }
 
-/** What a page is cut from: every entry, and what tells one version of it from another. */
+/** All entries, and a version text of each: a cursor becomes invalid when one changes. */
 export interface Listed<T> {
   readonly entries: readonly T[];
   versions(): readonly string[];
@@ -91,7 +91,7 @@ export interface CutPage<T> {
   readonly nextCursor?: string;
 }
 
-/** Null when the cursor is not ours, not this caller's, or the set has changed since: the client starts again. */
+/** Null: the cursor is not ours, not this caller's, or the entries have changed; the client must list again. */
 export function cutPage<T>(
   caller: Caller,
   { entries, versions }: Listed<T>,
@@ -108,7 +108,7 @@ export function cutPage<T>(
   };
 }
 
-/** A page of tools, under the names that the route gives them. */
+/** A page of tools, under their names on this route. */
 export function toolPage(
   caller: Caller,
   tools: readonly Tool[],

@@ -1,4 +1,4 @@
-// What a server upstream may ask the caller's client: only what it declared, told with the server's name.
+// What an upstream server may ask the caller's client: only what the client declared, and with the server's name in it.
 import { randomUUID } from "node:crypto";
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "roots/list": "roots",
 };
 
-/** Of what a client declared, the part that servers upstream may know. */
+/** The client's capabilities that upstream servers may know. */
 export function askableCapabilities(declared: JsonObject | undefined): JsonObject {
   const known = Object.entries(declared ?? {}).filter(([kind]) =>
     Object.values(KINDS).includes(kind),
@@ -23,7 +23,7 @@ export const cannotAsk = (why: string): AppError =>
     remedy: "use a client that can answer, or a call that asks nothing",
   });
 
-/** The questions as the client is shown them; throws when one is of a kind that it did not declare. */
+/** The questions as they are sent to the client; throws when the client did not declare a kind of them. */
 export function questionsForClient(
   questions: InputQuestions,
   server: string,
@@ -47,21 +47,21 @@ function isDeclared(method: string, params: JsonObject, capabilities: JsonObject
   return params["mode"] === "url" ? "url" in declared : "form" in declared || !("url" in declared);
 }
 
-/** Whoever answers must know who asks. */
+/** The person who answers must know which server asks. */
 function withServerName(method: string, params: JsonObject, server: string): JsonObject {
   const { message, _meta, ...rest } = params;
   const meta = { ...(isObject(_meta) ? _meta : {}), "ostiary/server": server };
-  const told = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
+  const named = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
   const url = method === "elicitation/create" && params["mode"] === "url";
   return {
     ...rest,
-    ...told,
+    ...named,
     ...(url && params["elicitationId"] === undefined ? { elicitationId: randomUUID() } : {}),
     _meta: meta,
   };
 }
 
-/** The answers to these questions, nothing else of what came; null: one is missing. */
+/** The answers to these questions and nothing else; null: one is missing. */
 export function answersTo(questions: InputQuestions, given: unknown): InputAnswers | null {
   const answers = given as Readonly<Record<string, Json>> | undefined;
   const found: Record<string, JsonObject> = {};

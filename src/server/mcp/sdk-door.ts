@@ -1,4 +1,5 @@
-// Which leg answers: modern, a legacy session, or the stateless legacy one. The SDK's own classifier decides the era.
+// Chooses the SDK session that answers: modern, legacy with a session, or legacy without one (stateless). The SDK decides
+// which era a request belongs to.
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprotocol/server";
@@ -22,14 +23,14 @@ import type { ToolNames, Views } from "./views.ts";
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** Calls that wait for an answer of their client hold what their server upstream has given them. */
-const PARKED = { perCaller: 16, total: 512, waitMs: ANSWER_MS };
+/** Calls that wait for an answer of their client keep a connection of their upstream server in use. */
+const RESUMABLE = { perCaller: 16, total: 512, waitMs: ANSWER_MS };
 
 export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views): Promise<McpDoor> {
   const sdk = await loadSdk();
   const { settings, log } = doors;
   const onerror = (cause: unknown): void => log.debug({ err: cause }, "MCP request refused");
-  const parking = createResumableCalls(PARKED);
+  const resumableCalls = createResumableCalls(RESUMABLE);
   const union: McpEndpoint = {
     doors,
     sdk,
@@ -38,11 +39,11 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
     server: null,
     views,
     names,
-    resumableCalls: parking,
+    resumableCalls,
     exchangeOf: (ctx) => exchangeOf(ctx.http?.authInfo),
   };
-  const notices = openChangeSignals(doors, views);
-  const legacy = openLegacySessions(doors, sdk, notices, KEEP_ALIVE_MS, onerror);
+  const signals = openChangeSignals(doors, views);
+  const legacy = openLegacySessions(doors, sdk, signals, KEEP_ALIVE_MS, onerror);
 
   const handlerOf = (endpoint: McpEndpoint, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
     sdk.server.createMcpHandler(
@@ -60,7 +61,7 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
         ...(bus ? { bus } : {}),
       },
     );
-  /** By route. Nobody listens at these: a bus knows no caller, so each listener has one of its own. */
+  /** By server. They have no event bus: a bus knows no caller, so each listening stream gets a handler of its own. */
   const handlers = new Map<
     string,
     { readonly endpoint: McpEndpoint; readonly handler: McpHttpHandler }
@@ -85,10 +86,10 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
     const bus = listenerBus({
       endpoint,
       caller,
-      notices,
+      changes: signals,
       body: options.parsedBody as Json,
       onerror,
-      left: () => listening.delete(handler),
+      onEnd: () => listening.delete(handler),
       end: () => void handler.close().catch(onerror),
     });
     const handler = handlerOf(endpoint, bus);
@@ -143,7 +144,7 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
   return {
     async handle(req, res, caller, body, context, server) {
       const offer = await offerOf({ views, server }, caller).catch((cause: unknown) => {
-        if (server === null) return NOTHING; // what is asked for will say which engine is out
+        if (server === null) return NOTHING; // the request itself will report which engine is down
         throw cause;
       });
       if (offer === null) return false;
@@ -164,11 +165,11 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
       }
     },
     async close() {
-      parking.close();
+      resumableCalls.close();
       await legacy.close();
       const open = [...listening, ...[...handlers.values()].map(({ handler }) => handler)];
       await Promise.all(open.map((handler) => handler.close()));
-      notices.close();
+      signals.close();
     },
   };
 }
@@ -176,7 +177,7 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
 const isListen = (body: Json | undefined): boolean =>
   isObject(body) && body["method"] === "subscriptions/listen";
 
-/** The tool of this call when its arguments must be repeated in headers, and the caller may see it. */
+/** The tool of this call where its arguments must be repeated in headers and the caller may see it. */
 async function headerChecked(
   { doors, names, server }: McpEndpoint,
   caller: Caller,
@@ -185,10 +186,10 @@ async function headerChecked(
   const name = calledName(body);
   const tool = name === null ? null : names.tool(server, name);
   if (!tool || !declaresHeaders(tool)) return null;
-  return doors.engine.find(caller, tool.name).catch(() => null); // an engine that is out refuses in `execute`
+  return doors.engine.find(caller, tool.name).catch(() => null); // if an engine is down, `execute` refuses the call
 }
 
-/** The response, but a stream of events is announced at once: the first of them may be long in coming. */
+/** Sends the headers of an event stream at once: its first event may take long. */
 const flushing = (res: ServerResponse) => ({
   writeHead(status: number, headers: Record<string, string> = {}): void {
     res.writeHead(status, headers);

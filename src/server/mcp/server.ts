@@ -1,4 +1,4 @@
-// The SDK server behind every slow leg: handlers that ask the engine. Holds no caller; each request brings its own.
+// The SDK server of every session: handlers that call the engine. It holds no caller; each request brings its own.
 import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Caller, Entry, JsonObject, RateWindow } from "../../contract/call.ts";
 import { faultOf } from "../../contract/errors.ts";
@@ -17,30 +17,31 @@ import type { Sdk } from "./sdk.ts";
 import { mcpSpan } from "./span.ts";
 import type { ToolNames, Views } from "./views.ts";
 
-/** One request's own facts, fetched from the SDK's context when a handler runs. */
+/** Facts of one request, taken from the SDK's context when a handler runs. */
 export interface Exchange {
   readonly caller: Caller;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** Of the request, where it has one already. */
+  /** The request's span, where it has one already. */
   readonly span?: RequestSpan | undefined;
   readonly ip?: string | undefined;
-  /** This very request was put to the engine already, and waits for a person under this id. */
+  /** Id of the execution, where this request has run already and waits for an approval. */
   readonly held?: string | undefined;
-  /** Called when the record could not be written: the answer then carries HTTP 503. */
+  /** Called when the record could not be written: the response then has status 503. */
   notRecorded?(): void;
-  /** Told of the windows that a call counted in, for the answer's headers. */
+  /** Receives the rate windows of the call, for the response headers. */
   rated?(windows: readonly RateWindow[]): void;
-  /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
+  /** Called when the client has cancelled: the SDK sends no response, so its stream must be closed. */
   unanswered?(requestId: string | number): void;
 }
 
+/** `/mcp` or `/mcp/<server>`, or stdio: what the handlers of its sessions use. */
 export interface McpEndpoint {
   readonly doors: Doors;
   readonly sdk: Sdk;
   readonly entry: Entry;
   readonly cursorKey: Uint8Array;
-  /** The server whose own face this is; null: all that there is, under prefixed names. */
+  /** The server of `/mcp/<server>`; null: all servers, under prefixed names. */
   readonly server: string | null;
   readonly views: Views;
   readonly names: ToolNames;
@@ -48,12 +49,12 @@ export interface McpEndpoint {
   exchangeOf(ctx: ServerContext): Exchange;
 }
 
-/** What a client may use besides tools; decided when a server is built for it. */
+/** What a client may use besides tools; decided when its SDK server is built. */
 export interface Offer {
   readonly resources: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
-  /** Any server at all: only those have something to log. */
+  /** True where the caller sees an upstream server: only those send log messages. */
   readonly logging: boolean;
 }
 
@@ -66,11 +67,11 @@ export const NOTHING: Offer = {
 
 /** What is known of the client beyond a single request. */
 export interface Conversation {
-  /** As it declared them at its start; absent in the modern era, where every request says so. */
+  /** Declared at its start; absent in the modern era, where every request declares them. */
   capabilities(): JsonObject | undefined;
-  /** From which level on it wants log messages. */
+  /** Lowest level of log messages that it wants. */
   level: string | null;
-  /** How it hears of changes outside of requests; null: it does not. */
+  /** Receives change signals outside of requests; null: it gets none. */
   signals: SignalReceiver | null;
 }
 
@@ -85,7 +86,7 @@ const CACHED = [
   "server/discover",
 ] as const;
 
-/** What this caller may be offered on this route. Null: the route is nobody's, or not for this caller. */
+/** What this caller may be offered on this route. Null: there is no such server, or the caller may not see it. */
 export async function offerOf(
   endpoint: Pick<McpEndpoint, "views" | "server">,
   caller: Caller,
@@ -109,22 +110,22 @@ export interface BuiltServer {
   readonly conversation: Conversation;
 }
 
-/** A fresh server; no I/O. */
+/** A new SDK server; no I/O. */
 export function buildServer(endpoint: McpEndpoint, offer: Offer): BuiltServer {
   const { Server } = endpoint.sdk.server;
   return install(new Server(...serverOptions(endpoint, offer)), endpoint, offer);
 }
 
 /**
- * For a call of a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only for
- * the server class that can name the schema.
+ * For a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only in McpServer,
+ * which knows the schema.
  */
 export function buildCheckedServer(endpoint: McpEndpoint, offer: Offer, tool: Tool): McpServer {
   const { McpServer } = endpoint.sdk.server;
-  const product = new McpServer(...serverOptions(endpoint, offer));
-  product.toolInputSchemaJson = () => tool.inputSchema;
-  install(product.server, endpoint, offer);
-  return product;
+  const checked = new McpServer(...serverOptions(endpoint, offer));
+  checked.toolInputSchemaJson = () => tool.inputSchema;
+  install(checked.server, endpoint, offer);
+  return checked;
 }
 
 function serverOptions(endpoint: McpEndpoint, offer: Offer) {
@@ -183,7 +184,7 @@ async function callTool(
   }; // parsed JSON
   const outcome = await callEngine(endpoint, ctx, conversation, exchange, asked);
   if ("resultType" in outcome) return outcome;
-  // What ran after a person's yes ran without the client: nothing was wrong with what it declared.
+  // A call that ran after an approval ran without its client, whose capabilities cannot be the cause of an error.
   const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
   const error = rpcErrorOf(outcome, name, isTheClients);
   if (error) throw new Refusal(error);
@@ -212,7 +213,7 @@ async function listTools(
 
 export type Traced = typeof traced;
 
-/** Over HTTP the door has opened the span; on stdin the message is all there is. */
+/** Over HTTP the listener has opened the span; on stdio it is opened here. */
 async function traced<T>(
   endpoint: McpEndpoint,
   ctx: ServerContext,
@@ -243,7 +244,7 @@ async function traced<T>(
   }
 }
 
-/** The SDK would put the text of any exception on the wire: only errors made here may leave. */
+/** The SDK would send the text of any exception: only errors made here may reach the client. */
 async function onlyOwnErrors<T>(
   endpoint: McpEndpoint,
   span: RequestSpan | undefined,

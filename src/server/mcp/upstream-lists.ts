@@ -1,4 +1,4 @@
-// Lists of servers upstream, all pages of them, bounded; one that does not answer leaves out only its own.
+// Reads lists of upstream servers, all pages within bounds. A server that does not answer only leaves out its own entries.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
 import { isObject } from "./json-rpc.ts";
@@ -21,7 +21,7 @@ export interface UpstreamEntry {
 
 export interface UpstreamLists {
   readonly entries: readonly UpstreamEntry[];
-  /** Servers that did not answer. */
+  /** Names of the servers that did not answer. */
   readonly unavailable: readonly string[];
 }
 
@@ -66,7 +66,7 @@ async function listPages(
     );
     const entries = result[list];
     if (Array.isArray(entries)) {
-      // What lacks what every entry must have would make a client refuse the whole list.
+      // One invalid entry would make a client refuse the whole list.
       for (const entry of entries as readonly JsonObject[])
         if (isObject(entry) && keys.every((key) => typeof entry[key] === "string"))
           found.push({ server, entry });

@@ -19,7 +19,7 @@ export interface StdioStreams {
   readonly output: Writable;
 }
 
-/** Answers already under way when stdin ends are given this long before they are cancelled. */
+/** Time for requests that are under way when stdin ends, before they are cancelled. */
 const LAST_ANSWERS_MS = 1_000;
 
 /** Serves until stdin ends or the client goes away. The first message decides the era. */
@@ -35,7 +35,7 @@ export async function serveStdioDoor(
   const onerror = (cause: unknown): void =>
     doors.log.debug({ err: cause }, "stdio message refused");
   const views = createViews(doors.engine);
-  const parking = createResumableCalls({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
+  const resumableCalls = createResumableCalls({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
   const endpoint: McpEndpoint = {
     doors,
     sdk,
@@ -44,10 +44,10 @@ export async function serveStdioDoor(
     server: null,
     views,
     names: createToolNames(doors.registry),
-    resumableCalls: parking,
+    resumableCalls,
     exchangeOf: () => ({ caller }),
   };
-  const notices = openChangeSignals(doors, views);
+  const signals = openChangeSignals(doors, views);
   const transport = new LineTransport(
     streams,
     doors.settings.maxBodyBytes,
@@ -59,11 +59,11 @@ export async function serveStdioDoor(
         endpoint,
         (await offerOf(endpoint, caller).catch(() => null)) ?? NOTHING,
       );
-      const tell = (notice: ChangeSignal): void => void sendSignal(server, notice).catch(onerror);
-      conversation.signals = notices.join({
+      const send = (signal: ChangeSignal): void => void sendSignal(server, signal).catch(onerror);
+      conversation.signals = signals.join({
         caller,
         server: null,
-        send: tell,
+        send,
         end: () => transport.stop(),
       });
       server.onclose = () => conversation.signals?.unsubscribeAll();
@@ -72,9 +72,9 @@ export async function serveStdioDoor(
     { legacy: "serve", transport, onerror },
   );
   await transport.ended;
-  parking.close();
+  resumableCalls.close();
   await handle.close();
-  notices.close();
+  signals.close();
 }
 
 /** One JSON message per line, parsed as strictly as a body over HTTP. */
@@ -123,7 +123,7 @@ class LineTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Answers what is no message itself, since the SDK would drop it in silence. */
+  /** Answers invalid messages itself: the SDK would drop them silently. */
   #parse(line: Buffer): JSONRPCMessage | null {
     let error = { code: -32600, message: "expected one JSON-RPC message per line" };
     try {
@@ -141,7 +141,7 @@ class LineTransport implements Transport {
     return null;
   }
 
-  /** Whoever it is for stands no more: nothing is read, and nothing but what is under way is answered. */
+  /** The caller has lost access: nothing more is read; requests under way are still answered. */
   stop(): void {
     this.#streams.input.destroy();
     this.#end();
