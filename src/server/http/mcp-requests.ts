@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Json } from "../../contract/call.ts";
 import { NO_REQUEST_SPAN } from "../../telemetry/tracing.ts";
-import { JsonFault } from "../../util/json.ts";
+import { JsonFault } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { plainCall } from "../mcp/fast.ts";
 import { noSuchServer, type FastRun } from "../mcp/fast-run.ts";

@@ -1,8 +1,8 @@
 // Parsing of JSON-RPC bodies, the same for the raw HTTP reader and node:http.
 import type { ServerResponse } from "node:http";
 import type { Json } from "../../contract/call.ts";
-import { JsonFault, parseStrict } from "../../util/json.ts";
-import { LARGE } from "../../util/turns.ts";
+import { JsonFault, parseStrict } from "../../util/json/json.ts";
+import { LARGE } from "../../util/async/time-slices.ts";
 import type { Doors } from "../doors.ts";
 
 /** Large bodies are parsed one after the other, so that they do not block the event loop together. Throws JsonFault. */
