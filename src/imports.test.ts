@@ -101,7 +101,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   },
   "@anthropic-ai/sdk": { owners: ["reach/models/anthropic.ts"] },
   "@clack/prompts": { owners: ["cli/output/terminal.ts"] },
-  "@hono/node-server": { owners: ["server/http/web.ts"] },
+  "@hono/node-server": { owners: ["server/http/web-app.ts"] },
   "@modelcontextprotocol/client": {
     owners: ["reach/upstream/"],
     why: "one side of every connection upstream, loaded with the first",

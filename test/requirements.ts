@@ -213,7 +213,7 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R173", "Rate-limit headers", LIMITS, "src/server/http/problem.test.ts"),
     done("R174", "Limits may differ per category", RATES),
     done("R175", "Hourly limit per tool", RATES),
-    done("R176", "Fallback by address", RATES, LIMITS, PLANS_REAL, "src/server/http/attempts.test.ts"),
+    done("R176", "Fallback by address", RATES, LIMITS, PLANS_REAL, "src/server/http/address-throttle.test.ts"),
     done("R177", "May be switched off by environment", RATES),
     done("R180", "Every execution passes a budget check", LIMITS, "src/governance/limits/budgets.test.ts"),
     done("R181", "Monthly tool calls by plan", LIMITS, "src/governance/limits/budgets.test.ts"),

@@ -3,11 +3,11 @@ import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
 import type { Config } from "../config/config.ts";
 import type { Doors } from "../server/doors.ts";
-import { createAttempts } from "../server/http/attempts.ts";
+import { createAddressThrottle } from "../server/http/address-throttle.ts";
 import { createClients } from "../server/http/client-address.ts";
 import { connectionLimits, createConnections } from "../server/http/connections.ts";
 import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
-import { createRooms } from "../server/http/rooms.ts";
+import { createCapacity } from "../server/http/capacity.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
 import type { Base } from "./base.ts";
@@ -36,7 +36,7 @@ export function openDoors(base: Base, parts: DoorParts): OpenedDoors {
   let http: HttpDoor | null = null;
   const openHttp = (): HttpDoor =>
     (http = createHttpDoor(doors, async () =>
-      (await import("../server/http/web.ts")).createWeb(doors),
+      (await import("../server/http/web-app.ts")).createWebHandler(doors),
     ));
   // Nothing new comes in, what runs ends within the grace period, and its answers go out before connections are closed.
   closing.defer(async () => {
@@ -93,11 +93,11 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     audit: record.note,
     ledger: record.ledger,
     soleTenant: () => Promise.resolve(LOCAL_TENANT),
-    rooms: createRooms(config.server),
+    capacity: createCapacity(config.server),
     turns: mainThread,
     connections: createConnections(() => connectionLimits(maxFiles())),
     clients: createClients(config.server.trustedProxies),
-    attempts: createAttempts({
+    addressThrottle: createAddressThrottle({
       state: createMemoryState({ now, maxCounters: MAX_COUNTED_ADDRESSES }),
       perMinute: () => (config.rateLimit.enabled ? governance.governance.limits.perIp : null),
     }),

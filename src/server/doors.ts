@@ -29,10 +29,10 @@ import type { LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
 import type { Webhooks } from "../reach/webhooks/webhook.ts";
-import type { Attempts } from "./http/attempts.ts";
+import type { AddressThrottle } from "./http/address-throttle.ts";
 import type { Clients } from "./http/client-address.ts";
 import type { Connections } from "./http/connections.ts";
-import type { Rooms } from "./http/rooms.ts";
+import type { Capacity } from "./http/capacity.ts";
 
 export interface Doors {
   readonly engine: Engine;
@@ -72,10 +72,10 @@ export interface Doors {
   /** The only tenant of the installation; null when there are several. */
   readonly soleTenant: () => Promise<string | null>;
   readonly budgets: Pick<Budgets, "usage" | "plans">;
-  readonly attempts: Attempts;
+  readonly addressThrottle: AddressThrottle;
   readonly clients: Clients;
   readonly requests: Pick<Requests, "count">;
-  readonly rooms: Rooms;
+  readonly capacity: Capacity;
   /** Large bodies are parsed one after the other. */
   readonly turns: Pick<TimeSlices, "next">;
   readonly connections: Connections;

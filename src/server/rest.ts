@@ -6,17 +6,17 @@ import { adminOnly } from "./api/explain.ts";
 import { type AnyEndpoint, type ApiContext, fieldFault, parseInput } from "./api/endpoint.ts";
 import { endpoints } from "./api/index.ts";
 import { fieldsFromQuery } from "./api/query.ts";
-import { assertCounted } from "./http/counted.ts";
+import { assertRequestCounted } from "./http/count-request.ts";
 import type { Doors } from "./doors.ts";
 import { NO_REQUEST_SPAN, type RequestSpan } from "../telemetry/tracing.ts";
 import { eventStream } from "./http/events.ts";
-import { lasting, type Lasting } from "./http/lasting.ts";
+import { watchCaller, type CallerWatch } from "./http/long-lived.ts";
 import { endFailed, headerContext, webSpan } from "./http/span.ts";
 import {
   admit,
   ipOf,
   methodNotAllowed,
-  nothingHere,
+  notFoundAt,
   readJson,
   refuse,
   requestIdOf,
@@ -30,9 +30,9 @@ export function createRest(doors: Doors): Hono<WebEnv> {
     app.on(e.method, honoPath(e.path), (c) => answer(e, c, doors));
   }
   app.all("*", async (c) => {
-    await assertCounted(doors, await admit(doors, c), ipOf(c));
+    await assertRequestCounted(doors, await admit(doors, c), ipOf(c));
     const allowed = methodsAt(c.req.path);
-    if (allowed.length === 0) throw nothingHere(c.req.path);
+    if (allowed.length === 0) throw notFoundAt(c.req.path);
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
     response.headers.set("Allow", allowed.join(", "));
     return response;
@@ -65,7 +65,7 @@ async function answered(
   const requestId = requestIdOf(c, doors);
   const caller = await admit(doors, c);
   span.caller(caller);
-  await assertCounted(doors, caller, ipOf(c), e.evenWhenUsedUp);
+  await assertRequestCounted(doors, caller, ipOf(c), e.evenWhenUsedUp);
   if (e.access === "admin" && caller.role !== "admin") throw adminOnly();
   const input = parseInput(e, await gather(e, c, doors, caller));
   const context: ApiContext = {
@@ -80,24 +80,24 @@ async function answered(
     span,
   };
   if ("stream" in e) {
-    const leave = doors.rooms.stream(caller);
-    const stands = lasting(doors, caller);
+    const release = doors.capacity.openStream(caller);
+    const watch = watchCaller(doors, caller);
     return eventStream({
       open(signal) {
-        signal.addEventListener("abort", leave, { once: true });
-        return untilLeft(e.stream(input, { ...context, signal, callerNow: stands.caller }), leave);
+        signal.addEventListener("abort", release, { once: true });
+        return untilLeft(e.stream(input, { ...context, signal, callerNow: watch.caller }), release);
       },
       signal: context.signal,
-      over: stands.signal,
-      left() {
-        leave();
-        stands.end();
+      revoked: watch.signal,
+      onEnd() {
+        release();
+        watch.end();
       },
     });
   }
   if ("download" in e) {
     const { headers, body } = await e.download(input, context);
-    return new Response(ReadableStream.from(whileStanding(body, lasting(doors, caller))), {
+    return new Response(ReadableStream.from(whileAuthorized(body, watchCaller(doors, caller))), {
       headers: { "Cache-Control": "no-store", ...headers },
     });
   }
@@ -109,19 +109,19 @@ async function answered(
   });
 }
 
-/** A download that breaks off where its caller stands no more: the client sees that it is not whole. */
-async function* whileStanding<T>(
+/** Breaks the download off once the caller has lost access: the client sees that it is incomplete. */
+async function* whileAuthorized<T>(
   body: AsyncIterable<T> | Iterable<T>,
-  stands: Lasting,
+  watch: CallerWatch,
 ): AsyncGenerator<T> {
   try {
     for await (const part of body) {
-      if (stands.signal.aborted)
+      if (watch.signal.aborted)
         throw new AppError("UNAUTHORIZED", "key_inactive", "the credential is not active any more");
       yield part;
     }
   } finally {
-    stands.end();
+    watch.end();
   }
 }
 

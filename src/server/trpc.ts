@@ -83,13 +83,13 @@ import {
   updateWebhook,
 } from "./api/webhooks.ts";
 import type { Caller } from "../contract/call.ts";
-import { assertCounted } from "./http/counted.ts";
+import { assertRequestCounted } from "./http/count-request.ts";
 import type { Doors } from "./doors.ts";
 import { type Failure, failureOf, faultHeaders } from "./http/problem.ts";
 import {
   admit,
   ipOf,
-  noteUnexpected,
+  logUnexpected,
   parseBody,
   readJson,
   requestIdOf,
@@ -122,7 +122,7 @@ const procedure = t.procedure.use(async ({ ctx, next }) => {
   const { cause } = result.error;
   if (cause instanceof AppError) throw trpcError(cause);
   if (result.error.code === "INTERNAL_SERVER_ERROR") {
-    noteUnexpected(ctx.doors, cause ?? result.error, ctx.requestId);
+    logUnexpected(ctx.doors, cause ?? result.error, ctx.requestId);
   }
   return result;
 });
@@ -325,7 +325,8 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
   try {
     const caller = await admit(doors, c);
     span.caller(caller);
-    for (const path of pathsOf(c)) await assertCounted(doors, caller, ipOf(c), SPARED.has(path));
+    for (const path of pathsOf(c))
+      await assertRequestCounted(doors, caller, ipOf(c), SPARED.has(path));
     const request = await cleanRequest(c, doors, caller);
     const reply: Reply = { headers: {} };
     const { signal } = c.req.raw;
@@ -351,7 +352,7 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
       }),
     });
   } catch (cause) {
-    noteUnexpected(doors, cause, requestId);
+    logUnexpected(doors, cause, requestId);
     response = refusal(c, cause);
     endFailed(span, cause);
   }

@@ -126,7 +126,7 @@ const attack: Attack = {
       ends: true,
     }),
     crowd({
-      name: "a header line a second, to the lane's path",
+      name: "a header line a second, to the raw reader's path",
       count: 20,
       first: ({ socket }, target) => void socket.write(head(target, "POST /mcp HTTP/1.1")),
       then: ({ socket }) => void socket.write("X-A: b\r\n"),

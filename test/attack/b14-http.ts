@@ -1,4 +1,4 @@
-// Requests that two readers understand differently, written byte by byte: to the lane for plain calls and to node:http.
+// Requests that two readers understand differently, written byte by byte: to the raw reader for plain calls and to node:http.
 import type { Attack, Case, Target } from "./attack.ts";
 import { dial, hostOf, statuses } from "./wire.ts";
 
@@ -17,7 +17,7 @@ interface Door {
   readonly line: string;
   readonly body: string;
 }
-const LANE: Door = { name: "the lane", line: "POST /mcp HTTP/1.1", body: CALL };
+const RAW: Door = { name: "the raw reader", line: "POST /mcp HTTP/1.1", body: CALL };
 const HTTP: Door = { name: "node:http", line: "POST /api/v1/executions HTTP/1.1", body: REST };
 
 const headers = (target: Target, { body }: Door): string[] => [
@@ -36,7 +36,7 @@ type Shape = (plain: { line: string; lines: string[]; body: string }, target: Ta
 const refused = (name: string, shape: Shape): Case => ({
   name,
   async run(target) {
-    for (const door of [LANE, HTTP]) {
+    for (const door of [RAW, HTTP]) {
       const raw = await dial(target);
       const plain = { line: door.line, lines: headers(target, door), body: door.body };
       raw.socket.write(shape(plain, target), "latin1");
@@ -172,7 +172,7 @@ const attack: Attack = {
   control: {
     name: "plain calls at both doors, two on one connection",
     async run(target) {
-      for (const door of [LANE, HTTP]) {
+      for (const door of [RAW, HTTP]) {
         const raw = await dial(target);
         const text = written(door.line, headers(target, door), door.body);
         raw.socket.write(text, "latin1");

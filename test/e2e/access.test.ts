@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../src/server/api/index.ts";
 import { procedures } from "../../src/server/trpc.ts";
-import { createWebApp } from "../../src/server/http/web.ts";
+import { createWebApp } from "../../src/server/http/web-app.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser } from "../fixtures/contract.ts";
 

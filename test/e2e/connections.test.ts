@@ -31,10 +31,10 @@ const isGone = (socket: Socket): boolean => {
 
 describe("connections", () => {
   const limits = {
-    most: 20,
-    strangersOfOne: 12,
-    ofOneCaller: 8,
-    strangersIdleMs: 60_000,
+    total: 20,
+    unidentifiedPerAddress: 12,
+    perCaller: 8,
+    unidentifiedIdleMs: 60_000,
     unreadMs: 300,
     sweepEveryMs: 50,
   };
@@ -45,7 +45,7 @@ describe("connections", () => {
     server = createServer((req, res) => {
       const keyId = req.headers["x-key"];
       if (typeof keyId === "string")
-        connections.know(req.socket, { tenantId: "t", userId: "u", keyId });
+        connections.identified(req.socket, { tenantId: "t", userId: "u", keyId });
       res.end(req.url === "/large" ? Buffer.alloc(50_000_000) : "ok");
     });
     connections.watch(server);
@@ -67,8 +67,8 @@ describe("connections", () => {
     const kept = await known("a");
     const idle: Socket[] = [];
     for (let i = 0; i < 60; i++) idle.push(await dial(port));
-    await until(() => idle.filter(isGone).length === 60 - limits.strangersOfOne);
-    expect(idle.slice(-limits.strangersOfOne).some(isGone)).toBe(false);
+    await until(() => idle.filter(isGone).length === 60 - limits.unidentifiedPerAddress);
+    expect(idle.slice(-limits.unidentifiedPerAddress).some(isGone)).toBe(false);
     expect(isGone(kept)).toBe(false);
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe("ok");
     const other = await known("b");
@@ -79,7 +79,7 @@ describe("connections", () => {
   test("B12: one key holds no more than its part", async () => {
     const mine: Socket[] = [];
     for (let i = 0; i < 15; i++) mine.push(await known("c"));
-    await until(() => mine.filter(isGone).length === 15 - limits.ofOneCaller);
+    await until(() => mine.filter(isGone).length === 15 - limits.perCaller);
     expect(isGone(mine.at(-1) as Socket)).toBe(false);
     mine.forEach((socket) => socket.destroy());
   });

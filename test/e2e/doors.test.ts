@@ -69,7 +69,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, SDK path of the modern era": {
     entry: "mcp",
-    site: "src/server/mcp/calls.ts",
+    site: "src/server/mcp/engine-call.ts",
     async call(on, key, asked) {
       const message = bare(asked, { _meta: { ...META, progressToken: 1 } });
       const before = (await pathCounts(on)).sdk;
@@ -80,7 +80,7 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy session": {
     entry: "mcp",
-    site: "src/server/mcp/calls.ts",
+    site: "src/server/mcp/engine-call.ts",
     async call(on, key, { name, args }) {
       const { client } = await connect(on.url, key, "legacy");
       const answer: unknown = await client
@@ -92,12 +92,12 @@ const DOORS: Record<string, Door> = {
   },
   "MCP, legacy without a session": {
     entry: "mcp",
-    site: "src/server/mcp/calls.ts",
+    site: "src/server/mcp/engine-call.ts",
     call: async (on, key, asked) => (await post(on.url, key, bare(asked, {}))).text(),
   },
   "MCP on stdin and stdout, engine in this process": {
     entry: "stdio",
-    site: "src/server/mcp/calls.ts",
+    site: "src/server/mcp/engine-call.ts",
     async call(on, key, asked) {
       const caller = await on.callerOf(key);
       return overStdio(asked, (input, output) =>
@@ -148,7 +148,8 @@ const DOORS: Record<string, Door> = {
 /** Who else asks the engine to run or to go on, and why no caller can be refused there. */
 const OTHERS: Record<string, string> = {
   "src/app/app.ts": "resume: an approval's yes; the engine runs the whole gate again",
-  "src/server/mcp/held.ts": "follow: waits for a call of the same caller, and runs nothing",
+  "src/server/mcp/approval-wait.ts":
+    "follow: waits for a call of the same caller, and runs nothing",
 };
 
 async function overTrpc(

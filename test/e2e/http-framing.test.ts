@@ -6,7 +6,7 @@ import { Wire } from "../fixtures/wire.ts";
 const PIECE = Buffer.alloc(65_536, 0x20);
 const BODY = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
-describe.each([true, false])("with the lane: %s", (fastPath) => {
+describe.each([true, false])("with the raw reader: %s", (fastPath) => {
   let app: StartedApp;
   let host: string;
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/contract/errors.ts";
-import { createWebApp } from "../../src/server/http/web.ts";
+import { createWebApp } from "../../src/server/http/web-app.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { chromiumPath } from "../fixtures/browser-site.ts";

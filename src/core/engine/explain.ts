@@ -1,8 +1,10 @@
 // The ordered verdicts as sentences: what was decided, where, and what would change the answer.
 import type { Caller, CallRequest, JsonObject, Level, Mode, Verdict } from "../../contract/call.ts";
+import { wasHidden } from "../../contract/hidden.ts";
 import { type Subject } from "../../contract/subject.ts";
-import { EXECUTE, judge, newTrail, VISIBLE } from "../gate/index.ts";
+import { EXECUTE, judge, newTrail } from "../gate/index.ts";
 import type { EnginePowers } from "./engine.ts";
+import { hidesTool } from "./outcome.ts";
 import type { AuditedRecord } from "../record/history.ts";
 import { translate } from "../../tools/aliases.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
@@ -60,10 +62,7 @@ export async function explain(
   };
   const trail = newTrail();
   for (const stage of EXECUTE) trail.gates.push(await judge(stage, subject, p.gate, trail));
-  const hidden = trail.gates.some(
-    ({ verdict, code }, index) =>
-      index < VISIBLE.length && verdict !== "allow" && code !== "FORBIDDEN",
-  );
+  const hidden = trail.gates.some(hidesTool);
   if (reader.role === "admin") return told(subject, trail.gates);
   return hidden ? null : told(subject, trail.gates.map(withoutData));
 }
@@ -130,6 +129,6 @@ export async function explainPast(
   if (audited) return explainRecord(audited);
   const record = await p.recordOf(caller, executionId);
   // The owner's record says nothing about a hidden tool.
-  if (!record || (record.errorCode === "NOT_FOUND" && record.runner === null)) return null;
+  if (!record || wasHidden(record)) return null;
   return explainRecord(record);
 }

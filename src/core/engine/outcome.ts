@@ -103,7 +103,7 @@ export function finishedOutcome(
 }
 
 export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {
-  const visible = !trail.gates.some(hides);
+  const visible = !trail.gates.some(hidesTool);
   return outcome(call, {
     status: "failed",
     output: null,
@@ -117,8 +117,8 @@ export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: n
   });
 }
 
-/** A hiding stage said no, or could not say: the caller learns nothing about the name. FORBIDDEN is said of visible tools only. */
-function hides({ stage, verdict, code }: Verdict): boolean {
+/** A stage of VISIBLE denied or failed: the caller learns nothing about the tool. FORBIDDEN is used for visible tools only. */
+export function hidesTool({ stage, verdict, code }: Verdict): boolean {
   return verdict !== "allow" && code !== "FORBIDDEN" && HIDING.has(stage);
 }
 

@@ -30,8 +30,8 @@ export interface Metrics {
   /** An answer was given again instead of asking the tool. */
   cacheHit(): void;
   mcpPath(path: "fast" | "sdk"): void;
-  /** A request was answered in the lane in front of node:http, or its connection left it. */
-  lane(end: "answered" | "handed_over"): void;
+  /** A request was answered by the raw HTTP reader, or its connection was handed over to node:http. */
+  rawRequest(end: "answered" | "handed_over"): void;
   /** What an execution that ran used of its tenant's budget. */
   spent(amounts: Readonly<Record<string, number>>): void;
   /** A rate window or a budget came close to its limit. */
@@ -300,7 +300,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
     late: () => void lost.value++,
     cacheHit: () => void hit.value++,
     mcpPath: (path) => void taken[path].value++,
-    lane: (end) => void lanes[end].value++,
+    rawRequest: (end) => void lanes[end].value++,
     spent(amounts) {
       // A counter never falls.
       for (const unit in amounts) budget.of(unit).value += Math.max(0, amounts[unit] ?? 0);

@@ -1,6 +1,7 @@
 // An execution as its owner, and the administrators of the tenant, see it (requirements §2.5).
 import { z } from "zod";
 import type { Verdict } from "../../contract/call.ts";
+import { wasHidden } from "../../contract/hidden.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { noticeShape } from "./approvals.ts";
 import { cutShape, gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
@@ -44,12 +45,9 @@ export const executionShape = z.object({
   approval: noticeShape.optional().describe("What became of it; only of a single execution"),
 });
 
-/** The record of a name that does not exist for the caller must not tell more than the answer did. */
-export const isHidden = (record: ExecutionRecord): boolean =>
-  record.errorCode === "NOT_FOUND" && record.errorReason === "unknown" && record.runner === null;
-
+/** The record of a hidden tool tells its caller no more than the response did. */
 export function executionView(record: ExecutionRecord): z.input<typeof executionShape> {
-  const hidden = isHidden(record);
+  const hidden = wasHidden(record);
   return {
     id: record.id,
     toolName: hidden ? record.requestedName : record.toolName,
@@ -81,12 +79,12 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
       resultMetadata: record.resultMetadata,
       idempotencyKey: record.idempotencyKey,
       runner: record.runner,
-      // The default comes from the tool, so it would tell one hidden tool from an invented name.
+      // The default comes from the tool, so it would tell a hidden tool from one that does not exist.
       timeout: hidden ? null : record.timeout,
       toolVersion: hidden ? null : record.toolVersion,
       toolPin: hidden ? null : record.toolPin,
     }),
-    // Null is a result of its own once a tool has succeeded.
+    // After a success, null is a result.
     ...(record.status === "success" || record.result !== null ? { result: record.result } : {}),
     ...(hidden ? {} : { gates: gatesView(record.gates as unknown as readonly Verdict[]) }),
   };

@@ -1,12 +1,12 @@
-// Reads a request body with a bound, so that nothing is parsed before its size is known.
+// Reads request bodies within a size limit, before anything is parsed.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../../contract/errors.ts";
-import type { BodyRoom } from "./rooms.ts";
+import type { BodyReservation } from "./capacity.ts";
 
 export function readBody(
   req: IncomingMessage,
   maxBytes: number,
-  room: Pick<BodyRoom, "take">,
+  reservation: Pick<BodyReservation, "take">,
 ): Promise<Buffer> {
   const tooLarge = (): AppError =>
     new AppError(
@@ -23,8 +23,8 @@ export function readBody(
       reject(tooLarge());
       return;
     }
-    room.take(declared);
-    let taken = declared;
+    reservation.take(declared);
+    let reserved = declared;
     let first: Buffer | null = null;
     let rest: Buffer[] | null = null;
     let size = 0;
@@ -32,8 +32,8 @@ export function readBody(
       size += chunk.length;
       try {
         if (size > maxBytes) throw tooLarge();
-        if (size > taken) room.take(size - taken);
-        taken = Math.max(taken, size);
+        if (size > reserved) reservation.take(size - reserved);
+        reserved = Math.max(reserved, size);
       } catch (cause) {
         req.off("data", onData);
         req.pause();
@@ -52,20 +52,20 @@ export function readBody(
   });
 }
 
-/** How long, and how much, is read of a body that nobody wants. */
+/** Limits of time and size for a body that is read only to be thrown away. */
 const DISCARD_MS = 2_000;
 const DISCARD_BYTES = 16 * 1_048_576;
 
 /**
- * Reads what is left of a body and throws it away, within bounds. A connection that is closed while the client still writes
- * is reset, and the reset can reach the client before it has read the answer.
+ * Reads the rest of a body and throws it away. A connection that is closed while the client still writes is reset, and
+ * the reset can reach the client before it has read the response.
  */
 export function discardBody(req: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let size = 0;
-    const late = setTimeout(resolve, DISCARD_MS);
+    const timer = setTimeout(resolve, DISCARD_MS);
     const done = (): void => {
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve();
     };
     req.on("data", (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-// Whose request it is, by address: that of the connection, unless a proxy the operator has named says whom it serves.
+// The client's address: that of the connection, or the one that a trusted proxy names in X-Forwarded-For.
 import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP } from "node:net";
 
@@ -9,13 +9,13 @@ interface Incoming {
 
 export interface Clients {
   addressOf(req: Incoming): string | undefined;
-  /** True for the proxies of the list; what others say in X-Forwarded-For is never read. */
+  /** True for the trusted proxies; X-Forwarded-For of others is never read. */
   isProxy(address: string | undefined): boolean;
 }
 
 /** `trusted`: addresses and networks, such as 10.0.0.7 or 10.0.0.0/8. */
 export function createClients(trusted: readonly string[]): Clients {
-  // Without a list, which is the usual case, nothing is looked up.
+  // The usual case: no proxies, nothing to look up.
   if (trusted.length === 0)
     return { addressOf: ({ socket }) => socket.remoteAddress, isProxy: () => false };
   const proxies = new BlockList();
@@ -26,7 +26,7 @@ export function createClients(trusted: readonly string[]): Clients {
   };
   return {
     isProxy,
-    /** From the connection outward: what stands left of the first address that is no proxy's, that client wrote itself. */
+    /** Reads from the right: what stands left of the first address that is no trusted proxy was written by the client. */
     addressOf({ socket, headers }) {
       let address = socket.remoteAddress;
       const hops = String(headers["x-forwarded-for"] ?? "").split(",");
@@ -47,7 +47,7 @@ function addTo(list: BlockList, entry: string): void {
   else list.addSubnet(address, Number(bits), family);
 }
 
-/** Some proxies add the port. Null: no address. */
+/** Some proxies add the port. Null: not an address. */
 function addressIn(hop: string): string | null {
   const text = hop.trim();
   const bare =

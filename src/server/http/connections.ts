@@ -1,5 +1,5 @@
-// Connections are few (file descriptors), and a stranger may open them for nothing. Whoever has shown a valid credential keeps
-// theirs; of the others the one idle longest goes first, before the process runs out.
+// Limits open connections, which are bounded by file descriptors. A connection with a valid credential is kept; of the
+// unidentified ones the longest idle is closed first, before the process runs out.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Caller } from "../../contract/call.ts";
@@ -7,71 +7,72 @@ import { networkOf } from "../../util/network.ts";
 
 export interface Connections {
   /** A valid credential came over this connection. */
-  know(socket: object, caller: Pick<Caller, "tenantId" | "userId" | "keyId">): void;
-  /** New connections of the server are counted from now on, until it closes. */
+  identified(socket: object, caller: Pick<Caller, "tenantId" | "userId" | "keyId">): void;
+  /** Counts new connections of the server until it closes. */
   watch(server: Server): void;
 }
 
 export interface ConnectionLimits {
   /** In all. */
-  readonly most: number;
-  /** Of one address, without a credential. */
-  readonly strangersOfOne: number;
+  readonly total: number;
+  /** Of one address, without a valid credential. */
+  readonly unidentifiedPerAddress: number;
   /** Of one key. */
-  readonly ofOneCaller: number;
-  readonly strangersIdleMs: number;
-  /** A client that takes nothing of its answer. */
+  readonly perCaller: number;
+  readonly unidentifiedIdleMs: number;
+  /** After which a client that reads nothing of its response is disconnected. */
   readonly unreadMs: number;
   readonly sweepEveryMs: number;
 }
 
-interface Open {
+interface OpenConnection {
   readonly address: string;
-  /** Who has shown a credential; null: a stranger. */
-  who: string | null;
-  /** When it last sent something, and how much had been sent and taken by then. */
+  /** The caller of its first valid credential; null: unidentified. */
+  caller: string | null;
+  /** When bytes last moved, and the totals at that time. */
   activeAt: number;
   read: number;
   written: number;
-  /** Since when nothing of what waits for it was taken. */
+  /** Since when the client has read nothing of what waits for it. */
   stuckSince: number | null;
 }
 
-/** For the store, files, sandboxes, servers upstream: half of them, and some in any case. */
+/** The other half of the file descriptors is for the store, files, sandboxes and upstream servers. */
 const RESERVE_SHARE = 1 / 2;
-const USUAL_FILES = 1_024;
-const MOST = 20_000;
-const FEWEST = 16;
+const DEFAULT_MAX_FILES = 1_024;
+const MAX_CONNECTIONS = 20_000;
+const MIN_CONNECTIONS = 16;
 
-/** From what the system allows this process. */
+/** Derived from the file descriptors that the system allows this process. */
 export function connectionLimits(maxFiles: number | null): ConnectionLimits {
   const most = Math.max(
-    FEWEST,
-    Math.min(MOST, Math.floor((maxFiles ?? USUAL_FILES) * RESERVE_SHARE)),
+    MIN_CONNECTIONS,
+    Math.min(MAX_CONNECTIONS, Math.floor((maxFiles ?? DEFAULT_MAX_FILES) * RESERVE_SHARE)),
   );
-  // One address may be everybody, behind a proxy or on this machine: it loses idle ones, and keeps a quarter for others.
-  const strangersOfOne = Math.max(FEWEST / 2, Math.floor(most * 0.75));
-  const ofOneCaller = Math.max(FEWEST / 2, Math.floor(most / 2));
+  // Many clients may share one address (proxy, same machine), so it may have most connections, but a quarter is for others.
+  const strangersOfOne = Math.max(MIN_CONNECTIONS / 2, Math.floor(most * 0.75));
+  const ofOneCaller = Math.max(MIN_CONNECTIONS / 2, Math.floor(most / 2));
   return {
-    most,
-    strangersOfOne,
-    ofOneCaller,
-    strangersIdleMs: 30_000,
+    total: most,
+    unidentifiedPerAddress: strangersOfOne,
+    perCaller: ofOneCaller,
+    unidentifiedIdleMs: 30_000,
     unreadMs: 60_000,
     sweepEveryMs: 1_000,
   };
 }
 
-/** What the system allows may be lowered while the process runs: looked at after so many new connections, and by the sweep. */
-const LOOK_AFTER = 64;
+/** The system's limit may change at run time: read again after so many new connections, and by the sweep. */
+const REREAD_LIMITS_AFTER = 64;
 
 export function createConnections(limitsNow: () => ConnectionLimits): Connections {
   let limits = limitsNow();
   let accepted = 0;
-  const open = new Map<Socket, Open>();
-  /** By caller, and of strangers by address. */
+  const open = new Map<Socket, OpenConnection>();
+  /** By caller; unidentified connections by address. */
   const counts = new Map<string, number>();
-  const groupOf = ({ who, address }: Pick<Open, "who" | "address">): string => who ?? address;
+  const groupOf = ({ caller, address }: Pick<OpenConnection, "caller" | "address">): string =>
+    caller ?? address;
 
   const count = (group: string, by: number): number => {
     const left = (counts.get(group) ?? 0) + by;
@@ -80,7 +81,7 @@ export function createConnections(limitsNow: () => ConnectionLimits): Connection
     return left;
   };
 
-  const gone = (socket: Socket): void => {
+  const forget = (socket: Socket): void => {
     const entry = open.get(socket);
     if (!entry) return;
     open.delete(socket);
@@ -88,12 +89,12 @@ export function createConnections(limitsNow: () => ConnectionLimits): Connection
   };
 
   const drop = (socket: Socket): void => {
-    gone(socket);
+    forget(socket);
     socket.destroy();
   };
 
-  /** Notes what has moved since it was last looked at. */
-  const look = (socket: Socket, entry: Open, now: number): void => {
+  /** Compares the byte counters with those of the last visit. */
+  const noteActivity = (socket: Socket, entry: OpenConnection, now: number): void => {
     const written = socket.bytesWritten - socket.writableLength;
     if (socket.bytesRead !== entry.read || written !== entry.written) entry.activeAt = now;
     const isStuck = socket.writableLength > 0 && written === entry.written;
@@ -101,14 +102,14 @@ export function createConnections(limitsNow: () => ConnectionLimits): Connection
     [entry.read, entry.written] = [socket.bytesRead, written];
   };
 
-  /** Ends the one of them that has been idle longest; false when there is none. */
-  const evict = (except: Socket | null, isMeant: (entry: Open) => boolean): boolean => {
+  /** Closes the longest idle of the matching connections; false when there is none. */
+  const evict = (except: Socket | null, matches: (entry: OpenConnection) => boolean): boolean => {
     const now = performance.now();
     let oldest: Socket | null = null;
     let since = Infinity;
     for (const [socket, entry] of open) {
-      if (socket === except || !isMeant(entry)) continue;
-      look(socket, entry, now);
+      if (socket === except || !matches(entry)) continue;
+      noteActivity(socket, entry, now);
       if (entry.activeAt < since) [oldest, since] = [socket, entry.activeAt];
     }
     if (oldest === null) return false;
@@ -119,37 +120,38 @@ export function createConnections(limitsNow: () => ConnectionLimits): Connection
   const accept = (socket: Socket): void => {
     const address = networkOf(socket.remoteAddress ?? "");
     const activeAt = performance.now();
-    if (++accepted % LOOK_AFTER === 0) limits = limitsNow();
-    open.set(socket, { address, who: null, activeAt, read: 0, written: 0, stuckSince: null });
-    socket.once("close", () => gone(socket));
-    if (count(address, 1) > limits.strangersOfOne)
-      evict(socket, (entry) => entry.who === null && entry.address === address);
-    // With nothing but known callers the newcomer has to go: it has shown nothing yet.
-    if (open.size > limits.most && !evict(socket, ({ who }) => who === null)) drop(socket);
+    if (++accepted % REREAD_LIMITS_AFTER === 0) limits = limitsNow();
+    open.set(socket, { address, caller: null, activeAt, read: 0, written: 0, stuckSince: null });
+    socket.once("close", () => forget(socket));
+    if (count(address, 1) > limits.unidentifiedPerAddress)
+      evict(socket, (entry) => entry.caller === null && entry.address === address);
+    // When all others are identified, the new connection is closed: it has shown no credential yet.
+    if (open.size > limits.total && !evict(socket, ({ caller }) => caller === null)) drop(socket);
   };
 
   const sweep = (): void => {
     const now = performance.now();
     if (open.size > 0) limits = limitsNow();
     for (const [socket, entry] of open) {
-      look(socket, entry, now);
+      noteActivity(socket, entry, now);
       const isStuck = entry.stuckSince !== null && now - entry.stuckSince > limits.unreadMs;
-      const isIdle = entry.who === null && now - entry.activeAt > limits.strangersIdleMs;
+      const isIdle = entry.caller === null && now - entry.activeAt > limits.unidentifiedIdleMs;
       if (isStuck || isIdle) drop(socket);
     }
-    for (let surplus = open.size - limits.most; surplus > 0; surplus--)
-      if (!evict(null, ({ who }) => who === null)) break;
+    for (let surplus = open.size - limits.total; surplus > 0; surplus--)
+      if (!evict(null, ({ caller }) => caller === null)) break;
   };
 
   return {
-    know(socket, { tenantId, userId, keyId }) {
+    identified(socket, { tenantId, userId, keyId }) {
       const entry = open.get(socket as Socket);
-      // The first one counts: a connection is one program's.
-      if (!entry || entry.who !== null) return;
+      // Only the first credential counts: a connection belongs to one program.
+      if (!entry || entry.caller !== null) return;
       count(groupOf(entry), -1);
-      const who = `${tenantId}\n${userId}\n${keyId ?? ""}`;
-      entry.who = who;
-      if (count(who, 1) > limits.ofOneCaller) evict(socket as Socket, (one) => one.who === who);
+      const caller = `${tenantId}\n${userId}\n${keyId ?? ""}`;
+      entry.caller = caller;
+      if (count(caller, 1) > limits.perCaller)
+        evict(socket as Socket, (other) => other.caller === caller);
     },
     watch(server) {
       server.prependListener("connection", accept);

@@ -9,7 +9,7 @@ async function* endless(signal: AbortSignal): AsyncGenerator<LiveEvent> {
   yield* [];
 }
 
-const stands = { over: new AbortController().signal, left: () => undefined };
+const never = { revoked: new AbortController().signal, onEnd: () => undefined };
 
 describe("eventStream", () => {
   it("writes id, event and data; several lines of data stay one event", async () => {
@@ -20,7 +20,7 @@ describe("eventStream", () => {
     const response = eventStream({
       open: events,
       signal: new AbortController().signal,
-      ...stands,
+      ...never,
     });
     expect(await text(response)).toBe(
       'retry: 2000\n: connected\n\nid: 1\nevent: a\ndata: {"x":1}\n\nid: 2\nevent: b\ndata: one\ndata: two\n\n',
@@ -33,8 +33,8 @@ describe("eventStream", () => {
     const response = eventStream({
       open: endless,
       signal: new AbortController().signal,
-      over: over.signal,
-      left: () => left++,
+      revoked: over.signal,
+      onEnd: () => left++,
       heartbeatMs: 5,
     });
     setTimeout(() => over.abort(), 50);
@@ -47,7 +47,7 @@ describe("eventStream", () => {
     const response = eventStream({
       open: endless,
       signal: request.signal,
-      ...stands,
+      ...never,
     });
     setTimeout(() => request.abort(), 5);
     expect(await text(response)).toContain(": connected");
@@ -61,7 +61,7 @@ describe("eventStream", () => {
     const response = eventStream({
       open: many,
       signal: new AbortController().signal,
-      ...stands,
+      ...never,
     });
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(taken).toBeLessThan(3);
@@ -76,7 +76,7 @@ describe("eventStream", () => {
         return endless(signal);
       },
       signal: new AbortController().signal,
-      ...stands,
+      ...never,
     });
     await response.body?.cancel();
     expect(stopped).toBe(true);

@@ -1,4 +1,4 @@
-// Server-sent events: written when the reader has room, a comment each 15 s, ended when the client goes.
+// Server-sent events: written at the pace of the reader, with a heartbeat every 15 s, ended when the client disconnects.
 import type { LiveEvent } from "../../core/record/live.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -9,49 +9,49 @@ export interface EventSource {
   readonly open: (signal: AbortSignal) => AsyncIterable<LiveEvent>;
   /** The request's own signal. */
   readonly signal: AbortSignal;
-  /** Fires once the caller stands no more. */
-  readonly over: AbortSignal;
-  /** Called when nobody reads any more. */
-  readonly left: () => void;
+  /** Fires once the caller has lost access. */
+  readonly revoked: AbortSignal;
+  /** Called once the stream has ended. */
+  readonly onEnd: () => void;
   readonly heartbeatMs?: number;
 }
 
 export function eventStream(source: EventSource): Response {
   const encoder = new TextEncoder();
   const gone = new AbortController();
-  const events = source.open(AbortSignal.any([source.signal, source.over, gone.signal]));
+  const events = source.open(AbortSignal.any([source.signal, source.revoked, gone.signal]));
   const iterator = events[Symbol.asyncIterator]();
   let beat: NodeJS.Timeout | undefined;
 
   const leave = (): void => {
     clearInterval(beat);
-    source.left();
+    source.onEnd();
   };
   const end = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     leave();
     try {
       controller.close();
     } catch {
-      // It was over already.
+      // Already closed.
     }
   };
 
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      // What lies ready for a slow reader goes no further either.
-      source.over.addEventListener("abort", () => end(controller), { once: true });
-      // Something at once, so that the client knows it is connected and proxies pass the headers on.
+      // Events that wait for a slow reader are not sent either.
+      source.revoked.addEventListener("abort", () => end(controller), { once: true });
+      // Sent at once, so that the client knows it is connected and proxies forward the headers.
       controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n: connected\n\n`));
       beat = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0)
           controller.enqueue(encoder.encode(": heartbeat\n\n"));
       }, source.heartbeatMs ?? HEARTBEAT_MS).unref();
     },
-    // Called only while the reader has room: a slow one holds back the subscription, not our memory.
+    // Called only while the reader has room: a slow reader delays the subscription and fills no memory.
     async pull(controller) {
       try {
         const next = await iterator.next();
-        if (source.over.aborted) return;
+        if (source.revoked.aborted) return;
         if (next.done !== true) {
           controller.enqueue(encoder.encode(textOf(next.value)));
           return;

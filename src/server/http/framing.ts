@@ -1,9 +1,9 @@
-// Requests that two programs could read in two ways are refused before anything else looks at them: 400, and the connection
-// is closed.
+// Refuses requests that two programs could read differently (request smuggling), before any other check: 400, and the
+// connection is closed.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../../contract/errors.ts";
 
-/** Said once or not at all. Node keeps the first of some, joins others: whoever stands in front of us may do otherwise. */
+/** Allowed once at most. Of repeated headers Node keeps the first or joins them; a proxy in front may do otherwise. */
 const ONCE = new Set([
   "host",
   "content-length",
@@ -36,8 +36,8 @@ const SESSION_COOKIE = /(?:^|;)\s*(?:__Host-)?ostiary_session\s*=/g;
 type Framed = Pick<IncomingMessage, "httpVersion" | "url" | "rawHeaders" | "headers">;
 
 /**
- * Throws BAD_REQUEST / ambiguous_request. Of a target that is a whole address the path is left. Proxies may write a line of
- * X-Forwarded-For for each hop.
+ * Throws BAD_REQUEST / ambiguous_request. Reduces an absolute-form target to its path. A trusted proxy may send
+ * X-Forwarded-For once for each hop.
  */
 export function assertFraming(req: Framed, fromProxy = false): void {
   if (req.httpVersion !== "1.1" && req.httpVersion !== "1.0")
@@ -59,7 +59,7 @@ function assertOnce(rawHeaders: readonly string[], except: string | null): void 
   }
 }
 
-/** A path; or a whole address, as proxies send it, of the same host that Host names. */
+/** A path, or (as proxies send it) an absolute URL whose host equals Host. */
 function assertTarget(target: string, host: string | undefined): void {
   if (target.startsWith("/")) {
     if (!target.includes("#")) return;
@@ -71,7 +71,7 @@ function assertTarget(target: string, host: string | undefined): void {
     throw ambiguous("the target names another host than Host does", "send the path alone");
 }
 
-/** With two of them it would depend on the reader who signs in. Someone beside us may have set the one without the prefix. */
+/** With two session cookies it would depend on the parser who is signed in; a sibling domain may have set one of them. */
 function assertOneSession(cookie: string | undefined): void {
   if (cookie === undefined || [...cookie.matchAll(SESSION_COOKIE)].length < 2) return;
   throw ambiguous(

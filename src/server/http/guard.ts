@@ -1,4 +1,4 @@
-// Host and Origin allow-lists in front of every route: a web page must not reach a local server by DNS rebinding (T7).
+// Host and Origin allow-lists in front of every route: a web page must not reach a local server by DNS rebinding.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../../contract/errors.ts";
 
@@ -9,7 +9,7 @@ export interface Guard {
   check(req: Pick<IncomingMessage, "headers">): void;
 }
 
-/** `*` in the list admits every host name: for a server behind a proxy that checks itself. */
+/** `*` in the list admits every host name, for a server behind a proxy that checks it. */
 export function createGuard(allowedHosts: readonly string[], boundHost: string): Guard {
   const names = new Set(
     [...LOOPBACK, bracketed(boundHost), ...allowedHosts].map((name) => name.toLowerCase()),

@@ -1,4 +1,4 @@
-// A fault as HTTP says it: RFC 9457 body, status and headers. The same four words feed tRPC's `data.error`.
+// A fault as HTTP response: RFC 9457 body, status and headers. The same fields are in tRPC's `data.error`.
 import type { Json, JsonObject, Outcome, RateWindow, Verdict } from "../../contract/call.ts";
 import { AppError, CODES, type Fault, faultOf, type FieldFault } from "../../contract/errors.ts";
 
@@ -8,7 +8,7 @@ export class CallError extends AppError {
   /** Absent when the tool is invisible. */
   readonly gates: readonly Verdict[] | undefined;
   readonly rate: readonly RateWindow[];
-  /** Of a call whose tool ran: what it had so far, and what it noted. */
+  /** Of a call whose tool ran: its partial result and its metadata. */
   readonly ran: Ran | undefined;
 
   constructor(outcome: Outcome) {
@@ -30,7 +30,7 @@ interface Ran {
   readonly metadata: JsonObject;
 }
 
-/** What may leave the process about a failure, whatever was thrown. */
+/** What a client may learn about a failure. */
 export interface Failure {
   readonly code: Fault["code"];
   readonly reason: string;
@@ -79,7 +79,7 @@ export interface Problem {
   readonly execution_id?: string;
   readonly gates?: readonly Verdict[];
   readonly errors?: readonly FieldFault[];
-  /** Names of the rate windows without room. */
+  /** Names of the exhausted rate windows. */
   readonly "violated-policies"?: readonly string[];
   readonly doc_url: string;
   readonly explain_url?: string;
@@ -117,7 +117,7 @@ function violatedPolicies(cause: unknown): Pick<Problem, "violated-policies"> {
   return names.length > 0 ? { "violated-policies": names } : {};
 }
 
-/** Headers that a fault asks for beside the body. */
+/** Headers that go with a fault. */
 export function faultHeaders(cause: unknown): Record<string, string> {
   const fault = faultOf(cause);
   const headers: Record<string, string> = cause instanceof CallError ? rateHeaders(cause.rate) : {};
@@ -142,7 +142,7 @@ export function problemResponse(cause: unknown, context: ProblemContext): Respon
   });
 }
 
-/** RateLimit and RateLimit-Policy (structured fields) of every window, tightest first. Names are plain words: nothing is escaped. */
+/** RateLimit and RateLimit-Policy of every window, tightest first. Window names need no escaping. */
 export function rateHeaders(windows: readonly RateWindow[]): Record<string, string> {
   if (windows.length === 0) return {};
   let policy = "";

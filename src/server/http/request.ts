@@ -1,4 +1,4 @@
-// What every HTTP door does before anything else: an id for the request, who is calling, a body read within limits.
+// What every Hono handler needs first: the request id, the caller, and the body within its limits.
 import type { Context } from "hono";
 import type { Caller, Json } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -8,13 +8,13 @@ import type { Credentials } from "../../core/identity/index.ts";
 import type { Doors } from "../doors.ts";
 import { isOwnOrigin, sessionCookie } from "./origin.ts";
 import { problemResponse } from "./problem.ts";
-import type { BodyRoom } from "./rooms.ts";
+import type { BodyReservation } from "./capacity.ts";
 
 /** `requestId` is set by the listener or, failing that, by the first door that asks. */
 export interface WebEnv {
   Variables: {
     requestId?: string;
-    /** Where whoever signs in wants to go. */
+    /** Path to go to after signing in. */
     next?: string;
   };
 }
@@ -28,22 +28,22 @@ export function requestIdOf(c: Context<WebEnv>, doors: Doors): string {
   return made;
 }
 
-/** The fault as problem+json; what is not ours to show goes to the log under the request's id. */
+/** The fault as problem+json; internal errors go to the log under the request id. */
 export function refuse(c: Context<WebEnv>, doors: Doors, cause: unknown): Response {
   const requestId = requestIdOf(c, doors);
-  noteUnexpected(doors, cause, requestId);
+  logUnexpected(doors, cause, requestId);
   const { baseUrl } = doors.settings;
   const response = problemResponse(cause, { requestId, baseUrl, path: c.req.path });
   response.headers.set("Request-Id", requestId);
   return response;
 }
 
-export function noteUnexpected(doors: Doors, cause: unknown, requestId: string): void {
+export function logUnexpected(doors: Doors, cause: unknown, requestId: string): void {
   if (cause instanceof AppError && cause.code !== "INTERNAL_SERVER_ERROR") return;
   doors.log.error({ err: cause, requestId }, "request failed");
 }
 
-/** Who is calling. A console cookie travels with requests of other pages too, so a change needs our own origin. */
+/** The caller. Browsers send the console cookie with requests of other pages too, so a change needs our own origin. */
 export async function admit(
   doors: Doors,
   c: Context<WebEnv>,
@@ -53,11 +53,11 @@ export async function admit(
     authorization: c.req.header("authorization"),
     cookie: sessionCookie(doors.settings, c.req.header("cookie")),
   };
-  const caller = await known(doors, credentials, ipOf(c));
+  const caller = await identifyCaller(doors, credentials, ipOf(c));
   const { socket } = envOf(c);
-  if (socket) doors.connections.know(socket, caller);
+  if (socket) doors.connections.identified(socket, caller);
   if (caller.via !== "key" && method !== "GET" && method !== "HEAD") {
-    // Only programs send neither header; those carry no cookie that a page could borrow.
+    // Only programs send neither header, and they have no cookie that another page could use.
     assertOwnPage(doors, c, caller.via === "anonymous");
   }
   return caller;
@@ -66,18 +66,18 @@ export async function admit(
 /** The address of the client, as the listener or a trusted proxy saw it. */
 export const ipOf = (c: Context<WebEnv>): string | undefined => envOf(c).ip;
 
-/** What the listener hands on; a test that asks the app directly has none of it. */
+/** Set by the listener; absent in tests that call the app directly. */
 export interface ListenerEnv {
   readonly ip?: string | undefined;
   readonly socket?: object;
-  /** Called once the answer is out, or the client gone. */
-  readonly whenOver?: (over: () => void) => void;
+  /** Calls back once the response is sent or the client has disconnected. */
+  readonly onClose?: (callback: () => void) => void;
 }
 
 const envOf = (c: Context<WebEnv>): ListenerEnv => (c.env as ListenerEnv | undefined) ?? {};
 
-/** The caller a credential stands for; who keeps guessing is told to wait. */
-export async function known(
+/** The caller that the credentials identify; refused ones count against the address. */
+export async function identifyCaller(
   doors: Doors,
   credentials: Credentials,
   ip: string | undefined,
@@ -85,28 +85,28 @@ export async function known(
   try {
     return await doors.identity.identify(credentials);
   } catch (cause) {
-    throw doors.attempts.refused(cause, ip);
+    throw doors.addressThrottle.afterRefusal(cause, ip);
   }
 }
 
-/** A change that a browser sends must come from our own page; `mayBeSilent`: or say nothing of where it comes from. */
+/** A change from a browser must come from our own page. `mayBeSilent`: requests without Origin and Sec-Fetch-Site pass. */
 export function assertOwnPage(doors: Doors, c: Context<WebEnv>, mayBeSilent = false): void {
   const origin = c.req.header("origin");
   const site = c.req.header("sec-fetch-site");
   const host = c.req.header("host");
   const originOk = origin === undefined || isOwnOrigin(doors.settings, origin, host);
   const siteOk = site === undefined || site === "same-origin";
-  const told = origin !== undefined || site !== undefined || mayBeSilent;
-  if (originOk && siteOk && told) return;
+  const isDeclared = origin !== undefined || site !== undefined || mayBeSilent;
+  if (originOk && siteOk && isDeclared) return;
   throw new AppError("FORBIDDEN", "bad_origin", "This change did not come from our own page", {
     remedy: "use an API key in the Authorization header",
   });
 }
 
-/** The fields of a form of ours. */
+/** The fields of a form on one of our pages. */
 export async function readForm(c: Context<WebEnv>, maxBytes: number): Promise<URLSearchParams> {
   const length = Number(c.req.header("content-length") ?? Number.NaN);
-  // Browsers say how long a form is; anything else is no form of ours.
+  // Browsers always declare the length of a form.
   if (!(length <= maxBytes)) throw tooLarge(maxBytes);
   const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/x-www-form-urlencoded") {
@@ -125,14 +125,14 @@ export async function readJson(
   caller: Caller,
 ): Promise<Json | undefined> {
   const request = c.req.raw;
-  const room = doors.rooms.body(caller);
-  envOf(c).whenOver?.(room.release);
+  const reservation = doors.capacity.reserveBody(caller);
+  envOf(c).onClose?.(reservation.release);
   const limit = doors.settings.maxBodyBytes;
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limit) throw tooLarge(limit);
   const type = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (declared === 0 || (Number.isNaN(declared) && type === "")) {
-    const none = await readBytes(request, limit, room);
+    const none = await readBytes(request, limit, reservation);
     if (none.byteLength === 0) return undefined;
   }
   if (type !== "application/json") {
@@ -143,7 +143,7 @@ export async function readJson(
       { remedy: "send application/json" },
     );
   }
-  const bytes = await readBytes(request, limit, room);
+  const bytes = await readBytes(request, limit, reservation);
   if (bytes.byteLength >= LARGE) await doors.turns.next();
   return bytes.byteLength === 0 ? undefined : parseBody(bytes);
 }
@@ -167,10 +167,14 @@ export function parseBody(bytes: Uint8Array): Json {
 }
 
 /** A body of unknown length is cut off as soon as it exceeds the limit. */
-async function readBytes(request: Request, limit: number, room: BodyRoom): Promise<Uint8Array> {
+async function readBytes(
+  request: Request,
+  limit: number,
+  reservation: BodyReservation,
+): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   if (declared !== null) {
-    room.take(Number(declared));
+    reservation.take(Number(declared));
     return new Uint8Array(await request.arrayBuffer());
   }
   if (!request.body) return new Uint8Array();
@@ -179,7 +183,7 @@ async function readBytes(request: Request, limit: number, room: BodyRoom): Promi
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > limit) throw tooLarge(limit);
-    room.take(chunk.byteLength);
+    reservation.take(chunk.byteLength);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -194,7 +198,7 @@ function tooLarge(limit: number): AppError {
   );
 }
 
-export const nothingHere = (path: string): AppError =>
+export const notFoundAt = (path: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `There is nothing at ${path}`, {
     remedy: "see /docs for what is offered",
   });

@@ -7,7 +7,7 @@ import type { TraceContext } from "../../util/trace.ts";
 import type { Doors } from "../doors.ts";
 import { ipOf, requestIdOf, type WebEnv } from "./request.ts";
 
-/** `route` is the pattern, not the path: paths are without number. */
+/** `route` is the pattern, not the path: span names must be few. */
 export function webSpan(
   doors: Doors,
   c: Context<WebEnv>,

@@ -1,36 +1,36 @@
-// Resources, prompts and completions of servers upstream. What is read, prompted or completed is a call of the engine,
-// judged and recorded; lists and subscriptions go to the server after a look at what the caller may see.
+// Resources, prompts and completions of upstream servers. Reads, prompts and completions are calls of the engine; lists and
+// subscriptions go to the servers that the caller may see.
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Caller, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { isObject } from "./body.ts";
-import { callEngine } from "./calls.ts";
-import { gather, type Found, type ListMethod } from "./gather.ts";
-import { notEnded } from "./held.ts";
-import { cut } from "./listing.ts";
+import { isObject } from "./json-rpc.ts";
+import { callEngine } from "./engine-call.ts";
+import { listUpstreams, type UpstreamEntry, type ListMethod } from "./upstream-lists.ts";
+import { pendingResult } from "./approval-wait.ts";
+import { cutPage } from "./listing.ts";
 import { Refusal } from "./refusal.ts";
 import { contentError, prefixed, type RpcError } from "./result.ts";
-import type { Conversation, Exchange, Face, Offer, Traced } from "./server.ts";
+import type { Conversation, Exchange, McpEndpoint, Offer, Traced } from "./server.ts";
 import type { ServerView } from "./views.ts";
 
 export function installContent(
   server: Server,
-  face: Face,
+  endpoint: McpEndpoint,
   offer: Offer,
-  talk: Conversation,
+  conversation: Conversation,
   traced: Traced,
 ): void {
   if (offer.logging) {
     server.setRequestHandler("logging/setLevel", ({ params }) => {
-      talk.level = params.level;
+      conversation.level = params.level;
       return {};
     });
   }
   if (offer.resources) {
     server.setRequestHandler("resources/list", ({ params }, ctx) =>
-      traced(face, ctx, "resources/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listed(
-          face,
+      traced(endpoint, ctx, "resources/list", {}, async (exchange) => {
+        const { entries, ...rest } = await listPage(
+          endpoint,
           ctx,
           exchange,
           "resources/list",
@@ -40,9 +40,9 @@ export function installContent(
       }),
     );
     server.setRequestHandler("resources/templates/list", ({ params }, ctx) =>
-      traced(face, ctx, "resources/templates/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listed(
-          face,
+      traced(endpoint, ctx, "resources/templates/list", {}, async (exchange) => {
+        const { entries, ...rest } = await listPage(
+          endpoint,
           ctx,
           exchange,
           "resources/templates/list",
@@ -52,12 +52,12 @@ export function installContent(
       }),
     );
     server.setRequestHandler("resources/read", ({ params }, ctx) =>
-      traced(face, ctx, "resources/read", {}, async (exchange) => {
-        const { of, uri } = await resourceOf(face, exchange.caller, params.uri);
-        const result = await called(
-          face,
+      traced(endpoint, ctx, "resources/read", {}, async (exchange) => {
+        const { of, uri } = await resourceOf(endpoint, exchange.caller, params.uri);
+        const result = await callCapability(
+          endpoint,
           ctx,
-          talk,
+          conversation,
           exchange,
           of.resources,
           { uri },
@@ -67,29 +67,29 @@ export function installContent(
       }),
     );
     server.setRequestHandler("resources/subscribe", ({ params }, ctx) =>
-      traced(face, ctx, "resources/subscribe", {}, async (exchange) => {
-        await resourceOf(face, exchange.caller, params.uri);
-        if (!talk.member)
+      traced(endpoint, ctx, "resources/subscribe", {}, async (exchange) => {
+        await resourceOf(endpoint, exchange.caller, params.uri);
+        if (!conversation.signals)
           throw new Refusal({
             code: -32602,
             message: "Subscriptions need a session: initialize first",
           });
-        await talk.member.subscribe(params.uri);
+        await conversation.signals.subscribe(params.uri);
         return {};
       }),
     );
     server.setRequestHandler("resources/unsubscribe", ({ params }, ctx) =>
-      traced(face, ctx, "resources/unsubscribe", {}, async () => {
-        await talk.member?.unsubscribe(params.uri);
+      traced(endpoint, ctx, "resources/unsubscribe", {}, async () => {
+        await conversation.signals?.unsubscribe(params.uri);
         return {};
       }),
     );
   }
   if (offer.prompts) {
     server.setRequestHandler("prompts/list", ({ params }, ctx) =>
-      traced(face, ctx, "prompts/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listed(
-          face,
+      traced(endpoint, ctx, "prompts/list", {}, async (exchange) => {
+        const { entries, ...rest } = await listPage(
+          endpoint,
           ctx,
           exchange,
           "prompts/list",
@@ -99,13 +99,13 @@ export function installContent(
       }),
     );
     server.setRequestHandler("prompts/get", ({ params }, ctx) =>
-      traced(face, ctx, "prompts/get", {}, async (exchange) => {
-        const { of, name } = await promptOf(face, ctx, exchange.caller, params.name);
+      traced(endpoint, ctx, "prompts/get", {}, async (exchange) => {
+        const { of, name } = await promptOf(endpoint, ctx, exchange.caller, params.name);
         const args = { name, ...(params.arguments ? { arguments: params.arguments } : {}) };
-        return (await called(
-          face,
+        return (await callCapability(
+          endpoint,
           ctx,
-          talk,
+          conversation,
           exchange,
           of.prompts,
           args,
@@ -116,15 +116,28 @@ export function installContent(
   }
   if (offer.completions) {
     server.setRequestHandler("completion/complete", ({ params }, ctx) =>
-      traced(face, ctx, "completion/complete", {}, async (exchange) => {
-        const { of, ref, absent } = await referred(face, ctx, exchange.caller, params.ref);
+      traced(endpoint, ctx, "completion/complete", {}, async (exchange) => {
+        const { of, ref, absent } = await resolveReference(
+          endpoint,
+          ctx,
+          exchange.caller,
+          params.ref,
+        );
         const { argument, context } = params;
         const args = {
           ref,
           argument: { ...argument },
           ...(context?.arguments ? { context: { arguments: context.arguments } } : {}),
         };
-        return (await called(face, ctx, talk, exchange, of.completions, args, absent)) as never;
+        return (await callCapability(
+          endpoint,
+          ctx,
+          conversation,
+          exchange,
+          of.completions,
+          args,
+          absent,
+        )) as never;
       }),
     );
   }
@@ -137,44 +150,55 @@ const noResource = (uri: string): RpcError => ({
 });
 const noPrompt = (name: string): RpcError => ({ code: -32602, message: `Unknown prompt: ${name}` });
 
-/** The servers whose part of a list this caller may see on this route. */
-async function seen(face: Face, caller: Caller, kind: "resources" | "prompts" | "completions") {
-  const { servers } = await face.views.of(caller);
-  const own = face.server === null ? [...servers.values()] : [servers.get(face.server)];
+/** The servers of this route whose resources, prompts or completions this caller may see. */
+async function visibleServers(
+  endpoint: McpEndpoint,
+  caller: Caller,
+  kind: "resources" | "prompts" | "completions",
+) {
+  const { servers } = await endpoint.views.of(caller);
+  const own = endpoint.server === null ? [...servers.values()] : [servers.get(endpoint.server)];
   return own.filter((view): view is ServerView => view !== undefined && view[kind] !== null);
 }
 
-async function listed(
-  face: Face,
+async function listPage(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   { caller }: Exchange,
   method: ListMethod,
   cursor: string | undefined,
 ) {
-  const servers = await seen(face, caller, method === "prompts/list" ? "prompts" : "resources");
-  const { entries, away } = await gather(
-    face.doors.upstreams,
+  const servers = await visibleServers(
+    endpoint,
+    caller,
+    method === "prompts/list" ? "prompts" : "resources",
+  );
+  const { entries, unavailable: away } = await listUpstreams(
+    endpoint.doors.upstreams,
     caller,
     servers.map(({ name }) => name),
     method,
     ctx.mcpReq.signal,
   );
-  if (face.server !== null && away.length > 0)
-    throw new Refusal({ code: -32603, message: `The server ${face.server} does not answer` });
-  const named = entries.map((found) => renamed(face, found));
-  const part = cut(
+  if (endpoint.server !== null && away.length > 0)
+    throw new Refusal({ code: -32603, message: `The server ${endpoint.server} does not answer` });
+  const renamedEntries = entries.map((found) => prefixedEntry(endpoint, found));
+  const part = cutPage(
     caller,
-    { entries: named, versions: () => named.map((entry) => JSON.stringify(entry)) },
+    {
+      entries: renamedEntries,
+      versions: () => renamedEntries.map((entry) => JSON.stringify(entry)),
+    },
     cursor,
-    face.cursorKey,
+    endpoint.cursorKey,
   );
   if (part === null)
     throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   return { ...part, ...(away.length > 0 ? { _meta: { "ostiary/unavailable": away } } : {}) };
 }
 
-/** Under the names of the union: what they are called there is looked up again when it is asked for. */
-function renamed({ server: own }: Face, { server, entry }: Found): JsonObject {
+/** On `/mcp` names get the prefix of their server. */
+function prefixedEntry({ server: own }: McpEndpoint, { server, entry }: UpstreamEntry): JsonObject {
   if (own !== null) return entry;
   const { uri, uriTemplate, name } = entry;
   if (typeof uri === "string") return { ...entry, uri: prefixed(server, uri) };
@@ -183,34 +207,34 @@ function renamed({ server: own }: Face, { server, entry }: Found): JsonObject {
   return typeof name === "string" ? { ...entry, name: `${server}_${name}` } : entry;
 }
 
-/** In the union, what stands before the first plus is a server, or the address is nobody's. */
+/** On `/mcp` the part before the first plus names the server. */
 export async function resourceOf(
-  face: Face,
+  endpoint: McpEndpoint,
   caller: Caller,
   uri: string,
 ): Promise<{ of: ServerView; uri: string }> {
-  const servers = await seen(face, caller, "resources");
-  if (face.server !== null && servers[0]) return { of: servers[0], uri };
+  const servers = await visibleServers(endpoint, caller, "resources");
+  if (endpoint.server !== null && servers[0]) return { of: servers[0], uri };
   const plus = uri.indexOf("+");
   const of = servers.find(({ name }) => plus > 0 && name === uri.slice(0, plus));
   if (!of) throw new Refusal(noResource(uri));
   return { of, uri: uri.slice(plus + 1) };
 }
 
-/** In the union a name may fit more than one server: then the servers' own lists tell whose it is. */
-async function promptOf(face: Face, ctx: ServerContext, caller: Caller, name: string) {
-  const servers = await seen(face, caller, "prompts");
-  if (face.server !== null && servers[0]) return { of: servers[0], name };
+/** On `/mcp` a name may fit more than one server prefix: then the servers' lists decide. */
+async function promptOf(endpoint: McpEndpoint, ctx: ServerContext, caller: Caller, name: string) {
+  const servers = await visibleServers(endpoint, caller, "prompts");
+  if (endpoint.server !== null && servers[0]) return { of: servers[0], name };
   let fitting = servers.filter((view) => name.startsWith(`${view.name}_`));
   if (fitting.length > 1) {
-    const { entries } = await gather(
-      face.doors.upstreams,
+    const { entries } = await listUpstreams(
+      endpoint.doors.upstreams,
       caller,
       fitting.map((view) => view.name),
       "prompts/list",
       ctx.mcpReq.signal,
     );
-    const owners = entries.filter((found) => renamed(face, found)["name"] === name);
+    const owners = entries.filter((found) => prefixedEntry(endpoint, found)["name"] === name);
     fitting = fitting.filter((view) => owners.some(({ server }) => server === view.name));
   }
   const [of] = fitting;
@@ -220,46 +244,56 @@ async function promptOf(face: Face, ctx: ServerContext, caller: Caller, name: st
 
 type Reference = { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string };
 
-async function referred(face: Face, ctx: ServerContext, caller: Caller, given: Reference) {
+async function resolveReference(
+  endpoint: McpEndpoint,
+  ctx: ServerContext,
+  caller: Caller,
+  given: Reference,
+) {
   if (given.type === "ref/prompt") {
-    const { of, name } = await promptOf(face, ctx, caller, given.name);
+    const { of, name } = await promptOf(endpoint, ctx, caller, given.name);
     return { of, ref: { type: given.type, name }, absent: noPrompt(given.name) };
   }
-  const { of, uri } = await resourceOf(face, caller, given.uri);
+  const { of, uri } = await resourceOf(endpoint, caller, given.uri);
   return { of, ref: { type: given.type, uri }, absent: noResource(given.uri) };
 }
 
-/** Through gate and record, as a call of the capability that stands for the method. */
-async function called(
-  face: Face,
+/** Calls the registry entry that stands for the MCP method, through gate and record. */
+async function callCapability(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
-  talk: Conversation,
+  conversation: Conversation,
   exchange: Exchange,
   tool: Tool | null,
   args: JsonObject,
   absent: RpcError,
 ) {
   if (!tool) throw new Refusal(absent);
-  const outcome = await callEngine(face, ctx, talk, exchange, { name: tool.name, arguments: args });
+  const outcome = await callEngine(endpoint, ctx, conversation, exchange, {
+    name: tool.name,
+    arguments: args,
+  });
   if ("resultType" in outcome) return outcome;
-  if (outcome.endedAt === null) throw new Refusal(waiting(face, outcome));
+  if (outcome.endedAt === null) throw new Refusal(waiting(endpoint, outcome));
   if (!outcome.success) throw new Refusal(contentError(outcome, absent));
   const result = isObject(outcome.output) ? outcome.output : {};
-  if (!fits(ctx.mcpReq.method, result))
+  if (!isValidResult(ctx.mcpReq.method, result))
     throw new Refusal({
       code: -32603,
       message: `The answer of the server ${tool.route?.server} is no valid one`,
     });
-  return face.server === null && tool.route ? inUnion(result, tool.route.server) : { ...result };
+  return endpoint.server === null && tool.route
+    ? withPrefixedUris(result, tool.route.server)
+    : { ...result };
 }
 
-function waiting(face: Face, outcome: Outcome): RpcError {
-  const { content, structuredContent } = notEnded(face, outcome);
+function waiting(endpoint: McpEndpoint, outcome: Outcome): RpcError {
+  const { content, structuredContent } = pendingResult(endpoint, outcome);
   return { code: 202, message: content[0]?.text ?? "waiting", data: structuredContent };
 }
 
-/** As much as clients rely on. */
-function fits(method: string, { contents, messages, completion }: JsonObject): boolean {
+/** Checks the fields that clients rely on. */
+function isValidResult(method: string, { contents, messages, completion }: JsonObject): boolean {
   const objects = (list: Json | undefined): boolean =>
     Array.isArray(list) && (list as readonly Json[]).every((one) => isObject(one));
   if (method === "resources/read")
@@ -273,7 +307,7 @@ function fits(method: string, { contents, messages, completion }: JsonObject): b
   return isObject(completion) && Array.isArray(completion["values"]);
 }
 
-function inUnion(result: JsonObject, server: string): JsonObject {
+function withPrefixedUris(result: JsonObject, server: string): JsonObject {
   const { contents } = result;
   if (!Array.isArray(contents)) return { ...result };
   const named = (contents as readonly JsonObject[]).map(({ uri, ...one }) => ({

@@ -1,16 +1,16 @@
-// What travels beside one HTTP request, through the SDK and back: who calls, and what the answer needs besides its body.
+// Data of one HTTP request that passes through the SDK: the caller, and what the response needs besides its body.
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Caller, RateWindow } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Exchange, Offer } from "./server.ts";
 
 export interface HttpExchange extends Exchange {
-  /** What this caller is offered on the route it came by. */
+  /** What this caller is offered on this route. */
   offer: Offer;
-  /** The tool of this call when its arguments must be repeated in headers. */
+  /** The tool of this call, if its arguments must be repeated in headers. */
   checked: Tool | null;
   unrecorded: boolean;
-  /** The rate windows of the call; an answer that streams has sent its headers before they are known. */
+  /** Rate windows of the call. A streamed response has sent its headers before they are known. */
   rate: readonly RateWindow[];
   /** Ends the use of a session once the response is written. */
   release: (() => void) | null;

@@ -1,7 +1,8 @@
-// The fast path: a plain stateless `tools/call` of the modern era, answered without the SDK. An entry, not a second gate:
-// the same engine function runs. Whatever is unusual is left to the SDK with nothing executed yet (protocol.md §5).
+// The fast path: a plain stateless `tools/call` of the modern era, answered without the SDK but by the same engine function.
+// Unusual requests are left to the SDK, before anything has run.
 import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../contract/call.ts";
+import { isObject } from "./json-rpc.ts";
 import { declaresHeaders } from "./param-headers.ts";
 import {
   EXECUTION_KEY,
@@ -11,7 +12,7 @@ import {
   statusOf,
   toolResult,
 } from "./result.ts";
-import type { Names } from "./views.ts";
+import type { ToolNames } from "./views.ts";
 
 const VERSION = "2026-07-28";
 const PREFIX = "io.modelcontextprotocol/";
@@ -26,11 +27,11 @@ export interface FastCall {
   readonly request: CallRequest;
 }
 
-/** Null: not plain enough, the SDK answers. `body` has been parsed strictly. */
-export function fastCall(
+/** Null: not plain, the SDK answers. `body` has been parsed strictly. */
+export function plainCall(
   req: Pick<IncomingMessage, "headers">,
   body: Json,
-  names: Names,
+  names: ToolNames,
   server: string | null,
 ): FastCall | null {
   const { headers } = req;
@@ -56,7 +57,7 @@ export function fastCall(
   if (!isObject(args) || !isObject(meta) || !isPlainMeta(meta)) return null;
   const tool = names.tool(server, name);
   if (tool !== null && declaresHeaders(tool)) return null;
-  // A server upstream may ask a client that can answer: only the long way can carry a question.
+  // An upstream server may ask a client that can answer; only the SDK path can carry the question.
   if (tool !== null && tool.route !== null && canAnswer(meta)) return null;
   const inBody = meta["traceparent"] !== undefined;
   const traceparent = inBody ? meta["traceparent"] : headers["traceparent"];
@@ -65,7 +66,7 @@ export function fastCall(
     id,
     nameAsSent: name,
     request: {
-      name: names.asked(server, name),
+      name: names.engineName(server, name),
       arguments: args,
       entry: "mcp",
       ...(typeof traceparent === "string" ? { traceparent } : {}),
@@ -82,7 +83,7 @@ function canAnswer(meta: JsonObject): boolean {
   );
 }
 
-/** Needs no decoding in a header; any other name goes the long way. */
+/** Needs no decoding in a header; the SDK handles other names. */
 const PLAIN_NAME = /^[A-Za-z0-9_./-]{1,128}$/;
 
 function isPlainMeta(meta: JsonObject): boolean {
@@ -101,7 +102,7 @@ function isPlainMeta(meta: JsonObject): boolean {
   );
 }
 
-/** Words only; pictures and the like are for the SDK's schema. */
+/** Text fields only; the SDK validates icons and the like. */
 function isPlainClient(info: Json | undefined): boolean {
   if (info === undefined) return true;
   return (
@@ -130,22 +131,22 @@ function isJson(contentType: string | undefined): boolean {
   return contentType === "application/json" || contentType === "application/json; charset=utf-8";
 }
 
-/** The body of the answer when the engine threw: nothing could be recorded. Goes out with HTTP 503. */
+/** The response body when the engine threw because nothing could be recorded; sent with HTTP 503. */
 export const fastFailure = (id: string | number, cause: unknown): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: notRecorded(cause) });
 
-export interface FastAnswer {
+export interface FastResponse {
   readonly status: number;
   readonly text: string;
 }
 
-/** The answer; the same result the SDK path would send. */
-export function fastAnswer(
+/** The same result that the SDK path would send. */
+export function fastResponse(
   { id, nameAsSent }: Pick<FastCall, "id" | "nameAsSent">,
   outcome: Outcome,
   version: string,
   server: string | null,
-): FastAnswer {
+): FastResponse {
   const error = rpcErrorOf(outcome, nameAsSent);
   if (error)
     return { status: statusOf(error), text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
@@ -163,6 +164,3 @@ export function fastAnswer(
   });
   return { status: 200, text };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

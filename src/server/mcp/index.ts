@@ -1,14 +1,14 @@
-// The MCP door beyond the fast path: everything the SDK answers, in both eras. Loaded with the first request that needs it.
+// MCP requests that the SDK answers, in both eras. The SDK is loaded with the first request that needs it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
 import type { Exchange } from "./server.ts";
-import type { Names, Views } from "./views.ts";
+import type { ToolNames, Views } from "./views.ts";
 
 export interface McpDoor {
   /**
-   * Answers one request to `/mcp`, or to the face of one server, completely. Host, Origin, body and caller have been
-   * checked; `body` is absent for GET and DELETE. False: the route is nobody's for this caller, and nothing was answered.
+   * Answers one request to `/mcp`, or to `/mcp/<server>`. Host, Origin, body and caller have been checked; `body` is absent
+   * for GET and DELETE. False: this caller sees no such server, and nothing was answered.
    */
   handle(
     req: IncomingMessage,
@@ -22,17 +22,17 @@ export interface McpDoor {
   close(): Promise<void>;
 }
 
-export function createMcpDoor(doors: Doors, names: Names, views: Views): McpDoor {
-  let legs: Promise<McpDoor> | undefined;
+export function createMcpDoor(doors: Doors, names: ToolNames, views: Views): McpDoor {
+  let sdkDoor: Promise<McpDoor> | undefined;
   const open = (): Promise<McpDoor> =>
-    (legs ??= import("./legs.ts")
-      .then(({ openLegs }) => openLegs(doors, names, views))
+    (sdkDoor ??= import("./sdk-door.ts")
+      .then(({ openSdkDoor: openLegs }) => openLegs(doors, names, views))
       .catch((cause: unknown) => {
-        legs = undefined; // the next request tries again
+        sdkDoor = undefined; // the next request tries again
         throw cause;
       }));
   return {
     handle: async (...request) => (await open()).handle(...request),
-    close: async () => (await legs)?.close(),
+    close: async () => (await sdkDoor)?.close(),
   };
 }

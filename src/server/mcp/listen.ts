@@ -1,58 +1,58 @@
-// One listener of the modern era: the SDK's stream asks a bus for changes, and this bus knows who listens.
+// One listening stream of the modern era: an event bus for the SDK that knows its caller.
 import type { ServerEvent, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Caller, Json } from "../../contract/call.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { resourceOf } from "./content.ts";
-import type { Member, Notices } from "./notices.ts";
-import type { Face } from "./server.ts";
+import type { SignalReceiver, ChangeSignals } from "./change-signals.ts";
+import type { McpEndpoint } from "./server.ts";
 
 export interface ListenerParts {
-  readonly face: Face;
+  readonly endpoint: McpEndpoint;
   readonly caller: Caller;
-  readonly notices: Notices;
+  readonly changes: ChangeSignals;
   readonly body: Json | undefined;
   readonly onerror: (cause: unknown) => void;
   /** Ends the stream. */
   readonly end: () => void;
   /** Called when the stream has ended. */
-  readonly left: () => void;
+  readonly onEnd: () => void;
 }
 
 export interface ListenerBus extends ServerEventBus {
-  /** new: the stream wanted nothing that could be given; full: too many listen already. */
+  /** new: the stream subscribed to nothing; full: too many streams listen already. */
   readonly state: "new" | "open" | "full" | "ended";
 }
 
 export function listenerBus(p: ListenerParts): ListenerBus {
   let state: ListenerBus["state"] = "new";
-  let member: Member | null = null;
+  let receiver: SignalReceiver | null = null;
   return {
     get state() {
       return state;
     },
-    publish: () => undefined, // nobody but the hub below knows of changes
+    publish: () => undefined, // changes come from ChangeSignals only
     subscribe(listener) {
-      const { caller, face } = p;
+      const { caller, endpoint } = p;
       const tell = (event: ServerEvent): void => listener(event);
-      member = p.notices.join({ caller, server: face.server, tell, end: p.end });
-      state = member ? "open" : "full";
-      for (const uri of urisOf(p.body)) watch(p, member, uri).catch(p.onerror);
+      receiver = p.changes.join({ caller, server: endpoint.server, send: tell, end: p.end });
+      state = receiver ? "open" : "full";
+      for (const uri of urisOf(p.body)) watch(p, receiver, uri).catch(p.onerror);
       return () => {
         state = "ended";
-        member?.leave();
-        p.left();
+        receiver?.unsubscribeAll();
+        p.onEnd();
       };
     },
   };
 }
 
 async function watch(
-  { face, caller }: ListenerParts,
-  member: Member | null,
+  { endpoint, caller }: ListenerParts,
+  receiver: SignalReceiver | null,
   uri: string,
 ): Promise<void> {
-  await resourceOf(face, caller, uri); // what the caller may not see is not watched
-  await member?.subscribe(uri);
+  await resourceOf(endpoint, caller, uri); // throws for a resource that the caller may not see
+  await receiver?.subscribe(uri);
 }
 
 function urisOf(body: Json | undefined): string[] {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Caller } from "../../contract/call.ts";
 import { defineTool, type Tool } from "../../contract/tool.ts";
-import { listable, listedTool, PAGE_SIZE, page } from "./listing.ts";
+import { listable, listedTool, PAGE_SIZE, toolPage } from "./listing.ts";
 
 const KEY = Buffer.alloc(32, 7);
 const caller = (userId = "u"): Caller => ({
@@ -90,7 +90,7 @@ describe("pages", () => {
     const names: string[] = [];
     let cursor: string | undefined;
     do {
-      const next = page(caller(), set, cursor, KEY)!;
+      const next = toolPage(caller(), set, cursor, KEY)!;
       names.push(...next.tools.map((listed) => listed.name));
       cursor = next.nextCursor;
     } while (cursor !== undefined);
@@ -99,19 +99,19 @@ describe("pages", () => {
 
   it("hold every tool once, in order", () => {
     expect(walk(tools)).toEqual(tools.map((one) => one.wireName));
-    expect(page(caller(), many(PAGE_SIZE), undefined, KEY)?.nextCursor).toBeUndefined();
-    expect(page(caller(), [], undefined, KEY)).toEqual({ tools: [] });
+    expect(toolPage(caller(), many(PAGE_SIZE), undefined, KEY)?.nextCursor).toBeUndefined();
+    expect(toolPage(caller(), [], undefined, KEY)).toEqual({ tools: [] });
   });
 
   it("end when the set has changed, the caller is another, or the cursor is not ours", () => {
-    const cursor = page(caller(), tools, undefined, KEY)!.nextCursor!;
-    expect(page(caller(), tools, cursor, KEY)).not.toBeNull();
-    expect(page(caller(), tools.slice(1), cursor, KEY)).toBeNull();
-    expect(page(caller("other"), tools, cursor, KEY)).toBeNull();
-    expect(page(caller(), tools, cursor, Buffer.alloc(32, 8))).toBeNull();
-    expect(page(caller(), tools, cursor.replace(/^\d+/, "150"), KEY)).toBeNull();
+    const cursor = toolPage(caller(), tools, undefined, KEY)!.nextCursor!;
+    expect(toolPage(caller(), tools, cursor, KEY)).not.toBeNull();
+    expect(toolPage(caller(), tools.slice(1), cursor, KEY)).toBeNull();
+    expect(toolPage(caller("other"), tools, cursor, KEY)).toBeNull();
+    expect(toolPage(caller(), tools, cursor, Buffer.alloc(32, 8))).toBeNull();
+    expect(toolPage(caller(), tools, cursor.replace(/^\d+/, "150"), KEY)).toBeNull();
     for (const forged of ["", "x", "100", "100.", "-1.x"]) {
-      expect(page(caller(), tools, forged, KEY)).toBeNull();
+      expect(toolPage(caller(), tools, forged, KEY)).toBeNull();
     }
   });
 

@@ -5,7 +5,7 @@ import type { Listing } from "../../storage/store/store.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { WAYS_TO_TOOLS } from "../../util/tool-search.ts";
 import { CONTENT_KEY } from "../../util/mcp-output.ts";
-import { nameOf } from "./views.ts";
+import { nameOnRoute } from "./views.ts";
 
 export const PAGE_SIZE = 100;
 
@@ -29,7 +29,7 @@ export interface Page {
   readonly nextCursor?: string;
 }
 
-/** Deprecated tools still answer, but nobody new should find them. A search is shown instead of the tools, never beside them. */
+/** Deprecated tools still run but are not listed. With listing `search` only the search tools are listed. */
 export const listable = (tools: readonly Tool[], listing: Listing = "full"): Tool[] =>
   tools.filter(
     ({ deprecated, name }) =>
@@ -40,14 +40,14 @@ export function listedTool(tool: Tool, server: string | null = null): ListedTool
   const readOnly = tool.effects === "read_only" || tool.effects === "essential_health_check";
   const outputSchema = wrapOutput(tool.outputSchema);
   return {
-    name: nameOf(tool, server),
+    name: nameOnRoute(tool, server),
     title: tool.displayName,
     description: tool.description,
     inputSchema: { ...tool.inputSchema, type: "object" },
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: readOnly,
-      // What calls others can do whatever they do.
+      // A tool that calls other tools can do what they do.
       destructiveHint:
         !readOnly &&
         (tool.risk === "dangerous" ||
@@ -80,24 +80,24 @@ function wrapOutput(schema: JsonObject | null): ListedTool["outputSchema"] | und
   };
 }
 
-/** What a page is cut from: every entry, and what tells one version of it from another. */
+/** All entries, and a version text of each: a cursor becomes invalid when one changes. */
 export interface Listed<T> {
   readonly entries: readonly T[];
   versions(): readonly string[];
 }
 
-export interface Cut<T> {
+export interface CutPage<T> {
   readonly entries: readonly T[];
   readonly nextCursor?: string;
 }
 
-/** Null when the cursor is not ours, not this caller's, or the set has changed since: the client starts again. */
-export function cut<T>(
+/** Null: the cursor is not ours, not this caller's, or the entries have changed; the client must list again. */
+export function cutPage<T>(
   caller: Caller,
   { entries, versions }: Listed<T>,
   cursor: string | undefined,
   key: Uint8Array,
-): Cut<T> | null {
+): CutPage<T> | null {
   const sign = cursorSigner(caller, versions, key);
   const start = cursor === undefined ? 0 : offsetOf(cursor, sign);
   if (start === null) return null;
@@ -108,16 +108,16 @@ export function cut<T>(
   };
 }
 
-/** A page of tools, under the names that the route gives them. */
-export function page(
+/** A page of tools, under their names on this route. */
+export function toolPage(
   caller: Caller,
   tools: readonly Tool[],
   cursor: string | undefined,
   key: Uint8Array,
   server: string | null = null,
 ): Page | null {
-  const versions = () => tools.map((tool) => `${nameOf(tool, server)} ${tool.pin}`);
-  const part = cut(caller, { entries: tools, versions }, cursor, key);
+  const versions = () => tools.map((tool) => `${nameOnRoute(tool, server)} ${tool.pin}`);
+  const part = cutPage(caller, { entries: tools, versions }, cursor, key);
   if (part === null) return null;
   const { entries, ...rest } = part;
   return { tools: entries.map((tool) => listedTool(tool, server)), ...rest };

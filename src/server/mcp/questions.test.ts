@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answersTo, askable, presented } from "./questions.ts";
+import { answersTo, askableCapabilities, questionsForClient } from "./questions.ts";
 
 const form = { method: "elicitation/create", params: { message: "Who?", requestedSchema: {} } };
 const link = {
@@ -10,7 +10,7 @@ const sample = { method: "sampling/createMessage", params: { messages: [], maxTo
 
 describe("questions of a server to the caller's client", () => {
   it("carry the server's name", () => {
-    const { q } = presented({ q: form }, "notes", { elicitation: {} });
+    const { q } = questionsForClient({ q: form }, "notes", { elicitation: {} });
     expect(q?.params).toMatchObject({
       message: "notes asks: Who?",
       requestedSchema: {},
@@ -31,22 +31,22 @@ describe("questions of a server to the caller's client", () => {
     [{ method: "tools/call", params: {} }, { elicitation: {}, sampling: {}, roots: {} }, false],
     [{ method: "__proto__", params: {} }, { elicitation: {} }, false],
   ])("are shown only where they were declared: %j with %j", (question, declared, shown) => {
-    const show = () => presented({ q: question }, "notes", declared);
+    const show = () => questionsForClient({ q: question }, "notes", declared);
     if (shown) expect(Object.keys(show())).toEqual(["q"]);
     else expect(show).toThrow("did not declare");
   });
 
   it("give a link the id that the older era wants", () => {
     expect(
-      presented({ q: link }, "notes", { elicitation: { url: {} } })["q"]?.params,
+      questionsForClient({ q: link }, "notes", { elicitation: { url: {} } })["q"]?.params,
     ).toHaveProperty("elicitationId");
   });
 
   it("tell servers nothing of a client but what it can be asked", () => {
-    expect(askable({ elicitation: { form: {} }, experimental: { secret: {} }, roots: {} })).toEqual(
-      { elicitation: { form: {} }, roots: {} },
-    );
-    expect(askable(undefined)).toEqual({});
+    expect(
+      askableCapabilities({ elicitation: { form: {} }, experimental: { secret: {} }, roots: {} }),
+    ).toEqual({ elicitation: { form: {} }, roots: {} });
+    expect(askableCapabilities(undefined)).toEqual({});
   });
 });
 

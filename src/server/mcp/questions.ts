@@ -1,8 +1,8 @@
-// What a server upstream may ask the caller's client: only what it declared, told with the server's name.
+// What an upstream server may ask the caller's client: only what the client declared, and with the server's name in it.
 import { randomUUID } from "node:crypto";
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
   "elicitation/create": "elicitation",
@@ -10,8 +10,8 @@ const KINDS: Readonly<Record<string, string>> = {
   "roots/list": "roots",
 };
 
-/** Of what a client declared, the part that servers upstream may know. */
-export function askable(declared: JsonObject | undefined): JsonObject {
+/** The client's capabilities that upstream servers may know. */
+export function askableCapabilities(declared: JsonObject | undefined): JsonObject {
   const known = Object.entries(declared ?? {}).filter(([kind]) =>
     Object.values(KINDS).includes(kind),
   );
@@ -23,8 +23,8 @@ export const cannotAsk = (why: string): AppError =>
     remedy: "use a client that can answer, or a call that asks nothing",
   });
 
-/** The questions as the client is shown them; throws when one is of a kind that it did not declare. */
-export function presented(
+/** The questions as they are sent to the client; throws when the client did not declare a kind of them. */
+export function questionsForClient(
   questions: InputQuestions,
   server: string,
   capabilities: JsonObject,
@@ -34,7 +34,7 @@ export function presented(
       throw cannotAsk(
         `the server ${server} asks ${JSON.stringify(method)} of a client that did not declare it`,
       );
-    return [key, { method, params: signed(method, params, server) }] as const;
+    return [key, { method, params: withServerName(method, params, server) }] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -47,21 +47,21 @@ function isDeclared(method: string, params: JsonObject, capabilities: JsonObject
   return params["mode"] === "url" ? "url" in declared : "form" in declared || !("url" in declared);
 }
 
-/** Whoever answers must know who asks. */
-function signed(method: string, params: JsonObject, server: string): JsonObject {
+/** The person who answers must know which server asks. */
+function withServerName(method: string, params: JsonObject, server: string): JsonObject {
   const { message, _meta, ...rest } = params;
   const meta = { ...(isObject(_meta) ? _meta : {}), "ostiary/server": server };
-  const told = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
+  const named = typeof message === "string" ? { message: `${server} asks: ${message}` } : {};
   const url = method === "elicitation/create" && params["mode"] === "url";
   return {
     ...rest,
-    ...told,
+    ...named,
     ...(url && params["elicitationId"] === undefined ? { elicitationId: randomUUID() } : {}),
     _meta: meta,
   };
 }
 
-/** The answers to these questions, nothing else of what came; null: one is missing. */
+/** The answers to these questions and nothing else; null: one is missing. */
 export function answersTo(questions: InputQuestions, given: unknown): InputAnswers | null {
   const answers = given as Readonly<Record<string, Json>> | undefined;
   const found: Record<string, JsonObject> = {};

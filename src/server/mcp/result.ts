@@ -9,15 +9,15 @@ import {
   type ContentBlock,
 } from "../../util/mcp-output.ts";
 
-/** In `_meta`: of a result, whose it is; of a call, which earlier one it comes back to. */
+/** In `_meta`: of a result, its execution; of a call, the earlier execution that it continues. */
 export const EXECUTION_KEY = "ostiary/executionId";
 
-/** In `_meta` of a result: what the tool noted, e.g. the files it touched. */
+/** In `_meta` of a result: the tool's metadata, e.g. the files it touched. */
 const METADATA_KEY = "ostiary/metadata";
 
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
-  /** Need not be an object; the older era wraps what is none. */
+  /** Need not be an object; the older era wraps other values. */
   readonly structuredContent?: Json;
   readonly isError?: true;
   readonly _meta: JsonObject;
@@ -30,13 +30,13 @@ export interface RpcError {
   readonly data?: Json;
 }
 
-/** The same words whether the name is unknown, invisible to this caller or another tenant's. */
+/** The same text for a name that is unknown, invisible to this caller or another tenant's. */
 export const unknownTool = (nameAsSent: string): RpcError => ({
   code: -32602,
   message: `Unknown tool: ${nameAsSent}`,
 });
 
-/** For what `engine.execute` throws: the store could not take the record. Goes out with HTTP 503. */
+/** For what `engine.execute` throws: the record could not be written. Sent with HTTP 503. */
 export function notRecorded(cause: unknown): RpcError {
   const code = -32603;
   if (!(cause instanceof AppError)) return { code, message: "not recorded, not run" };
@@ -44,14 +44,14 @@ export function notRecorded(cause: unknown): RpcError {
   return { code, message: `not recorded, not run: ${cause.message}` };
 }
 
-/** What a client is told of a failure inside the server: nothing but this. */
+/** All that a client learns of an internal failure. */
 export const INTERNAL: RpcError = { code: -32603, message: "Internal error" };
 
 /** True when the answer must be `unknownTool`: the caller may not learn that the name exists. */
 export const isUnknown = (outcome: Outcome): boolean =>
   !outcome.visible && outcome.error?.code === "NOT_FOUND";
 
-/** Always ours: whose server stands behind it is in the title. */
+/** Always our name; the upstream server is in the title. */
 export const serverInfo = (
   version: string,
   server: string | null = null,
@@ -61,19 +61,19 @@ export const serverInfo = (
   version,
 });
 
-/** What a server upstream calls its resources, as all servers together have it. A server's name has no plus. */
+/** The URI of an upstream resource on `/mcp`, where all servers are together. Server names contain no plus. */
 export const prefixed = (server: string, uri: string): string => `${server}+${uri}`;
 
-/** `route`: the server whose own face is looked at; null: all together, where its resources have other names. */
+/** `route`: the server of `/mcp/<server>`; null: `/mcp`, where resource URIs have a prefix. */
 export function toolResult(outcome: Outcome, route: string | null = null): ToolResult {
   const result = resultOf(outcome);
   const { server } = outcome.metadata;
   if (route !== null || typeof server !== "string") return result;
-  return { ...result, content: result.content.map((block) => inUnion(block, server)) };
+  return { ...result, content: result.content.map((block) => withPrefixedUris(block, server)) };
 }
 
-/** Whoever follows a link must find it. */
-function inUnion(block: ContentBlock, server: string): ContentBlock {
+/** A client must be able to read what a link names. */
+function withPrefixedUris(block: ContentBlock, server: string): ContentBlock {
   if (block.type === "resource_link") return { ...block, uri: prefixed(server, block.uri) };
   if (block.type !== "resource") return block;
   return { ...block, resource: { ...block.resource, uri: prefixed(server, block.resource.uri) } };
@@ -88,32 +88,34 @@ function resultOf(outcome: Outcome): ToolResult {
     meta[METADATA_KEY] = outcome.metadata;
     break;
   }
-  if (outcome.success) return shown(outcome.output, meta);
-  // Who got what they asked for finds the verdicts under the execution's id; a refusal shows them at once.
+  if (outcome.success) return resultFrom(outcome.output, meta);
+  // Verdicts are sent with failures only; those of a success are found under the execution's id.
   if (outcome.visible) meta["ostiary/gates"] = outcome.gates as unknown as Json; // plain data by type
-  const error = faultOfOutcome(outcome);
+  const error = exposedFault(outcome);
   meta["ostiary/error"] = { code: error.code, reason: error.reason };
-  // What a tool upstream says of its own failure is for the model, as it was said.
-  if (isToolError(outcome.output)) return { ...shown(outcome.output, meta), isError: true };
+  // The error of an upstream tool goes to the model unchanged.
+  if (isToolError(outcome.output)) return { ...resultFrom(outcome.output, meta), isError: true };
   const { executionId, status } = outcome;
   const structuredContent = { error: error as unknown as JsonObject, executionId, status };
   const text = faultText(error, executionId);
   const partial = partialOf(outcome);
   if (partial === null)
     return { content: [{ type: "text", text }], structuredContent, isError: true, _meta: meta };
-  const soFar = unpackResult(partial);
+  const partialResult = unpackResult(partial);
   return {
-    content: [{ type: "text", text: `${text}\n${SO_FAR}` }, ...soFar.content],
-    structuredContent: { ...structuredContent, result: soFar.structuredContent ?? partial },
+    content: [
+      { type: "text", text: `${text}\n${PARTIAL_RESULT_FOLLOWS}` },
+      ...partialResult.content,
+    ],
+    structuredContent: { ...structuredContent, result: partialResult.structuredContent ?? partial },
     isError: true,
     _meta: meta,
   };
 }
 
-/** The model reads the blocks one after the other. */
-const SO_FAR = "What the tool had so far follows.";
+const PARTIAL_RESULT_FOLLOWS = "What the tool had so far follows.";
 
-function shown(output: Json, meta: JsonObject): ToolResult {
+function resultFrom(output: Json, meta: JsonObject): ToolResult {
   const { content, structuredContent, rest } = unpackResult(output);
   const _meta = rest._meta ? { ...rest._meta, ...meta } : meta;
   return structuredContent === undefined
@@ -121,29 +123,29 @@ function shown(output: Json, meta: JsonObject): ToolResult {
     : { content, structuredContent, _meta };
 }
 
-/** Of the specification: the client did not declare what the server needs of it. It must reach the client as such. */
+/** MCP: the client lacks a capability that the server needs. Passed on unchanged. */
 const MISSING_CAPABILITY = -32021;
 
-/** The answer when it must be an error of the protocol; null: a result. `isTheClients`: it can be told what it lacks. */
+/** The protocol error to answer with; null: a result. `isTheClients`: the error may blame the client's capabilities. */
 export function rpcErrorOf(
   outcome: Outcome,
   nameAsSent: string,
   isTheClients = true,
 ): RpcError | null {
   if (isUnknown(outcome)) return unknownTool(nameAsSent);
-  const told = outcome.success || !isTheClients ? null : unpackError(outcome.output);
-  return told?.code === MISSING_CAPABILITY ? told : null;
+  const error = outcome.success || !isTheClients ? null : unpackError(outcome.output);
+  return error?.code === MISSING_CAPABILITY ? error : null;
 }
 
-/** HTTP of a JSON-RPC error that a call ended with. */
+/** HTTP status of a JSON-RPC error that a call ended with. */
 export const statusOf = ({ code }: RpcError): number => (code === MISSING_CAPABILITY ? 400 : 200);
 
-/** What a client is told when reading, prompting or completing failed: there are no results for that. */
+/** The error of a failed read, prompt or completion: MCP has no error results for them. */
 export function contentError(outcome: Outcome, absent: RpcError): RpcError {
   if (isUnknown(outcome)) return absent;
-  const told = unpackError(outcome.output);
-  if (told) return told;
-  const error = faultOfOutcome(outcome);
+  const upstreamError = unpackError(outcome.output);
+  if (upstreamError) return upstreamError;
+  const error = exposedFault(outcome);
   const { code, reason, message, remedy } = error;
   return {
     code: CODES[code].rpc,
@@ -157,7 +159,7 @@ export function contentError(outcome: Outcome, absent: RpcError): RpcError {
   };
 }
 
-function faultOfOutcome(outcome: Outcome): Fault {
+function exposedFault(outcome: Outcome): Fault {
   const fault: Fault = outcome.error ?? {
     code: "EXECUTION_FAILED",
     reason: "unexpected",
@@ -167,7 +169,7 @@ function faultOfOutcome(outcome: Outcome): Fault {
   return expose ? fault : { code: fault.code, reason: fault.reason, message: title };
 }
 
-/** The model reads only this: what happened, where, what to do. */
+/** The text for the model: what happened, where, what to do. */
 function faultText(fault: Fault, executionId: string): string {
   const lines = [`${fault.code} (${fault.reason}): ${fault.message}`];
   for (const { path, message, suggestion } of fault.errors ?? []) {

@@ -1,59 +1,60 @@
-// The SDK server behind every slow leg: handlers that ask the engine. Holds no caller; each request brings its own.
+// The SDK server of every session: handlers that call the engine. It holds no caller; each request brings its own.
 import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Caller, Entry, JsonObject, RateWindow } from "../../contract/call.ts";
 import { faultOf } from "../../contract/errors.ts";
 import type { RequestSpan } from "../../telemetry/tracing.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { TOOLS_OFF, type Doors } from "../doors.ts";
-import { callEngine } from "./calls.ts";
+import { callEngine } from "./engine-call.ts";
 import { installContent } from "./content.ts";
-import { notEnded, stateCodec } from "./held.ts";
-import { listable, page } from "./listing.ts";
-import type { Member } from "./notices.ts";
-import type { Parking } from "./ongoing.ts";
+import { pendingResult, stateCodec } from "./approval-wait.ts";
+import { listable, toolPage } from "./listing.ts";
+import type { SignalReceiver } from "./change-signals.ts";
+import type { ResumableCalls } from "./resumable-call.ts";
 import { Refusal } from "./refusal.ts";
 import { INTERNAL, rpcErrorOf, serverInfo, toolResult, type ToolResult } from "./result.ts";
 import type { Sdk } from "./sdk.ts";
 import { mcpSpan } from "./span.ts";
-import type { Names, Views } from "./views.ts";
+import type { ToolNames, Views } from "./views.ts";
 
-/** One request's own facts, fetched from the SDK's context when a handler runs. */
+/** Facts of one request, taken from the SDK's context when a handler runs. */
 export interface Exchange {
   readonly caller: Caller;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** Of the request, where it has one already. */
+  /** The request's span, where it has one already. */
   readonly span?: RequestSpan | undefined;
   readonly ip?: string | undefined;
-  /** This very request was put to the engine already, and waits for a person under this id. */
+  /** Id of the execution, where this request has run already and waits for an approval. */
   readonly held?: string | undefined;
-  /** Called when the record could not be written: the answer then carries HTTP 503. */
+  /** Called when the record could not be written: the response then has status 503. */
   notRecorded?(): void;
-  /** Told of the windows that a call counted in, for the answer's headers. */
+  /** Receives the rate windows of the call, for the response headers. */
   rated?(windows: readonly RateWindow[]): void;
-  /** Called when the client has cancelled: the SDK sends no answer, so the stream that waits for it must be ended. */
+  /** Called when the client has cancelled: the SDK sends no response, so its stream must be closed. */
   unanswered?(requestId: string | number): void;
 }
 
-export interface Face {
+/** `/mcp` or `/mcp/<server>`, or stdio: what the handlers of its sessions use. */
+export interface McpEndpoint {
   readonly doors: Doors;
   readonly sdk: Sdk;
   readonly entry: Entry;
   readonly cursorKey: Uint8Array;
-  /** The server whose own face this is; null: all that there is, under prefixed names. */
+  /** The server of `/mcp/<server>`; null: all servers, under prefixed names. */
   readonly server: string | null;
   readonly views: Views;
-  readonly names: Names;
-  readonly parking: Parking;
+  readonly names: ToolNames;
+  readonly resumableCalls: ResumableCalls;
   exchangeOf(ctx: ServerContext): Exchange;
 }
 
-/** What a client may use besides tools; decided when a server is built for it. */
+/** What a client may use besides tools; decided when its SDK server is built. */
 export interface Offer {
   readonly resources: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
-  /** Any server at all: only those have something to log. */
+  /** True where the caller sees an upstream server: only those send log messages. */
   readonly logging: boolean;
 }
 
@@ -66,12 +67,12 @@ export const NOTHING: Offer = {
 
 /** What is known of the client beyond a single request. */
 export interface Conversation {
-  /** As it declared them at its start; absent in the modern era, where every request says so. */
+  /** Declared at its start; absent in the modern era, where every request declares them. */
   capabilities(): JsonObject | undefined;
-  /** From which level on it wants log messages. */
+  /** Lowest level of log messages that it wants. */
   level: string | null;
-  /** How it hears of changes outside of requests; null: it does not. */
-  member: Member | null;
+  /** Receives change signals outside of requests; null: it gets none. */
+  signals: SignalReceiver | null;
 }
 
 const TTL_MS = 30_000;
@@ -85,17 +86,17 @@ const CACHED = [
   "server/discover",
 ] as const;
 
-/** What this caller may be offered on this route. Null: the route is nobody's, or not for this caller. */
+/** What this caller may be offered on this route. Null: there is no such server, or the caller may not see it. */
 export async function offerOf(
-  face: Pick<Face, "views" | "server">,
+  endpoint: Pick<McpEndpoint, "views" | "server">,
   caller: Caller,
 ): Promise<Offer | null> {
-  const { servers } = await face.views.of(caller);
+  const { servers } = await endpoint.views.of(caller);
   const own =
-    face.server === null
+    endpoint.server === null
       ? [...servers.values()]
-      : [servers.get(face.server)].filter((view) => view !== undefined);
-  if (face.server !== null && own.length === 0) return null;
+      : [servers.get(endpoint.server)].filter((view) => view !== undefined);
+  if (endpoint.server !== null && own.length === 0) return null;
   return {
     resources: own.some(({ resources }) => resources !== null),
     prompts: own.some(({ prompts }) => prompts !== null),
@@ -104,31 +105,31 @@ export async function offerOf(
   };
 }
 
-export interface Built {
+export interface BuiltServer {
   readonly server: Server;
-  readonly talk: Conversation;
+  readonly conversation: Conversation;
 }
 
-/** A fresh server; no I/O. */
-export function buildServer(face: Face, offer: Offer): Built {
-  const { Server } = face.sdk.server;
-  return install(new Server(...identity(face, offer)), face, offer);
+/** A new SDK server; no I/O. */
+export function buildServer(endpoint: McpEndpoint, offer: Offer): BuiltServer {
+  const { Server } = endpoint.sdk.server;
+  return install(new Server(...serverOptions(endpoint, offer)), endpoint, offer);
 }
 
 /**
- * For a call of a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only for
- * the server class that can name the schema.
+ * For a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only in McpServer,
+ * which knows the schema.
  */
-export function buildCheckedServer(face: Face, offer: Offer, tool: Tool): McpServer {
-  const { McpServer } = face.sdk.server;
-  const product = new McpServer(...identity(face, offer));
-  product.toolInputSchemaJson = () => tool.inputSchema;
-  install(product.server, face, offer);
-  return product;
+export function buildCheckedServer(endpoint: McpEndpoint, offer: Offer, tool: Tool): McpServer {
+  const { McpServer } = endpoint.sdk.server;
+  const checked = new McpServer(...serverOptions(endpoint, offer));
+  checked.toolInputSchemaJson = () => tool.inputSchema;
+  install(checked.server, endpoint, offer);
+  return checked;
 }
 
-function identity(face: Face, offer: Offer) {
-  const { server, doors } = face;
+function serverOptions(endpoint: McpEndpoint, offer: Offer) {
+  const { server, doors } = endpoint;
   return [
     serverInfo(doors.settings.version, server),
     {
@@ -144,53 +145,56 @@ function identity(face: Face, offer: Offer) {
         : {
             instructions: `Ostiary stands in front of the server "${server}": what is listed here is what this caller may use of it. Every call is judged and recorded.`,
           }),
-      requestState: { verify: stateCodec(face).verify },
+      requestState: { verify: stateCodec(endpoint).verify },
       cacheHints: Object.fromEntries(CACHED.map((method) => [method, CACHE])),
     },
   ] as const;
 }
 
-function install(server: Server, face: Face, offer: Offer): Built {
-  const talk: Conversation = {
+function install(server: Server, endpoint: McpEndpoint, offer: Offer): BuiltServer {
+  const conversation: Conversation = {
     capabilities: () => server.getClientCapabilities() as JsonObject | undefined,
     level: null,
-    member: null,
+    signals: null,
   };
   server.setRequestHandler("tools/list", (request, ctx) =>
-    traced(face, ctx, "tools/list", {}, (exchange) =>
-      listTools(face, exchange, request.params?.cursor),
+    traced(endpoint, ctx, "tools/list", {}, (exchange) =>
+      listTools(endpoint, exchange, request.params?.cursor),
     ),
   );
   server.setRequestHandler("tools/call", (request, ctx) =>
-    traced(face, ctx, "tools/call", { name: request.params.name }, (exchange) =>
-      callTool(face, ctx, talk, exchange, request.params),
+    traced(endpoint, ctx, "tools/call", { name: request.params.name }, (exchange) =>
+      callTool(endpoint, ctx, conversation, exchange, request.params),
     ),
   );
-  installContent(server, face, offer, talk, traced);
-  return { server, talk };
+  installContent(server, endpoint, offer, conversation, traced);
+  return { server, conversation };
 }
 
 async function callTool(
-  face: Face,
+  endpoint: McpEndpoint,
   ctx: ServerContext,
-  talk: Conversation,
+  conversation: Conversation,
   exchange: Exchange,
   { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
 ) {
-  const asked = { name: face.names.asked(face.server, name), arguments: args as JsonObject }; // parsed JSON
-  const outcome = await callEngine(face, ctx, talk, exchange, asked);
+  const asked = {
+    name: endpoint.names.engineName(endpoint.server, name),
+    arguments: args as JsonObject,
+  }; // parsed JSON
+  const outcome = await callEngine(endpoint, ctx, conversation, exchange, asked);
   if ("resultType" in outcome) return outcome;
-  // What ran after a person's yes ran without the client: nothing was wrong with what it declared.
+  // A call that ran after an approval ran without its client, whose capabilities cannot be the cause of an error.
   const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
   const error = rpcErrorOf(outcome, name, isTheClients);
   if (error) throw new Refusal(error);
   return outcome.endedAt === null
-    ? notEnded(face, outcome)
-    : mutable(toolResult(outcome, face.server));
+    ? pendingResult(endpoint, outcome)
+    : mutable(toolResult(outcome, endpoint.server));
 }
 
 async function listTools(
-  { doors, views, cursorKey, server }: Face,
+  { doors, views, cursorKey, server }: McpEndpoint,
   { caller }: Exchange,
   cursor: string | undefined,
 ) {
@@ -199,7 +203,7 @@ async function listTools(
     server === null
       ? listable(view.tools, await doors.listing(caller))
       : listable(view.servers.get(server)?.tools ?? []);
-  const result = page(caller, tools, cursor, cursorKey, server);
+  const result = toolPage(caller, tools, cursor, cursorKey, server);
   if (result === null) {
     throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   }
@@ -209,22 +213,23 @@ async function listTools(
 
 export type Traced = typeof traced;
 
-/** Over HTTP the door has opened the span; on stdin the message is all there is. */
+/** Over HTTP the listener has opened the span; on stdio it is opened here. */
 async function traced<T>(
-  face: Face,
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   method: string,
   params: { readonly name?: string },
   work: (exchange: Exchange) => Promise<T>,
 ): Promise<T> {
-  const exchange = face.exchangeOf(ctx);
-  if (face.entry !== "stdio") return guarded(face, exchange.span, () => work(exchange));
+  const exchange = endpoint.exchangeOf(ctx);
+  if (endpoint.entry !== "stdio")
+    return onlyOwnErrors(endpoint, exchange.span, () => work(exchange));
   const message = {
     id: ctx.mcpReq.id,
     method,
     params: { ...params, _meta: (ctx.mcpReq._meta ?? {}) as JsonObject },
   };
-  const span = mcpSpan(face.doors, message, {
+  const span = mcpSpan(endpoint.doors, message, {
     entry: "stdio",
     at: performance.now(),
     transport: "pipe",
@@ -233,26 +238,26 @@ async function traced<T>(
   });
   span.caller(exchange.caller);
   try {
-    return await guarded(face, span, () => work({ ...exchange, span }));
+    return await onlyOwnErrors(endpoint, span, () => work({ ...exchange, span }));
   } finally {
     span.end();
   }
 }
 
-/** The SDK would put the text of any exception on the wire: only errors made here may leave. */
-async function guarded<T>(
-  face: Face,
+/** The SDK would send the text of any exception: only errors made here may reach the client. */
+async function onlyOwnErrors<T>(
+  endpoint: McpEndpoint,
   span: RequestSpan | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { ProtocolError } = face.sdk.server;
+  const { ProtocolError } = endpoint.sdk.server;
   try {
     return await work();
   } catch (cause) {
     span?.failed(cause instanceof Refusal ? cause.rpc.code : INTERNAL.code);
     if (cause instanceof Refusal)
       throw new ProtocolError(cause.rpc.code, cause.rpc.message, cause.rpc.data);
-    face.doors.log.error({ err: cause }, "MCP request failed");
+    endpoint.doors.log.error({ err: cause }, "MCP request failed");
     const fault = faultOf(cause);
     const message =
       fault.code === "UNAVAILABLE" ? `${fault.reason}: ${fault.message}` : INTERNAL.message;

@@ -42,7 +42,7 @@ function open(id: string, of: Caller): Session {
   const session = {
     caller: of,
     route: null,
-    member: null,
+    receiver: null,
     server,
     transport: {},
     open: 0,
@@ -88,14 +88,14 @@ describe("legacy sessions", () => {
     open("a", caller("anna"));
     vi.advanceTimersByTime(10);
     open("b", caller("anna"));
-    expect(sessions.room(caller("anna"))).toBe(true);
+    expect(sessions.makeRoom(caller("anna"))).toBe(true);
     expect(ended).toEqual(["a"]);
   });
 
   it("are refused when all places of the caller are in use", () => {
     for (const id of ["a", "b"]) sessions.hold(open(id, caller("anna")));
-    expect(sessions.room(caller("anna"))).toBe(false);
-    expect(sessions.room(caller("berta"))).toBe(true);
+    expect(sessions.makeRoom(caller("anna"))).toBe(false);
+    expect(sessions.makeRoom(caller("berta"))).toBe(true);
     expect(ended).toEqual([]);
   });
 
@@ -104,7 +104,7 @@ describe("legacy sessions", () => {
       open(name, caller(name));
       vi.advanceTimersByTime(index + 1);
     }
-    expect(sessions.room(caller("dora"))).toBe(true);
+    expect(sessions.makeRoom(caller("dora"))).toBe(true);
     expect(ended).toEqual(["anna"]);
   });
 });

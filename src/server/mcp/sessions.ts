@@ -1,20 +1,20 @@
-// Legacy sessions: a transport that stays open for one caller. A session holds no authority, only the way back.
+// Legacy sessions: an SDK transport that stays open for one caller. A session gives no rights: every request is identified.
 import type {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Caller } from "../../contract/call.ts";
-import type { Member } from "./notices.ts";
+import type { SignalReceiver } from "./change-signals.ts";
 
 export interface Session {
   readonly caller: Caller;
-  /** The server whose own face it was opened at; null: the union. */
+  /** The server of `/mcp/<server>` where it was opened; null: `/mcp`. */
   readonly route: string | null;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
-  /** How it hears of changes. */
-  readonly member: Pick<Member, "leave"> | null;
-  /** Responses being written; a session with one is not idle. */
+  /** Receives change signals for it. */
+  readonly receiver: Pick<SignalReceiver, "unsubscribeAll"> | null;
+  /** Number of responses being written; with one or more the session is not idle. */
   open: number;
   idleSince: number;
 }
@@ -28,10 +28,10 @@ export interface SessionPowers {
 }
 
 export interface Sessions {
-  /** The session of this id, if it is this caller's on this route; a foreign one looks like none. */
+  /** The session with this id, if it belongs to this caller and route; otherwise null, as for an unknown id. */
   get(id: string, caller: Caller, route: string | null): Session | null;
-  /** Makes room for one more, at the cost of the one idle longest. False: every place is in use. */
-  room(caller: Caller): boolean;
+  /** Makes room for one more by ending the longest idle session. False: all are in use. */
+  makeRoom(caller: Caller): boolean;
   add(id: string, session: Session): void;
   remove(id: string): void;
   /** Marks a response of the session as being written; the returned function ends it. */
@@ -49,7 +49,7 @@ export function createSessions(p: SessionPowers): Sessions {
     const session = sessions.get(id);
     if (!session) return;
     sessions.delete(id);
-    session.member?.leave();
+    session.receiver?.unsubscribeAll();
     session.server.close().catch(p.onError);
   };
 
@@ -82,7 +82,7 @@ export function createSessions(p: SessionPowers): Sessions {
       const session = sessions.get(id);
       return session?.route === route && sameCaller(session.caller, caller) ? session : null;
     },
-    room(caller) {
+    makeRoom(caller) {
       const mine = (session: Session) => sameCaller(session.caller, caller);
       const count = [...sessions.values()].filter(mine).length;
       if (count >= p.perCaller && !evict(mine)) return false;
@@ -99,7 +99,7 @@ export function createSessions(p: SessionPowers): Sessions {
     },
     async close() {
       clearInterval(sweep);
-      for (const { member } of sessions.values()) member?.leave();
+      for (const { receiver } of sessions.values()) receiver?.unsubscribeAll();
       const closing = [...sessions.values()].map((session) => session.server.close());
       sessions.clear();
       await Promise.allSettled(closing);

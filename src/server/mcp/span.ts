@@ -1,5 +1,4 @@
-// The SERVER span of one MCP request. The parent is the context in the message, which says whose work it is; that of the
-// transport becomes a link.
+// The SERVER span of one MCP request. Its parent is the trace context in the message; that of the transport becomes a link.
 import type { IncomingMessage } from "node:http";
 import type { Caller, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import { ATTR, MCP_METHODS, OTHER } from "../../telemetry/names.ts";
@@ -11,14 +10,14 @@ import {
 } from "../../telemetry/tracing.ts";
 import { parentOf, type TraceContext } from "../../util/trace.ts";
 import type { Doors } from "../doors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { isUnknown, unknownTool } from "./result.ts";
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
 type Spans = Pick<Doors, "tracing" | "registry">;
 
-/** A message that is no single request (a notice, an answer, a batch) has none. */
+/** Notifications, responses and batches have no span. */
 export function httpMcpSpan(
   doors: Spans & Pick<Doors, "clients">,
   body: Json | undefined,
@@ -56,7 +55,7 @@ export interface McpSpanFacts {
   readonly entry: "mcp" | "stdio";
   readonly at: number;
   readonly transport: "tcp" | "pipe";
-  /** What the transport said. */
+  /** Trace context of the transport. */
   readonly outside: TraceContext;
   readonly requestId?: string | undefined;
   readonly attributes: Attributes;
@@ -65,10 +64,10 @@ export interface McpSpanFacts {
 
 export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFacts): RequestSpan {
   if (!doors.tracing.on || !isObject(body)) return NO_REQUEST_SPAN;
-  const { id, method: said, params } = body;
-  if (typeof said !== "string" || (typeof id !== "string" && typeof id !== "number"))
+  const { id, method: sent, params } = body;
+  if (typeof sent !== "string" || (typeof id !== "string" && typeof id !== "number"))
     return NO_REQUEST_SPAN;
-  const method = MCP_METHODS.has(said) ? said : OTHER;
+  const method = MCP_METHODS.has(sent) ? sent : OTHER;
   const target =
     method === "tools/call" && isObject(params) ? wireName(doors, params["name"]) : null;
   const inside = contextIn(params);
@@ -85,13 +84,13 @@ export function mcpSpan(doors: Spans, body: Json | undefined, facts: McpSpanFact
   });
 }
 
-/** How the call went; a tool that is unknown to the caller is an error of the protocol. */
-export function tellOutcome(span: RequestSpan, outcome: Outcome): void {
+/** A tool that is unknown to the caller is a protocol error. */
+export function recordOutcome(span: RequestSpan, outcome: Outcome): void {
   span.outcome(outcome);
   if (isUnknown(outcome)) span.failed(unknownTool("").code);
 }
 
-/** As models call it. Only names of tools: any other text is the client's. */
+/** The wire name of a registered tool; any other name is text of the client and stays out of the span. */
 function wireName({ registry }: Spans, name: Json | undefined): string | null {
   return typeof name === "string" ? (registry.get(name)?.wireName ?? null) : null;
 }

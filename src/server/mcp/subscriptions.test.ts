@@ -47,7 +47,7 @@ describe("subscriptions at servers", () => {
     const { asked, subscriptions } = recorder();
     await subscriptions.add("notes", "a:1", "anna");
     await subscriptions.add("other", "b:1", "anna");
-    await subscriptions.again("notes");
+    await subscriptions.renew("notes");
     expect(asked.filter((line) => line === "resources/subscribe notes a:1 anna")).toHaveLength(2);
     expect(asked).toHaveLength(3);
   });

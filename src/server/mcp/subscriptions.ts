@@ -1,18 +1,18 @@
-// Subscriptions at servers upstream, counted: the first watcher of a resource makes one, the last one ends it.
+// Subscriptions at upstream servers: the first watcher of a resource creates one, the last one ends it.
 import type { Doors } from "../doors.ts";
 
 export interface Subscriptions {
   add(server: string, uri: string, userId: string): Promise<void>;
   remove(server: string, uri: string): Promise<void>;
-  /** The server was lost and is there again: it does not know any more what is watched. */
-  again(server: string): Promise<void>;
+  /** Subscribes again after a server has reconnected. */
+  renew(server: string): Promise<void>;
 }
 
 interface Watched {
   readonly server: string;
   readonly uri: string;
   count: number;
-  /** On whose behalf: with credentials of their own, people have connections of their own. */
+  /** Users with credentials of their own have upstream connections of their own. */
   readonly users: Set<string>;
 }
 
@@ -47,7 +47,7 @@ export function createSubscriptions({ upstreams }: Pick<Doors, "upstreams">): Su
       watched.delete(key);
       for (const userId of known.users) await request(server, userId, "resources/unsubscribe", uri);
     },
-    async again(server) {
+    async renew(server) {
       for (const { server: of, uri, users } of [...watched.values()]) {
         if (of !== server) continue;
         for (const userId of users) await request(server, userId, "resources/subscribe", uri);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Route, Tool } from "../../contract/tool.ts";
-import { createNames, createViews, nameOf, viewOf } from "./views.ts";
+import { createToolNames, createViews, nameOnRoute, viewOf } from "./views.ts";
 
 const routed = (server: string, method: string, name: string): Tool => {
   const route: Route = { server, method, name, pin: "", operation: null };
@@ -23,8 +23,8 @@ describe("what a caller sees of servers", () => {
       resources: read,
       prompts: null,
     });
-    expect(nameOf(b, "notes")).toBe("b.x");
-    expect(nameOf(b, null)).toBe("notes_b_x");
+    expect(nameOnRoute(b, "notes")).toBe("b.x");
+    expect(nameOnRoute(b, null)).toBe("notes_b_x");
   });
 
   it("is worked out once for the same list", async () => {
@@ -42,11 +42,11 @@ describe("names on a route", () => {
     get: (name: string) =>
       registry.tools.find((tool) => tool.name === name || tool.wireName === name) ?? null,
   };
-  const names = createNames(registry);
+  const names = createToolNames(registry);
 
   it("of a server are the server's own, and lead to its canonical names", () => {
     expect(names.tool("notes", "b.x")).toBe(b);
-    expect(names.asked("notes", "b.x")).toBe("notes/b_x");
+    expect(names.engineName("notes", "b.x")).toBe("notes/b_x");
     expect(names.tool("other", "get_pet")).toBe(other);
   });
 
@@ -54,13 +54,13 @@ describe("names on a route", () => {
     "of a server do not include %j",
     (name) => {
       expect(names.tool("notes", name)).toBeNull();
-      expect(registry.get(names.asked("notes", name))).toBeNull();
+      expect(registry.get(names.engineName("notes", name))).toBeNull();
     },
   );
 
   it("of all together are wire names, as ever", () => {
     expect(names.tool(null, "notes_a")).toBe(a);
-    expect(names.asked(null, "notes_a")).toBe("notes_a");
+    expect(names.engineName(null, "notes_a")).toBe("notes_a");
   });
 
   it("follow the registry", () => {

@@ -1,5 +1,4 @@
-// What of the servers upstream a caller may see, and under which names a route knows it. Tables only: names are looked up,
-// never taken apart.
+// What a caller may see of the upstream servers, and under which names. Names are looked up in tables, never parsed.
 import type { Caller } from "../../contract/call.ts";
 import type { Registry } from "../../tools/registry.ts";
 import type { Tool } from "../../contract/tool.ts";
@@ -8,16 +7,16 @@ import type { Doors } from "../doors.ts";
 /** What one server offers to one caller. */
 export interface ServerView {
   readonly name: string;
-  /** Its tools, bytewise by its own names. */
+  /** Its tools, in byte order of its own names. */
   readonly tools: readonly Tool[];
-  /** The capability that stands for reading resources, and the like; null: the caller may not see it. */
+  /** The registry entry that stands for reading resources; null: the caller may not see it. Likewise below. */
   readonly resources: Tool | null;
   readonly prompts: Tool | null;
   readonly completions: Tool | null;
 }
 
 export interface View {
-  /** All tools that can be listed, bytewise by wire name. */
+  /** All tools that can be listed, in byte order of their wire names. */
   readonly tools: readonly Tool[];
   readonly servers: ReadonlyMap<string, ServerView>;
 }
@@ -26,7 +25,7 @@ export interface Views {
   of(caller: Caller): Promise<View>;
 }
 
-/** Equal lists of visible tools give the same view, as long as the engine hands out the same list. */
+/** Views are cached by the identity of the engine's list of visible tools. */
 export function createViews(engine: Pick<Doors["engine"], "discover">): Views {
   const known = new WeakMap<readonly Tool[], View>();
   return {
@@ -57,7 +56,7 @@ export function viewOf(visible: readonly Tool[]): View {
           name,
           tools: tools
             .filter(isListed)
-            .sort((a, b) => (nameOf(a, name) < nameOf(b, name) ? -1 : 1)),
+            .sort((a, b) => (nameOnRoute(a, name) < nameOnRoute(b, name) ? -1 : 1)),
           resources: kind(tools, "resources/read"),
           prompts: kind(tools, "prompts/get"),
           completions: kind(tools, "completion/complete"),
@@ -67,29 +66,29 @@ export function viewOf(visible: readonly Tool[]): View {
   };
 }
 
-/** What stands for another method is called by that method. */
+/** Entries that stand for another MCP method are not listed as tools. */
 const isListed = ({ route }: Tool): boolean =>
   route === null || route.method === "tools/call" || route.method === "http";
 
-/** As a route calls it: the union of all by its wire name, a server's own by the server's. */
-export const nameOf = (tool: Tool, server: string | null): string =>
+/** `/mcp` uses wire names, `/mcp/<server>` the server's own names. */
+export const nameOnRoute = (tool: Tool, server: string | null): string =>
   server === null || tool.route === null ? tool.wireName : tool.route.name;
 
-/** The face of one server: its tools under their own names. */
-export function serverIn(path: string): string | null {
+/** The server in `/mcp/<server>`; null: any other path. */
+export function serverOfPath(path: string): string | null {
   return /^\/mcp\/([a-z][a-z0-9_-]{0,31})$/.exec(path)?.[1] ?? null;
 }
 
-export const isMcp = (path: string): boolean => path === "/mcp" || serverIn(path) !== null;
+export const isMcpPath = (path: string): boolean => path === "/mcp" || serverOfPath(path) !== null;
 
-export interface Names {
-  /** The tool that a route knows by this name, whoever asks. */
+export interface ToolNames {
+  /** The tool with this name on this route, for any caller. */
   tool(server: string | null, name: string): Tool | null;
-  /** What the engine is told: a name that a server's own route does not know is nobody's. */
-  asked(server: string | null, name: string): string;
+  /** The name for the engine. For a name that the server does not have, it is one that no tool can have. */
+  engineName(server: string | null, name: string): string;
 }
 
-export function createNames(registry: Pick<Registry, "all" | "get" | "revision">): Names {
+export function createToolNames(registry: Pick<Registry, "all" | "get" | "revision">): ToolNames {
   let revision = -1;
   let table = new Map<string, Map<string, Tool>>();
   const tableOf = (server: string): ReadonlyMap<string, Tool> | undefined => {
@@ -108,7 +107,7 @@ export function createNames(registry: Pick<Registry, "all" | "get" | "revision">
     server === null ? registry.get(name) : (tableOf(server)?.get(name) ?? null);
   return {
     tool,
-    asked: (server, name) =>
+    engineName: (server, name) =>
       server === null ? name : (tool(server, name)?.name ?? `${server}//${name}`.slice(0, 200)),
   };
 }

@@ -14,7 +14,7 @@ import {
   admit,
   assertOwnPage,
   ipOf,
-  known,
+  identifyCaller,
   readForm,
   refuse,
   requestIdOf,
@@ -64,7 +64,11 @@ async function signInWithKey(c: Context<WebEnv>, doors: Doors): Promise<Response
   if (key === "")
     throw new AppError("UNAUTHORIZED", "no_credentials", "Enter the key to sign in with");
   assertOwnPage(doors, c);
-  const caller = await known(doors, { authorization: `Bearer ${key}`, cookie: undefined }, ipOf(c));
+  const caller = await identifyCaller(
+    doors,
+    { authorization: `Bearer ${key}`, cookie: undefined },
+    ipOf(c),
+  );
   const { token } = await doors.identity.createLoginToken(caller);
   return signIn(c, doors, token, next);
 }

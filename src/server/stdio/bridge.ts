@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { type Answer, exchange, type Target } from "./bridge-http.ts";
 import { readLines } from "./lines.ts";
-import { isObject } from "../mcp/body.ts";
+import { isObject } from "../mcp/json-rpc.ts";
 
 /** Where a server answers MCP, e.g. `http://127.0.0.1:3100/mcp`, or a socket of this machine. */
 export interface Place {

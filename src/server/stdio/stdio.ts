@@ -6,20 +6,20 @@ import type { Caller } from "../../contract/call.ts";
 import { JsonFault, parseStrict } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { readLines } from "./lines.ts";
-import { ANSWER_MS } from "../mcp/calls.ts";
-import { told } from "../mcp/legacy.ts";
-import { openNotices, type Notice } from "../mcp/notices.ts";
-import { createParking } from "../mcp/ongoing.ts";
+import { ANSWER_MS } from "../mcp/engine-call.ts";
+import { sendSignal } from "../mcp/legacy-sessions.ts";
+import { openChangeSignals, type ChangeSignal } from "../mcp/change-signals.ts";
+import { createResumableCalls } from "../mcp/resumable-call.ts";
 import { loadSdk } from "../mcp/sdk.ts";
-import { buildServer, NOTHING, offerOf, type Face } from "../mcp/server.ts";
-import { createNames, createViews } from "../mcp/views.ts";
+import { buildServer, NOTHING, offerOf, type McpEndpoint } from "../mcp/server.ts";
+import { createToolNames, createViews } from "../mcp/views.ts";
 
 export interface StdioStreams {
   readonly input: Readable;
   readonly output: Writable;
 }
 
-/** Answers already under way when stdin ends are given this long before they are cancelled. */
+/** Time for requests that are under way when stdin ends, before they are cancelled. */
 const LAST_ANSWERS_MS = 1_000;
 
 /** Serves until stdin ends or the client goes away. The first message decides the era. */
@@ -35,19 +35,19 @@ export async function serveStdioDoor(
   const onerror = (cause: unknown): void =>
     doors.log.debug({ err: cause }, "stdio message refused");
   const views = createViews(doors.engine);
-  const parking = createParking({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
-  const face: Face = {
+  const resumableCalls = createResumableCalls({ perCaller: 64, total: 64, waitMs: ANSWER_MS });
+  const endpoint: McpEndpoint = {
     doors,
     sdk,
     entry: "stdio",
     cursorKey: randomBytes(32),
     server: null,
     views,
-    names: createNames(doors.registry),
-    parking,
+    names: createToolNames(doors.registry),
+    resumableCalls,
     exchangeOf: () => ({ caller }),
   };
-  const notices = openNotices(doors, views);
+  const signals = openChangeSignals(doors, views);
   const transport = new LineTransport(
     streams,
     doors.settings.maxBodyBytes,
@@ -55,21 +55,26 @@ export async function serveStdioDoor(
   );
   const handle = serveStdio(
     async () => {
-      const { server, talk } = buildServer(
-        face,
-        (await offerOf(face, caller).catch(() => null)) ?? NOTHING,
+      const { server, conversation } = buildServer(
+        endpoint,
+        (await offerOf(endpoint, caller).catch(() => null)) ?? NOTHING,
       );
-      const tell = (notice: Notice): void => void told(server, notice).catch(onerror);
-      talk.member = notices.join({ caller, server: null, tell, end: () => transport.stop() });
-      server.onclose = () => talk.member?.leave();
+      const send = (signal: ChangeSignal): void => void sendSignal(server, signal).catch(onerror);
+      conversation.signals = signals.join({
+        caller,
+        server: null,
+        send,
+        end: () => transport.stop(),
+      });
+      server.onclose = () => conversation.signals?.unsubscribeAll();
       return server;
     },
     { legacy: "serve", transport, onerror },
   );
   await transport.ended;
-  parking.close();
+  resumableCalls.close();
   await handle.close();
-  notices.close();
+  signals.close();
 }
 
 /** One JSON message per line, parsed as strictly as a body over HTTP. */
@@ -118,7 +123,7 @@ class LineTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Answers what is no message itself, since the SDK would drop it in silence. */
+  /** Answers invalid messages itself: the SDK would drop them silently. */
   #parse(line: Buffer): JSONRPCMessage | null {
     let error = { code: -32600, message: "expected one JSON-RPC message per line" };
     try {
@@ -136,7 +141,7 @@ class LineTransport implements Transport {
     return null;
   }
 
-  /** Whoever it is for stands no more: nothing is read, and nothing but what is under way is answered. */
+  /** The caller has lost access: nothing more is read; requests under way are still answered. */
   stop(): void {
     this.#streams.input.destroy();
     this.#end();

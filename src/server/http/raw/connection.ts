@@ -1,73 +1,73 @@
-// One connection in the lane: a plain request is answered on the bare socket, one after the other. With the first that is
-// not plain the connection goes to node:http, with every byte that has not been answered, and does not come back.
+// One connection of the raw HTTP reader: plain requests are answered on the socket, one after the other. With the first request
+// that is not plain the connection goes to node:http, with every byte that has not been answered, and stays there.
 import type { Socket } from "node:net";
-import { plainRequest, type PlainRequest } from "./request.ts";
+import { parsePlainRequest, type PlainRequest } from "./request.ts";
 
-export interface LanePowers {
+export interface RawReaderPowers {
   /** Null: node:http has to answer it. Never runs a call that node:http would run again. */
   serve(
     request: PlainRequest,
     socket: Socket,
     whenGone: (cancel: () => void) => void,
-  ): Promise<LaneReply | null>;
-  counted(end: "answered" | "handed_over"): void;
+  ): Promise<RawReply | null>;
+  count(end: "answered" | "handed_over"): void;
 }
 
-export interface LaneReply {
+export interface RawReply {
   readonly status: number;
-  /** Name and value in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly text: string;
   readonly encoding: "latin1" | "utf8";
 }
 
-export interface LaneLimits {
+export interface RawReaderLimits {
   /** From connecting to the first byte. */
   readonly firstMs: number;
-  /** Between an answer and the next request. */
+  /** Between a response and the next request. */
   readonly idleMs: number;
 }
 
-/** What the connections of a lane have in common. */
-export interface Crossing extends LanePowers, LaneLimits {
+/** What all connections of one reader share. */
+export interface RawReaderContext extends RawReaderPowers, RawReaderLimits {
   readonly open: Set<Connection>;
-  /** No request is taken after the ones under way. */
+  /** True: responses under way are the last ones. */
   readonly isStopping: boolean;
-  wire(reply: LaneReply, isLast: boolean): string;
+  serialize(reply: RawReply, isLast: boolean): string;
   toHttp(socket: Socket): void;
 }
 
-const MAX_KEPT_BYTES = 65_536;
+const MAX_QUEUED_BYTES = 65_536;
 const TOO_LATE = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 const NOTHING = Buffer.alloc(0);
 
-/** `sending`: the client has not taken the answer yet. `over`: nothing more is read or answered. */
+/** `sending`: the client has not read the response yet. `over`: nothing more is read or answered. */
 type State = "new" | "calling" | "sending" | "idle" | "over";
 
 export class Connection {
   readonly #socket: Socket;
-  readonly #lane: Crossing;
+  readonly #context: RawReaderContext;
   #state: State = "new";
-  /** The request under way. */
-  #asked: Buffer = NOTHING;
-  /** What came behind it. */
-  #kept: Buffer = NOTHING;
+  /** Bytes of the request under way. */
+  #current: Buffer = NOTHING;
+  /** Bytes that came after it. */
+  #queued: Buffer = NOTHING;
   #cancel: (() => void) | null = null;
 
-  constructor(socket: Socket, lane: Crossing) {
+  constructor(socket: Socket, context: RawReaderContext) {
     this.#socket = socket;
-    this.#lane = lane;
-    lane.open.add(this);
+    this.#context = context;
+    context.open.add(this);
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onEnd);
     socket.on("timeout", this.#onTimeout);
     socket.on("error", ignore);
     socket.on("close", this.#onClose);
-    socket.setTimeout(lane.firstMs);
+    socket.setTimeout(context.firstMs);
   }
 
-  /** One that has said nothing yet may be about to: it is not idle for node:http either. */
+  /** A new connection is not idle, for node:http either: its first request may be on the way. */
   closeIdle(): void {
     if (this.#state === "idle") this.close();
   }
@@ -79,36 +79,36 @@ export class Connection {
   readonly #onData = (bytes: Buffer): void => {
     if (this.#state === "new" || this.#state === "idle") return this.#begin(bytes);
     if (this.#state === "over") return;
-    this.#kept = this.#kept.length === 0 ? bytes : Buffer.concat([this.#kept, bytes]);
-    if (this.#kept.length > MAX_KEPT_BYTES) this.#socket.pause();
+    this.#queued = this.#queued.length === 0 ? bytes : Buffer.concat([this.#queued, bytes]);
+    if (this.#queued.length > MAX_QUEUED_BYTES) this.#socket.pause();
   };
 
   #begin(bytes: Buffer): void {
-    this.#asked = bytes;
-    const request = plainRequest(bytes);
+    this.#current = bytes;
+    const request = parsePlainRequest(bytes);
     if (request === null) return this.#handOver();
-    // Set once: each byte that comes or goes begins it anew.
-    if (this.#state === "new") this.#socket.setTimeout(this.#lane.idleMs);
+    // Set once: the socket restarts the timeout with every byte.
+    if (this.#state === "new") this.#socket.setTimeout(this.#context.idleMs);
     this.#state = "calling";
-    this.#lane.serve(request, this.#socket, this.#whenGone).then(this.#onServed, this.#onFailed);
+    this.#context.serve(request, this.#socket, this.#whenGone).then(this.#onServed, this.#onFailed);
   }
 
-  /** A client that closes the connection before the answer cancels the call. */
+  /** A client that closes the connection before the response cancels the call. */
   readonly #whenGone = (cancel: () => void): void => {
     if (this.#socket.destroyed) cancel();
     else this.#cancel = cancel;
   };
 
-  readonly #onServed = (reply: LaneReply | null): void => {
+  readonly #onServed = (reply: RawReply | null): void => {
     this.#cancel = null;
     if (this.#state === "over") return;
     if (reply === null) return this.#handOver();
-    this.#lane.counted("answered");
-    const isLast = this.#lane.isStopping;
-    const isTaken = this.#socket.write(this.#lane.wire(reply, isLast), reply.encoding);
-    this.#asked = NOTHING;
+    this.#context.count("answered");
+    const isLast = this.#context.isStopping;
+    const isTaken = this.#socket.write(this.#context.serialize(reply, isLast), reply.encoding);
+    this.#current = NOTHING;
     if (isLast) return this.#end();
-    // A client that does not read is not read either.
+    // Nothing more is read from a client that does not read its response.
     this.#state = isTaken ? "idle" : "sending";
     if (isTaken) this.#next();
   };
@@ -122,14 +122,14 @@ export class Connection {
   };
 
   #next(): void {
-    const kept = this.#kept;
-    if (kept.length === 0) return;
-    this.#kept = NOTHING;
+    const queued = this.#queued;
+    if (queued.length === 0) return;
+    this.#queued = NOTHING;
     if (this.#socket.isPaused()) this.#socket.resume();
-    this.#begin(kept);
+    this.#begin(queued);
   }
 
-  /** As node:http has it: whoever closes their side does not want the answer. */
+  /** As in node:http: a client that closes its side does not want the response. */
   readonly #onEnd = (): void => this.#end();
 
   #end(): void {
@@ -138,7 +138,7 @@ export class Connection {
   }
 
   readonly #onTimeout = (): void => {
-    // How long an answer takes is another matter.
+    // How long a response takes is not limited here.
     if (this.#state === "calling") return;
     if (this.#state !== "new") return this.close();
     this.#socket.write(TOO_LATE);
@@ -147,15 +147,15 @@ export class Connection {
 
   readonly #onClose = (): void => {
     this.#state = "over";
-    this.#lane.open.delete(this);
+    this.#context.open.delete(this);
     this.#cancel?.();
   };
 
   #handOver(): void {
     const socket = this.#socket;
     this.#state = "over";
-    this.#lane.open.delete(this);
-    this.#lane.counted("handed_over");
+    this.#context.open.delete(this);
+    this.#context.count("handed_over");
     socket.off("data", this.#onData);
     socket.off("drain", this.#onDrain);
     socket.off("end", this.#onEnd);
@@ -163,15 +163,15 @@ export class Connection {
     socket.off("error", ignore);
     socket.off("close", this.#onClose);
     socket.setTimeout(0);
-    // Given back while nobody listens, the bytes come out again, before any others, when the socket flows.
+    // Without a listener the bytes are buffered, and read again before any others once the socket resumes.
     socket.pause();
     socket.unshift(
-      this.#kept.length === 0 ? this.#asked : Buffer.concat([this.#asked, this.#kept]),
+      this.#queued.length === 0 ? this.#current : Buffer.concat([this.#current, this.#queued]),
     );
-    this.#lane.toHttp(socket);
+    this.#context.toHttp(socket);
     socket.resume();
   }
 }
 
-/** A socket with an error is closed, which is heard. */
+/** An error is followed by `close`, which is handled. */
 const ignore = (): void => undefined;

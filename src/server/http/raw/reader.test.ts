@@ -1,20 +1,20 @@
-// The lane before a real node:http server: who answers what, and that no byte is lost or answered twice on the way.
+// The raw reader in front of a real node:http server: who answers what, and that no byte is lost or answered twice on the way.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Wire } from "../../../../test/fixtures/wire.ts";
-import { openLane, type Lane } from "./reader.ts";
-import type { LaneReply } from "./connection.ts";
+import { openRawReader, type RawReader } from "./reader.ts";
+import type { RawReply } from "./connection.ts";
 
 const HEADERS_MS = 300;
 const KEEP_MS = 400;
 
 let server: Server;
-let lane: Lane;
+let rawReader: RawReader;
 let url: string;
 let wires: Wire[];
 let counts: Record<string, number>;
-/** The bodies that were asked for in the lane, and who went away. */
+/** The bodies that were asked for in the raw reader, and who went away. */
 let served: string[];
 let gone: string[];
 /** Ends the calls that wait. */
@@ -25,7 +25,7 @@ async function serve(
   body: string,
   socket: Socket,
   whenGone: (cancel: () => void) => void,
-): Promise<LaneReply | null> {
+): Promise<RawReply | null> {
   served.push(body);
   if (body === "late") socket.destroy();
   if (body.startsWith("slow") || body === "late") {
@@ -34,10 +34,10 @@ async function serve(
   }
   if (body.includes("leave")) return null;
   if (body === "fail") throw new Error("by accident");
-  const text = body === "large" ? "x".repeat(8_000_000) : `lane ${body}`;
+  const text = body === "large" ? "x".repeat(8_000_000) : `raw ${body}`;
   return {
     status: 200,
-    headers: ["X-By", "lane", "Content-Length", String(text.length)],
+    headers: ["X-By", "raw", "Content-Length", String(text.length)],
     text,
     encoding: "latin1",
   };
@@ -69,9 +69,9 @@ beforeEach(async () => {
     },
     overHttp,
   );
-  lane = openLane(server, {
+  rawReader = openRawReader(server, {
     serve: ({ body }, socket, whenGone) => serve(body.toString("latin1"), socket, whenGone),
-    counted: (end) => void (counts[end] = (counts[end] ?? 0) + 1),
+    count: (end) => void (counts[end] = (counts[end] ?? 0) + 1),
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -79,7 +79,7 @@ beforeEach(async () => {
 afterEach(() => {
   for (const wire of wires) wire.close();
   server.closeAllConnections();
-  lane.closeAll();
+  rawReader.closeAll();
   server.close();
 });
 
@@ -104,10 +104,10 @@ describe("plain requests", () => {
     const wire = await dial();
     for (const body of ["one", "two", "three"]) {
       const { status, headers, lines, body: said } = await wire.send(asked(body)).answer();
-      expect([status, said]).toEqual([200, `lane ${body}`]);
+      expect([status, said]).toEqual([200, `raw ${body}`]);
       expect(lines[0]).toBe("HTTP/1.1 200 OK");
       expect(headers).toMatchObject({
-        "x-by": "lane",
+        "x-by": "raw",
         connection: "keep-alive",
         "keep-alive": "timeout=0",
       });
@@ -123,7 +123,7 @@ describe("plain requests", () => {
     await wire.sendPieces("POST /mcp HT", "TP/1.1\r\nHost: x\r\nContent-Len", "gth: 3\r\n\r\ntwo");
     expect(served).toEqual(["slow 1"]);
     release();
-    expect([await bodyOf(wire), await bodyOf(wire)]).toEqual(["lane slow 1", "lane two"]);
+    expect([await bodyOf(wire), await bodyOf(wire)]).toEqual(["raw slow 1", "raw two"]);
     expect(counts).toEqual({ answered: 2 });
   });
 
@@ -158,7 +158,7 @@ describe("plain requests", () => {
   test("a failure that nobody foresaw closes the connection and nothing else", async () => {
     const [wire, other] = [await dial(), await dial()];
     expect(await wire.send(asked("fail")).rest()).toBe("");
-    expect(await bodyOf(other.send(asked("still here")))).toBe("lane still here");
+    expect(await bodyOf(other.send(asked("still here")))).toBe("raw still here");
   });
 });
 
@@ -187,7 +187,7 @@ describe("all others go to node:http, whole", () => {
       [asked("one").repeat(200)],
       Array.from({ length: 200 }, () => "http POST /mcp 1.1 one"),
     ],
-    "what the lane does not want": [[asked("leave")], ["http POST /mcp 1.1 leave"]],
+    "what the raw reader does not want": [[asked("leave")], ["http POST /mcp 1.1 leave"]],
     "a stream as answer": [["GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"], ["data: 1\n\ndata: 2\n\n"]],
     "no more than half a line": [
       ["P", "OST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"],
@@ -199,7 +199,7 @@ describe("all others go to node:http, whole", () => {
     for (const before of [0, 3]) {
       const wire = await dial();
       for (let round = 0; round < before; round++)
-        expect(await bodyOf(wire.send(asked("plain")))).toBe("lane plain");
+        expect(await bodyOf(wire.send(asked("plain")))).toBe("raw plain");
       if (pieces.length > 10) for (const piece of pieces) wire.send(piece);
       else await wire.sendPieces(...pieces);
       for (const answer of answers) expect(await bodyOf(wire)).toBe(answer);
@@ -281,8 +281,8 @@ describe("time", () => {
     wire.send(asked("slow"));
     await wait(KEEP_MS + 1_300);
     release();
-    expect(await bodyOf(wire)).toBe("lane slow");
-    expect(await bodyOf(wire.send(asked("next")))).toBe("lane next");
+    expect(await bodyOf(wire)).toBe("raw slow");
+    expect(await bodyOf(wire.send(asked("next")))).toBe("raw next");
   });
 
   test("a client that never takes its answer is closed", async () => {
@@ -338,7 +338,7 @@ describe("stopping", () => {
     await until(() => served.length === 2);
     while ((await connections()) < 3) await wait(5);
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    lane.stop();
+    rawReader.stop();
     expect(await idle.rest()).toBe("");
     release();
     const answer = await busy.answer();
@@ -355,7 +355,7 @@ describe("stopping", () => {
     busy.send(asked("slow"));
     await until(() => served.length === 1);
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    lane.closeAll();
+    rawReader.closeAll();
     await closed;
     await until(() => gone.length === 1);
   });

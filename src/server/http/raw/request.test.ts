@@ -1,9 +1,9 @@
-// What the lane reads, held against what node:http makes of the same bytes.
+// What the raw reader reads, held against what node:http makes of the same bytes.
 import { createServer, maxHeaderSize, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { plainRequest } from "./request.ts";
+import { parsePlainRequest } from "./request.ts";
 
 /** Request by request as node:http understood them; it answers none that it refuses. */
 let heard: string[] = [];
@@ -28,7 +28,7 @@ const reading = (line: string, headers: object, body: Buffer): string =>
   JSON.stringify([line, Object.entries(headers), body.toString("latin1")]);
 
 function ours(bytes: Buffer): string | null {
-  const request = plainRequest(bytes);
+  const request = parsePlainRequest(bytes);
   return request && reading(`POST HTTP/1.1 ${request.path}`, request.headers, request.body);
 }
 
@@ -74,7 +74,7 @@ describe("plain", () => {
     const fixed = PLAIN.length - BODY.length - 4 + "X: \r\n".length;
     const of = (size: number) =>
       bytesOf(PLAIN.replace(HOST, `${HOST}X: ${"x".repeat(size - fixed)}\r\n`));
-    expect(plainRequest(of(maxHeaderSize + 1))).toBeNull();
+    expect(parsePlainRequest(of(maxHeaderSize + 1))).toBeNull();
     const largest = of(maxHeaderSize);
     expect(await nodes(largest)).toEqual([ours(largest)]);
   });
@@ -192,7 +192,7 @@ describe("left to node:http", () => {
     ].map((line) => PLAIN.replace("POST /mcp HTTP/1.1", line)),
     `${LINE}\r\n${BODY}`,
   ])("%j", (text) => {
-    expect(plainRequest(bytesOf(text))).toBeNull();
+    expect(parsePlainRequest(bytesOf(text))).toBeNull();
   });
 });
 

@@ -1,5 +1,5 @@
-// Reads a plain request: whole, alone, and written in a way that no two programs understand differently. Anything else is
-// null, which refuses nothing: node:http reads it then, and says what is wrong with it.
+// Parses a plain request: complete, alone in its bytes, and written so that no two programs can read it differently. Null
+// refuses nothing: node:http then reads the request and reports what is wrong with it.
 import { maxHeaderSize, type IncomingHttpHeaders } from "node:http";
 
 export interface PlainRequest {
@@ -12,7 +12,7 @@ export interface PlainRequest {
 const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
 /** Less than HTTP allows: no tabs, no bytes beyond ASCII, only `POST`, and a path that needs no decoding. */
 const HEAD = /^POST (\/[\w/-]*) HTTP\/1\.1(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\x20-\x7e]*)+$/;
-/** They change how the request ends, what comes after it, or (the last one) how node:http gives them. */
+/** They change where the request ends, what follows it, or (set-cookie) how node:http presents them. */
 const UNUSUAL = new Set([
   "transfer-encoding",
   "content-encoding",
@@ -25,7 +25,7 @@ const UNUSUAL = new Set([
 ]);
 const SPACE = 32;
 
-export function plainRequest(bytes: Buffer): PlainRequest | null {
+export function parsePlainRequest(bytes: Buffer): PlainRequest | null {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end === -1 || end > maxHeaderSize) return null;
   const head = bytes.toString("latin1", 0, end);
@@ -33,7 +33,7 @@ export function plainRequest(bytes: Buffer): PlainRequest | null {
   const headers = path === undefined ? null : headersIn(head);
   if (path === undefined || headers === null) return null;
   const bodyAt = end + END_OF_HEAD.length;
-  // As a number is printed, and no other way: no zeros before it, no sign, no list.
+  // Canonical decimal only: no leading zeros, no sign, no list.
   if (headers["content-length"] !== String(bytes.length - bodyAt)) return null;
   if (headers.connection !== undefined && headers.connection.toLowerCase() !== "keep-alive")
     return null;
@@ -48,7 +48,7 @@ function headersIn(head: string): IncomingHttpHeaders | null {
     at = head.indexOf("\r\n", start);
     const colon = head.indexOf(":", start);
     const name = head.slice(start, colon).toLowerCase();
-    // What every object has from birth counts as repeated too, and is as rare.
+    // Names of Object.prototype look repeated too; such headers are rare, and node:http reads them.
     if (headers[name] !== undefined || UNUSUAL.has(name)) return null;
     headers[name] = trimmed(head, colon + 1, at === -1 ? head.length : at);
   }

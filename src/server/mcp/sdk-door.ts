@@ -1,36 +1,37 @@
-// Which leg answers: modern, a legacy session, or the stateless legacy one. The SDK's own classifier decides the era.
+// Chooses the SDK session that answers: modern, legacy with a session, or legacy without one (stateless). The SDK decides
+// which era a request belongs to.
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Doors } from "../doors.ts";
-import { cutOff } from "../http/lasting.ts";
+import { closeOnRevocation } from "../http/long-lived.ts";
 import { rateHeaders } from "../http/problem.ts";
-import { calledName, isObject } from "./body.ts";
-import { ANSWER_MS } from "./calls.ts";
+import { calledName, isObject } from "./json-rpc.ts";
+import { ANSWER_MS } from "./engine-call.ts";
 import { authOf, exchangeOf, newExchange } from "./exchange.ts";
 import type { McpDoor } from "./index.ts";
-import { openLegacyLeg } from "./legacy.ts";
+import { openLegacySessions } from "./legacy-sessions.ts";
 import { listenerBus } from "./listen.ts";
-import { openNotices } from "./notices.ts";
-import { createParking } from "./ongoing.ts";
+import { openChangeSignals } from "./change-signals.ts";
+import { createResumableCalls } from "./resumable-call.ts";
 import { declaresHeaders } from "./param-headers.ts";
 import { loadSdk } from "./sdk.ts";
-import { buildCheckedServer, buildServer, NOTHING, offerOf, type Face } from "./server.ts";
-import type { Names, Views } from "./views.ts";
+import { buildCheckedServer, buildServer, NOTHING, offerOf, type McpEndpoint } from "./server.ts";
+import type { ToolNames, Views } from "./views.ts";
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** Calls that wait for an answer of their client hold what their server upstream has given them. */
-const PARKED = { perCaller: 16, total: 512, waitMs: ANSWER_MS };
+/** Calls that wait for an answer of their client keep a connection of their upstream server in use. */
+const RESUMABLE = { perCaller: 16, total: 512, waitMs: ANSWER_MS };
 
-export async function openLegs(doors: Doors, names: Names, views: Views): Promise<McpDoor> {
+export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views): Promise<McpDoor> {
   const sdk = await loadSdk();
   const { settings, log } = doors;
   const onerror = (cause: unknown): void => log.debug({ err: cause }, "MCP request refused");
-  const parking = createParking(PARKED);
-  const union: Face = {
+  const resumableCalls = createResumableCalls(RESUMABLE);
+  const union: McpEndpoint = {
     doors,
     sdk,
     entry: "mcp",
@@ -38,17 +39,19 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
     server: null,
     views,
     names,
-    parking,
+    resumableCalls,
     exchangeOf: (ctx) => exchangeOf(ctx.http?.authInfo),
   };
-  const notices = openNotices(doors, views);
-  const legacy = openLegacyLeg(doors, sdk, notices, KEEP_ALIVE_MS, onerror);
+  const signals = openChangeSignals(doors, views);
+  const legacy = openLegacySessions(doors, sdk, signals, KEEP_ALIVE_MS, onerror);
 
-  const handlerOf = (face: Face, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
+  const handlerOf = (endpoint: McpEndpoint, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
     sdk.server.createMcpHandler(
       ({ authInfo }) => {
         const { checked, offer } = exchangeOf(authInfo);
-        return checked ? buildCheckedServer(face, offer, checked) : buildServer(face, offer).server;
+        return checked
+          ? buildCheckedServer(endpoint, offer, checked)
+          : buildServer(endpoint, offer).server;
       },
       {
         responseMode: "auto",
@@ -58,35 +61,38 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
         ...(bus ? { bus } : {}),
       },
     );
-  /** By route. Nobody listens at these: a bus knows no caller, so each listener has one of its own. */
-  const handlers = new Map<string, { readonly face: Face; readonly handler: McpHttpHandler }>();
+  /** By server. They have no event bus: a bus knows no caller, so each listening stream gets a handler of its own. */
+  const handlers = new Map<
+    string,
+    { readonly endpoint: McpEndpoint; readonly handler: McpHttpHandler }
+  >();
   const routeOf = (server: string | null) => {
     const key = server ?? "";
     let route = handlers.get(key);
     if (!route) {
-      const face = server === null ? union : { ...union, server };
-      handlers.set(key, (route = { face, handler: handlerOf(face) }));
+      const endpoint = server === null ? union : { ...union, server };
+      handlers.set(key, (route = { endpoint, handler: handlerOf(endpoint) }));
     }
     return route;
   };
   const listening = new Set<McpHttpHandler>();
 
   async function listen(
-    face: Face,
+    endpoint: McpEndpoint,
     request: Request,
     options: McpHandlerRequestOptions,
   ): Promise<Response> {
     const { caller } = exchangeOf(options.authInfo);
     const bus = listenerBus({
-      face,
+      endpoint,
       caller,
-      notices,
+      changes: signals,
       body: options.parsedBody as Json,
       onerror,
-      left: () => listening.delete(handler),
+      onEnd: () => listening.delete(handler),
       end: () => void handler.close().catch(onerror),
     });
-    const handler = handlerOf(face, bus);
+    const handler = handlerOf(endpoint, bus);
     const response = await handler.fetch(request, options);
     if (bus.state === "full")
       return Response.json({
@@ -114,15 +120,15 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
     request: Request,
     options: McpHandlerRequestOptions,
   ): Promise<Response> {
-    const { face, handler } = routeOf(server);
+    const { endpoint, handler } = routeOf(server);
     const exchange = exchangeOf(options.authInfo);
     const body = options.parsedBody as Json | undefined;
     if (await sdk.server.isLegacyRequest(request, body)) {
-      const response = await legacy.answer(face, exchange.offer, request, options);
+      const response = await legacy.answer(endpoint, exchange.offer, request, options);
       if (response) return response;
     } else {
-      if (isListen(body)) return listen(face, request, options);
-      exchange.checked = await headerChecked(face, exchange.caller, body);
+      if (isListen(body)) return listen(endpoint, request, options);
+      exchange.checked = await headerChecked(endpoint, exchange.caller, body);
     }
     const response = await handler.fetch(request, options);
     if (!exchange.unrecorded) return response;
@@ -138,11 +144,16 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
   return {
     async handle(req, res, caller, body, context, server) {
       const offer = await offerOf({ views, server }, caller).catch((cause: unknown) => {
-        if (server === null) return NOTHING; // what is asked for will say which engine is out
+        if (server === null) return NOTHING; // the request itself will report which engine is down
         throw cause;
       });
       if (offer === null) return false;
-      cutOff(doors, caller, res, body === undefined || isListen(body) ? "stream" : "answer");
+      closeOnRevocation(
+        doors,
+        caller,
+        res,
+        body === undefined || isListen(body) ? "stream" : "response",
+      );
       const exchange = newExchange(caller, offer, { ...context, ip: doors.clients.addressOf(req) });
       try {
         const authenticated = Object.assign(req, { auth: authOf(exchange) });
@@ -154,11 +165,11 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
       }
     },
     async close() {
-      parking.close();
+      resumableCalls.close();
       await legacy.close();
       const open = [...listening, ...[...handlers.values()].map(({ handler }) => handler)];
       await Promise.all(open.map((handler) => handler.close()));
-      notices.close();
+      signals.close();
     },
   };
 }
@@ -166,19 +177,19 @@ export async function openLegs(doors: Doors, names: Names, views: Views): Promis
 const isListen = (body: Json | undefined): boolean =>
   isObject(body) && body["method"] === "subscriptions/listen";
 
-/** The tool of this call when its arguments must be repeated in headers, and the caller may see it. */
+/** The tool of this call where its arguments must be repeated in headers and the caller may see it. */
 async function headerChecked(
-  { doors, names, server }: Face,
+  { doors, names, server }: McpEndpoint,
   caller: Caller,
   body: Json | undefined,
 ): Promise<Tool | null> {
   const name = calledName(body);
   const tool = name === null ? null : names.tool(server, name);
   if (!tool || !declaresHeaders(tool)) return null;
-  return doors.engine.find(caller, tool.name).catch(() => null); // an engine that is out refuses in `execute`
+  return doors.engine.find(caller, tool.name).catch(() => null); // if an engine is down, `execute` refuses the call
 }
 
-/** The response, but a stream of events is announced at once: the first of them may be long in coming. */
+/** Sends the headers of an event stream at once: its first event may take long. */
 const flushing = (res: ServerResponse) => ({
   writeHead(status: number, headers: Record<string, string> = {}): void {
     res.writeHead(status, headers);

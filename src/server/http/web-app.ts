@@ -9,24 +9,24 @@ import { createDocs } from "../pages/docs.ts";
 import type { Doors } from "../doors.ts";
 import type { WebHandler } from "./listener.ts";
 import { createLoginPages } from "../pages/login.ts";
-import { admit, methodNotAllowed, nothingHere, refuse, type WebEnv } from "./request.ts";
+import { admit, methodNotAllowed, notFoundAt, refuse, type WebEnv } from "./request.ts";
 import { createRest } from "../rest.ts";
 import { createTrpc } from "../trpc.ts";
 
-/** Nothing is called that way, and no database takes a NUL. Written out they never pass the parser of the request line. */
+/** No name contains one, and no database accepts NUL. Unescaped ones are refused by the HTTP parser. */
 const CONTROL = /\p{Cc}|%(?:[01][0-9a-f]|7f)/iu;
 
-export function createWeb(doors: Doors): WebHandler {
+export function createWebHandler(doors: Doors): WebHandler {
   const app = createWebApp(doors);
   const listener = getRequestListener(
     (request, env) => {
       const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
-      // The listener in front has named the request already.
+      // The listener has given the request its id already.
       return app.fetch(request, {
         requestId: String(outgoing.getHeader("Request-Id") ?? ""),
         ip: doors.clients.addressOf(incoming),
         socket: incoming.socket,
-        whenOver: (over: () => void) => void outgoing.once("close", over),
+        onClose: (callback: () => void) => void outgoing.once("close", callback),
       });
     },
     { overrideGlobalObjects: false },
@@ -55,11 +55,11 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/", createApprovalPages(doors));
   app.route("/", createLoginPages(doors));
   app.route("/", createDocs(doors));
-  // A credential first, also for what does not exist.
+  // A credential is needed even to learn that a path does not exist.
   app.all("*", async (c) => {
     await admit(doors, c);
     const allowed = methodsAt(app, c.req.path);
-    if (allowed.length === 0) return refuse(c, doors, nothingHere(c.req.path));
+    if (allowed.length === 0) return refuse(c, doors, notFoundAt(c.req.path));
     const response = refuse(c, doors, methodNotAllowed(c.req.method, allowed));
     response.headers.set("Allow", allowed.join(", "));
     return response;
@@ -67,7 +67,7 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   return app;
 }
 
-/** Methods of the pages at this path; the API's own are answered by the API. */
+/** Methods of the pages at this path; the API answers for its own paths. */
 function methodsAt(app: Hono<WebEnv>, path: string): string[] {
   const methods = app.routes
     .filter((route) => route.method !== "ALL" && matches(route.path, path))

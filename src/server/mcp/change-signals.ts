@@ -1,119 +1,121 @@
-// Who hears of what has changed: tools, for everybody who listens; what servers upstream tell of their own, for those who
-// may see it at that moment. One subscription upstream stands for all that watch the same resource.
+// Change signals to MCP clients: changed tools to all listeners; changes that upstream servers report, to listeners who may see
+// that server at the time. All watchers of one resource share one upstream subscription.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
-import { lasting, type Lasting } from "../http/lasting.ts";
-import { watchTools } from "./changes.ts";
+import { watchCaller, type CallerWatch } from "../http/long-lived.ts";
+import { watchTools } from "./watch-tools.ts";
 import { prefixed } from "./result.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 import type { ServerView, Views } from "./views.ts";
 
-export type Notice =
+export type ChangeSignal =
   | { readonly kind: "tools_list_changed" | "prompts_list_changed" | "resources_list_changed" }
   | { readonly kind: "resource_updated"; readonly uri: string };
 
-/** Somebody who listens. */
+/** A client that wants change signals. */
 interface Listener {
   readonly caller: Caller;
-  /** The server whose own face it looks at; null: the union. */
+  /** The server of its route `/mcp/<server>`; null: `/mcp`, all servers. */
   readonly server: string | null;
-  tell(notice: Notice): void;
-  /** Called when whoever listens stands no more. */
+  send(notice: ChangeSignal): void;
+  /** Called when the caller has lost access. */
   end(): void;
 }
 
-export interface Member {
-  /** By the name that its route gives the resource; the caller may see it. */
+export interface SignalReceiver {
+  /** `uri` as the listener's route names it. The caller must be allowed to see the resource. */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
-  leave(): void;
+  unsubscribeAll(): void;
 }
 
-export interface Notices {
-  /** Null: too many listen already. */
-  join(listener: Listener): Member | null;
+export interface ChangeSignals {
+  /** Null: there are too many listeners already. */
+  join(listener: Listener): SignalReceiver | null;
   close(): void;
 }
 
-interface Entry extends Member {
+interface Entry extends SignalReceiver {
   readonly listener: Listener;
-  readonly stands: Lasting;
+  readonly watch: CallerWatch;
   readonly uris: Map<string, { readonly server: string; readonly uri: string }>;
 }
 
-const [PER_CALLER, IN_TOTAL, URIS] = [64, 12_000, 256];
-const [DELAY_MS, AT_ONCE] = [50, 2_000];
-const CHANGED = "notifications/";
-const UPDATED = `${CHANGED}resources/updated`;
+const [MAX_PER_CALLER, MAX_LISTENERS, MAX_URIS] = [64, 12_000, 256];
+const [DELAY_MS, MAX_DELAYED] = [50, 2_000];
+const PREFIX = "notifications/";
+const UPDATED = `${PREFIX}resources/updated`;
 const CONNECTED = "ostiary/connected";
 const KINDS: Readonly<
   Record<
     string,
     {
-      readonly kind: Exclude<Notice["kind"], "resource_updated">;
+      readonly kind: Exclude<ChangeSignal["kind"], "resource_updated">;
       readonly sees: (view: ServerView) => boolean;
     }
   >
 > = {
-  [`${CHANGED}tools/list_changed`]: { kind: "tools_list_changed", sees: () => true },
-  [`${CHANGED}prompts/list_changed`]: {
+  [`${PREFIX}tools/list_changed`]: { kind: "tools_list_changed", sees: () => true },
+  [`${PREFIX}prompts/list_changed`]: {
     kind: "prompts_list_changed",
     sees: ({ prompts }) => prompts !== null,
   },
-  [`${CHANGED}resources/list_changed`]: {
+  [`${PREFIX}resources/list_changed`]: {
     kind: "resources_list_changed",
     sees: ({ resources }) => resources !== null,
   },
 };
 
-export function openNotices(doors: Doors, views: Views): Notices {
+export function openChangeSignals(doors: Doors, views: Views): ChangeSignals {
   const entries = new Set<Entry>();
   const subscriptions = createSubscriptions(doors);
 
-  const mayHear = async (
-    { listener, stands }: Entry,
+  const mayReceive = async (
+    { listener, watch }: Entry,
     server: string,
     sees: (view: ServerView) => boolean,
   ): Promise<boolean> => {
     if (listener.server !== null && listener.server !== server) return false;
-    const view = (await views.of(stands.caller())).servers.get(server);
+    const view = (await views.of(watch.caller())).servers.get(server);
     return view !== undefined && sees(view);
   };
-  const unheard = (cause: unknown): void => doors.log.debug({ err: cause }, "notice not delivered");
+  const logUndelivered = (cause: unknown): void =>
+    doors.log.debug({ err: cause }, "notice not delivered");
 
-  const heard = async (server: string, method: string, params: JsonObject): Promise<void> => {
-    if (method === CONNECTED) return subscriptions.again(server);
+  const deliver = async (server: string, method: string, params: JsonObject): Promise<void> => {
+    if (method === CONNECTED) return subscriptions.renew(server);
     const changed = KINDS[method];
     const { uri } = params;
     for (const entry of [...entries]) {
       if (changed) {
-        if (await mayHear(entry, server, changed.sees)) entry.listener.tell({ kind: changed.kind });
+        if (await mayReceive(entry, server, changed.sees))
+          entry.listener.send({ kind: changed.kind });
       } else if (method === UPDATED && typeof uri === "string") {
         const known = [...entry.uris].find(([, one]) => one.server === server && one.uri === uri);
-        if (known && (await mayHear(entry, server, ({ resources }) => resources !== null)))
-          entry.listener.tell({ kind: "resource_updated", uri: known[0] });
+        if (known && (await mayReceive(entry, server, ({ resources }) => resources !== null)))
+          entry.listener.send({ kind: "resource_updated", uri: known[0] });
       }
     }
   };
 
-  /** A server that repeats itself is heard once in a while; one that floods is not handed on to everybody. */
-  const soon = new Map<string, NodeJS.Timeout>();
-  const later = (server: string, method: string, params: JsonObject): void => {
+  /** Repeated notifications of a server are merged, and a flood of them is dropped. */
+  const delayed = new Map<string, NodeJS.Timeout>();
+  const deliverLater = (server: string, method: string, params: JsonObject): void => {
     if (!Object.hasOwn(KINDS, method) && method !== UPDATED && method !== CONNECTED) return;
     const key = JSON.stringify([server, method, params["uri"] ?? null]);
-    if (soon.has(key) || soon.size >= AT_ONCE) return;
-    const deliver = (): void => {
-      soon.delete(key);
-      heard(server, method, params).catch(unheard);
+    if (delayed.has(key) || delayed.size >= MAX_DELAYED) return;
+    const onDelay = (): void => {
+      delayed.delete(key);
+      deliver(server, method, params).catch(logUndelivered);
     };
-    soon.set(key, setTimeout(deliver, DELAY_MS).unref());
+    delayed.set(key, setTimeout(onDelay, DELAY_MS).unref());
   };
 
   const off = [
     watchTools(doors, () => {
-      for (const { listener } of entries) listener.tell({ kind: "tools_list_changed" });
+      for (const { listener } of entries) listener.send({ kind: "tools_list_changed" });
     }),
-    ...(doors.upstreams ? [doors.upstreams.onNotification(later)] : []),
+    ...(doors.upstreams ? [doors.upstreams.onNotification(deliverLater)] : []),
   ];
 
   return {
@@ -121,17 +123,17 @@ export function openNotices(doors: Doors, views: Views): Notices {
       const mine = [...entries].filter(({ listener: other }) =>
         isSame(other.caller, listener.caller),
       );
-      if (mine.length >= PER_CALLER || entries.size >= IN_TOTAL) return null;
+      if (mine.length >= MAX_PER_CALLER || entries.size >= MAX_LISTENERS) return null;
       const uris: Entry["uris"] = new Map();
       const { caller, server } = listener;
-      const stands = lasting(doors, caller);
+      const watch = watchCaller(doors, caller);
       const entry: Entry = {
         listener,
-        stands,
+        watch,
         uris,
         async subscribe(name) {
           const one = resourceIn(server, name);
-          if (uris.has(name) || uris.size >= URIS || !one) return;
+          if (uris.has(name) || uris.size >= MAX_URIS || !one) return;
           uris.set(name, one);
           try {
             await subscriptions.add(one.server, one.uri, caller.userId);
@@ -145,25 +147,25 @@ export function openNotices(doors: Doors, views: Views): Notices {
           uris.delete(name);
           if (one) await subscriptions.remove(one.server, one.uri);
         },
-        leave() {
+        unsubscribeAll() {
           entries.delete(entry);
-          stands.end();
+          watch.end();
           for (const { server: of, uri } of uris.values())
-            subscriptions.remove(of, uri).catch(unheard);
+            subscriptions.remove(of, uri).catch(logUndelivered);
           uris.clear();
         },
       };
       entries.add(entry);
-      stands.signal.addEventListener("abort", () => {
-        entry.leave();
+      watch.signal.addEventListener("abort", () => {
+        entry.unsubscribeAll();
         listener.end();
       });
       return entry;
     },
     close() {
       for (const stop of off) stop();
-      for (const timer of soon.values()) clearTimeout(timer);
-      for (const entry of [...entries]) entry.leave();
+      for (const timer of delayed.values()) clearTimeout(timer);
+      for (const entry of [...entries]) entry.unsubscribeAll();
     },
   };
 }
@@ -171,7 +173,7 @@ export function openNotices(doors: Doors, views: Views): Notices {
 const isSame = (a: Caller, b: Caller): boolean =>
   a.tenantId === b.tenantId && a.userId === b.userId;
 
-/** Whose it is and what the server calls it. */
+/** The server of a resource, and its URI there; null: the name has no server prefix. */
 function resourceIn(own: string | null, name: string): { server: string; uri: string } | null {
   if (own !== null) return { server: own, uri: name };
   const plus = name.indexOf("+");

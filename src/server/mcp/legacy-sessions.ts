@@ -1,23 +1,23 @@
-// The legacy leg with sessions (protocol.md §2.2). What has no session goes to the stateless leg.
+// Legacy requests with a session. Requests without one are answered stateless by the SDK.
 import { randomUUID } from "node:crypto";
 import type { McpHandlerRequestOptions, Server } from "@modelcontextprotocol/server";
 import type { Json } from "../../contract/call.ts";
 import { CODES } from "../../contract/errors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 import { exchangeOf, type HttpExchange } from "./exchange.ts";
 import type { Doors } from "../doors.ts";
-import type { Notice, Notices } from "./notices.ts";
+import type { ChangeSignal, ChangeSignals } from "./change-signals.ts";
 import type { Sdk } from "./sdk.ts";
-import { buildServer, type Face, type Offer } from "./server.ts";
+import { buildServer, type McpEndpoint, type Offer } from "./server.ts";
 import { createSessions } from "./sessions.ts";
 
 const SESSIONS_PER_CALLER = 32;
 const SESSIONS_IN_TOTAL = 10_000;
 
-export interface LegacyLeg {
+export interface LegacySessions {
   /** Null: the request belongs to no session and opens none. */
   answer(
-    face: Face,
+    endpoint: McpEndpoint,
     offer: Offer,
     request: Request,
     options: McpHandlerRequestOptions,
@@ -25,13 +25,13 @@ export interface LegacyLeg {
   close(): Promise<void>;
 }
 
-export function openLegacyLeg(
+export function openLegacySessions(
   doors: Doors,
   sdk: Sdk,
-  notices: Notices,
+  changes: ChangeSignals,
   keepAliveMs: number,
   onError: (cause: unknown) => void,
-): LegacyLeg {
+): LegacySessions {
   const sessions = createSessions({
     idleMs: doors.settings.mcpSessionTimeoutMs,
     perCaller: SESSIONS_PER_CALLER,
@@ -41,35 +41,35 @@ export function openLegacyLeg(
   });
 
   async function initialize(
-    face: Face,
+    endpoint: McpEndpoint,
     offer: Offer,
     request: Request,
     options: McpHandlerRequestOptions,
     exchange: HttpExchange,
   ): Promise<Response> {
     const { caller } = exchange;
-    if (!sessions.room(caller)) {
+    if (!sessions.makeRoom(caller)) {
       const { http, rpc } = CODES.TOO_MANY_REQUESTS;
       return rpcError(http, rpc, "Too many open sessions: end one first");
     }
-    const { server, talk } = buildServer(face, offer);
+    const { server, conversation } = buildServer(endpoint, offer);
     const transport = new sdk.server.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs,
       onsessioninitialized: (id) => {
-        const member = notices.join({
+        const receiver = changes.join({
           caller,
-          server: face.server,
-          tell: (notice) => void told(server, notice).catch(onError),
+          server: endpoint.server,
+          send: (signal) => void sendSignal(server, signal).catch(onError),
           end: () => sessions.remove(id),
         });
-        talk.member = member;
+        conversation.signals = receiver;
         const session = {
           caller,
-          route: face.server,
+          route: endpoint.server,
           transport,
           server,
-          member,
+          receiver,
           open: 0,
           idleSince: doors.now(),
         };
@@ -85,13 +85,13 @@ export function openLegacyLeg(
   }
 
   return {
-    async answer(face, offer, request, options) {
+    async answer(endpoint, offer, request, options) {
       const exchange = exchangeOf(options.authInfo);
       if (isInitialize(options.parsedBody as Json))
-        return initialize(face, offer, request, options, exchange);
+        return initialize(endpoint, offer, request, options, exchange);
       const id = request.headers.get("mcp-session-id");
       if (id === null) return null;
-      const session = sessions.get(id, exchange.caller, face.server);
+      const session = sessions.get(id, exchange.caller, endpoint.server);
       if (!session) return rpcError(404, -32001, "Session not found");
       exchange.release = sessions.hold(session);
       exchange.unanswered = (requestId) => session.transport.closeSSEStream(requestId);
@@ -101,9 +101,9 @@ export function openLegacyLeg(
   };
 }
 
-/** The SDK refuses notices of what was not declared when the session began. */
-export async function told(server: Server, notice: Notice): Promise<void> {
-  switch (notice.kind) {
+/** The SDK refuses signals of capabilities that were not declared when the session began. */
+export async function sendSignal(server: Server, signal: ChangeSignal): Promise<void> {
+  switch (signal.kind) {
     case "tools_list_changed":
       return server.sendToolListChanged();
     case "prompts_list_changed":
@@ -111,7 +111,7 @@ export async function told(server: Server, notice: Notice): Promise<void> {
     case "resources_list_changed":
       return server.sendResourceListChanged();
     case "resource_updated":
-      return server.sendResourceUpdated({ uri: notice.uri });
+      return server.sendResourceUpdated({ uri: signal.uri });
   }
 }
 

@@ -1,16 +1,16 @@
-// Answers that last: each ends with the rights of whoever it is for, and is told when those have changed.
+// Long-lived responses (streams, slow answers) end when the rights of their caller end.
 import type { ServerResponse } from "node:http";
 import type { Caller } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
 
-/** Fires once the caller stands no more; `caller` is always as they are now. */
-export interface Lasting {
+/** `signal` fires once the caller has lost access; `caller()` is the caller with their current rights. */
+export interface CallerWatch {
   readonly signal: AbortSignal;
   caller(): Caller;
   end(): void;
 }
 
-export function lasting(doors: Pick<Doors, "standing">, caller: Caller): Lasting {
+export function watchCaller(doors: Pick<Doors, "standing">, caller: Caller): CallerWatch {
   const gone = new AbortController();
   let now = caller;
   const end = doors.standing.watch(caller, (changed) => {
@@ -20,17 +20,17 @@ export function lasting(doors: Pick<Doors, "standing">, caller: Caller): Lasting
   return { signal: gone.signal, caller: () => now, end };
 }
 
-/** A plain answer is over sooner, and is never looked at. */
-const SOON_MS = 250;
-/** A call that was cancelled with its key still gets its answer out. */
-const LAST_WORDS_MS = 300;
+/** Most responses are over sooner, and are never watched. */
+const WATCH_AFTER_MS = 250;
+/** A call that is cancelled because its key was revoked still sends its result. */
+const LAST_RESPONSE_MS = 300;
 
-/** Cuts the answer off once its caller stands no more: a stream at once, an answer under way after its last words. */
-export function cutOff(
+/** Closes the response once its caller has lost access: a stream at once, any other after a short time to finish. */
+export function closeOnRevocation(
   doors: Pick<Doors, "standing">,
   caller: Caller,
   res: ServerResponse,
-  kind: "stream" | "answer",
+  kind: "stream" | "response",
 ): void {
   let unwatch: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -38,11 +38,11 @@ export function cutOff(
     unwatch = doors.standing.watch(caller, (now) => {
       if (now !== null) return;
       if (kind === "stream") res.destroy();
-      else timer = setTimeout(() => res.destroy(), LAST_WORDS_MS);
+      else timer = setTimeout(() => res.destroy(), LAST_RESPONSE_MS);
     });
   };
   if (kind === "stream") watch();
-  else timer = setTimeout(watch, SOON_MS).unref();
+  else timer = setTimeout(watch, WATCH_AFTER_MS).unref();
   res.once("close", () => {
     clearTimeout(timer);
     unwatch?.();

@@ -1,4 +1,4 @@
-// The lane in front of node:http, through a whole app. A plain call is answered by the lane; behind another request, on the same
+// The raw HTTP reader in front of node:http, through a whole app. A plain call is answered by the raw reader; behind another request, on the same
 // connection, the same bytes are node:http's. Nobody may see a difference, and nothing may run twice.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -122,7 +122,7 @@ const comparable = ({ lines, body }: WireAnswer): string =>
     .replaceAll(/"ms":[\d.]+/g, '"ms":0')
     .replaceAll(/;r=\d+;t=\d+/g, ";r;t");
 
-async function laneCounts(): Promise<{ answered: number; handed: number }> {
+async function rawCounts(): Promise<{ answered: number; handed: number }> {
   const text = await app.doors.metrics.text();
   const of = (end: string) =>
     Number(new RegExp(`ostiary_lane_total\\{end="${end}"\\} (\\d+)`).exec(text)?.[1]);
@@ -134,24 +134,24 @@ const recorded = async (key = app.adminKey): Promise<number> =>
 
 /** What happened meanwhile. */
 async function during<T>(work: () => Promise<T>, key = app.adminKey) {
-  const [lane, paths, runs] = [await laneCounts(), await pathCounts(app), await recorded(key)];
+  const [raw, paths, runs] = [await rawCounts(), await pathCounts(app), await recorded(key)];
   const result = await work();
-  const [laneNow, pathsNow, runsNow] = [
-    await laneCounts(),
+  const [rawNow, pathsNow, runsNow] = [
+    await rawCounts(),
     await pathCounts(app),
     await recorded(key),
   ];
   return {
     result,
-    answered: laneNow.answered - lane.answered,
-    handed: laneNow.handed - lane.handed,
+    answered: rawNow.answered - raw.answered,
+    handed: rawNow.handed - raw.handed,
     fast: pathsNow.fast - paths.fast,
     sdk: pathsNow.sdk - paths.sdk,
     runs: runsNow - runs,
   };
 }
 
-describe("what the lane answers", () => {
+describe("what the raw reader answers", () => {
   const CALLS: Record<string, () => Call> = {
     "a call that runs": () => ({}),
     "a text beyond ASCII": () => ({ args: { text: "grüße 🚪" } }),
@@ -175,13 +175,13 @@ describe("what the lane answers", () => {
   it.each(Object.entries(CALLS))("is what node:http would have: %s", async (_name, call) => {
     await whole(call()); // the key is known from here on
     const key = call().key ?? app.adminKey;
-    const lane = await during(() => whole(call()), key);
-    expect(lane).toMatchObject({ answered: 1, handed: 0, fast: 1, sdk: 0, runs: 1 });
+    const raw = await during(() => whole(call()), key);
+    expect(raw).toMatchObject({ answered: 1, handed: 0, fast: 1, sdk: 0, runs: 1 });
     const node = await during(() => overHttp(call()), key);
     expect(node).toMatchObject({ answered: 0, handed: 1, fast: 1, sdk: 0, runs: 1 });
-    expect(comparable(lane.result)).toBe(comparable(node.result));
-    expect(lane.result.headers["request-id"]).toMatch(/^req_/);
-    expect(lane.result.headers["keep-alive"]).toBe("timeout=65");
+    expect(comparable(raw.result)).toBe(comparable(node.result));
+    expect(raw.result.headers["request-id"]).toMatch(/^req_/);
+    expect(raw.result.headers["keep-alive"]).toBe("timeout=65");
   });
 
   it("also when nothing could be recorded", async () => {
@@ -190,10 +190,10 @@ describe("what the lane answers", () => {
       call.mockRejectedValueOnce(new Error("the disk is full"));
       return during(send);
     };
-    const [lane, node] = [await broken(() => whole()), await broken(() => overHttp())];
-    expect(lane).toMatchObject({ answered: 1, handed: 0, runs: 0 });
-    expect(lane.result.status).toBe(503);
-    expect(comparable(lane.result)).toBe(comparable(node.result));
+    const [raw, node] = [await broken(() => whole()), await broken(() => overHttp())];
+    expect(raw).toMatchObject({ answered: 1, handed: 0, runs: 0 });
+    expect(raw.result.status).toBe(503);
+    expect(comparable(raw.result)).toBe(comparable(node.result));
   });
 
   it("one after the other on one connection, with the windows counted once each", async () => {
@@ -524,7 +524,7 @@ describe("going away and stopping", () => {
     await expect(Wire.open(own.url)).rejects.toThrow();
   });
 
-  it("no lane without the fast path", async () => {
+  it("no raw reader without the fast path", async () => {
     const own = await startApp({ fastPath: false });
     const wire = await Wire.open(own.url);
     const { status } = await wire

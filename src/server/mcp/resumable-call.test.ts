@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caller, InputAnswers, InputQuestions, Outcome } from "../../contract/call.ts";
-import { createParking, type Ongoing, type Parking, type Waiter } from "./ongoing.ts";
+import {
+  createResumableCalls,
+  type ResumableCall,
+  type ResumableCalls,
+  type Waiter,
+} from "./resumable-call.ts";
 
 const WAIT_MS = 600_000;
 const OUTCOME = { executionId: "exec_1" } as Outcome; // all that is looked at here
@@ -14,17 +19,17 @@ const waiter = (signal = new AbortController().signal): Waiter => ({
   message: () => undefined,
 });
 
-let parking: Parking;
+let parking: ResumableCalls;
 beforeEach(() => {
   vi.useFakeTimers();
-  parking = createParking({ perCaller: 2, total: 3, waitMs: WAIT_MS });
+  parking = createResumableCalls({ perCaller: 2, total: 3, waitMs: WAIT_MS });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
 /** A call that asks so many questions, one after the other, and then ends. */
-function begin(questions: number, userId = "anna"): Ongoing {
+function begin(questions: number, userId = "anna"): ResumableCall {
   return parking.begin({ caller: callerOf(userId), fingerprint: "f" }, async (self) => {
     for (let i = 0; i < questions; i++) await self.ask(QUESTION, self.signal);
     return OUTCOME;

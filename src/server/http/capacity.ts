@@ -1,43 +1,46 @@
-// What callers may take of the server's memory and attention at a time: streams that stay open, and bodies that are worked on.
+// Capacity limits, in all and per caller: open streams, and memory for request bodies that are being processed.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 
-export interface Rooms {
-  /** A stream for this caller; throws when there are too many. Ends with the returned function, however often it is called. */
-  stream(caller: Caller): () => void;
-  /** Room for a body; throws when there is none. */
-  body(caller: Caller): BodyRoom;
+export interface Capacity {
+  /** Counts a stream of this caller; throws when there are too many. The returned function releases it, once. */
+  openStream(caller: Caller): () => void;
+  /** A reservation for one body, empty at first. */
+  reserveBody(caller: Caller): BodyReservation;
 }
 
-export interface BodyRoom {
-  /** So many bytes more; throws when there is no room for them. */
+export interface BodyReservation {
+  /** Reserves more bytes; throws when the limit is reached. */
   take(bytes: number): void;
-  /** All that was taken is given back. */
+  /** Gives everything back. */
   release(): void;
 }
 
-export interface RoomLimits {
+export interface CapacityLimits {
   readonly maxStreamsPerCaller: number;
   readonly maxStreams: number;
-  /** Of bodies in all. */
+  /** Of all bodies together. */
   readonly maxBodiesBytes: number;
-  /** The largest one, for which one caller always has room. */
+  /** The largest body; the limits above never go below it. */
   readonly maxBodyBytes: number;
 }
 
-/** Smaller ones are not counted: there are at most as many as connections. */
+/** Smaller bodies are not counted: the number of connections bounds them. */
 const SMALL_BODY = 65_536;
-/** One caller's share of what all bodies may have. */
-const SHARE = 1 / 4;
+/** One caller's share of the memory for all bodies. */
+const CALLER_SHARE = 1 / 4;
 
-export function createRooms(limits: RoomLimits): Rooms {
+export function createCapacity(limits: CapacityLimits): Capacity {
   const streams = createCounter();
   const bodies = createCounter();
-  const bodiesOfOne = Math.max(limits.maxBodyBytes, Math.floor(limits.maxBodiesBytes * SHARE));
-  const bodiesOfAll = Math.max(limits.maxBodyBytes, limits.maxBodiesBytes);
+  const maxPerCaller = Math.max(
+    limits.maxBodyBytes,
+    Math.floor(limits.maxBodiesBytes * CALLER_SHARE),
+  );
+  const maxInAll = Math.max(limits.maxBodyBytes, limits.maxBodiesBytes);
   return {
-    stream(caller) {
-      const who = nameOf(caller);
+    openStream(caller) {
+      const who = callerKey(caller);
       if (streams.of(who) >= limits.maxStreamsPerCaller)
         throw tooMany(`this caller has ${limits.maxStreamsPerCaller} streams open already`);
       if (streams.total() >= limits.maxStreams)
@@ -49,16 +52,16 @@ export function createRooms(limits: RoomLimits): Rooms {
         isOpen = false;
       };
     },
-    body(caller) {
-      const who = nameOf(caller);
+    reserveBody(caller) {
+      const who = callerKey(caller);
       let [size, counted] = [0, 0];
       return {
         take(bytes) {
           size += bytes;
           if (size <= SMALL_BODY) return;
           const more = size - counted;
-          if (bodies.of(who) + more > bodiesOfOne || bodies.total() + more > bodiesOfAll)
-            throw noRoom();
+          if (bodies.of(who) + more > maxPerCaller || bodies.total() + more > maxInAll)
+            throw bodiesExhausted();
           bodies.add(who, more);
           counted = size;
         },
@@ -71,7 +74,7 @@ export function createRooms(limits: RoomLimits): Rooms {
   };
 }
 
-const nameOf = ({ tenantId, userId, keyId }: Caller): string =>
+const callerKey = ({ tenantId, userId, keyId }: Caller): string =>
   `${tenantId}\n${userId}\n${keyId ?? ""}`;
 
 function createCounter() {
@@ -91,14 +94,14 @@ function createCounter() {
 
 const tooMany = (message: string): AppError =>
   new AppError("TOO_MANY_REQUESTS", "concurrency", message, {
-    remedy: "close one of them first; an event stream tells everything that concerns its caller",
+    remedy: "close one of them first; one event stream carries all events of its caller",
     retryAfterSeconds: 5,
   });
 
-const noRoom = (): AppError =>
+const bodiesExhausted = (): AppError =>
   new AppError(
     "UNAVAILABLE",
     "resource_exhausted",
-    "too many large bodies are worked on at the moment",
+    "too many large request bodies are being processed",
     { remedy: "send it again in a moment, fewer at a time", retryAfterSeconds: 2 },
   );

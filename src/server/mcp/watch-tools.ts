@@ -1,6 +1,6 @@
 import type { Doors } from "../doors.ts";
 
-/** Many changes at once are one change to a client. */
+/** Changes within this time are one signal. */
 const DELAY_MS = 100;
 
 /** Calls `notify` after tools, or who may see them, have changed; the returned function ends the watch. */

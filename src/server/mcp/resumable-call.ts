@@ -1,5 +1,5 @@
-// A call that can outlive the request that began it: a server upstream asks something, the client of the modern era comes
-// back with the answer under a new request, and the call has waited in memory meanwhile.
+// A call that can outlive the request that began it: an upstream server asks the client something, and a client of the modern
+// era answers with a new request. The call waits in memory meanwhile.
 import { randomUUID } from "node:crypto";
 import type {
   Caller,
@@ -11,12 +11,12 @@ import type {
 } from "../../contract/call.ts";
 import { cannotAsk } from "./questions.ts";
 
-/** What becomes of it next. */
-export type Next =
+/** How a call goes on. */
+export type NextStep =
   | { readonly kind: "ended"; readonly outcome: Outcome }
   | { readonly kind: "asks"; readonly questions: InputQuestions };
 
-/** The request that waits for it at the moment. */
+/** The request that waits for the call at the moment. */
 export interface Waiter {
   readonly signal: AbortSignal;
   readonly report: ((progress: Progress) => void) | null;
@@ -28,44 +28,44 @@ interface Question {
   readonly answered: PromiseWithResolvers<InputAnswers>;
 }
 
-export interface Parking {
-  /** Begins one; `start` is called at once. */
+export interface ResumableCalls {
+  /** Begins a call; `start` is called at once. */
   begin(
-    facts: Pick<Ongoing, "caller" | "fingerprint">,
-    start: (ongoing: Ongoing) => Promise<Outcome>,
-  ): Ongoing;
-  /** The one that waits for an answer under this id and in this round, and for the very same request. */
-  find(id: string, round: number, fingerprint: string): Ongoing | null;
+    facts: Pick<ResumableCall, "caller" | "fingerprint">,
+    start: (call: ResumableCall) => Promise<Outcome>,
+  ): ResumableCall;
+  /** The call that waits for an answer under this id, in this round, to the same request. */
+  find(id: string, round: number, fingerprint: string): ResumableCall | null;
   close(): void;
 }
 
-export interface ParkingLimits {
+export interface ResumableCallLimits {
   readonly perCaller: number;
   readonly total: number;
   readonly waitMs: number;
 }
 
-export function createParking(limits: ParkingLimits): Parking {
-  const waiting = new Map<string, Ongoing>();
-  const enter = (ongoing: Ongoing): (() => void) => {
-    const mine = [...waiting.values()].filter((one) => isSame(one.caller, ongoing.caller)).length;
+export function createResumableCalls(limits: ResumableCallLimits): ResumableCalls {
+  const waiting = new Map<string, ResumableCall>();
+  const enter = (call: ResumableCall): (() => void) => {
+    const mine = [...waiting.values()].filter((one) => isSame(one.caller, call.caller)).length;
     if (mine >= limits.perCaller || waiting.size >= limits.total)
       throw cannotAsk("too many calls wait for an answer of their client already");
-    waiting.set(ongoing.id, ongoing);
-    return () => void waiting.delete(ongoing.id);
+    waiting.set(call.id, call);
+    return () => void waiting.delete(call.id);
   };
   return {
     begin(facts, start) {
-      const ongoing = new Ongoing(facts, { enter, waitMs: limits.waitMs });
-      ongoing.run(start(ongoing));
-      return ongoing;
+      const call = new ResumableCall(facts, { enter, waitMs: limits.waitMs });
+      call.run(start(call));
+      return call;
     },
     find(id, round, fingerprint) {
-      const ongoing = waiting.get(id);
-      return ongoing?.round === round && ongoing.fingerprint === fingerprint ? ongoing : null;
+      const call = waiting.get(id);
+      return call?.round === round && call.fingerprint === fingerprint ? call : null;
     },
     close() {
-      for (const ongoing of waiting.values()) ongoing.cancel("shutdown");
+      for (const call of waiting.values()) call.cancel("shutdown");
     },
   };
 }
@@ -73,43 +73,43 @@ export function createParking(limits: ParkingLimits): Parking {
 const isSame = (a: Caller, b: Caller): boolean =>
   a.tenantId === b.tenantId && a.userId === b.userId && a.keyId === b.keyId;
 
-interface OngoingPowers {
-  readonly enter: (ongoing: Ongoing) => () => void;
+interface ResumableCallPowers {
+  readonly enter: (call: ResumableCall) => () => void;
   readonly waitMs: number;
 }
 
-export class Ongoing {
+export class ResumableCall {
   readonly id = randomUUID();
   readonly caller: Caller;
-  /** Of the request: what comes back with other words is another request. */
+  /** Identifies the request: one with other arguments is another request. */
   readonly fingerprint: string;
   /** Rises with every question. */
   round = 0;
-  readonly #powers: OngoingPowers;
+  readonly #powers: ResumableCallPowers;
   readonly #controller = new AbortController();
-  #ended: Promise<Next> = new Promise(() => undefined);
-  #asked = Promise.withResolvers<Next>();
+  #ended: Promise<NextStep> = new Promise(() => undefined);
+  #asked = Promise.withResolvers<NextStep>();
   #question: Question | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #waiter: Waiter | null = null;
 
   constructor(
-    { caller, fingerprint }: Pick<Ongoing, "caller" | "fingerprint">,
-    powers: OngoingPowers,
+    { caller, fingerprint }: Pick<ResumableCall, "caller" | "fingerprint">,
+    powers: ResumableCallPowers,
   ) {
     this.caller = caller;
     this.fingerprint = fingerprint;
     this.#powers = powers;
   }
 
-  /** Fires when whoever waits for it goes, or when the answer does not come. */
+  /** Fires when the waiting client disconnects, or when its answer does not come in time. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
   run(work: Promise<Outcome>): void {
     this.#ended = work.then((outcome) => ({ kind: "ended", outcome }));
-    this.#ended.catch(() => undefined); // told to whoever waits
+    this.#ended.catch(() => undefined); // `next` reports it
   }
 
   cancel(reason: "user" | "timeout" | "shutdown"): void {
@@ -124,8 +124,8 @@ export class Ongoing {
     this.#waiter?.message(params);
   }
 
-  /** Waits for its end or its next question. A client that goes meanwhile cancels it. */
-  async next(waiter: Waiter): Promise<Next> {
+  /** Waits for the end or the next question. A client that disconnects meanwhile cancels the call. */
+  async next(waiter: Waiter): Promise<NextStep> {
     const onGone = (): void => this.cancel("user");
     if (waiter.signal.aborted) onGone();
     waiter.signal.addEventListener("abort", onGone, { once: true });
@@ -138,7 +138,7 @@ export class Ongoing {
     }
   }
 
-  /** Questions come one after the other, each answered before the next is shown. */
+  /** Questions are asked one after the other. */
   ask(questions: InputQuestions, signal: AbortSignal): Promise<InputAnswers> {
     const mine = this.#turn.then(() => this.#put(questions, signal));
     this.#turn = mine.catch(() => undefined);
@@ -149,7 +149,7 @@ export class Ongoing {
     return this.#question?.questions ?? null;
   }
 
-  /** Goes on with the answers to what it asks. */
+  /** Resumes the call with the answers to its questions. */
   answer(answers: InputAnswers): void {
     const question = this.#question;
     this.#question = null;
@@ -163,7 +163,7 @@ export class Ongoing {
     const answered = Promise.withResolvers<InputAnswers>();
     const onAbort = (): void => {
       answered.reject(cannotAsk("the call has been cancelled"));
-      this.answer({}); // too late: what is told next is another thing
+      this.answer({}); // clears the question: an answer would be too late
     };
     signal.addEventListener("abort", onAbort, { once: true });
     const timer = setTimeout(() => this.cancel("timeout"), this.#powers.waitMs).unref();

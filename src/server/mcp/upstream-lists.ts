@@ -1,7 +1,7 @@
-// Lists of servers upstream, all pages of them, bounded; one that does not answer leaves out only its own.
+// Reads lists of upstream servers, all pages within bounds. A server that does not answer only leaves out its own entries.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
-import { isObject } from "./body.ts";
+import { isObject } from "./json-rpc.ts";
 
 export type ListMethod = "resources/list" | "resources/templates/list" | "prompts/list";
 
@@ -14,47 +14,47 @@ const MAX_PAGES = 50;
 const MAX_ENTRIES = 5_000;
 const WAIT_MS = 10_000;
 
-export interface Found {
+export interface UpstreamEntry {
   readonly server: string;
   readonly entry: JsonObject;
 }
 
-export interface Gathered {
-  readonly entries: readonly Found[];
-  /** Servers that did not answer. */
-  readonly away: readonly string[];
+export interface UpstreamLists {
+  readonly entries: readonly UpstreamEntry[];
+  /** Names of the servers that did not answer. */
+  readonly unavailable: readonly string[];
 }
 
-export async function gather(
+export async function listUpstreams(
   upstreams: Doors["upstreams"],
   caller: Caller,
   servers: readonly string[],
   method: ListMethod,
   signal: AbortSignal,
-): Promise<Gathered> {
+): Promise<UpstreamLists> {
   const away: string[] = [];
   const lists = await Promise.all(
     servers.map((server) =>
-      pages(upstreams, caller, server, method, signal).catch((): readonly Found[] => {
+      listPages(upstreams, caller, server, method, signal).catch((): readonly UpstreamEntry[] => {
         away.push(server);
         return [];
       }),
     ),
   );
-  return { entries: lists.flat(), away };
+  return { entries: lists.flat(), unavailable: away };
 }
 
-async function pages(
+async function listPages(
   upstreams: Doors["upstreams"],
   caller: Caller,
   server: string,
   method: ListMethod,
   signal: AbortSignal,
-): Promise<readonly Found[]> {
+): Promise<readonly UpstreamEntry[]> {
   if (!upstreams) return [];
   const { list, keys } = FIELDS[method];
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]);
-  const found: Found[] = [];
+  const found: UpstreamEntry[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && found.length < MAX_ENTRIES; page++) {
     const result = await upstreams.request(
@@ -66,7 +66,7 @@ async function pages(
     );
     const entries = result[list];
     if (Array.isArray(entries)) {
-      // What lacks what every entry must have would make a client refuse the whole list.
+      // One invalid entry would make a client refuse the whole list.
       for (const entry of entries as readonly JsonObject[])
         if (isObject(entry) && keys.every((key) => typeof entry[key] === "string"))
           found.push({ server, entry });

@@ -1,5 +1,4 @@
-// A call that waits for a person, as MCP clients can wait (protocol.md §7). The approval's row is the truth: nothing that
-// arrives here can turn it to approved, it only shows the way to whoever may.
+// How an MCP client waits for an approval. Nothing here can approve: the client only gets a link to the approval's page.
 import { hash } from "node:crypto";
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type {
@@ -16,31 +15,31 @@ import { canonicalJson } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
 import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
-import type { Exchange, Face } from "./server.ts";
+import type { Exchange, McpEndpoint } from "./server.ts";
 
-/** What travels through the client and back: a name, not a right. Of a call that waits for a person, or for its client. */
+/** Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client (`ongoing`). */
 export type CallState =
   { readonly executionId: string } | { readonly ongoing: string; readonly round: number };
 
 const PROGRESS_EVERY_MS = 5_000;
-/** What was agreed to may still wait for its turn. */
+/** An approved call may still wait for a free slot. */
 const LATEST_START_MS = 60_000;
 
-/** Bound to method and caller: the state of somebody else's call does not verify. */
-export function stateCodec(face: Face, ttlSeconds?: number) {
-  return face.sdk.server.createRequestStateCodec<CallState>({
-    key: face.doors.settings.stateKey,
+/** Bound to method and caller: the state of another caller's call does not verify. */
+export function stateCodec(endpoint: McpEndpoint, ttlSeconds?: number) {
+  return endpoint.sdk.server.createRequestStateCodec<CallState>({
+    key: endpoint.doors.settings.stateKey,
     ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
     bind: (ctx) => {
-      const { tenantId, userId, keyId } = face.exchangeOf(ctx).caller;
+      const { tenantId, userId, keyId } = endpoint.exchangeOf(ctx).caller;
       return [ctx.mcpReq.method, tenantId, userId, keyId].join("\0");
     },
   });
 }
 
-/** The execution this request comes back to; null for a first call. What names another call than it repeats is refused. */
-export async function comesBackTo(
-  face: Face,
+/** The execution that this request continues; null for a first call. Throws if it names an execution of a different call. */
+export async function executionToResume(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   { name, arguments: args = {} }: CallRequest,
 ): Promise<string | null> {
@@ -48,8 +47,8 @@ export async function comesBackTo(
   const state = ctx.mcpReq.requestState<CallState>();
   const id = state && "executionId" in state ? state.executionId : named;
   if (id === undefined) return null;
-  const { doors } = face;
-  const { caller } = face.exchangeOf(ctx);
+  const { doors } = endpoint;
+  const { caller } = endpoint.exchangeOf(ctx);
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
   if (record?.toolName === tool && (await isSame(doors, caller, record, args))) return record.id;
@@ -59,25 +58,25 @@ export async function comesBackTo(
   });
 }
 
-/** The arguments as the caller gave them: an approver may have had others run. */
+/** Compares with the arguments that the caller gave: an approver may have changed those that run. */
 async function isSame(
   doors: Doors,
   caller: Caller,
-  { approvalId, arguments: kept, argumentsCut }: ExecutionRecord,
+  { approvalId, arguments: recorded, argumentsCut }: ExecutionRecord,
   args: JsonObject,
 ): Promise<boolean> {
   if (approvalId === null && argumentsCut !== null)
     return hash("sha256", canonicalJson(args)) === argumentsCut.sha256;
   const asked =
-    approvalId === null ? kept : (await doors.approvals.show(caller, approvalId)).arguments;
+    approvalId === null ? recorded : (await doors.approvals.show(caller, approvalId)).arguments;
   return sameText(asked, await doors.masker.valueInSlices(args));
 }
 
 const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b);
 
-/** Waits for a person up to the hold limit, telling a client that asked for progress; then for what runs, to its end. */
+/** Waits for the decision up to the hold limit, reporting progress; then for the end of what runs. */
 export async function waitForEnd(
-  face: Face,
+  endpoint: McpEndpoint,
   { caller }: Exchange,
   open: Outcome,
   report: ((progress: Progress) => void) | undefined,
@@ -85,7 +84,7 @@ export async function waitForEnd(
 ): Promise<Outcome> {
   const { executionId, timeoutMs } = open;
   const follow = (ms: number) =>
-    face.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
+    endpoint.doors.engine.follow(caller, executionId, { ms, ...(signal && { signal }) });
   const held =
     open.approval?.state === "pending"
       ? await holdOpen(follow, open.approval.holdSeconds, report)
@@ -100,11 +99,11 @@ async function holdOpen(
   report: ((progress: Progress) => void) | undefined,
 ): Promise<Outcome> {
   const began = performance.now();
-  const passed = (): number => Math.round((performance.now() - began) / 1000);
-  const tell = (): void =>
-    report?.({ progress: passed(), total: seconds, message: "waiting for approval" });
-  tell();
-  const timer = setInterval(tell, PROGRESS_EVERY_MS);
+  const elapsedSeconds = (): number => Math.round((performance.now() - began) / 1000);
+  const reportWaiting = (): void =>
+    report?.({ progress: elapsedSeconds(), total: seconds, message: "waiting for approval" });
+  reportWaiting();
+  const timer = setInterval(reportWaiting, PROGRESS_EVERY_MS);
   try {
     return await follow(seconds * 1000);
   } finally {
@@ -112,72 +111,72 @@ async function holdOpen(
   }
 }
 
-/** Can this client open a link for its user? Only then may it be asked: else the model would see a protocol error. */
-export function opensLinks(
-  face: Face,
+/** True if the client can open a link for its user. Others must not be asked: the model would see a protocol error. */
+export function canOpenLinks(
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   legacy: JsonObject | undefined,
 ): boolean {
-  const { CLIENT_CAPABILITIES_META_KEY } = face.sdk.server;
+  const { CLIENT_CAPABILITIES_META_KEY } = endpoint.sdk.server;
   const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
-  // Without an envelope it is the older era: what the session, or the client on stdin, said at its start.
+  // Without an envelope it is the older era: the client declared its capabilities at the start.
   const capabilities = declared ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
-  return elicitation?.["url"] !== undefined && hasPages(face);
+  return elicitation?.["url"] !== undefined && hasPages(endpoint);
 }
 
-/** Asks the client to show the approval's page; its answer, whatever it says, only brings the call back here. */
+/** Asks the client to show the approval's page. Any answer only makes the client repeat the call. */
 export async function linkToApproval(
-  face: Face,
+  endpoint: McpEndpoint,
   ctx: ServerContext,
   outcome: Outcome,
   approval: ApprovalNotice,
 ): Promise<InputRequiredResult> {
-  const { inputRequired } = face.sdk.server;
-  const secondsLeft = Math.max(1, Math.ceil((approval.expiresAt - face.doors.now()) / 1000));
+  const { inputRequired } = endpoint.sdk.server;
+  const secondsLeft = Math.max(1, Math.ceil((approval.expiresAt - endpoint.doors.now()) / 1000));
   return inputRequired({
     inputRequests: {
       approval: inputRequired.elicitUrl({
         message: `${outcome.toolName} waits for the approval of a person; nothing has run yet.`,
-        url: urlOf(face, approval),
+        url: urlOf(endpoint, approval),
       }),
     },
-    requestState: await stateCodec(face, secondsLeft).mint(
+    requestState: await stateCodec(endpoint, secondsLeft).mint(
       { executionId: outcome.executionId },
       ctx,
     ),
   });
 }
 
-/** The last word of a door that cannot wait longer. */
-export function notEnded(face: Face, outcome: Outcome) {
+/** The result of a call that has not ended when the request cannot wait longer. */
+export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
   const lines = waits
-    ? pendingLines(face, waits)
+    ? pendingLines(endpoint, waits)
     : [
         `${status.toUpperCase()}: it has not ended yet.`,
         `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
       ];
-  const told = waits && {
+  const notice = waits && {
     id: waits.id,
     state: waits.state,
     expiresAt: new Date(waits.expiresAt).toISOString(),
-    ...(hasPages(face) && { url: urlOf(face, waits) }),
+    ...(hasPages(endpoint) && { url: urlOf(endpoint, waits) }),
   };
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
-    structuredContent: { executionId, status, ...(told && { approval: told }) },
+    structuredContent: { executionId, status, ...(notice && { approval: notice }) },
     isError: true as const,
     _meta: { [EXECUTION_KEY]: executionId, "ostiary/status": status },
   };
 }
 
-function pendingLines(face: Face, approval: ApprovalNotice): string[] {
+function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[] {
   const until = new Date(approval.expiresAt).toISOString();
-  const where = hasPages(face)
-    ? `A person can decide it at ${urlOf(face, approval)} until ${until}.`
+  const where = hasPages(endpoint)
+    ? `A person can decide it at ${urlOf(endpoint, approval)} until ${until}.`
     : `A person can decide it until ${until}, once this process has ended: ostiary serve, then ostiary approvals approve ${approval.id}.`;
   return [
     `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
@@ -186,8 +185,8 @@ function pendingLines(face: Face, approval: ApprovalNotice): string[] {
   ];
 }
 
-/** False on stdin and stdout without a server: there is no page to show. */
-const hasPages = (face: Face): boolean => face.doors.settings.baseUrl !== "";
+/** False on stdio without an HTTP server: there are no pages. */
+const hasPages = (endpoint: McpEndpoint): boolean => endpoint.doors.settings.baseUrl !== "";
 
-const urlOf = (face: Face, approval: ApprovalNotice): string =>
-  `${face.doors.settings.baseUrl}/a/${approval.id}`;
+const urlOf = (endpoint: McpEndpoint, approval: ApprovalNotice): string =>
+  `${endpoint.doors.settings.baseUrl}/a/${approval.id}`;
